@@ -1,0 +1,17 @@
+import type { ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
+import { openaiCompatible } from './providers/openai-compatible.ts';
+import { simulated } from './providers/simulated.ts';
+import { auto } from './strategies/auto.ts';
+import { autoCheap } from './strategies/auto-cheap.ts';
+import { autoFast } from './strategies/auto-fast.ts';
+import { weighted } from './strategies/weighted.ts';
+
+/** The shipped plugins. A name stands once; the host refuses a clash. */
+export const shipped: readonly (StrategyPlugin | ProviderPlugin)[] = [
+  auto,
+  autoFast,
+  autoCheap,
+  weighted,
+  simulated,
+  openaiCompatible,
+];

@@ -1,0 +1,82 @@
+import type { StreamPart } from 'signalbox/plugin';
+import { failureOfFinish, finishReason } from './finish.ts';
+import { isObject, type Json, listOf, textOf } from './json.ts';
+import { ToolCalls } from './tool-calls.ts';
+
+/** Choices of one answer at most, as in the request. */
+const CHOICES_MAX = 128;
+
+/** Reads the choices of a whole answer or of its chunks: a message is read like one large delta. */
+export class ChoiceReader {
+  readonly #calls = new Map<number, ToolCalls>();
+
+  /** Adds the parts of one element of `choices`. */
+  read(choice: unknown, parts: StreamPart[]): void {
+    if (!isObject(choice)) return;
+    const index = typeof choice.index === 'number' ? choice.index : 0;
+    const message = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : null;
+    if (message) this.#message(index, message, parts);
+    logprobs(index, choice.logprobs, parts);
+    const raw = textOf(choice.finish_reason);
+    if (raw !== '') parts.push(this.#finish(index, raw));
+  }
+
+  #message(choice: number, message: Json, parts: StreamPart[]): void {
+    const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning);
+    if (reasoning !== '') parts.push({ type: 'reasoning', choice, text: reasoning });
+    content(choice, message.content, parts);
+    const refusal = textOf(message.refusal);
+    if (refusal !== '') parts.push({ type: 'refusal', choice, text: refusal });
+    if (message.tool_calls) {
+      for (const call of listOf(message.tool_calls)) add(this.#callsOf(choice).read(call), parts);
+    }
+    if (message.function_call) add(this.#callsOf(choice).readFunctionCall(message.function_call), parts);
+  }
+
+  #finish(choice: number, raw: string): StreamPart {
+    const failure = failureOfFinish(raw);
+    if (failure) return { type: 'failure', failure };
+    if (this.#calls.get(choice)?.nameless) {
+      return { type: 'failure', failure: { kind: 'malformed', message: 'a tool call has no name' } };
+    }
+    return { type: 'finish', choice, reason: finishReason(raw), raw };
+  }
+
+  #callsOf(choice: number): ToolCalls {
+    let calls = this.#calls.get(choice);
+    if (!calls) {
+      calls = new ToolCalls(choice);
+      // The host refuses choices beyond those asked for; this only bounds what is kept until then.
+      if (this.#calls.size < CHOICES_MAX) this.#calls.set(choice, calls);
+    }
+    return calls;
+  }
+}
+
+function add(part: StreamPart | null, parts: StreamPart[]): void {
+  if (part) parts.push(part);
+}
+
+/** Content is a text, or with some providers a list of text and thinking parts. */
+function content(choice: number, value: unknown, parts: StreamPart[]): void {
+  if (typeof value === 'string') {
+    if (value !== '') parts.push({ type: 'text', choice, text: value });
+    return;
+  }
+  for (const item of listOf(value)) {
+    if (!isObject(item)) continue;
+    const text = textOf(item.text);
+    if (text !== '') parts.push({ type: 'text', choice, text });
+    for (const thought of listOf(item.thinking)) {
+      const thinking = isObject(thought) ? textOf(thought.text) : '';
+      if (thinking !== '') parts.push({ type: 'reasoning', choice, text: thinking });
+    }
+  }
+}
+
+function logprobs(choice: number, value: unknown, parts: StreamPart[]): void {
+  if (!isObject(value)) return;
+  const content = listOf(value.content);
+  const refusal = listOf(value.refusal);
+  if (content.length + refusal.length > 0) parts.push({ type: 'logprobs', choice, content, refusal });
+}

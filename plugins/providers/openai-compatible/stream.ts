@@ -1,0 +1,34 @@
+import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
+import { ChoiceReader } from './choice.ts';
+import { failureOfError } from './failure.ts';
+import { isObject, listOf, parseJson } from './json.ts';
+import { readUsage } from './usage.ts';
+
+const NOTHING: readonly StreamPart[] = [];
+
+/** Reads the chunks of one stream. */
+export class ChunkReader implements StreamReader {
+  readonly #choices = new ChoiceReader();
+  #done = false;
+
+  read(frame: Frame): readonly StreamPart[] {
+    if (this.#done || frame.data === '') return NOTHING;
+    if (frame.data.trim() === '[DONE]') {
+      this.#done = true;
+      return NOTHING;
+    }
+    const chunk = parseJson(frame.data);
+    if (!isObject(chunk)) {
+      return [{ type: 'failure', failure: { kind: 'malformed', message: 'a chunk is not a JSON object' } }];
+    }
+    if (chunk.error || frame.event === 'error') {
+      return [{ type: 'failure', failure: failureOfError(chunk.error ?? chunk) }];
+    }
+    const parts: StreamPart[] = [];
+    for (const choice of listOf(chunk.choices)) this.#choices.read(choice, parts);
+    // Usage last: behind the finish it tells the host that the answer is whole.
+    const usage = readUsage(chunk.usage);
+    if (usage) parts.push({ type: 'usage', usage });
+    return parts;
+  }
+}

@@ -1,0 +1,104 @@
+type Json = Readonly<Record<string, unknown>>;
+
+const DEPTH_MAX = 12;
+/** Values made for one schema at most: a schema can ask for exponentially many. */
+const VALUES_MAX = 1_000;
+
+const FORMATS: ReadonlyMap<unknown, string> = new Map([
+  ['date', '2000-01-01'],
+  ['date-time', '2000-01-01T00:00:00Z'],
+  ['time', '00:00:00Z'],
+  ['email', 'someone@example.com'],
+  ['uri', 'https://example.com/'],
+  ['uuid', '00000000-0000-4000-8000-000000000000'],
+]);
+
+/**
+ * A value that plausibly fits a JSON schema: required properties only, the first alternative, the
+ * least of each. The schema is the caller's: whatever is odd in it is passed over.
+ */
+export function instanceOf(schema: unknown): unknown {
+  const root = isObject(schema) ? schema : { type: 'object' };
+  let left = VALUES_MAX;
+
+  function make(from: unknown, depth: number): unknown {
+    if (--left < 0 || depth > DEPTH_MAX || !isObject(from)) return null;
+    if (typeof from.$ref === 'string') return make(resolve(root, from.$ref), depth + 1);
+    if ('const' in from) return from.const;
+    for (const stated of ['enum', 'examples'] as const) {
+      const values = from[stated];
+      if (Array.isArray(values) && values.length > 0) return values[0];
+    }
+    if ('default' in from) return from.default;
+    for (const several of ['anyOf', 'oneOf', 'allOf'] as const) {
+      const options = from[several];
+      if (Array.isArray(options) && options.length > 0) return make(options[0], depth + 1);
+    }
+    const type = typeOf(from);
+    if (type === 'object') return object(from, depth);
+    if (type === 'array') return array(from, depth);
+    return scalar(type, from);
+  }
+
+  function object(from: Json, depth: number): Json {
+    const properties = isObject(from.properties) ? from.properties : {};
+    const required = Array.isArray(from.required) ? from.required : [];
+    const entries = required
+      .filter((name): name is string => typeof name === 'string')
+      .map((name): [string, unknown] => [
+        name,
+        make(Object.hasOwn(properties, name) ? properties[name] : {}, depth + 1),
+      ]);
+    return Object.fromEntries(entries);
+  }
+
+  function array(from: Json, depth: number): unknown[] {
+    const length = Math.min(typeof from.minItems === 'number' ? from.minItems : 1, VALUES_MAX);
+    if (!isObject(from.items)) return [];
+    const items: unknown[] = [];
+    while (items.length < length && left > 0) items.push(make(from.items, depth + 1));
+    return items;
+  }
+
+  return make(root, 0);
+}
+
+function typeOf(schema: Json): unknown {
+  if (Array.isArray(schema.type)) return schema.type.find((type) => type !== 'null') ?? 'null';
+  return schema.type ?? (isObject(schema.properties) ? 'object' : 'string');
+}
+
+function scalar(type: unknown, schema: Json): unknown {
+  if (type === 'boolean') return true;
+  if (type === 'null') return null;
+  if (type === 'integer' || type === 'number') return number(schema, type === 'integer' ? 1 : 0.5);
+  const text = FORMATS.get(schema.format) ?? 'simulated';
+  const min = typeof schema.minLength === 'number' ? Math.min(schema.minLength, VALUES_MAX) : 0;
+  const max = typeof schema.maxLength === 'number' ? schema.maxLength : text.length;
+  return text.padEnd(min, '.').slice(0, Math.max(max, min));
+}
+
+/** The least number allowed, or the one nearest to 1. */
+function number(schema: Json, step: number): number {
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
+  if (typeof minimum === 'number') return minimum;
+  if (typeof exclusiveMinimum === 'number') return exclusiveMinimum + step;
+  if (typeof maximum === 'number') return Math.min(1, maximum);
+  return typeof exclusiveMaximum === 'number' ? Math.min(1, exclusiveMaximum - step) : 1;
+}
+
+/** Follows `#/a/b`; nothing outside the schema is looked at. */
+function resolve(root: Json, ref: string): unknown {
+  if (!ref.startsWith('#')) return null;
+  let at: unknown = root;
+  for (const step of ref.slice(1).split('/').filter(Boolean)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (!isObject(at) || !Object.hasOwn(at, name)) return null;
+    at = at[name];
+  }
+  return at;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,16 @@
+import { defineStrategy } from 'signalbox/plugin';
+import { marginOptions, scoreWithin } from './margin.ts';
+
+/** Latency that scores half, in ms. */
+const HALF_MS = 20_000;
+
+/** The fastest of the models that are good enough; when none but one is, the better one. */
+export const autoFast = defineStrategy({
+  name: 'auto-fast',
+  status: 'stable',
+  options: marginOptions(0.08),
+  prepare: (options) => ({
+    reason: 'margin',
+    score: (candidates, out) => scoreWithin(candidates, options, candidates.latency, HALF_MS, out),
+  }),
+});

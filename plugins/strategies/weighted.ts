@@ -1,0 +1,18 @@
+import { defineStrategy, Type } from 'signalbox/plugin';
+
+/**
+ * `U = w_q·Q − w_c·C/(v·C_ref)`: the caller's weights over two criteria. One more percentage
+ * point of quality is bought while it costs less than `0.01·v·w_q/w_c` reference costs. Linear in
+ * cost and free of the other candidates, so adding a model never reorders the rest.
+ */
+export const weighted = defineStrategy({
+  name: 'weighted',
+  status: 'stable',
+  options: Type.Object({}, { additionalProperties: false }),
+  prepare: () => ({
+    reason: 'weighted',
+    score({ n, quality, cost, costReference }, out, weights = { quality: 0.5, cost: 0.5 }) {
+      for (let i = 0; i < n; i++) out[i] = weights.quality * quality[i]! - (weights.cost * cost[i]!) / costReference;
+    },
+  }),
+});

@@ -1,0 +1,49 @@
+/** The parts of `sb_live_<id>_<secret>`. */
+export interface KeyParts {
+  /** Public: names the key in lists and logs. */
+  readonly id: string;
+  /** base64url. */
+  readonly secret: string;
+}
+
+/** Digits and lower-case letters without those that are easily confused (0 o, 1 l). */
+const ID_ALPHABET = '23456789abcdefghijkmnpqrstuvwxyz';
+const ID_LENGTH = 12;
+/** 256 random bits: 43 base64url characters. */
+const SECRET_BYTES = 32;
+/** 22 base64url characters can hold 128 random bits. */
+const SECRET_LENGTH_MIN = 22;
+/** Longer than any key; what is longer is not hashed. */
+const KEY_LENGTH_MAX = 256;
+
+/** The secret may contain `_`, the ID may not: the first `_` after the prefix divides them. */
+const FORM = /^sb_live_([0-9a-z]{1,32})_([0-9A-Za-z_-]+)$/;
+
+/** Reads a key; null when the text does not have the form of one. Says nothing about whether it is good. */
+export function parseKey(text: string): KeyParts | null {
+  if (text.length > KEY_LENGTH_MAX) return null;
+  const match = FORM.exec(text);
+  return match ? { id: match[1]!, secret: match[2]! } : null;
+}
+
+/** True when the secret is long enough to hold 128 random bits. */
+export function isStrong(parts: KeyParts): boolean {
+  return parts.secret.length >= SECRET_LENGTH_MIN;
+}
+
+/** Makes a key from 44 random bytes: 12 for the ID (5 bits of each are used), 32 for the secret. */
+export function makeKey(random: Uint8Array): string {
+  if (random.length !== ID_LENGTH + SECRET_BYTES) throw new RangeError('a key takes 44 random bytes');
+  let id = '';
+  for (let i = 0; i < ID_LENGTH; i++) id += ID_ALPHABET[random[i]! % ID_ALPHABET.length];
+  return `sb_live_${id}_${base64url(random.subarray(ID_LENGTH))}`;
+}
+
+export const KEY_RANDOM_BYTES = ID_LENGTH + SECRET_BYTES;
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+}

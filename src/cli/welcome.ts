@@ -1,0 +1,15 @@
+/** What a new operator needs first: the address and a line that works when pasted. */
+export function welcome(address: string, key: string | null): string {
+  const shown = key ?? '$SIGNALBOX_API_KEY';
+  const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
+  return [
+    '',
+    `  Signalbox is ready at ${address}`,
+    ...(key ? ['', '  Your API key, shown this once:', `  ${key}`] : []),
+    '',
+    '  Try it:',
+    `  curl ${address}/v1/chat/completions -H 'authorization: Bearer ${shown}' -H 'content-type: application/json' -d '${body}'`,
+    '',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,30 @@
+/**
+ * All that a plugin may import, published as `signalbox/plugin`.
+ */
+export { Type } from '@sinclair/typebox';
+export type { Capability } from '../core/capability.ts';
+export type { ChatMessage, ChatRequest, ContentPart, Tool } from '../core/chat-request.ts';
+export { estimateTokens } from '../core/tokens.ts';
+export { plainUsage, type Usage } from '../core/usage.ts';
+export type { FinishReason, ProviderFailure, StreamPart } from './parts.ts';
+export {
+  defineProvider,
+  type Frame,
+  type HttpCall,
+  type InProcessAdapter,
+  type ModelTraits,
+  type Pause,
+  type PreparedProvider,
+  type ProviderCall,
+  type ProviderPlugin,
+  type StreamReader,
+  type WireAdapter,
+} from './provider.ts';
+export type { PluginStatus } from './status.ts';
+export {
+  type CallerWeights,
+  type Candidates,
+  defineStrategy,
+  type PreparedStrategy,
+  type StrategyPlugin,
+} from './strategy.ts';

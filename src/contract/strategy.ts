@@ -1,0 +1,48 @@
+import type { Static, TObject } from '@sinclair/typebox';
+import type { PluginStatus } from './status.ts';
+
+/** What a strategy sees: three estimates per candidate, as arrays of the same length, and nothing else. */
+export interface Candidates {
+  readonly n: number;
+  /** Q: probability of a good answer, 0..1. */
+  readonly quality: Float64Array;
+  /** C: expected Credits. */
+  readonly cost: Float64Array;
+  /** L: expected milliseconds to the end of the answer. */
+  readonly latency: Float64Array;
+  /** v·C_ref: Credits that a good answer to this request is worth. Above 0. */
+  readonly costReference: number;
+}
+
+/** A caller's weights, ≥ 0, summing to 1. */
+export interface CallerWeights {
+  readonly quality: number;
+  readonly cost: number;
+}
+
+export interface PreparedStrategy {
+  /** What the choice went by, in one or two words; the second half of `route_reason`. */
+  readonly reason: string;
+  /**
+   * Writes a utility per candidate into `out[0..n)`; larger is better, -Infinity means not wanted.
+   * Pure. The host ranks, and breaks ties by Q, C, L and ID. A throw or NaN counts as a fault of
+   * the plugin and ranks by Q, C, L, ID alone.
+   */
+  score(candidates: Candidates, out: Float64Array, weights?: CallerWeights): void;
+}
+
+export interface StrategyPlugin<Options extends TObject = TObject> {
+  readonly kind: 'strategy';
+  readonly name: string;
+  readonly status: PluginStatus;
+  /** Checks the `options` of a selector; its defaults are applied before `prepare`. */
+  readonly options: Options;
+  prepare(options: Static<Options>): PreparedStrategy;
+}
+
+/** Declares a routing strategy. */
+export function defineStrategy<Options extends TObject>(
+  plugin: Omit<StrategyPlugin<Options>, 'kind'>,
+): StrategyPlugin<Options> {
+  return { kind: 'strategy', ...plugin };
+}

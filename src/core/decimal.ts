@@ -1,0 +1,27 @@
+/**
+ * Exact decimals. Prices are read from the text of a policy and never pass through a
+ * binary fraction: `0.1` is one tenth, not the double nearest to it.
+ */
+export interface Decimal {
+  /** The number without its point: 0.25 has 25. */
+  readonly digits: bigint;
+  /** How many of the digits stand behind the point: 0.25 has 2. */
+  readonly scale: number;
+}
+
+const FORM = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?$/;
+
+/** Reads `12`, `0.075` or `1e-3`. Returns null for anything else, NaN and Infinity included. */
+export function parseDecimal(text: string): Decimal | null {
+  const match = FORM.exec(text.trim());
+  if (!match) return null;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match;
+  const digits = BigInt(whole + fraction) * (sign === '-' ? -1n : 1n);
+  const scale = fraction.length - Number(exponent);
+  return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
+}
+
+/** The nearest double, for display and estimates; never for charging. */
+export function toNumber(decimal: Decimal): number {
+  return Number(decimal.digits) / 10 ** decimal.scale;
+}

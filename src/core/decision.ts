@@ -1,0 +1,62 @@
+import type { Microcredits } from './credits.ts';
+import type { Facts } from './facts.ts';
+
+/** Why a candidate was left out, as bits. Several may hold at once. */
+export const REJECTIONS = {
+  key_models: { bit: 1 << 0, group: 'constraints' },
+  capability: { bit: 1 << 1, group: 'constraints' },
+  language: { bit: 1 << 2, group: 'constraints' },
+  max_output: { bit: 1 << 3, group: 'constraints' },
+  max_cost: { bit: 1 << 4, group: 'constraints' },
+  max_latency: { bit: 1 << 5, group: 'constraints' },
+  unbounded_media: { bit: 1 << 8, group: 'constraints' },
+  context: { bit: 1 << 6, group: 'context' },
+  budget_limit: { bit: 1 << 7, group: 'budget' },
+} as const;
+
+export type Rejection = keyof typeof REJECTIONS;
+/** In the order in which rejections are taken away to find the one that decides the status. */
+export const REJECTION_GROUPS = ['budget', 'context', 'constraints'] as const;
+export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
+
+/** A candidate of a decision with what was estimated for it. */
+export interface Ranked {
+  /** Index of the model in the snapshot. */
+  readonly model: number;
+  /** Q: probability of a good answer, 0..1. */
+  readonly quality: number;
+  /** C: expected Credits. */
+  readonly costCredits: number;
+  /** L: expected milliseconds to the end. */
+  readonly latencyMs: number;
+  readonly utility: number;
+  /** Output tokens of one choice that are allowed at most; sent upstream as the cap. */
+  readonly outputCap: number;
+  /** The worst case, over the model's endpoints. */
+  readonly bound: Microcredits;
+}
+
+export interface Decision {
+  readonly id: string;
+  /** Replays whatever chance there was, with the facts and the revision. Hexadecimal, 64 bits. */
+  readonly seed: string;
+  readonly revision: string;
+  readonly facts: Facts;
+  /** A short, stable label: `auto:balanced`, `pinned`. */
+  readonly reason: string;
+  /** The choice first, then the fallbacks. Never empty. */
+  readonly ranked: readonly [Ranked, ...Ranked[]];
+  /** How many models were eligible. */
+  readonly eligible: number;
+  /** Q of every model of the snapshot, in its order, as this request saw it. */
+  readonly quality: Float64Array;
+  /** Index of the model that savings are measured against. */
+  readonly baseline: number;
+}
+
+/** No model is left: every candidate with its rejections. */
+export interface Refusal {
+  readonly group: RejectionGroup;
+  readonly facts: Facts;
+  readonly rejected: readonly { readonly model: number; readonly rejections: number }[];
+}

@@ -1,0 +1,32 @@
+import type { Microcredits } from './credits.ts';
+
+/** All that a decision knows about a request. Holds no text of it. */
+export interface Facts {
+  /** The `model` of the request: a selector's name or, when `pinned`, a model's ID. */
+  readonly model: string;
+  readonly pinned: boolean;
+  readonly task: string;
+  /** Expected input tokens, by a neutral count. */
+  readonly inputTokens: number;
+  /** Input tokens that the request's text cannot exceed under any tokenizer. Images are not in it. */
+  readonly inputTokensMax: number;
+  readonly images: number;
+  /** Other media (audio, files), for which no bound is known. */
+  readonly unboundedMedia: number;
+  /** Expected visible output tokens of one choice, not capped; null for the task's. */
+  readonly outputTokens: number | null;
+  /** The caller's own cap on output tokens of one choice. */
+  readonly outputTokensMax: number | null;
+  readonly choices: number;
+  /** Bits of `CAPABILITIES`. */
+  readonly needs: number;
+  /** Programming languages that the model must handle, in canonical names. */
+  readonly languages: readonly string[];
+  /** `route_strategy`, completed with the policy's defaults; null without one. */
+  readonly weights: { readonly cost: number; readonly quality: number } | null;
+  readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
+  /** `budget_limit`. */
+  readonly budget: Microcredits | null;
+  /** The key's model list. */
+  readonly allowedModels: readonly string[] | null;
+}

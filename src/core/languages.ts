@@ -1,0 +1,41 @@
+/** Other names of programming languages, in lower case, with the canonical one. The only place to add one. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  assembly: ['asm', 'assembler'],
+  bash: ['sh', 'shell', 'zsh', 'shellscript'],
+  c: ['ansi c', 'c99', 'c11'],
+  clojure: ['clj'],
+  cpp: ['c++', 'cxx', 'cplusplus', 'c plus plus'],
+  csharp: ['c#', 'cs', 'c-sharp', 'c sharp'],
+  elixir: ['ex', 'exs'],
+  erlang: ['erl'],
+  fsharp: ['f#', 'fs', 'f-sharp'],
+  go: ['golang'],
+  haskell: ['hs'],
+  javascript: ['js', 'ecmascript', 'es6', 'jsx', 'node', 'nodejs', 'node.js'],
+  julia: ['jl'],
+  kotlin: ['kt', 'kts'],
+  matlab: ['octave'],
+  objectivec: ['objective-c', 'objc', 'obj-c', 'objective c'],
+  ocaml: ['ml'],
+  perl: ['pl'],
+  powershell: ['ps', 'ps1', 'pwsh'],
+  python: ['py', 'python3', 'python2', 'py3'],
+  r: ['rlang', 'r-lang'],
+  ruby: ['rb'],
+  rust: ['rs', 'rustlang'],
+  sql: ['mysql', 'postgresql', 'postgres', 'plpgsql', 'tsql', 't-sql', 'sqlite'],
+  swift: ['swiftlang'],
+  typescript: ['ts', 'tsx'],
+  visualbasic: ['vb', 'vb.net', 'visual basic', 'visual basic .net'],
+  yaml: ['yml'],
+};
+
+const CANONICAL = new Map<string, string>(
+  Object.entries(ALIASES).flatMap(([name, aliases]) => aliases.map((alias) => [alias, name] as const)),
+);
+
+/** The one name of a programming language: `JS` and `Node.js` give `javascript`. An unknown one keeps its own, in lower case. */
+export function canonicalLanguage(name: string): string {
+  const plain = name.trim().toLowerCase().replace(/\s+/g, ' ');
+  return CANONICAL.get(plain) ?? plain;
+}

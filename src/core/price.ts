@@ -1,0 +1,150 @@
+import type { Microcredits } from './credits.ts';
+import type { Decimal } from './decimal.ts';
+import type { Usage } from './usage.ts';
+
+/**
+ * What a model costs, exact. A token of a kind costs `line.kind / divisor` microcredits; since
+ * a USD price is per 1M tokens and a Credit has 1M microcredits, that quotient is simply
+ * `USD per 1M tokens / USD per Credit`.
+ */
+export interface Price {
+  /** Ascending by `overInputTokens`; the first starts at 0. */
+  readonly lines: readonly [PriceLine, ...PriceLine[]];
+  /** A fee for each request, over the same divisor. */
+  readonly perRequest: number;
+  readonly divisor: number;
+}
+
+/** Integers over the price's divisor. */
+export interface PriceLine {
+  /** The line applies to requests with more input tokens than this. */
+  readonly overInputTokens: number;
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+}
+
+/** A price list as the policy states it: USD per 1M tokens, USD per request. */
+export interface ListPrice {
+  readonly lines: readonly [ListPriceLine, ...ListPriceLine[]];
+  readonly perRequest: Decimal | null;
+}
+export interface ListPriceLine {
+  readonly overInputTokens: number;
+  readonly input: Decimal;
+  /** Absent: cached input costs as much as input. */
+  readonly cachedInput: Decimal | null;
+  /** Absent: writing to the cache costs as much as input. */
+  readonly cacheWrite: Decimal | null;
+  readonly output: Decimal;
+}
+
+const MICROCREDITS_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
+
+/** Turns a list price into integers over one divisor, exactly. Throws RangeError when those leave 2^53. */
+export function compilePrice(list: ListPrice, usdPerCredit: Decimal): Price {
+  const amounts = list.lines.flatMap((line) => [
+    line.input,
+    line.cachedInput ?? line.input,
+    line.cacheWrite ?? line.input,
+    line.output,
+  ]);
+  // A fee in USD per request is 1M times as many microcredits as a USD price per 1M tokens.
+  const fee = list.perRequest
+    ? { digits: list.perRequest.digits * 1_000_000n, scale: list.perRequest.scale }
+    : { digits: 0n, scale: 0 };
+  amounts.push(fee);
+  const scale = Math.max(usdPerCredit.scale, ...amounts.map((amount) => amount.scale));
+  const over = (amount: Decimal) => amount.digits * 10n ** BigInt(scale - amount.scale);
+  const scaled = amounts.map(over);
+  const divisor = over(usdPerCredit);
+  const common = scaled.reduce(gcd, divisor);
+  const integers = [...scaled, divisor].map((n) => {
+    const reduced = Number(n / common);
+    if (!Number.isSafeInteger(reduced)) throw new RangeError('the price has more digits than can be charged exactly');
+    return reduced;
+  });
+  const line = (from: ListPriceLine, at: number): PriceLine => ({
+    overInputTokens: from.overInputTokens,
+    input: integers[at * 4]!,
+    cachedInput: integers[at * 4 + 1]!,
+    cacheWrite: integers[at * 4 + 2]!,
+    output: integers[at * 4 + 3]!,
+  });
+  const [first, ...rest] = list.lines;
+  return {
+    lines: [line(first, 0), ...rest.map((from, at) => line(from, at + 1))],
+    perRequest: integers[amounts.length - 1]!,
+    divisor: integers[amounts.length]!,
+  };
+}
+
+/** The line that bills a request of so many input tokens. */
+export function lineFor(price: Price, inputTokens: number): PriceLine {
+  let line = price.lines[0];
+  for (const next of price.lines) if (inputTokens > next.overInputTokens) line = next;
+  return line;
+}
+
+/** What the tokens cost, rounded up to the next microcredit once: the only place where money is rounded. */
+export function costOf(price: Price, usage: Usage): Microcredits {
+  const line = lineFor(price, usage.inputTokens);
+  const plain = usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
+  return ceilSum(price, [
+    plain,
+    line.input,
+    usage.cachedInputTokens,
+    line.cachedInput,
+    usage.cacheWriteTokens,
+    line.cacheWrite,
+    usage.outputTokens,
+    line.output,
+  ]);
+}
+
+/**
+ * The most that up to `inputTokens` and `outputTokens` can cost, whichever of them are cached
+ * and whichever applicable line bills them.
+ */
+export function costBound(price: Price, inputTokens: number, outputTokens: number): Microcredits {
+  const dearest = dearestLine(price, inputTokens);
+  return ceilSum(price, [inputTokens, dearest.input, outputTokens, dearest.output]);
+}
+
+/** How many output tokens surely fit into `amount` beside `inputTokens`; negative when not even the input does. */
+export function outputWithin(price: Price, inputTokens: number, amount: Microcredits): number {
+  const dearest = dearestLine(price, inputTokens);
+  const left = amount - costBound(price, inputTokens, 0);
+  if (left < 0) return -1;
+  if (dearest.output === 0) return Number.MAX_SAFE_INTEGER;
+  return Number((BigInt(left) * BigInt(price.divisor)) / BigInt(dearest.output));
+}
+
+function dearestLine(price: Price, inputTokens: number): { input: number; output: number } {
+  let input = 0;
+  let output = 0;
+  for (const line of price.lines) {
+    if (line.overInputTokens > 0 && line.overInputTokens >= inputTokens) break;
+    input = Math.max(input, line.input, line.cacheWrite, line.cachedInput);
+    output = Math.max(output, line.output);
+  }
+  return { input, output };
+}
+
+/** ceil((perRequest + Σ tokens × rate) / divisor), in doubles where those are exact, else in big integers. */
+function ceilSum(price: Price, pairs: readonly number[]): Microcredits {
+  let sum = price.perRequest;
+  for (let i = 0; i < pairs.length; i += 2) sum += pairs[i]! * pairs[i + 1]!;
+  if (sum <= Number.MAX_SAFE_INTEGER) {
+    const rest = sum % price.divisor;
+    return (sum - rest) / price.divisor + (rest > 0 ? 1 : 0);
+  }
+  let exact = BigInt(price.perRequest);
+  for (let i = 0; i < pairs.length; i += 2) exact += BigInt(pairs[i]!) * BigInt(pairs[i + 1]!);
+  const divisor = BigInt(price.divisor);
+  const cost = (exact + divisor - 1n) / divisor;
+  return cost > MICROCREDITS_MAX ? Number.MAX_SAFE_INTEGER : Number(cost);
+}

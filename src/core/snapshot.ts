@@ -1,0 +1,112 @@
+import type { Price } from './price.ts';
+
+/**
+ * A policy, compiled: everything a decision needs, frozen. Nothing on a request's path parses,
+ * validates or searches beyond it. Holds names of secrets' variables, never a secret.
+ */
+export interface PolicySnapshot {
+  /** Names the policy's content and the environment it met; equal content has an equal revision. */
+  readonly revision: string;
+  /** USD, for display; charging uses each price's own exact figures. */
+  readonly usdPerCredit: number;
+  readonly gateway: GatewayPolicy;
+  readonly tasks: readonly Task[];
+  /** Task name → index in `tasks`. `general` always exists and is the index 0. */
+  readonly taskIndex: ReadonlyMap<string, number>;
+  readonly providers: ReadonlyMap<string, Provider>;
+  /** The models that can be served, by ID in ascending order. */
+  readonly models: readonly Model[];
+  readonly modelIndex: ReadonlyMap<string, number>;
+  readonly selectors: ReadonlyMap<string, Selector>;
+  /** Weights for what `route_strategy` leaves out. */
+  readonly defaultWeights: { readonly cost: number; readonly quality: number };
+  /** Credits per 1M tokens: the yardstick of "one reference cost". */
+  readonly referencePrice: { readonly input: number; readonly output: number };
+  /** v: how many reference costs a good answer is worth. */
+  readonly answerWorth: number;
+  /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
+  readonly baseline: number | null;
+  readonly recordDays: number;
+  /** What the policy names and this environment cannot serve, with the reason. */
+  readonly leftOut: readonly { readonly kind: 'provider' | 'model'; readonly name: string; readonly reason: string }[];
+}
+
+export interface GatewayPolicy {
+  readonly bodyBytesMax: number;
+  readonly messagesMax: number;
+  readonly toolsMax: number;
+  /** After this long without a content part, a stream's 200 goes out with heartbeats. */
+  readonly commitAfterMs: number;
+  /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */
+  readonly alternatives: number;
+}
+
+export interface Task {
+  readonly name: string;
+  readonly expectedOutputTokens: number;
+  readonly defaultInputTokens: number;
+  /** The least output, in tokens, that is still of use. */
+  readonly minUsefulOutput: number;
+}
+
+export interface Provider {
+  readonly name: string;
+  /** Name of the adapter plugin. */
+  readonly adapter: string;
+  /** The adapter's own settings, as the policy states them; checked by the adapter's schema. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Null for an adapter that answers in-process. */
+  readonly baseUrl: string | null;
+  /** The variable that holds the API key; null for keyless providers. */
+  readonly apiKeyEnv: string | null;
+  /** Unknown request fields that may be passed on; `*` for all. */
+  readonly passthrough: ReadonlySet<string>;
+}
+
+export interface Endpoint {
+  readonly provider: string;
+  /** The provider's own name of the model. */
+  readonly upstream: string;
+  readonly regions: readonly string[];
+  readonly price: Price;
+}
+
+export interface Model {
+  readonly id: string;
+  /** Tried in this order. Never empty. */
+  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
+  /** Tokens of input and output together. */
+  readonly contextWindow: number;
+  readonly maxOutput: number;
+  readonly defaultMaxOutput: number;
+  /** Bits of `CAPABILITIES`. */
+  readonly capabilities: number;
+  /** Programming languages, in their canonical names. */
+  readonly languages: ReadonlySet<string>;
+  readonly tags: readonly string[];
+  readonly acceptsTemperature: boolean;
+  /** Hidden reasoning tokens expected at the effort we send; 0 for none. */
+  readonly reasoningTokens: number;
+  /** The most tokens one image can count; null when unknown, and then no hard limit can hold with one. */
+  readonly imageTokensMax: number | null;
+  readonly latency: { readonly ttftMs: number; readonly outputTokensPerSecond: number };
+  /** Share of good answers, 0..1, by index of the task. */
+  readonly quality: Float64Array;
+  readonly deadlines: Deadlines;
+  readonly created: number;
+}
+
+/** Milliseconds. */
+export interface Deadlines {
+  readonly connectMs: number;
+  readonly firstTokenMs: number;
+  readonly idleMs: number;
+  readonly totalMs: number;
+}
+
+export interface Selector {
+  readonly name: string;
+  /** Name of the strategy plugin. */
+  readonly strategy: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}

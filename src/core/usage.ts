@@ -1,0 +1,36 @@
+/** Tokens of one completion, in the one form that every adapter translates to. */
+export interface Usage {
+  /** All input tokens, cached ones included. */
+  readonly inputTokens: number;
+  /** Part of `inputTokens` read from the provider's cache. */
+  readonly cachedInputTokens: number;
+  /** Part of `inputTokens` written to the provider's cache. */
+  readonly cacheWriteTokens: number;
+  /** All output tokens, hidden reasoning included. */
+  readonly outputTokens: number;
+  /** Part of `outputTokens` spent on hidden reasoning. */
+  readonly reasoningTokens: number;
+}
+
+/** More tokens than any request can have; a figure above it is an upstream's mistake. */
+export const TOKENS_MAX = 1_000_000_000;
+
+const isCount = (n: number): boolean => Number.isInteger(n) && n >= 0 && n <= TOKENS_MAX;
+
+/** False for figures that cannot be true: negative, fractional, absurd, or parts larger than the whole. */
+export function isPlausible(usage: Usage): boolean {
+  return (
+    isCount(usage.inputTokens) &&
+    isCount(usage.outputTokens) &&
+    isCount(usage.cachedInputTokens) &&
+    isCount(usage.cacheWriteTokens) &&
+    isCount(usage.reasoningTokens) &&
+    usage.cachedInputTokens + usage.cacheWriteTokens <= usage.inputTokens &&
+    usage.reasoningTokens <= usage.outputTokens
+  );
+}
+
+/** A usage without cache or reasoning, as counted here when the upstream gives none. */
+export function plainUsage(inputTokens: number, outputTokens: number): Usage {
+  return { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
+}

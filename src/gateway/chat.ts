@@ -1,0 +1,101 @@
+import type { Caller } from '../core/caller.ts';
+import type { ChatRequest } from '../core/chat-request.ts';
+import type { Decision } from '../core/decision.ts';
+import { SignalboxError } from '../core/errors.ts';
+import type { Hold } from '../ledger/hold.ts';
+import type { Outcome } from '../records/record.ts';
+import { recordWrite } from '../records/records.ts';
+import { chatFacts } from '../routing/facts.ts';
+import { StoreError } from '../store/store.ts';
+import { decide } from './decide.ts';
+import { Exchange } from './exchange.ts';
+import { type Gateway, newId } from './gateway.ts';
+import type { Platform } from './receipt.ts';
+import { decisionRecord } from './record.ts';
+import { screen } from './screen.ts';
+
+/**
+ * Steps 2 to 6 of a chat request: pins the runtime, decides, reserves. The exchange that comes back
+ * is paid for and not yet begun; whoever asked for it must open it, and read it to its end or
+ * abandon it. Throws SignalboxError, and then nothing is held.
+ */
+export async function beginChat(gateway: Gateway, request: ChatRequest, caller: Caller): Promise<Exchange> {
+  const startedAt = gateway.clock();
+  if (gateway.draining()) throw drainingError();
+  const runtime = gateway.lease();
+  screen(request, runtime.snapshot.gateway);
+  const decision = decide(chatFacts(request, caller, runtime.snapshot), runtime);
+  const hold = await reserve(gateway, decision, caller);
+  const exchange: Exchange = new Exchange({
+    runtime,
+    request,
+    decision,
+    hold,
+    clock: gateway.clock,
+    startedAt,
+    created: Math.floor(gateway.now() / 1000),
+    id: newId('chatcmpl-'),
+    onSettle: (outcome, platform) => {
+      logOutcome(gateway, decision, caller, outcome, platform);
+      return recordWrite(decisionRecord('chat', decision, caller, runtime.snapshot, gateway.now(), outcome));
+    },
+    onEnd: () => gateway.exchanges.delete(exchange),
+  });
+  gateway.exchanges.add(exchange);
+  return exchange;
+}
+
+export function drainingError(): SignalboxError {
+  return new SignalboxError('overloaded', 'This gateway is shutting down; try again.', { retryAfterMs: 1_000 });
+}
+
+/** The most that the choice or a fallback can cost, capped by the budget: whoever answers, it suffices or is raised. */
+async function reserve({ ledger }: Gateway, decision: Decision, caller: Caller): Promise<Hold> {
+  const { facts, ranked } = decision;
+  const worst = Math.max(...ranked.map(({ bound }) => bound));
+  try {
+    return await ledger.reserve({
+      id: newId('res_'),
+      keyId: caller.keyId,
+      decisionId: decision.id,
+      selector: facts.model,
+      labels: caller.labels,
+      amount: facts.budget === null ? worst : Math.min(worst, facts.budget),
+      limit: facts.budget,
+    });
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause;
+    throw new SignalboxError('overloaded', 'The ledger cannot be written, so nothing may be spent; try again.', {
+      retryAfterMs: 1_000,
+      cause,
+    });
+  }
+}
+
+function logOutcome({ log }: Gateway, decision: Decision, caller: Caller, outcome: Outcome, platform: Platform): void {
+  const write = outcome.status === 'completed' || outcome.status === 'abandoned' ? log.info : log.warn;
+  write('chat', {
+    decision: decision.id,
+    key: caller.keyId,
+    selector: decision.facts.model,
+    task: decision.facts.task,
+    model: platform.routed_model,
+    reason: platform.route_reason,
+    status: outcome.status,
+    error: outcome.error ?? undefined,
+    failures: failuresOf(outcome),
+    input_tokens: outcome.usage?.inputTokens ?? 0,
+    output_tokens: outcome.usage?.outputTokens ?? 0,
+    credits: platform.credits_consumed,
+    ttft_ms: outcome.firstPartMs,
+    total_ms: outcome.totalMs,
+  });
+}
+
+/** `provider/model:kind`, a word an attempt that failed; undefined when none did. */
+function failuresOf({ attempts }: Outcome): string | undefined {
+  const failed = attempts.filter(({ failure }) => failure !== null);
+  return failed.length === 0
+    ? undefined
+    : failed.map(({ provider, model, failure }) => `${provider}/${model}:${failure}`).join(' ');
+}

@@ -1,0 +1,14 @@
+import { drainingError } from './chat.ts';
+import type { Gateway } from './gateway.ts';
+
+/** How often to look whether the last exchange has ended, ms. */
+const LOOK_MS = 20;
+
+/** Waits for the exchanges under way, at most `patienceMs`, then ends the rest with an error and settles them. */
+export async function drain({ exchanges, clock, log }: Gateway, patienceMs: number): Promise<void> {
+  const until = clock() + patienceMs;
+  while (exchanges.size > 0 && clock() < until) await Bun.sleep(LOOK_MS);
+  if (exchanges.size === 0) return;
+  log.warn('requests were cut off by the shutdown', { requests: exchanges.size });
+  for (const exchange of [...exchanges]) exchange.abandon(drainingError());
+}

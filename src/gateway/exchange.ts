@@ -1,0 +1,300 @@
+import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
+import type { ProviderCall } from '../contract/provider.ts';
+import { capabilityNames } from '../core/capability.ts';
+import type { ChatRequest } from '../core/chat-request.ts';
+import { toCredits } from '../core/credits.ts';
+import type { Decision, Ranked } from '../core/decision.ts';
+import type { SignalboxError } from '../core/errors.ts';
+import { costOf } from '../core/price.ts';
+import type { Endpoint, Model } from '../core/snapshot.ts';
+import { isPlausible, plainUsage } from '../core/usage.ts';
+import type { Hold } from '../ledger/hold.ts';
+import type { Attempt, Outcome } from '../records/record.ts';
+import { worstCase } from '../routing/estimate.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { Write } from '../store/store.ts';
+import { openCall, type UpstreamCall } from '../upstream/call.ts';
+import { entryLine } from './charge.ts';
+import { brokenError, type FailedAttempt, failedError, isFinal } from './failure.ts';
+import { brokenUsage, completeUsage, type Measured, Meter } from './meter.ts';
+import type { Platform, Receipt } from './receipt.ts';
+import { sortExtras } from './screen.ts';
+
+export interface ExchangeContext {
+  readonly runtime: Runtime;
+  readonly request: ChatRequest;
+  readonly decision: Decision;
+  readonly hold: Hold;
+  /** Milliseconds on a clock that never goes back. */
+  readonly clock: () => number;
+  /** When the request was admitted, on that clock. */
+  readonly startedAt: number;
+  /** Unix time of admission, seconds. */
+  readonly created: number;
+  readonly id: string;
+  /** Makes the record that rides with the settlement. */
+  readonly onSettle: (outcome: Outcome, platform: Platform) => readonly Write[];
+  /** Called once, after settlement. */
+  readonly onEnd: () => void;
+}
+
+interface Running {
+  readonly ranked: Ranked;
+  readonly model: Model;
+  readonly endpoint: Endpoint;
+  readonly call: UpstreamCall;
+  readonly meter: Meter;
+  readonly openedAt: number;
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Steps 7 and 8 of one request: carries the decision out and pays for it. Made once, ended once:
+ * whether by the answer's end, a failure, the caller's leaving or a shutdown, `#settle` runs exactly once.
+ */
+export class Exchange {
+  readonly #context: ExchangeContext;
+  readonly #attempts: Attempt[] = [];
+  readonly #failed: FailedAttempt[] = [];
+  readonly #deadlineAt: number;
+  /** The attempt under way, or the one that answered. */
+  #running: Running | null = null;
+  /** The attempt that failed last. */
+  #last: Running | null = null;
+  /** The batch with the first content part, until it is read. */
+  #first: readonly StreamPart[] | null = null;
+  #receipt: Receipt | null = null;
+  #error: SignalboxError | null = null;
+
+  constructor(context: ExchangeContext) {
+    this.#context = context;
+    const { snapshot } = context.runtime;
+    this.#deadlineAt = context.startedAt + snapshot.models[context.decision.ranked[0].model]!.deadlines.totalMs;
+  }
+
+  get id(): string {
+    return this.#context.id;
+  }
+  get created(): number {
+    return this.#context.created;
+  }
+  get decisionId(): string {
+    return this.#context.decision.id;
+  }
+  /** ID of the model that answers; before the first content part, of the choice. */
+  get model(): string {
+    const { decision, runtime } = this.#context;
+    return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
+  }
+  /** Null until the exchange has ended. */
+  get receipt(): Receipt | null {
+    return this.#receipt;
+  }
+  /** Why the exchange ended without a whole answer; null while it runs and after a good end. */
+  get error(): SignalboxError | null {
+    return this.#error;
+  }
+
+  /** Tries endpoint after endpoint, then the fallbacks, until one shows content. Throws the SignalboxError of the last. */
+  async open(): Promise<void> {
+    const { decision, runtime } = this.#context;
+    for (const ranked of decision.ranked) {
+      const model = runtime.snapshot.models[ranked.model]!;
+      for (let at = 0; at < model.endpoints.length; at++) {
+        if (!(await this.#affords(ranked, model, model.endpoints[at]!))) continue;
+        if (this.#ended()) throw this.#error;
+        const failure = await this.#attempt(ranked, model, at);
+        if (failure === null) return;
+        if (this.#ended()) throw this.#error;
+        this.#giveUp(this.#running!, failure);
+        if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) throw this.#fail();
+      }
+    }
+    throw this.#fail();
+  }
+
+  /** The next batch of parts; null after the end: then `receipt` is there, and `error` if it was no good end. */
+  async read(): Promise<readonly StreamPart[] | null> {
+    const first = this.#first;
+    if (first) {
+      this.#first = null;
+      return first;
+    }
+    const running = this.#running;
+    if (!running || this.#ended()) return null;
+    const batch = await running.call.read();
+    if (this.#ended()) return null;
+    if (batch === null) {
+      this.#note(running, null);
+      this.#settle('completed', running, completeUsage(running.meter, this.#context.decision.facts));
+      return null;
+    }
+    running.meter.observe(batch, this.#context.clock());
+    const failure = failureIn(batch);
+    if (failure === null) return batch;
+    this.#note(running, failure.kind);
+    this.#error = brokenError(running.model.id, failure);
+    this.#settle('broken', running, this.#broken(running));
+    return batch;
+  }
+
+  /** Ends the exchange because nobody waits for it any more, or because the process must stop. Harmless after the end. */
+  abandon(error: SignalboxError): void {
+    if (this.#ended()) return;
+    this.#error = error;
+    const running = this.#running;
+    if (!running) {
+      this.#settle('abandoned', null, null);
+      return;
+    }
+    running.call.abort();
+    this.#note(running, 'abandoned');
+    this.#settle('abandoned', running, running.call.sent ? this.#broken(running) : null);
+  }
+
+  #ended(): boolean {
+    return this.#receipt !== null;
+  }
+
+  /** Whether the attempt's worst case fits the hold, raised if it must and may be. */
+  async #affords(ranked: Ranked, model: Model, { price }: Endpoint): Promise<boolean> {
+    const { hold, decision } = this.#context;
+    const missing = worstCase(price, model, decision.facts, ranked.outputCap) - hold.left;
+    return missing <= 0 || (await hold.raise(missing));
+  }
+
+  /** Runs one attempt up to its first content part. Null when that came. */
+  async #attempt(ranked: Ranked, model: Model, at: number): Promise<ProviderFailure | null> {
+    const { runtime, request, clock } = this.#context;
+    const endpoint = model.endpoints[at]!;
+    const extras = sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
+    const call: ProviderCall = {
+      upstream: endpoint.upstream,
+      request,
+      extras: extras.passed,
+      stream: request.stream === true,
+      outputCap: ranked.outputCap,
+      model: {
+        capabilities: capabilityNames(model.capabilities),
+        acceptsTemperature: model.acceptsTemperature,
+        ttftMs: model.latency.ttftMs,
+        outputTokensPerSecond: model.latency.outputTokensPerSecond,
+      },
+    };
+    const opened = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, this.#deadlineAt);
+    const dropped = [...extras.dropped, ...opened.dropped];
+    const running = { ranked, model, endpoint, call: opened, meter: new Meter(), openedAt: clock(), dropped };
+    this.#running = running;
+    return this.#awaitContent(running);
+  }
+
+  async #awaitContent(running: Running): Promise<ProviderFailure | null> {
+    const { meter, call } = running;
+    for (;;) {
+      const batch = await call.read();
+      if (batch === null) return { kind: 'malformed', message: 'the answer ended without content' };
+      meter.observe(batch, this.#context.clock());
+      const failure = failureIn(batch);
+      // A batch can hold the first content and the break; the content was then never shown, so another may try.
+      if (failure) return failure;
+      if (batch.some(isContent)) {
+        this.#first = batch;
+        return null;
+      }
+    }
+  }
+
+  /** Notes a failed attempt and posts what its upstream reported as used; nothing else is known of it. */
+  #giveUp(running: Running, failure: ProviderFailure): void {
+    const { model, endpoint, meter, call } = running;
+    this.#note(running, failure.kind);
+    this.#failed.push({ model: model.id, provider: endpoint.provider, failure });
+    if (meter.reported) {
+      const { hold } = this.#context;
+      hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
+    }
+    call.abort();
+    this.#running = null;
+    this.#last = running;
+  }
+
+  /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
+  #fail(): SignalboxError {
+    const last = this.#last;
+    const cut = last !== null && wasCut(this.#failed.at(-1)?.failure) && last.call.sent && last.meter.reported === null;
+    const error = failedError(this.#failed, cut);
+    this.#error = error;
+    if (cut) this.#settle('failed', last, this.#broken(last));
+    else this.#settle('failed', null, null);
+    return error;
+  }
+
+  #broken(running: Running): Measured {
+    const { model, ranked, meter, openedAt } = running;
+    const { facts } = this.#context.decision;
+    const expectedAt = openedAt + model.latency.ttftMs;
+    return brokenUsage(meter, facts, {
+      outputMax: ranked.outputCap * facts.choices,
+      tokensPerSecond: model.latency.outputTokensPerSecond * facts.choices,
+      outputMs: this.#context.clock() - (meter.firstContentAt ?? expectedAt),
+    });
+  }
+
+  #note({ model, endpoint, openedAt, meter }: Running, failure: string | null): void {
+    this.#attempts.push({
+      model: model.id,
+      provider: endpoint.provider,
+      upstream: endpoint.upstream,
+      ms: Math.round(this.#context.clock() - openedAt),
+      firstPartMs: meter.firstContentAt === null ? null : Math.round(meter.firstContentAt - openedAt),
+      failure,
+    });
+  }
+
+  /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
+  #settle(status: Outcome['status'], running: Running | null, measured: Measured | null): void {
+    const { hold, decision, clock, startedAt, onSettle, onEnd, runtime } = this.#context;
+    const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
+    const charged = hold.reserved - hold.left + (line ? Math.min(line.cost, hold.left) : 0);
+    const usage = measured && isPlausible(measured.usage) ? measured.usage : plainUsage(0, 0);
+    const baseline = runtime.snapshot.models[decision.baseline]!;
+    const saved = decision.facts.pinned ? 0 : costOf(baseline.endpoints[0].price, usage) - charged;
+    const fallback = running !== null && running.ranked !== decision.ranked[0];
+    const estimated = measured?.estimated ?? true;
+    const platform: Platform = {
+      routed_model: running?.model.id ?? this.model,
+      route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,
+      credits_consumed: toCredits(charged),
+      cost_saved_credits: toCredits(saved),
+      decision_id: decision.id,
+      policy_revision: decision.revision,
+      estimated,
+      dropped: running?.dropped ?? [],
+    };
+    this.#receipt = { usage, platform };
+    const firstAt = running?.meter.firstContentAt ?? null;
+    const outcome: Outcome = {
+      status,
+      error: this.#error?.code ?? null,
+      attempts: this.#attempts,
+      usage: measured && usage,
+      estimated,
+      charged,
+      saved,
+      firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
+      totalMs: Math.round(clock() - startedAt),
+    };
+    hold.settle(line, onSettle(outcome, platform));
+    onEnd();
+  }
+}
+
+/** True for a failure that leaves open what the upstream has done: it took the request and was not heard to the end. */
+function wasCut(failure: ProviderFailure | undefined): boolean {
+  return failure?.kind === 'timeout' || failure?.kind === 'connect';
+}
+
+function failureIn(batch: readonly StreamPart[]): ProviderFailure | null {
+  const last = batch.at(-1);
+  return last?.type === 'failure' ? last.failure : null;
+}

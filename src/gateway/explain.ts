@@ -1,0 +1,23 @@
+import type { Caller } from '../core/caller.ts';
+import { SignalboxError } from '../core/errors.ts';
+import type { DecisionRecord } from '../records/record.ts';
+import type { Gateway } from './gateway.ts';
+
+/** A record with what its revision tells about it. */
+export interface Explanation {
+  readonly record: DecisionRecord;
+  /** Q by model ID. */
+  readonly quality: Readonly<Record<string, number>>;
+}
+
+/** Why a decision was made, for the key that asked or an admin. Throws SignalboxError `not_found`. */
+export async function explain({ records }: Gateway, id: string, caller: Caller): Promise<Explanation> {
+  const record = await records.find(id);
+  // Another key's decision is answered like none at all: that it exists is nobody else's business.
+  if (!record || (record.keyId !== caller.keyId && !caller.scopes.has('admin'))) {
+    throw new SignalboxError('not_found', 'There is no such decision; it is written with the end of its request.');
+  }
+  const models = (await records.findRevision(record.revision))?.models ?? [];
+  const quality = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
+  return { record, quality };
+}

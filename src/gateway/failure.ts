@@ -1,0 +1,66 @@
+import type { ProviderFailure } from '../contract/parts.ts';
+import { SignalboxError } from '../core/errors.ts';
+
+/** What an attempt that failed leaves behind for the record, the log and the final answer. */
+export interface FailedAttempt {
+  readonly model: string;
+  readonly provider: string;
+  readonly failure: ProviderFailure;
+}
+
+/** The caller's own fault: no other model would take the request. */
+export const isFinal = ({ kind }: ProviderFailure): boolean => kind === 'rejected';
+
+/**
+ * The one error for a request whose every attempt failed. Names models, never addresses or keys.
+ * `billed`: the last attempt is charged, so that nobody should repeat the request blindly.
+ */
+export function failedError(attempts: readonly FailedAttempt[], billed: boolean): SignalboxError {
+  const failures = attempts.map(({ failure }) => failure);
+  const last = failures.at(-1);
+  const retry = billed ? { retry: false } : {};
+  const cause = attempts
+    .map(({ provider, model, failure }) => `${provider}/${model}: ${failure.kind} ${failure.message}`)
+    .join('; ');
+  if (last?.kind === 'rejected') {
+    return new SignalboxError(
+      'upstream_rejected_request',
+      `The model's provider refused the request: ${last.message}`,
+      { cause },
+    );
+  }
+  const tried = [...new Set(attempts.map(({ model }) => model))].join(', ');
+  const every = (...kinds: readonly ProviderFailure['kind'][]) => failures.every(({ kind }) => kinds.includes(kind));
+  if (failures.length > 0 && every('context')) {
+    return new SignalboxError('context_length_exceeded', `The prompt is too long for ${tried}.`, {
+      param: 'messages',
+      cause,
+    });
+  }
+  if (failures.length > 0 && every('rate_limited')) {
+    const waits = failures.flatMap(({ retryAfterMs }) => (retryAfterMs === undefined ? [] : [retryAfterMs]));
+    return new SignalboxError('upstream_rate_limited', `${tried}: the provider asks to slow down.`, {
+      retryAfterMs: waits.length > 0 ? Math.min(...waits) : 1_000,
+      cause,
+    });
+  }
+  if (failures.length > 0 && every('timeout')) {
+    return new SignalboxError('upstream_timeout', `${tried} did not answer in time.`, { cause, ...retry });
+  }
+  return new SignalboxError('upstream_failed', `Every attempt failed upstream; tried ${tried || 'no model'}.`, {
+    cause,
+    ...retry,
+  });
+}
+
+/** The error of an answer that broke off after it had begun: billed, so not to be repeated blindly. */
+export function brokenError(model: string, failure: ProviderFailure): SignalboxError {
+  const [code, what] =
+    failure.kind === 'timeout'
+      ? (['upstream_timeout', 'stalled'] as const)
+      : (['upstream_failed', 'broke off'] as const);
+  return new SignalboxError(code, `The answer of ${model} ${what} before its end.`, {
+    retry: false,
+    cause: failure.message,
+  });
+}

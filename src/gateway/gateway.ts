@@ -1,0 +1,32 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Records } from '../records/records.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Exchange } from './exchange.ts';
+
+/** What the use cases work with. */
+export interface Gateway {
+  /** The runtime in force; taken once per request and kept to its end. */
+  lease(): Runtime;
+  readonly ledger: Ledger;
+  readonly records: Records;
+  readonly log: Log;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Milliseconds on a clock that never goes back. */
+  readonly clock: () => number;
+  /** Exchanges under way. */
+  readonly exchanges: Set<Exchange>;
+  /** True once the process has been asked to stop. */
+  draining(): boolean;
+}
+
+/** A new ID under a prefix: time-ordered, with 74 random bits. */
+export function newId(prefix: string): string {
+  return prefix + Bun.randomUUIDv7().replaceAll('-', '');
+}
+
+/** 64 random bits in hexadecimal. */
+export function newSeed(): string {
+  return crypto.randomUUID().replaceAll('-', '').slice(0, 16);
+}

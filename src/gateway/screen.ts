@@ -1,0 +1,110 @@
+import { type ChatMessage, type ChatRequest, KNOWN_FIELDS } from '../core/chat-request.ts';
+import { SignalboxError } from '../core/errors.ts';
+import type { GatewayPolicy, Provider } from '../core/snapshot.ts';
+
+/** What the schema cannot say: fields that contradict each other, and what changes the bill unseen. Throws SignalboxError. */
+export function screen(request: ChatRequest, limits: GatewayPolicy): void {
+  screenBill(request);
+  screenMessages(request.messages, limits);
+  screenTools(request, limits);
+  const { max_tokens: short, max_completion_tokens: long } = request;
+  if (short != null && long != null && short !== long) {
+    throw invalid('max_completion_tokens', 'max_tokens and max_completion_tokens differ; send one of them.');
+  }
+  if (request.stream_options && !request.stream) {
+    throw invalid('stream_options', '`stream_options` goes with stream: true.');
+  }
+  if (request.top_logprobs != null && !request.logprobs) {
+    throw invalid('top_logprobs', '`top_logprobs` goes with logprobs: true.');
+  }
+}
+
+const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
+const unsupported = (param: string, message: string) => new SignalboxError('unsupported_parameter', message, { param });
+
+/** Fields that would be billed beyond tokens, or by other prices: no reservation could cover them. */
+function screenBill(request: Readonly<Record<string, unknown>>): void {
+  const { service_tier: tier, modalities, best_of: bestOf } = request;
+  if (tier != null && tier !== 'auto' && tier !== 'default') {
+    throw unsupported('service_tier', 'Service tiers are billed by other prices; leave service_tier out.');
+  }
+  if (request.web_search_options != null)
+    throw unsupported('web_search_options', 'Web search is billed by the call and not supported.');
+  if (request.audio != null) throw unsupported('audio', 'Audio output is not supported.');
+  if (Array.isArray(modalities) && modalities.some((kind) => kind !== 'text')) {
+    throw unsupported('modalities', 'Only text output is supported.');
+  }
+  if (request.prediction != null)
+    throw unsupported('prediction', 'Rejected predictions are billed beyond max_tokens; not supported.');
+  if (bestOf != null && bestOf !== 1)
+    throw unsupported('best_of', '`best_of` bills answers that are thrown away; use n.');
+  if (request.functions != null) throw unsupported('functions', '`functions` was replaced by `tools`.');
+  if (request.function_call != null)
+    throw unsupported('function_call', '`function_call` was replaced by `tool_choice`.');
+}
+
+/** Checks the number of messages and what each role requires. */
+export function screenMessages(messages: readonly ChatMessage[], { messagesMax }: GatewayPolicy): void {
+  if (messages.length > messagesMax) {
+    throw new SignalboxError('out_of_range', `\`messages\` may have at most ${messagesMax} items.`, {
+      param: 'messages',
+    });
+  }
+  messages.forEach(screenMessage);
+}
+
+function screenTools({ tools, tool_choice: choice }: ChatRequest, { toolsMax }: GatewayPolicy): void {
+  if (tools && tools.length > toolsMax) {
+    throw new SignalboxError('out_of_range', `\`tools\` may have at most ${toolsMax} items.`, { param: 'tools' });
+  }
+  if (choice === undefined || choice === 'none' || choice === 'auto') return;
+  if (!tools?.length) throw invalid('tool_choice', '`tool_choice` goes with `tools`.');
+  if (choice === 'required') return;
+  const { name } = choice.function;
+  if (!tools.some((tool) => tool.function.name === name)) {
+    throw invalid('tool_choice.function.name', `There is no tool \`${name.slice(0, 64)}\` in \`tools\`.`);
+  }
+}
+
+function screenMessage(message: ChatMessage, index: number): void {
+  const at = `messages[${index}]`;
+  const hasCalls =
+    message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
+  if (message.content == null && !hasCalls) {
+    throw new SignalboxError(
+      'missing_field',
+      `\`${at}.content\` is required; only an assistant message with tool calls may go without.`,
+      {
+        param: `${at}.content`,
+      },
+    );
+  }
+  if (message.role === 'tool' && message.tool_call_id === undefined) {
+    throw new SignalboxError(
+      'missing_field',
+      `\`${at}.tool_call_id\` is required: it names the call that this message answers.`,
+      {
+        param: `${at}.tool_call_id`,
+      },
+    );
+  }
+}
+
+export interface Extras {
+  readonly passed: Readonly<Record<string, unknown>>;
+  readonly dropped: readonly string[];
+}
+
+const NO_EXTRAS: Extras = { passed: {}, dropped: [] };
+
+/** Sorts the fields that the gateway does not know into those a provider lets through and the rest. */
+export function sortExtras(request: ChatRequest, { passthrough }: Provider): Extras {
+  const unknown = Object.keys(request).filter((name) => !KNOWN_FIELDS.has(name));
+  if (unknown.length === 0) return NO_EXTRAS;
+  const passes = (name: string) => passthrough.has('*') || passthrough.has(name);
+  const fields: Readonly<Record<string, unknown>> = request;
+  return {
+    passed: Object.fromEntries(unknown.filter(passes).map((name) => [name, fields[name]])),
+    dropped: unknown.filter((name) => !passes(name)),
+  };
+}

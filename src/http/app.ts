@@ -1,0 +1,62 @@
+import { Elysia } from 'elysia';
+import type { Authentication } from '../access/keys.ts';
+import type { Caller } from '../core/caller.ts';
+import { type Gateway, newId } from '../gateway/gateway.ts';
+import { readJson } from './body.ts';
+import { chatRoutes } from './chat.ts';
+import { decisionRoutes } from './decisions.ts';
+import { errorResponse, publicError } from './errors.ts';
+import { admit } from './guard.ts';
+import { healthRoutes } from './health.ts';
+import { modelRoutes } from './models.ts';
+import { recommendRoutes } from './recommend.ts';
+
+export interface AppOptions {
+  readonly gateway: Gateway;
+  authenticate(header: string | null): Authentication;
+  /** The build that answers, for `x-signalbox-version`. */
+  readonly version: string;
+}
+
+/** Who sent a request, as admitted. Requests on open routes have nobody. */
+export type Admitted = WeakMap<Request, Caller>;
+
+/**
+ * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
+ * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
+ * would mend and strip bodies before they are checked.
+ */
+export function createApp({ gateway, authenticate, version }: AppOptions) {
+  const admitted: Admitted = new WeakMap();
+  const rules = { authenticate, bodyBytesMax: () => gateway.lease().snapshot.gateway.bodyBytesMax };
+  const context = { gateway, callerOf: (request: Request) => admitted.get(request)! };
+
+  return new Elysia({ normalize: false, name: 'signalbox' })
+    .onRequest(({ request, set }) => {
+      set.headers['x-request-id'] = newId('req_');
+      set.headers['x-signalbox-version'] = version;
+      const caller = admit(request, rules);
+      if (caller) admitted.set(request, caller);
+    })
+    .onParse({ as: 'global' }, ({ request }) => readJson(request, rules.bodyBytesMax()))
+    .onError({ as: 'global' }, ({ error, set, request }) => {
+      const requestId = String(set.headers['x-request-id']);
+      const known = publicError(error, (defect) => {
+        const stack = defect instanceof Error ? defect.stack : String(defect);
+        gateway.log.error('a request met a defect', { request: requestId, method: request.method, stack });
+      });
+      return errorResponse(known, { 'x-request-id': requestId, 'x-signalbox-version': version });
+    })
+    .use(healthRoutes(gateway))
+    .use(modelRoutes(context))
+    .use(decisionRoutes(context))
+    .use(recommendRoutes(context))
+    .use(chatRoutes(context));
+}
+
+/** What the route groups share. */
+export interface RouteContext {
+  readonly gateway: Gateway;
+  /** The caller of a request on a route that needs a key. */
+  callerOf(request: Request): Caller;
+}

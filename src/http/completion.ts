@@ -1,0 +1,116 @@
+import type { FinishReason, StreamPart } from '../contract/parts.ts';
+import type { Usage } from '../core/usage.ts';
+import type { Receipt } from '../gateway/receipt.ts';
+
+/** What every answer of one exchange says about itself. */
+export interface Identity {
+  readonly id: string;
+  /** Unix time, seconds. */
+  readonly created: number;
+  readonly model: string;
+}
+
+interface Choice {
+  content: string | null;
+  reasoning: string;
+  refusal: string | null;
+  calls: { id: string; name: string; arguments: string }[];
+  logprobs: { content: unknown[]; refusal: unknown[] } | null;
+  finish: FinishReason;
+}
+
+const emptyChoice = (): Choice => ({
+  content: null,
+  reasoning: '',
+  refusal: null,
+  calls: [],
+  logprobs: null,
+  finish: 'stop',
+});
+
+/** Gathers the parts of an answer into one body. */
+export class Completion {
+  readonly #choices: Choice[] = [];
+
+  add(parts: readonly StreamPart[]): void {
+    for (const part of parts) {
+      if (part.type === 'usage' || part.type === 'failure') continue;
+      while (this.#choices.length <= part.choice) this.#choices.push(emptyChoice());
+      addTo(this.#choices[part.choice]!, part);
+    }
+  }
+
+  /** The body of the response, in OpenAI's shape. */
+  body({ id, created, model }: Identity, receipt: Receipt): object {
+    return {
+      id,
+      object: 'chat.completion',
+      created,
+      model,
+      choices: this.#choices.map((choice, index) => ({
+        index,
+        message: messageOf(choice),
+        logprobs: choice.logprobs,
+        finish_reason: choice.finish,
+      })),
+      usage: usageBody(receipt.usage, receipt.platform.estimated),
+      platform: receipt.platform,
+    };
+  }
+}
+
+function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'failure' }>): void {
+  switch (part.type) {
+    case 'text':
+      choice.content = (choice.content ?? '') + part.text;
+      return;
+    case 'reasoning':
+      choice.reasoning += part.text;
+      return;
+    case 'refusal':
+      choice.refusal = (choice.refusal ?? '') + part.text;
+      return;
+    case 'tool-call':
+      while (choice.calls.length <= part.index) choice.calls.push({ id: '', name: '', arguments: '' });
+      if (part.id) choice.calls[part.index]!.id = part.id;
+      if (part.name) choice.calls[part.index]!.name = part.name;
+      choice.calls[part.index]!.arguments += part.arguments;
+      return;
+    case 'logprobs':
+      choice.logprobs ??= { content: [], refusal: [] };
+      choice.logprobs.content.push(...part.content);
+      choice.logprobs.refusal.push(...part.refusal);
+      return;
+    case 'finish':
+      choice.finish = part.reason;
+  }
+}
+
+function messageOf({ content, reasoning, refusal, calls }: Choice): object {
+  return {
+    role: 'assistant',
+    content: content ?? (calls.length > 0 || refusal !== null ? null : ''),
+    refusal,
+    ...(reasoning && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name, arguments: args }) => ({
+        id,
+        type: 'function',
+        function: { name, arguments: args },
+      })),
+    }),
+  };
+}
+
+/** Usage in OpenAI's shape; details only where the upstream gave the figures. */
+export function usageBody(usage: Usage, estimated: boolean): object {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    ...(!estimated && {
+      prompt_tokens_details: { cached_tokens: usage.cachedInputTokens },
+      completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    }),
+  };
+}

@@ -1,0 +1,29 @@
+import { ERRORS, SignalboxError } from '../core/errors.ts';
+
+/** The one mapping from errors to responses. What is not meant for callers becomes a plain 500. */
+export function errorResponse(error: SignalboxError, headers: Record<string, string> = {}): Response {
+  const { retryAfterMs, retry } = error.info;
+  const canRetry = retry ?? ERRORS[error.code].retry;
+  return new Response(JSON.stringify(error.toBody()), {
+    status: error.status,
+    headers: {
+      'content-type': 'application/json',
+      'x-should-retry': String(canRetry),
+      ...(retryAfterMs !== undefined && {
+        'retry-after': String(Math.ceil(retryAfterMs / 1000)),
+        'retry-after-ms': String(Math.ceil(retryAfterMs)),
+      }),
+      ...error.info.headers,
+      ...headers,
+    },
+  });
+}
+
+/** Errors of ours pass; anything else is a defect, told to the log and to nobody else. */
+export function publicError(error: unknown, onDefect: (error: unknown) => void): SignalboxError {
+  if (error instanceof SignalboxError) return error;
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof SignalboxError) return cause;
+  onDefect(error);
+  return new SignalboxError('internal_error', 'Signalbox failed on this request; its log tells why.', { cause: error });
+}

@@ -1,0 +1,110 @@
+import type { SignalboxError } from '../core/errors.ts';
+import type { Exchange } from '../gateway/exchange.ts';
+import { ChunkWriter, errorEvent, HEARTBEAT } from './chunks.ts';
+
+/** Pause between heartbeats while a committed stream waits for its first part. */
+const HEARTBEAT_MS = 10_000;
+
+const encoder = new TextEncoder();
+
+export interface StreamOptions {
+  readonly includeUsage: boolean;
+  /** Headers wait for the first content part, at most so long. */
+  readonly commitAfterMs: number;
+  /** What to end with when the reader goes away. */
+  readonly onGone: () => SignalboxError;
+}
+
+/**
+ * Answers as server-sent events. Waits for the first content part, so that a failure before it is an
+ * ordinary error response (throws SignalboxError); past `commitAfterMs` the 200 goes out and a failure
+ * becomes the last event.
+ */
+export async function streamResponse(exchange: Exchange, options: StreamOptions): Promise<Response> {
+  const opening = exchange.open();
+  const opened = await settledWithin(opening, options.commitAfterMs);
+  const events = new EventSource(exchange, opened ? null : opening, options);
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const text = await events.next();
+        if (text === null) controller.close();
+        else controller.enqueue(encoder.encode(text));
+      },
+      cancel() {
+        exchange.abandon(options.onGone());
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      ...(opened && { 'x-signalbox-model': exchange.model }),
+    },
+  });
+}
+
+/** One stream's events, asked for one after the other. */
+class EventSource {
+  readonly #exchange: Exchange;
+  readonly #includeUsage: boolean;
+  /** Pending while the exchange has not shown content; null after. */
+  #opening: Promise<void> | null;
+  #writer: ChunkWriter | null = null;
+  #ended = false;
+
+  constructor(exchange: Exchange, opening: Promise<void> | null, { includeUsage }: StreamOptions) {
+    this.#exchange = exchange;
+    this.#opening = opening;
+    this.#includeUsage = includeUsage;
+  }
+
+  /** The next text to send; null when the stream is over. */
+  async next(): Promise<string | null> {
+    if (this.#ended) return null;
+    if (this.#opening) {
+      try {
+        if (!(await settledWithin(this.#opening, HEARTBEAT_MS))) return HEARTBEAT;
+      } catch {
+        // The exchange has kept the error, and ends here.
+        return this.#end();
+      }
+      this.#opening = null;
+    }
+    this.#writer ??= new ChunkWriter(this.#exchange);
+    for (;;) {
+      const batch = await this.#exchange.read();
+      if (batch === null) return this.#end();
+      const text = this.#writer.write(batch);
+      if (text !== '') return text;
+    }
+  }
+
+  #end(): string {
+    this.#ended = true;
+    const { error, receipt } = this.#exchange;
+    if (error) return errorEvent(error, receipt?.platform ?? null);
+    if (!receipt || !this.#writer) throw new Error('the exchange ended without a receipt');
+    return this.#writer.end(receipt, this.#includeUsage);
+  }
+}
+
+/** True once the promise is fulfilled, false when it is not within `ms`. Rejects with it. */
+function settledWithin(promise: Promise<void>, ms: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    promise.then(
+      () => {
+        clearTimeout(timer);
+        resolve(true);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}

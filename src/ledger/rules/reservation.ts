@@ -1,0 +1,89 @@
+import type { Microcredits } from '../../core/credits.ts';
+
+/** `pending` is open; the others are final. */
+export type ReservationState =
+  | 'pending'
+  /** Closed with something charged, or with a completion that cost nothing. */
+  | 'posted'
+  /** Closed with nothing to charge: released whole. */
+  | 'void'
+  /** Left behind by a crash and closed by rule. */
+  | 'expired';
+
+/**
+ * Money set aside for one request. At every moment
+ * `0 ≤ charged ≤ amount`, and `amount ≤ limit` where there is a limit.
+ */
+export interface Reservation {
+  readonly state: ReservationState;
+  /** Reserved so far. */
+  readonly amount: Microcredits;
+  /** Posted so far. */
+  readonly charged: Microcredits;
+  /** The most that the request may consume; null when it set no limit. */
+  readonly limit: Microcredits | null;
+}
+
+/** What one step did. Of each cost, `charged` is the caller's part and `excess` what remains with the operator. */
+export interface Step {
+  readonly next: Reservation;
+  readonly charged: Microcredits;
+  readonly excess: Microcredits;
+}
+
+const isAmount = (n: number): boolean => Number.isSafeInteger(n) && n >= 0;
+
+/** A new reservation. Throws RangeError for an amount that is not one or lies above the limit: a mistake of the program. */
+export function openReservation(amount: Microcredits, limit: Microcredits | null): Reservation {
+  if (!isAmount(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
+  if (limit !== null && !(amount <= limit)) throw new RangeError(`cannot reserve ${amount} with a limit of ${limit}`);
+  return { state: 'pending', amount, charged: 0, limit };
+}
+
+/** What may still be charged. */
+export function leftOf(reservation: Reservation): Microcredits {
+  return reservation.state === 'pending' ? reservation.amount - reservation.charged : 0;
+}
+
+/** The reservation with `by` more in it; null when it is closed or its limit forbids it. */
+export function raise(reservation: Reservation, by: Microcredits): Reservation | null {
+  const amount = reservation.amount + by;
+  if (reservation.state !== 'pending' || !isAmount(by) || !isAmount(amount)) return null;
+  if (reservation.limit !== null && amount > reservation.limit) return null;
+  return { ...reservation, amount };
+}
+
+/** Charges the cost of an attempt, as far as the reservation goes, and leaves the rest of it open. */
+export function post(reservation: Reservation, cost: Microcredits): Step {
+  const charged = Math.min(knownCost(reservation, cost), leftOf(reservation));
+  const excess = knownCost(reservation, cost) - charged;
+  return { next: { ...reservation, charged: reservation.charged + charged }, charged, excess };
+}
+
+/**
+ * Charges the last attempt, if there was one, and releases the rest. A reservation that is closed
+ * already stays as it is, and nothing is charged.
+ */
+export function settle(reservation: Reservation, cost: Microcredits | null): Step {
+  if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
+  const step = post(reservation, cost ?? 0);
+  const state = cost === null && reservation.charged === 0 ? 'void' : 'posted';
+  return { ...step, next: { ...step.next, state } };
+}
+
+/** Closes what a crash left behind: charged in full, since what the upstream did is not known. */
+export function expire(reservation: Reservation): Step {
+  if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
+  const charged = leftOf(reservation);
+  return { next: { ...reservation, state: 'expired', charged: reservation.amount }, charged, excess: 0 };
+}
+
+/** True for a cost that can be charged. */
+export function isCost(cost: Microcredits): boolean {
+  return isAmount(cost);
+}
+
+/** A cost that cannot be true counts as all that is left: never free, and never more than was reserved. */
+function knownCost(reservation: Reservation, cost: Microcredits): Microcredits {
+  return isAmount(cost) ? cost : leftOf(reservation);
+}

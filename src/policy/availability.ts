@@ -1,0 +1,81 @@
+import type { Endpoint, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
+import type { ModelDraft } from './models.ts';
+import { listNames } from './nearest.ts';
+import type { ProviderState } from './providers.ts';
+import type { Scope } from './scope.ts';
+
+export type LeftOut = PolicySnapshot['leftOut'];
+
+/** What of a policy can be served in the environment it met. */
+export interface Available {
+  readonly providers: ReadonlyMap<string, Provider>;
+  /** By ID, ascending. */
+  readonly models: readonly Model[];
+  readonly leftOut: LeftOut;
+}
+
+/**
+ * Leaves out providers that lack a variable, models without a provider, and, where any other
+ * provider can serve a model, those that serve only when alone.
+ */
+export function selectAvailable(
+  states: ReadonlyMap<string, ProviderState>,
+  drafts: readonly ModelDraft[],
+  scope: Scope,
+): Available {
+  const ready = [...states.values()].filter((state) => state.missing === null && state.provider !== null);
+  const used = new Set(drafts.flatMap((draft) => draft.endpoints.map((endpoint) => endpoint.provider)));
+  const isAlone = !ready.some((state) => !state.whenAlone && used.has(state.name));
+  const serving = new Map<string, Provider>();
+  for (const { name, provider, whenAlone } of ready) {
+    if (provider && (isAlone || !whenAlone)) serving.set(name, provider);
+  }
+  const models: Model[] = [];
+  for (const draft of drafts) {
+    const [first, ...rest] = draft.endpoints.filter((endpoint) => serving.has(endpoint.provider));
+    if (first) models.push({ ...draft, endpoints: [first, ...rest] });
+  }
+  models.sort((a, b) => (a.id < b.id ? -1 : 1));
+  if (models.length === 0 && drafts.length > 0) reportNothing(states, scope);
+  return { providers: serving, models, leftOut: whatIsLeftOut(states, drafts, serving, models) };
+}
+
+function whatIsLeftOut(
+  states: ReadonlyMap<string, ProviderState>,
+  drafts: readonly ModelDraft[],
+  serving: ReadonlyMap<string, Provider>,
+  models: readonly Model[],
+): LeftOut {
+  const served = new Set(models.map((model) => model.id));
+  const providers = [...states.values()]
+    .filter((state) => !serving.has(state.name))
+    .map(({ name, missing }) => {
+      const reason = missing ?? 'it serves only while no other provider can';
+      return { kind: 'provider' as const, name, reason };
+    });
+  const without = drafts
+    .filter((draft) => !served.has(draft.id))
+    .map((draft) => ({ kind: 'model' as const, name: draft.id, reason: `left out with ${namesOf(draft.endpoints)}` }));
+  return [...providers, ...without];
+}
+
+function namesOf(endpoints: readonly Endpoint[]): string {
+  const names = [...new Set(endpoints.map((endpoint) => endpoint.provider))];
+  return `its provider${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
+}
+
+function reportNothing(states: ReadonlyMap<string, ProviderState>, { sections, start, report }: Scope): void {
+  const reasons = [...states.values()].map((state) => state.missing).filter((missing) => missing !== null);
+  const place = sections.get('providers')?.place ?? start;
+  report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
+    expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',
+    ...(reasons.length > 0 && { hint: listNames(reasons) }),
+  });
+}
+
+/** What the environment made of the policy, as text without secrets: part of the revision. */
+export function environmentFacts(states: ReadonlyMap<string, ProviderState>): readonly (readonly unknown[])[] {
+  return [...states.values()]
+    .map(({ name, missing, provider }) => [name, missing, provider?.baseUrl ?? null] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+}

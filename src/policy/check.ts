@@ -1,0 +1,201 @@
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
+import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
+import type { Place, Report } from './diagnostics.ts';
+import { didYouMean, listNames } from './nearest.ts';
+import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
+
+/** Where a checked value stands in the policy, for messages: `models.gpt-5`. */
+export interface Subject {
+  readonly path: string;
+  readonly tree: Tree;
+  /** The place of its name, which stands for keys that are missing. */
+  readonly place: Place;
+}
+
+/** Fills in defaults and checks a value; null when it does not fit, and then the report says why. */
+export function checkValue<Schema extends TSchema>(
+  schema: Schema,
+  subject: Subject,
+  report: Report,
+): Static<Schema> | null {
+  const data = Value.Default(schema, toData(subject.tree));
+  if (Value.Check(schema, data)) return data;
+  for (const error of Value.Errors(schema, data)) explain(error, subject, report);
+  return null;
+}
+
+/** Checks what a plugin takes: as above, and unknown keys are errors unless its schema wants them. */
+export function checkOptions(
+  schema: TObject,
+  subject: Subject,
+  report: Report,
+): Readonly<Record<string, unknown>> | null {
+  const strict = { ...schema, additionalProperties: schema.additionalProperties ?? false };
+  const options: unknown = checkValue(strict, subject, report);
+  return typeof options === 'object' && options !== null ? { ...options } : null;
+}
+
+function explain(given: ValueError, subject: Subject, report: Report): void {
+  const error = sharpest(given);
+  const steps = stepsOf(error.path);
+  const last = steps.at(-1) ?? '';
+  const name = nameOf(subject.path, subject.tree, steps);
+  if (error.type === ValueErrorType.ObjectRequiredProperty) {
+    const parent = steps.slice(0, -1);
+    const owner = `\`${nameOf(subject.path, subject.tree, parent)}\``;
+    report.add(
+      'missing-key',
+      keyPlace(subject, parent),
+      `${owner} needs the key \`${last}\``,
+      about(error.schema, last),
+    );
+    return;
+  }
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    explainUnknown(error, subject, steps, report);
+    return;
+  }
+  const tree = valueAt(subject.tree, ...steps);
+  // A value that is missing was reported as a missing key.
+  if (!tree) return;
+  const [code, problem, details] = problemOf(error, tree);
+  report.add(code, tree.place, `\`${name}\` ${problem}`, details);
+}
+
+function explainUnknown(error: ValueError, subject: Subject, steps: readonly string[], report: Report): void {
+  const key = steps.at(-1) ?? '';
+  const parent = steps.slice(0, -1);
+  const place = keyPlace(subject, steps);
+  const notYet: unknown = error.schema.notYet;
+  if (Array.isArray(notYet) && notYet.includes(key)) {
+    const name = nameOf(subject.path, subject.tree, steps);
+    report.add('not-yet', place, `\`${name}\` is known but not enforced by this version`);
+    return;
+  }
+  const properties: unknown = error.schema.properties;
+  const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  const owner = nameOf(subject.path, subject.tree, parent);
+  report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, {
+    expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',
+    ...didYouMean(key, known),
+  });
+}
+
+type Problem = readonly [
+  'wrong-type' | 'out-of-range' | 'not-one-of' | 'bad-form',
+  string,
+  { expected?: string; hint?: string },
+];
+
+function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
+  const found = describe(tree);
+  const words = literalsOf(schema);
+  if (words) {
+    const hint = tree.kind === 'scalar' ? didYouMean(tree.source, words) : {};
+    return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, ...hint }];
+  }
+  if (type === ValueErrorType.Literal) return ['not-one-of', `must be ${String(schema.const)}, found ${found}`, {}];
+  if (type === ValueErrorType.StringPattern) {
+    const expected = typeof schema.expected === 'string' ? schema.expected : `a text like ${String(schema.pattern)}`;
+    return ['bad-form', `cannot be ${found}`, { expected }];
+  }
+  const wanted = TYPE_NAMES[type];
+  if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, typeHint(schema, tree)];
+  const limit = limitOf(schema);
+  if (limit) return ['out-of-range', `cannot be ${found}`, { expected: limit }];
+  return ['bad-form', `is wrong: ${message}`, {}];
+}
+
+const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
+  [ValueErrorType.Array]: 'a list',
+  [ValueErrorType.Boolean]: '`true` or `false`',
+  [ValueErrorType.Integer]: 'a whole number',
+  [ValueErrorType.Number]: 'a number',
+  [ValueErrorType.Object]: 'a map',
+  [ValueErrorType.String]: 'a text',
+};
+
+function typeHint(schema: TSchema, tree: Tree): { hint?: string } {
+  if (tree.kind !== 'scalar') return {};
+  if (tree.value === null) return example(schema);
+  if (typeof tree.value !== 'string') return schema.type === 'string' ? { hint: 'put it in quotes' } : {};
+  const isNumber = schema.type === 'number' || schema.type === 'integer';
+  if (!isNumber) return schema.type === 'array' ? { hint: `write a list: [${tree.source}]` } : {};
+  if (/^[\d_]+$/.test(tree.source) && tree.source.includes('_')) return { hint: 'write the digits without `_`' };
+  if (/^-?\d+(\.\d+)?$/.test(tree.source)) return { hint: 'remove the quotes' };
+  return /^\$/.test(tree.source) ? { hint: 'write the figure alone, in the unit that the key names' } : {};
+}
+
+function example(schema: TSchema): { hint?: string } {
+  const [first]: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
+  return first === undefined ? {} : { hint: `for example ${JSON.stringify(first)}` };
+}
+
+function limitOf(schema: TSchema): string | null {
+  const limits: readonly (readonly [string, unknown])[] = [
+    ['at least', schema.minimum],
+    ['more than', schema.exclusiveMinimum],
+    ['at most', schema.maximum],
+    ['less than', schema.exclusiveMaximum],
+    ['at least this many characters:', schema.minLength],
+    ['at most this many characters:', schema.maxLength],
+    ['at least this many items:', schema.minItems],
+    ['at most this many items:', schema.maxItems],
+  ];
+  const stated = limits.filter(([, limit]) => limit !== undefined).map(([words, limit]) => `${words} ${String(limit)}`);
+  return stated.length > 0 ? stated.join(', ') : null;
+}
+
+function about(schema: TSchema, key: string): { hint?: string } {
+  const property: unknown = schema.properties?.[key];
+  if (typeof property !== 'object' || property === null || !('description' in property)) return {};
+  return { hint: `\`${key}\`: ${String(property.description)}` };
+}
+
+function literalsOf(schema: TSchema): string[] | null {
+  const options: unknown = schema.anyOf;
+  if (!Array.isArray(options) || options.length === 0) return null;
+  const words: unknown[] = options.map((option: unknown) =>
+    typeof option === 'object' && option !== null && 'const' in option ? option.const : undefined,
+  );
+  return words.every((word) => typeof word === 'string') ? words : null;
+}
+
+/** Of a union that does not fit, the branch that fits furthest says most. */
+function sharpest(error: ValueError): ValueError {
+  if (error.type !== ValueErrorType.Union || literalsOf(error.schema)) return error;
+  let best = error;
+  for (const branch of error.errors) {
+    for (const inner of branch) {
+      const sharp = sharpest(inner);
+      if (sharp.path.length > best.path.length) best = sharp;
+    }
+  }
+  return best;
+}
+
+function stepsOf(pointer: string): string[] {
+  if (pointer === '') return [];
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function nameOf(path: string, root: Tree, steps: readonly string[]): string {
+  let name = path;
+  let at: Tree | undefined = root;
+  for (const step of steps) {
+    name += at?.kind === 'list' ? `[${step}]` : `.${step}`;
+    at = at && valueAt(at, step);
+  }
+  return name;
+}
+
+/** The place of the key that a path ends in; for an item of a list, that of the item. */
+function keyPlace(subject: Subject, steps: readonly string[]): Place {
+  const last = steps.at(-1);
+  const parent = valueAt(subject.tree, ...steps.slice(0, -1));
+  if (last === undefined || !parent) return subject.place;
+  return entryOf(parent, last)?.place ?? valueAt(parent, last)?.place ?? subject.place;
+}

@@ -1,0 +1,75 @@
+import { Value } from '@sinclair/typebox/value';
+import type { Place, Report } from './diagnostics.ts';
+import { didYouMean, listNames } from './nearest.ts';
+import { SECTIONS, SECTIONS_NOT_YET } from './schema.ts';
+import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
+
+export type SectionName = keyof typeof SECTIONS;
+/** The sections of all files together: section → its value and the place of its name. */
+export type Sections = ReadonlyMap<SectionName, Entry>;
+
+const NAMES = Object.keys(SECTIONS);
+
+/**
+ * Joins files into one policy. A section may be spread over files; a name that is in it twice
+ * is an error that shows both places. Sections that are unknown or not yet enforced are errors.
+ */
+export function mergeFiles(files: readonly MapTree[], report: Report): Sections {
+  const merged = new Map<SectionName, Entry>();
+  for (const entry of files.flatMap((file) => file.entries)) {
+    if (!isSection(entry.key)) {
+      refuseSection(entry, report);
+      continue;
+    }
+    const before = merged.get(entry.key);
+    if (!before) merged.set(entry.key, entry);
+    else if (entry.key === 'version') repeatVersion(before, entry, report);
+    else merged.set(entry.key, { ...before, value: join(entry.key, before, entry, report) });
+  }
+  return merged;
+}
+
+function isSection(name: string): name is SectionName {
+  return NAMES.includes(name);
+}
+
+function refuseSection({ key, place }: Entry, report: Report): void {
+  if (SECTIONS_NOT_YET.some((name) => name === key)) {
+    report.add('not-yet', place, `section \`${key}\` is known but not enforced by this version`, {
+      hint: 'remove it: a rule that nothing enforces is worse than none',
+    });
+    return;
+  }
+  const known = [...NAMES, ...SECTIONS_NOT_YET];
+  report.add('unknown-key', place, `there is no section \`${key}\``, {
+    expected: `one of ${listNames(NAMES)}`,
+    ...didYouMean(key, known),
+  });
+}
+
+/** Every file may state the version, as long as it is the same. */
+function repeatVersion(before: Entry, again: Entry, report: Report): void {
+  if (Value.Equal(toData(before.value), toData(again.value))) return;
+  duplicate('version', again.place, before.place, report);
+}
+
+function join(section: string, before: Entry, again: Entry, report: Report): Tree {
+  const first = before.value;
+  const second = again.value;
+  if (first.kind !== 'map' || second.kind !== 'map') {
+    duplicate(section, again.place, before.place, report);
+    return first;
+  }
+  const places = new Map(first.entries.map((entry) => [entry.key, entry.place]));
+  const fresh = second.entries.filter((entry) => {
+    const known = places.get(entry.key);
+    if (known) duplicate(`${section}.${entry.key}`, entry.place, known, report);
+    return !known;
+  });
+  return { ...first, entries: [...first.entries, ...fresh] };
+}
+
+function duplicate(name: string, place: Place, first: Place, report: Report): void {
+  const related = { place: first, message: 'first defined here' };
+  report.add('duplicate-name', place, `\`${name}\` is defined twice`, { related });
+}

@@ -1,0 +1,174 @@
+import { capabilityBits } from '../core/capability.ts';
+import { canonicalLanguage } from '../core/languages.ts';
+import type { Price } from '../core/price.ts';
+import type { Deadlines, Endpoint, Model } from '../core/snapshot.ts';
+import { readPrice } from './prices.ts';
+import type { ProviderState } from './providers.ts';
+import { ModelText, type PriceText } from './schema-model.ts';
+import { checkNamed, type Named, type Scope, unknownName } from './scope.ts';
+import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+
+/** Of a request without a cap of its own, where the policy does not say. */
+const DEFAULT_MAX_OUTPUT = 4096;
+/** To the first content part of a model whose speed nobody knows, before hidden reasoning. */
+const NEUTRAL_TTFT_MS = 1000;
+const NEUTRAL_TOKENS_PER_SECOND = 50;
+const DEADLINES = { connectMs: 3000, firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
+
+/** A model as the policy states it: with all its endpoints, whether they can serve here or not. */
+export type ModelDraft = Omit<Model, 'endpoints'> & { readonly endpoints: readonly Endpoint[] };
+
+export interface ModelContext extends Scope {
+  readonly providerStates: ReadonlyMap<string, ProviderState>;
+  readonly taskIndex: ReadonlyMap<string, number>;
+}
+
+export interface Drafts {
+  readonly drafts: readonly ModelDraft[];
+  /** Every ID of the catalog, those of faulty models too. */
+  readonly ids: ReadonlySet<string>;
+}
+
+/** Checks and compiles the catalog; models that are wrong are in the report instead. */
+export function compileModels(context: ModelContext): Drafts {
+  const named = checkNamed('models', ModelText, context);
+  const section = context.sections.get('models');
+  if (named.length === 0) {
+    context.report.add('no-models', section?.place ?? context.start, 'the policy declares no model', {
+      expected: 'at least one under `models`',
+    });
+  }
+  const drafts = named.map((model) => compileModel(model, context)).filter((draft) => draft !== null);
+  return { drafts, ids: new Set(named.map(({ name }) => name)) };
+}
+
+function compileModel(named: Named<ModelText>, context: ModelContext): ModelDraft | null {
+  const { data, tree, name } = named;
+  if (!data) return null;
+  checkSizes(named, data, context);
+  const ttftMs = ttftOf(data);
+  return {
+    id: name,
+    endpoints: compileEndpoints(named, data, context),
+    contextWindow: data.context_window,
+    maxOutput: data.max_output,
+    defaultMaxOutput: data.default_max_output ?? Math.min(DEFAULT_MAX_OUTPUT, data.max_output),
+    capabilities: capabilityBits(data.capabilities),
+    languages: new Set(data.languages.map(canonicalLanguage)),
+    tags: data.tags,
+    acceptsTemperature: data.temperature,
+    reasoningTokens: data.reasoning_tokens,
+    imageTokensMax: data.image_tokens_max ?? null,
+    latency: { ttftMs, outputTokensPerSecond: rateOf(data) },
+    quality: compileQuality(data, tree, context),
+    deadlines: compileDeadlines(data.deadlines, ttftMs),
+    created: secondsOf(data.released),
+  };
+}
+
+function rateOf(data: ModelText): number {
+  return data.latency?.output_tokens_per_second ?? NEUTRAL_TOKENS_PER_SECOND;
+}
+
+/** Hidden reasoning is written before the first content, at the same rate. */
+function ttftOf(data: ModelText): number {
+  return data.latency?.ttft_ms ?? Math.round(NEUTRAL_TTFT_MS + (1000 * data.reasoning_tokens) / rateOf(data));
+}
+
+function checkSizes({ path, tree }: Named<ModelText>, data: ModelText, { report }: Scope): void {
+  const atMost = (key: 'max_output' | 'default_max_output', value: number, limitKey: string, limit: number) => {
+    if (value <= limit) return;
+    const message = `\`${path}.${key}\` is more than \`${limitKey}\``;
+    report.add('out-of-range', placeAt(tree, key), message, { expected: `at most ${limit}` });
+  };
+  atMost('max_output', data.max_output, 'context_window', data.context_window);
+  atMost('default_max_output', data.default_max_output ?? 0, 'max_output', data.max_output);
+}
+
+interface EndpointText {
+  readonly provider: string;
+  readonly upstream?: string;
+  readonly regions: readonly string[];
+  readonly price?: PriceText;
+}
+
+function compileEndpoints(named: Named<ModelText>, data: ModelText, context: ModelContext): Endpoint[] {
+  const { name, path, tree, place } = named;
+  const { report } = context;
+  const shared = priceAt(tree, data.price, context);
+  const listed: readonly EndpointText[] = data.endpoints ?? shortForm(data);
+  if (listed.length === 0) {
+    report.add('missing-key', place, `\`${path}\` needs the key \`provider\` or \`endpoints\``);
+  }
+  if (data.endpoints) refuseBothForms(named, report);
+  return listed.flatMap((text, at) => {
+    const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
+    const known = context.providerStates.has(text.provider);
+    if (!known) {
+      unknownName('provider', text.provider, context.providerStates.keys(), placeAt(own, 'provider'), report);
+    }
+    if (!text.price && !data.price) {
+      const hint = data.endpoints ? 'one for the model, or one for each endpoint' : '`price: { input, output }`';
+      report.add('missing-key', data.endpoints ? own.place : place, `\`${path}\` needs the key \`price\``, { hint });
+    }
+    const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
+    if (!price || !known) return [];
+    warnIfFree(text.provider, price, own, named, context);
+    return [{ provider: text.provider, upstream: text.upstream ?? name, regions: text.regions, price }];
+  });
+}
+
+function shortForm({ provider, upstream, regions }: ModelText): EndpointText[] {
+  return provider === undefined ? [] : [{ provider, upstream, regions }];
+}
+
+function refuseBothForms({ path, tree }: Named<ModelText>, report: Scope['report']): void {
+  for (const key of ['provider', 'upstream', 'regions']) {
+    const entry = entryOf(tree, key);
+    if (!entry) continue;
+    const message = `\`${path}\` has both \`${key}\` and \`endpoints\``;
+    report.add('conflicting-keys', entry.place, message, { expected: `\`${key}\` inside each endpoint` });
+  }
+}
+
+function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, report }: Scope): Price | null {
+  const tree = valueAt(owner, 'price');
+  return data && tree ? readPrice(tree, data, usdPerCredit, report) : null;
+}
+
+function warnIfFree(provider: string, price: Price, own: Tree, named: Named<ModelText>, context: ModelContext): void {
+  const asksForKey = context.providerStates.get(provider)?.provider?.apiKeyEnv;
+  const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
+  if (!asksForKey || !isFree) return;
+  const place = valueAt(own, 'price')?.place ?? placeAt(named.tree, 'price');
+  const message = `\`${named.path}\` costs nothing, though provider \`${provider}\` asks for a key`;
+  context.report.add('free-model', place, message);
+}
+
+function compileQuality(data: ModelText, tree: Tree, { taskIndex, report }: ModelContext): Float64Array {
+  const quality = new Float64Array(taskIndex.size).fill(data.quality.default);
+  for (const [task, share] of Object.entries(data.quality)) {
+    if (task === 'default' || typeof share !== 'number') continue;
+    const index = taskIndex.get(task);
+    const place = entryOf(valueAt(tree, 'quality') ?? tree, task)?.place ?? tree.place;
+    if (index === undefined) unknownName('task', task, taskIndex.keys(), place, report);
+    else quality[index] = share;
+  }
+  return quality;
+}
+
+function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlines {
+  return {
+    connectMs: text?.connect_ms ?? DEADLINES.connectMs,
+    firstTokenMs: text?.first_token_ms ?? Math.max(DEADLINES.firstTokenMs, 4 * ttftMs),
+    idleMs: text?.idle_ms ?? DEADLINES.idleMs,
+    totalMs: text?.total_ms ?? DEADLINES.totalMs,
+  };
+}
+
+/** Unix seconds at the beginning of a day; 0 when it is not stated. */
+function secondsOf(day: string | undefined): number {
+  if (day === undefined) return 0;
+  const [year = 1970, month = 1, date = 1] = day.split('-').map(Number);
+  return Date.UTC(year, month - 1, date) / 1000;
+}

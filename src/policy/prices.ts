@@ -1,0 +1,65 @@
+import { type Decimal, parseDecimal, toNumber } from '../core/decimal.ts';
+import { compilePrice, type ListPriceLine, type Price } from '../core/price.ts';
+import type { Report } from './diagnostics.ts';
+import type { PriceText } from './schema-model.ts';
+import { placeAt, type Tree, valueAt } from './tree.ts';
+
+/** Below this, in USD per 1M tokens, a price was surely meant per token: the cheapest models cost 20 times as much. */
+const PER_MILLION_MIN = 0.001;
+const RATES = ['input', 'cached_input', 'cache_write', 'output'] as const;
+
+/** Reads a decimal from the source text, exactly; null when there is none or it is not a plain one. */
+export function decimalAt(tree: Tree, key: string, report: Report): Decimal | null {
+  const at = valueAt(tree, key);
+  if (at?.kind !== 'scalar') return null;
+  const decimal = parseDecimal(at.source);
+  if (!decimal) {
+    report.add('bad-form', at.place, `\`${key}\` cannot be read exactly from \`${at.source}\``, {
+      expected: 'plain decimal digits such as 0.25 or 12',
+    });
+  }
+  return decimal;
+}
+
+/** Compiles a price that fits the schema, exactly; null when it cannot be, and then the report says why. */
+export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, report: Report): Price | null {
+  const first = readLine(tree, 0, report);
+  const tiers = data.tiers.map((tier, at) => {
+    const previous = at === 0 ? 0 : (data.tiers[at - 1]?.over_input_tokens ?? 0);
+    if (tier.over_input_tokens <= previous) {
+      report.add('out-of-range', placeAt(tree, 'tiers', at, 'over_input_tokens'), 'tiers must ascend', {
+        expected: `more than ${previous}`,
+      });
+    }
+    return readLine(valueAt(tree, 'tiers', at) ?? tree, tier.over_input_tokens, report);
+  });
+  const lines = tiers.filter((line) => line !== null);
+  if (!first || lines.length < tiers.length) return null;
+  const perRequest = data.per_request === undefined ? null : decimalAt(tree, 'per_request', report);
+  try {
+    return compilePrice({ lines: [first, ...lines], perRequest }, usdPerCredit);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    report.add('price-not-exact', tree.place, error.message, { hint: 'round it to fewer digits' });
+    return null;
+  }
+}
+
+function readLine(tree: Tree, overInputTokens: number, report: Report): ListPriceLine | null {
+  const input = rateAt(tree, 'input', report);
+  const output = rateAt(tree, 'output', report);
+  const cachedInput = rateAt(tree, 'cached_input', report);
+  const cacheWrite = rateAt(tree, 'cache_write', report);
+  return input && output ? { overInputTokens, input, cachedInput, cacheWrite, output } : null;
+}
+
+function rateAt(tree: Tree, key: (typeof RATES)[number], report: Report): Decimal | null {
+  const rate = decimalAt(tree, key, report);
+  if (!rate || rate.digits <= 0n || toNumber(rate) >= PER_MILLION_MIN) return rate;
+  const perMillion = toNumber({ digits: rate.digits * 1_000_000n, scale: rate.scale });
+  report.add('price-per-token', placeAt(tree, key), `\`${key}\` looks like a price per token`, {
+    expected: 'USD per 1M tokens',
+    hint: `did you mean ${perMillion}?`,
+  });
+  return rate;
+}

@@ -1,0 +1,181 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { CAPABILITY_NAMES } from '../core/capability.ts';
+import { closed, day, oneOf } from './schema-parts.ts';
+
+const BASIS_OF_PRICE = ['vendor-list', 'aggregator', 'own', 'unverified'] as const;
+const BASIS_OF_FIGURE = ['measured', 'guessed', 'unknown'] as const;
+
+/** Amounts are checked here as numbers and read as exact decimals from the text. */
+const usd = (description: string, example: number) =>
+  Type.Number({ minimum: 0, maximum: 100_000, examples: [example], description });
+
+const LINE = {
+  input: usd('USD per 1M input tokens.', 0.25),
+  cached_input: Type.Optional(usd('USD per 1M input tokens read from the cache; default: `input`.', 0.025)),
+  cache_write: Type.Optional(usd('USD per 1M input tokens written to the cache; default: `input`.', 0.3)),
+  output: usd('USD per 1M output tokens, hidden reasoning included.', 2),
+};
+
+export const TierText = closed(
+  {
+    over_input_tokens: Type.Integer({
+      minimum: 1,
+      maximum: 100_000_000,
+      examples: [200_000],
+      description: 'The tier bills requests with more input tokens than this, whole.',
+    }),
+    ...LINE,
+  },
+  { description: 'A price that depends on the length of the input.' },
+);
+
+export const PriceText = closed(
+  {
+    ...LINE,
+    per_request: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 1000, examples: [0.005], description: 'USD for each request.' }),
+    ),
+    tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Dearer lines for long inputs, ascending.' }),
+    as_of: Type.Optional(day('The day on which the price was seen.')),
+    basis: oneOf(BASIS_OF_PRICE, {
+      default: 'unverified',
+      examples: ['vendor-list'],
+      description: 'Where the price comes from.',
+    }),
+  },
+  { description: 'What the model costs. USD per 1M tokens.' },
+);
+export type PriceText = Static<typeof PriceText>;
+
+const ENDPOINT = {
+  provider: Type.String({ minLength: 1, examples: ['openai'], description: 'Name of a provider.' }),
+  upstream: Type.Optional(
+    Type.String({ minLength: 1, examples: ['gpt-5-mini'], description: "The provider's own name; default: the ID." }),
+  ),
+  regions: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    examples: [['eu']],
+    description: 'Where the endpoint computes.',
+  }),
+};
+
+export const EndpointText = closed(
+  { ...ENDPOINT, price: Type.Optional(PriceText) },
+  { description: 'One way to reach the model. Its own price replaces the one of the model, whole.' },
+);
+
+export const LatencyText = closed(
+  {
+    ttft_ms: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 3_600_000,
+        examples: [600],
+        description:
+          'Median ms to the first content part, at the effort we send. Default: 1000, plus the time that `reasoning_tokens` take.',
+      }),
+    ),
+    output_tokens_per_second: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 100_000,
+      default: 50,
+      examples: [110],
+      description: 'Median rate of visible output.',
+    }),
+    basis: oneOf(BASIS_OF_FIGURE, {
+      default: 'unknown',
+      examples: ['measured'],
+      description: 'Where the figures come from.',
+    }),
+  },
+  { description: 'How fast the model is, before anything was measured here.' },
+);
+
+const share = (description: string) => Type.Number({ minimum: 0, maximum: 1, examples: [0.78], description });
+
+export const QualityText = Type.Object(
+  {
+    default: share('Share of good answers for tasks without a figure of their own, 0 to 1.'),
+    basis: oneOf(BASIS_OF_FIGURE, {
+      default: 'unknown',
+      examples: ['guessed'],
+      description: 'Where the figures come from.',
+    }),
+  },
+  {
+    additionalProperties: share('Share of good answers for a task, 0 to 1.'),
+    description: 'Share of good answers, by task.',
+  },
+);
+
+const deadline = (description: string, example: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000, examples: [example], description }));
+
+export const DeadlinesText = closed(
+  {
+    connect_ms: deadline('Milliseconds to connect; default 3000.', 3000),
+    first_token_ms: deadline('Milliseconds to the first token; default: the larger of 20000 and 4 × ttft_ms.', 20_000),
+    idle_ms: deadline('Milliseconds between two tokens; default 30000.', 30_000),
+    total_ms: deadline('Milliseconds to the end, from admission; default 300000.', 300_000),
+  },
+  { description: 'When a call is given up.' },
+);
+
+const count = (description: string, example: number) =>
+  Type.Integer({ minimum: 1, maximum: 100_000_000, examples: [example], description });
+
+export const ModelText = closed(
+  {
+    provider: Type.Optional(ENDPOINT.provider),
+    upstream: ENDPOINT.upstream,
+    regions: ENDPOINT.regions,
+    endpoints: Type.Optional(
+      Type.Array(EndpointText, { minItems: 1, maxItems: 32, description: 'Several ways to it, tried in this order.' }),
+    ),
+    price: Type.Optional(PriceText),
+    context_window: count('Tokens of input and output together.', 400_000),
+    max_output: count('Most output tokens.', 128_000),
+    default_max_output: Type.Optional(count('Output cap of a request without one; default: at most 4096.', 4096)),
+    capabilities: Type.Array(
+      oneOf(asWords(CAPABILITY_NAMES), { examples: ['tools'], description: 'Something the model can do.' }),
+      { default: [], examples: [['tools', 'vision']], description: 'What the model can do.' },
+    ),
+    languages: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+      default: [],
+      examples: [['python', 'typescript']],
+      description: 'Programming languages it handles; usual aliases are known.',
+    }),
+    tags: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+      default: [],
+      examples: [['local']],
+      description: "The operator's own marks.",
+    }),
+    temperature: Type.Boolean({
+      default: true,
+      examples: [false],
+      description: '`false`: the model refuses a temperature, and it is dropped.',
+    }),
+    reasoning_tokens: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      default: 0,
+      examples: [600],
+      description: 'Hidden reasoning tokens expected at the effort we send; part of the cost.',
+    }),
+    image_tokens_max: Type.Optional(
+      count('Most tokens that one image counts; without it no hard limit can hold with images.', 1600),
+    ),
+    latency: Type.Optional(LatencyText),
+    quality: QualityText,
+    deadlines: Type.Optional(DeadlinesText),
+    released: Type.Optional(day('The day the model came out.')),
+  },
+  { description: 'A model callers can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.' },
+);
+export type ModelText = Static<typeof ModelText>;
+
+function asWords<Word extends string>(names: readonly Word[]): readonly [Word, ...Word[]] {
+  const [first, ...rest] = names;
+  if (first === undefined) throw new TypeError('a list of words cannot be empty');
+  return [first, ...rest];
+}

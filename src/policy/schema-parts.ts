@@ -1,0 +1,37 @@
+import { type ObjectOptions, type SchemaOptions, type TProperties, type TUnsafe, Type } from '@sinclair/typebox';
+
+interface ClosedOptions extends ObjectOptions {
+  readonly description: string;
+  /** Keys that are part of the language and not enforced by this version. */
+  readonly notYet?: readonly string[];
+}
+
+/** A map whose keys are all known: any other is an error. */
+export function closed<Properties extends TProperties>(properties: Properties, options: ClosedOptions) {
+  return Type.Object(properties, { ...options, additionalProperties: false });
+}
+
+/** One of a few words. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(
+  words: Words,
+  options: SchemaOptions & { readonly description: string },
+): TUnsafe<Words[number]> {
+  const literals = words.map((word) => Type.Literal(word));
+  return Type.Unsafe<Words[number]>(Type.Union(literals, options));
+}
+
+/** The form of a variable's name. Capitals only: a key that is pasted in its place is then no name. */
+export const VARIABLE_NAME = {
+  pattern: '^[A-Z_][A-Z0-9_]*$',
+  expected: 'the name of an environment variable, in capitals',
+} as const;
+
+/** A day, `2026-10-07`. */
+export function day(description: string) {
+  return Type.String({
+    pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+    expected: 'a day such as 2026-10-07',
+    examples: ['2026-10-07'],
+    description,
+  });
+}

@@ -1,0 +1,229 @@
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { ModelText } from './schema-model.ts';
+import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
+
+/**
+ * The policy language: one schema that makes the check, the static types and the editor's
+ * completion. A key with a `default` may be left out; its type says it is there, because
+ * defaults are filled in before the check. Keys in `notYet` are known and not enforced.
+ */
+export const CreditsText = closed(
+  {
+    usd_per_credit: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 1000,
+      default: 0.001,
+      examples: [0.001],
+      description: 'USD that one Credit stands for. Read exactly.',
+    }),
+  },
+  { description: 'What a Credit is worth.' },
+);
+
+export const GatewayText = closed(
+  {
+    body_bytes_max: Type.Integer({
+      minimum: 1024,
+      maximum: 1_073_741_824,
+      default: 10_485_760,
+      examples: [10_485_760],
+      description: 'Bytes of the largest request body taken.',
+    }),
+    messages_max: Type.Integer({
+      minimum: 1,
+      maximum: 100_000,
+      default: 2048,
+      examples: [2048],
+      description: 'Most messages of one request.',
+    }),
+    tools_max: Type.Integer({
+      minimum: 0,
+      maximum: 10_000,
+      default: 256,
+      examples: [256],
+      description: 'Most tools of one request.',
+    }),
+    commit_after_ms: Type.Integer({
+      minimum: 0,
+      maximum: 600_000,
+      default: 15_000,
+      examples: [15_000],
+      description: 'Milliseconds that a stream waits for its first content before its 200 and heartbeats go out.',
+    }),
+    alternatives: Type.Integer({
+      minimum: 0,
+      maximum: 16,
+      default: 3,
+      examples: [3],
+      description: "How many next best models a decision keeps: a route's alternatives, a chat's fallbacks.",
+    }),
+  },
+  { description: 'Limits of the door.', notYet: ['cors', 'trusted_proxies', 'time_zone'] },
+);
+
+export const RecordsText = closed(
+  {
+    retention_days: Type.Integer({
+      minimum: 1,
+      maximum: 3650,
+      default: 30,
+      examples: [30],
+      description: 'Days that decision records are kept.',
+    }),
+  },
+  { description: 'Decision records.', notYet: ['content'] },
+);
+
+export const ProviderText = closed(
+  {
+    adapter: Type.String({
+      minLength: 1,
+      examples: ['openai-compatible'],
+      description: 'The provider plugin that speaks its dialect.',
+    }),
+    base_url: Type.Optional(
+      Type.String({ examples: ['https://api.openai.com/v1'], description: 'Address that paths are appended to.' }),
+    ),
+    base_url_env: Type.Optional(
+      Type.String({
+        ...VARIABLE_NAME,
+        examples: ['OLLAMA_BASE_URL'],
+        description: 'Variable that holds the address. While it is unset, the provider is left out.',
+      }),
+    ),
+    api_key_env: Type.Optional(
+      Type.String({
+        ...VARIABLE_NAME,
+        examples: ['OPENAI_API_KEY'],
+        description:
+          'Name of the variable that holds the key, never the key. While it is unset, the provider is left out.',
+      }),
+    ),
+    passthrough: Type.Array(Type.String({ minLength: 1 }), {
+      default: [],
+      examples: [['verbosity']],
+      description: 'Request fields unknown to the gateway that may be passed on; `"*"` for all.',
+    }),
+    serve: oneOf(['always', 'when_alone'], {
+      default: 'always',
+      examples: ['when_alone'],
+      description: '`when_alone`: only while no other provider can serve anything.',
+    }),
+    settings: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
+      examples: [{ max_tokens_field: 'max_completion_tokens' }],
+      description: "The adapter's own settings, checked by its schema.",
+    }),
+  },
+  {
+    description: 'Who serves models, and how it is reached.',
+    notYet: ['preset', 'allow_private_network', 'cache_ttl_s', 'cache_min_tokens'],
+  },
+);
+export type ProviderText = Static<typeof ProviderText>;
+
+const tokens = (description: string, example: number) =>
+  Type.Integer({ minimum: 1, maximum: 10_000_000, examples: [example], description });
+
+export const TaskText = closed(
+  {
+    expected_output_tokens: tokens('Visible output tokens that an answer takes as a rule.', 400),
+    default_input_tokens: tokens('Input tokens assumed when a route query does not say.', 500),
+    min_useful_output: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 64,
+      examples: [64],
+      description: 'Output tokens below which an answer is of no use.',
+    }),
+  },
+  { description: 'A kind of request, with its usual sizes.' },
+);
+
+export const SelectorText = closed(
+  {
+    strategy: Type.String({ minLength: 1, examples: ['auto'], description: 'The strategy plugin that scores.' }),
+    options: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
+      examples: [{ quality_margin: 0.08 }],
+      description: "The strategy's options, checked by its schema.",
+    }),
+  },
+  { description: 'A name that callers give as `model` to have one chosen.', notYet: ['models'] },
+);
+
+export const WeightsText = closed(
+  {
+    cost: Type.Number({ minimum: 0, default: 0.3, examples: [0.3], description: 'How much cost counts.' }),
+    quality: Type.Number({ minimum: 0, default: 0.7, examples: [0.7], description: 'How much quality counts.' }),
+  },
+  { description: 'Weights for what `route_strategy` leaves out. Only their ratio counts.' },
+);
+
+export const ReferencePriceText = closed(
+  {
+    input: Type.Number({
+      minimum: 0,
+      maximum: 100_000,
+      default: 1,
+      examples: [1],
+      description: 'USD per 1M input tokens.',
+    }),
+    output: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 100_000,
+      default: 4,
+      examples: [4],
+      description: 'USD per 1M output tokens.',
+    }),
+  },
+  { description: 'What "one reference cost" means in weights.' },
+);
+
+export const AnswerWorth = Type.Number({
+  exclusiveMinimum: 0,
+  maximum: 1_000_000,
+  default: 20,
+  examples: [20],
+  description: 'How many reference costs a good answer is worth.',
+});
+
+/** Every section that this version enforces. */
+export const SECTIONS = {
+  version: Type.Literal(1, { examples: [1], description: 'Version of the policy language.' }),
+  credits: CreditsText,
+  gateway: GatewayText,
+  records: RecordsText,
+  providers: Type.Record(Type.String(), ProviderText, { description: 'Name → provider.' }),
+  models: Type.Record(Type.String(), ModelText, { description: 'ID → model: the catalog.' }),
+  tasks: Type.Record(Type.String(), TaskText, {
+    description: 'Name → task. `general` and the other usual ones always exist; unsized, they are as `general`.',
+  }),
+  selectors: Type.Record(Type.String(), SelectorText, {
+    description: 'Name → selector. `auto`, `auto-fast` and `auto-cheap` always exist.',
+  }),
+  default_weights: WeightsText,
+  reference_price: ReferencePriceText,
+  answer_worth: AnswerWorth,
+  baseline: Type.String({
+    minLength: 1,
+    examples: ['gpt-6.1-sol'],
+    description: 'Model that savings are measured against; without one, the eligible model of the best quality.',
+  }),
+} satisfies TProperties;
+
+/** Sections of the language that later versions enforce. Until then they are errors, never silently ignored. */
+export const SECTIONS_NOT_YET = [
+  'constraints',
+  'preferences',
+  'budgets',
+  'ledger',
+  'rate_limits',
+  'learning',
+  'payments',
+  'plugins',
+  'cases',
+] as const;
+
+/** One policy file as an editor sees it: any of the sections. */
+export const PolicySchema = Type.Partial(Type.Object(SECTIONS, { additionalProperties: false }));

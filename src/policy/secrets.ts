@@ -1,0 +1,43 @@
+import type { Report } from './diagnostics.ts';
+import type { Tree } from './tree.ts';
+
+/** How API keys and tokens look that are in common use. */
+const LOOKS =
+  /\b(?:(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|gsk_[A-Za-z0-9]{12,}|xai-[A-Za-z0-9]{16,}|sb_live_[A-Za-z0-9_-]{8,}|AIza[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{12,}|hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?|Bearer\s+[A-Za-z0-9._~+/-]{12,}={0,2})/g;
+const CREDENTIALS_IN_URL = /(?<=:\/\/)[^/\s@:]*:[^/\s@]+(?=@)/g;
+const SECRET_KEYS = /^(?:api_?key|x-api-key|(?:access_?|auth_?)?token|secret|client_?secret|password|authorization)$/i;
+const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
+
+const mask = (text: string) => '*'.repeat(text.length);
+
+/** The text with everything that looks like a key replaced by as many asterisks. */
+export function maskSecrets(text: string): string {
+  return text.replace(LOOKS, mask).replace(CREDENTIALS_IN_URL, mask);
+}
+
+/** Reports every literal that looks like a secret, by its place alone. */
+export function findSecrets(tree: Tree, report: Report, key = ''): void {
+  if (tree.kind === 'map') {
+    for (const entry of tree.entries) {
+      if (looksSecret(entry.key)) report.add('secret', entry.place, 'this key looks like a secret', WHAT_TO_DO);
+      findSecrets(entry.value, report, entry.key);
+    }
+  } else if (tree.kind === 'list') {
+    for (const item of tree.items) findSecrets(item, report, key);
+  } else if (isSecret(key, tree)) {
+    report.add('secret', tree.place, `the value of \`${key}\` looks like a secret`, WHAT_TO_DO);
+  }
+}
+
+const WHAT_TO_DO = { hint: 'put the secret in an environment variable and name that variable in `api_key_env`' };
+
+function isSecret(key: string, tree: Tree & { kind: 'scalar' }): boolean {
+  if (tree.value === null || tree.source === '') return false;
+  // Keys of some providers have no mark of their own: what is not a variable's name is taken for one.
+  if (key === 'api_key_env') return !VARIABLE.test(tree.source) || looksSecret(tree.source);
+  return SECRET_KEYS.test(key) || looksSecret(tree.source);
+}
+
+function looksSecret(text: string): boolean {
+  return maskSecrets(text) !== text;
+}

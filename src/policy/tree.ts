@@ -1,0 +1,75 @@
+import type { Place } from './diagnostics.ts';
+import { maskSecrets } from './secrets.ts';
+
+/** A value of a policy with the place where it stands. Plain data: it may cross from a worker. */
+export type Tree = MapTree | ListTree | ScalarTree;
+
+export interface MapTree {
+  readonly kind: 'map';
+  readonly entries: readonly Entry[];
+  readonly place: Place;
+}
+export interface ListTree {
+  readonly kind: 'list';
+  readonly items: readonly Tree[];
+  readonly place: Place;
+}
+export interface ScalarTree {
+  readonly kind: 'scalar';
+  readonly value: string | number | boolean | null;
+  /** As written, without quotes: decimals are read from here. */
+  readonly source: string;
+  readonly place: Place;
+}
+
+/** A key of a map with its value; `place` is the key's. */
+export interface Entry {
+  readonly key: string;
+  readonly place: Place;
+  readonly value: Tree;
+}
+
+/** The entry of a map under a key. */
+export function entryOf(tree: Tree, key: string): Entry | undefined {
+  return tree.kind === 'map' ? tree.entries.find((entry) => entry.key === key) : undefined;
+}
+
+/** The value under a path of keys and indexes. */
+export function valueAt(tree: Tree, ...path: readonly (string | number)[]): Tree | undefined {
+  let at: Tree | undefined = tree;
+  for (const step of path) {
+    if (!at) return undefined;
+    at = at.kind === 'list' ? at.items[Number(step)] : entryOf(at, String(step))?.value;
+  }
+  return at;
+}
+
+/** The place of the value under a path; where there is none, that of the nearest that is. */
+export function placeAt(tree: Tree, ...path: readonly (string | number)[]): Place {
+  for (let depth = path.length; depth > 0; depth--) {
+    const found = valueAt(tree, ...path.slice(0, depth));
+    if (found) return found.place;
+  }
+  return tree.place;
+}
+
+/** The bare data of a tree. */
+export function toData(tree: Tree): unknown {
+  if (tree.kind === 'scalar') return tree.value;
+  if (tree.kind === 'list') return tree.items.map(toData);
+  return Object.fromEntries(tree.entries.map((entry) => [entry.key, toData(entry.value)]));
+}
+
+/** What a value is, in words: `the text "abc"`. */
+export function describe(tree: Tree): string {
+  if (tree.kind === 'map') return 'a map';
+  if (tree.kind === 'list') return 'a list';
+  if (tree.value === null) return 'nothing';
+  if (typeof tree.value === 'string') return `the text "${shorten(tree.value)}"`;
+  return `\`${shorten(tree.source)}\``;
+}
+
+function shorten(text: string): string {
+  const safe = maskSecrets(text).replace(/\s+/g, ' ');
+  return safe.length > 40 ? `${safe.slice(0, 39)}…` : safe;
+}

@@ -1,0 +1,68 @@
+import type { Microcredits } from '../core/credits.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Facts } from '../core/facts.ts';
+import type { Usage } from '../core/usage.ts';
+
+/** A decision as it was made and what came of it. Holds no text of the request or the answer. */
+export interface DecisionRecord {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly keyId: string;
+  readonly kind: 'chat' | 'route';
+  /** Names the policy it was made under; `findRevision` gives that policy. */
+  readonly revision: string;
+  readonly seed: string;
+  readonly facts: Facts;
+  /** Q per model, by the index of the model in the revision; NaN where none was computed. */
+  readonly quality: Float64Array;
+  readonly reason: string;
+  /** ID of the model. */
+  readonly choice: string;
+  readonly fallbacks: readonly string[];
+  /** Null for a route query: nothing was carried out. */
+  readonly outcome: Outcome | null;
+}
+
+export interface Outcome {
+  /** `failed`: no attempt showed content. `broken`: the answer was cut off. `abandoned`: the caller went away, or the process stopped. */
+  readonly status: 'completed' | 'failed' | 'broken' | 'abandoned';
+  /** What the caller was told, when it failed. */
+  readonly error: ErrorCode | null;
+  /** In the order in which they were made. */
+  readonly attempts: readonly Attempt[];
+  /** Of the attempt that was answered with; null when none was. */
+  readonly usage: Usage | null;
+  /** True when tokens were counted here. */
+  readonly estimated: boolean;
+  readonly charged: Microcredits;
+  /** Against the baseline; negative when the choice cost more. */
+  readonly saved: Microcredits;
+  /** From admission. Null when no content came. */
+  readonly firstPartMs: number | null;
+  /** From admission. */
+  readonly totalMs: number;
+}
+
+export interface Attempt {
+  readonly model: string;
+  readonly provider: string;
+  readonly upstream: string;
+  /** From sending to the end. */
+  readonly ms: number;
+  /** From sending. Null when no content came. */
+  readonly firstPartMs: number | null;
+  /** The kind of failure; null for a success. */
+  readonly failure: string | null;
+}
+
+/** A policy that was in force. */
+export interface Revision {
+  readonly revision: string;
+  /** The policy's files as text. */
+  readonly source: string;
+  /** The models that it served, in the order of its records' figures. */
+  readonly models: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly saved: number;
+}

@@ -1,0 +1,111 @@
+import type { Migrations, Statement, Store, Write } from '../store/store.ts';
+import type { DecisionRecord, Revision } from './record.ts';
+
+/** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
+const PRUNE_BATCH = 1_000;
+
+/** `body` is one JSON text, since encoding is most of what a record costs; figures stay exact as doubles. */
+export const recordsMigrations: Migrations = {
+  room: 'records',
+  versions: [
+    `CREATE TABLE decisions (
+      id TEXT PRIMARY KEY,
+      time INTEGER NOT NULL,
+      key_id TEXT NOT NULL,
+      kind TEXT NOT NULL CHECK (kind = 'chat' OR kind = 'route'),
+      revision TEXT NOT NULL,
+      quality BLOB NOT NULL,
+      body TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX decisions_time ON decisions (time);
+    CREATE TABLE revisions (
+      revision TEXT PRIMARY KEY,
+      source TEXT NOT NULL,
+      models TEXT NOT NULL,
+      saved INTEGER NOT NULL
+    ) STRICT;`,
+  ],
+};
+
+const INSERT: Statement = {
+  sql: 'INSERT INTO decisions (id, time, key_id, kind, revision, quality, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
+};
+const FIND: Statement = {
+  sql: 'SELECT id, time, key_id AS keyId, kind, revision, quality, body FROM decisions WHERE id = ?',
+};
+const COUNT_OLD: Statement = { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM decisions WHERE time < ? LIMIT ?)' };
+const DELETE_OLD: Statement = {
+  sql: 'DELETE FROM decisions WHERE id IN (SELECT id FROM decisions WHERE time < ? ORDER BY time LIMIT ?)',
+};
+const SAVE_REVISION: Statement = {
+  sql: 'INSERT INTO revisions (revision, source, models, saved) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+};
+const FIND_REVISION: Statement = { sql: 'SELECT revision, source, models, saved FROM revisions WHERE revision = ?' };
+
+type Head = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision'>;
+type FoundRow = Head & { quality: Uint8Array; body: string };
+type Body = Omit<DecisionRecord, keyof Head | 'quality'>;
+
+export interface RecordsOptions {
+  readonly store: Store;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface Records {
+  /** The record of a decision; null when there is none (any more). */
+  find(id: string): Promise<DecisionRecord | null>;
+  /** Keeps a record that no settlement carries; durable within milliseconds. */
+  add(record: DecisionRecord): void;
+  /** Deletes decisions older than `ageMs`, a batch at a time. Returns how many. */
+  prune(ageMs: number): Promise<number>;
+  /** Keeps a policy's text and models under its revision. Keeping it again changes nothing. */
+  saveRevision(revision: string, source: string, models: readonly string[]): Promise<void>;
+  findRevision(revision: string): Promise<Revision | null>;
+}
+
+/** The writes of a record, to go with the settlement of its request. Copies the figures, so scratch arrays may be given. */
+export function recordWrite(record: DecisionRecord): Write[] {
+  const { id, time, keyId, kind, revision, quality, seed, facts, reason, choice, fallbacks, outcome } = record;
+  const body: Body = { seed, facts, reason, choice, fallbacks, outcome };
+  const figures = new Uint8Array(quality.slice().buffer);
+  return [{ statement: INSERT, params: [id, time, keyId, kind, revision, figures, JSON.stringify(body)] }];
+}
+
+export function openRecords({ store, now }: RecordsOptions): Records {
+  return {
+    async find(id) {
+      let [row] = await store.query<FoundRow>(FIND, [id]);
+      if (!row) {
+        // A record rides with a later commit; whoever asks for it at once waits for that.
+        await store.flush();
+        [row] = await store.query<FoundRow>(FIND, [id]);
+      }
+      if (!row) return null;
+      const { quality, body, ...head } = row;
+      // Written by `recordWrite` alone, so the shape is known.
+      const rest = JSON.parse(body) as Body;
+      return { ...head, ...rest, quality: new Float64Array(quality.slice().buffer) };
+    },
+    add(record) {
+      store.append(recordWrite(record));
+    },
+    async prune(ageMs) {
+      const before = now() - ageMs;
+      for (let deleted = 0; ; ) {
+        const [old] = await store.query<{ n: number }>(COUNT_OLD, [before, PRUNE_BATCH]);
+        if (!old?.n) return deleted;
+        await store.commit([{ statement: DELETE_OLD, params: [before, PRUNE_BATCH] }]);
+        deleted += old.n;
+      }
+    },
+    saveRevision(revision, source, models) {
+      const params = [revision, source, JSON.stringify(models), now()];
+      return store.commit([{ statement: SAVE_REVISION, params }]);
+    },
+    async findRevision(revision) {
+      const [row] = await store.query<Omit<Revision, 'models'> & { models: string }>(FIND_REVISION, [revision]);
+      return row ? { ...row, models: JSON.parse(row.models) } : null;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { toCredits } from '../core/credits.ts';
+import type { Decision, Ranked } from '../core/decision.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+
+/** What `/v1/route` says about a decision. */
+export interface Advice {
+  readonly recommended_model: string;
+  readonly reasoning: string;
+  readonly estimated_cost_credits: number;
+  readonly estimated_latency_ms: number;
+  /** The worst case, in Credits. */
+  readonly max_cost_credits: number;
+  readonly alternatives: readonly {
+    readonly model: string;
+    readonly estimated_cost_credits: number;
+    readonly estimated_latency_ms: number;
+    readonly quality_trade_off: string;
+  }[];
+  readonly route_reason: string;
+  readonly decision_id: string;
+  readonly policy_revision: string;
+}
+
+/** Credits with at most 6 decimals. */
+const rounded = (credits: number): number => Math.round(credits * 1e6) / 1e6;
+
+/** Puts a decision into words and figures. `taskNote` tells about a task type that was not known. */
+export function advise(decision: Decision, snapshot: PolicySnapshot, taskNote: string | null): Advice {
+  const [choice, ...rest] = decision.ranked;
+  return {
+    recommended_model: snapshot.models[choice.model]!.id,
+    reasoning: reasoning(decision, snapshot, taskNote),
+    estimated_cost_credits: rounded(choice.costCredits),
+    estimated_latency_ms: Math.round(choice.latencyMs),
+    max_cost_credits: toCredits(choice.bound),
+    alternatives: rest.map((other) => ({
+      model: snapshot.models[other.model]!.id,
+      estimated_cost_credits: rounded(other.costCredits),
+      estimated_latency_ms: Math.round(other.latencyMs),
+      quality_trade_off: tradeOff(other, choice),
+    })),
+    route_reason: decision.reason,
+    decision_id: decision.id,
+    policy_revision: decision.revision,
+  };
+}
+
+function reasoning(decision: Decision, snapshot: PolicySnapshot, taskNote: string | null): string {
+  const { facts, eligible, reason } = decision;
+  const [choice] = decision.ranked;
+  const id = snapshot.models[choice.model]!.id;
+  const why = facts.pinned
+    ? `${id} was asked for by name`
+    : `${id} is the best of ${eligible} eligible model${eligible === 1 ? '' : 's'} by ${reason}`;
+  const figures = `expected quality ${percent(choice.quality)}, ${rounded(choice.costCredits)} Credits, ${Math.round(choice.latencyMs)} ms`;
+  return `${taskNote ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
+}
+
+/** One sentence with figures: `3 % lower expected quality at 12 % of the cost`. */
+export function tradeOff(other: Ranked, choice: Ranked): string {
+  const difference = Math.round((other.quality - choice.quality) * 1000) / 10;
+  const quality =
+    difference === 0
+      ? 'The same expected quality'
+      : `${Math.abs(difference)} percentage points ${difference > 0 ? 'higher' : 'lower'} expected quality`;
+  return `${quality} at ${costRatio(other.costCredits, choice.costCredits)}.`;
+}
+
+function costRatio(other: number, choice: number): string {
+  if (other === choice) return 'the same cost';
+  if (choice === 0) return `${rounded(other)} Credits instead of none`;
+  const ratio = other / choice;
+  return ratio < 10 ? `${percent(ratio)} of the cost` : `${Math.round(ratio)} times the cost`;
+}
+
+function percent(share: number): string {
+  const value = share * 100;
+  return `${value < 1 ? Math.round(value * 100) / 100 : Math.round(value)} %`;
+}

@@ -1,0 +1,122 @@
+import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
+import {
+  type Decision,
+  type Ranked,
+  REJECTION_GROUPS,
+  REJECTIONS,
+  type Refusal,
+  type RejectionGroup,
+} from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import { costReference, expectedOutput, worstCase } from './estimate.ts';
+import { selectTop } from './rank.ts';
+import { Shortlist } from './shortlist.ts';
+
+/** What a decision needs beside the facts: who scores, and what names and seeds it. */
+export interface Choice {
+  readonly id: string;
+  readonly seed: string;
+  readonly strategy: PreparedStrategy;
+  /** `route_reason`. */
+  readonly reason: string;
+}
+
+export interface Decider {
+  /** Pure: the same facts and choice give the same answer, bit for bit. */
+  decide(facts: Facts, choice: Choice): Decision | Refusal;
+  /** Times that a strategy threw or gave no usable score; the choice then went by Q, C, L and ID. */
+  readonly faults: number;
+}
+
+export const isRefusal = (outcome: Decision | Refusal): outcome is Refusal => 'rejected' in outcome;
+
+/** Prepares what every decision over a snapshot reuses. */
+export function createDecider(snapshot: PolicySnapshot): Decider {
+  const shortlist = new Shortlist(snapshot);
+  const utility = new Float64Array(snapshot.models.length);
+  const top: number[] = [];
+  let faults = 0;
+
+  function decide(facts: Facts, { id, seed, strategy, reason }: Choice): Decision | Refusal {
+    const taskAt = snapshot.taskIndex.get(facts.task) ?? 0;
+    shortlist.fill(facts, taskAt);
+    if (shortlist.n === 0) return { group: decisiveGroup(shortlist.rejected), facts, rejected: shortlist.rejected };
+    const { n, quality, cost, latency } = shortlist;
+    const reference = costReference(snapshot, facts, expectedOutput(facts, snapshot.tasks[taskAt]!));
+    const candidates: Candidates = { n, quality, cost, latency, costReference: reference };
+    score(strategy, candidates, facts, utility);
+    const { faulty } = selectTop(candidates, utility, 1 + snapshot.gateway.alternatives, top);
+    if (faulty) faults++;
+    const [choice, ...fallbacks] = top.map((at) => ranked(snapshot, facts, shortlist, at, utility[at]!));
+    if (!choice) throw new Error('ranking lost every candidate');
+    return {
+      id,
+      seed,
+      revision: snapshot.revision,
+      facts,
+      reason,
+      ranked: [choice, ...fallbacks],
+      eligible: n,
+      quality: Float64Array.from(snapshot.models, (model) => model.quality[taskAt]!),
+      baseline: facts.pinned ? choice.model : (snapshot.baseline ?? bestOf(shortlist)),
+    };
+  }
+
+  return {
+    decide,
+    get faults() {
+      return faults;
+    },
+  };
+}
+
+/** Lets the strategy write its utilities; a throw leaves none that can be used. */
+function score(strategy: PreparedStrategy, candidates: Candidates, facts: Facts, utility: Float64Array): void {
+  try {
+    strategy.score(candidates, utility, facts.weights === null ? undefined : normalised(facts.weights));
+  } catch {
+    utility.fill(Number.NaN, 0, candidates.n);
+  }
+}
+
+/** By the largest first, then by the sum: scaling both weights leaves every bit as it was. */
+function normalised({ cost, quality }: { cost: number; quality: number }): CallerWeights {
+  const largest = Math.max(cost, quality);
+  const sum = cost / largest + quality / largest;
+  return { cost: cost / largest / sum, quality: quality / largest / sum };
+}
+
+function ranked(snapshot: PolicySnapshot, facts: Facts, shortlist: Shortlist, at: number, utility: number): Ranked {
+  const index = shortlist.model[at]!;
+  const model = snapshot.models[index]!;
+  const outputCap = shortlist.cap[at]!;
+  return {
+    model: index,
+    quality: shortlist.quality[at]!,
+    costCredits: shortlist.cost[at]!,
+    latencyMs: shortlist.latency[at]!,
+    utility,
+    outputCap,
+    bound: Math.max(...model.endpoints.map(({ price }) => worstCase(price, model, facts, outputCap))),
+  };
+}
+
+/** The eligible model of the best quality; the cheapest of equals. */
+function bestOf({ n, model, quality, cost }: Shortlist): number {
+  let best = 0;
+  for (let i = 1; i < n; i++) {
+    if (quality[i]! > quality[best]! || (quality[i] === quality[best] && cost[i]! < cost[best]!)) best = i;
+  }
+  return model[best]!;
+}
+
+/** Takes rejections away group by group until a model remains; the last group taken is the one to answer for. */
+export function decisiveGroup(rejected: Refusal['rejected']): RejectionGroup {
+  let taken = 0;
+  for (const group of REJECTION_GROUPS) {
+    for (const rule of Object.values(REJECTIONS)) if (rule.group === group) taken |= rule.bit;
+    if (rejected.some(({ rejections }) => (rejections & ~taken) === 0)) return group;
+  }
+  return 'constraints';
+}

@@ -1,0 +1,88 @@
+import { MICROCREDITS } from '../core/credits.ts';
+import type { Facts } from '../core/facts.ts';
+import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
+import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
+
+/** Tokens assumed for an image where the model states no maximum; for estimates only. */
+const IMAGE_TOKENS = 1_000;
+/** The least output, in tokens, that is of use from a model that reasons first. */
+const REASONING_OUTPUT_MIN = 1_024;
+
+/** Visible output tokens of one choice: the request's figure or the task's, capped by the caller, at least 1. */
+export function expectedOutput(facts: Facts, task: Task): number {
+  const expected = facts.outputTokens ?? task.expectedOutputTokens;
+  return Math.max(1, Math.min(expected, facts.outputTokensMax ?? expected));
+}
+
+/** Expected input tokens on a model, images included. */
+export function expectedInput(facts: Facts, model: Model): number {
+  return facts.inputTokens + facts.images * Math.min(IMAGE_TOKENS, model.imageTokensMax ?? IMAGE_TOKENS);
+}
+
+/** C: expected Credits at the given price. */
+export function expectedCost(model: Model, price: Price, facts: Facts, outputTokens: number): number {
+  const input = expectedInput(facts, model);
+  const line = lineFor(price, input);
+  const output = (outputTokens + model.reasoningTokens) * facts.choices;
+  return (price.perRequest + input * line.input + output * line.output) / price.divisor / MICROCREDITS;
+}
+
+/** L: expected milliseconds to the end. Choices are made side by side; the TTFT contains hidden reasoning. */
+export function expectedLatency(model: Model, outputTokens: number): number {
+  return model.latency.ttftMs + (outputTokens * 1000) / model.latency.outputTokensPerSecond;
+}
+
+/**
+ * v·C_ref: the Credits that a good answer to this request is worth, whoever gives it: this
+ * request's expected tokens at the policy's reference price, times `answer_worth`.
+ */
+export function costReference(snapshot: PolicySnapshot, facts: Facts, outputTokens: number): number {
+  const { input, output } = snapshot.referencePrice;
+  const reference = (Math.max(1, facts.inputTokens) * input + outputTokens * output) / 1_000_000;
+  return snapshot.answerWorth * reference;
+}
+
+/** The least output of one choice, in tokens, that is worth paying for. */
+export function usefulOutput(model: Model, facts: Facts, task: Task): number {
+  const useful =
+    model.reasoningTokens > 0 ? Math.max(REASONING_OUTPUT_MIN, model.reasoningTokens) : task.minUsefulOutput;
+  return Math.min(facts.outputTokensMax ?? useful, useful);
+}
+
+/**
+ * Input tokens that the request cannot exceed on this model; null when nothing bounds its media.
+ */
+export function inputBound(model: Model, facts: Facts): number | null {
+  if (facts.unboundedMedia > 0) return null;
+  if (facts.images === 0) return facts.inputTokensMax;
+  return model.imageTokensMax === null ? null : facts.inputTokensMax + facts.images * model.imageTokensMax;
+}
+
+/** The output cap of one choice before money is looked at: what was asked, the model's own maximum and its window. */
+export function outputCap(model: Model, facts: Facts): number {
+  const asked = facts.outputTokensMax ?? model.defaultMaxOutput;
+  return Math.max(0, Math.min(asked, model.maxOutput, model.contextWindow - expectedInput(facts, model)));
+}
+
+/** The cap lowered until the worst case on the dearest endpoint fits the budget; below 0 when not even the input does. */
+export function affordableCap(model: Model, facts: Facts, cap: number): number {
+  if (facts.budget === null) return cap;
+  const input = inputBound(model, facts);
+  if (input === null) return -1;
+  let affordable = cap;
+  for (const { price } of model.endpoints) {
+    const output = outputWithin(price, input, facts.budget);
+    affordable = Math.min(affordable, output < 0 ? -1 : Math.floor(output / facts.choices));
+  }
+  return affordable;
+}
+
+/** Tokens assumed for media that nothing bounds, where no hard limit applies: the hold is then an estimate. */
+const UNBOUNDED_MEDIA_TOKENS = 10_000;
+
+/** The worst case of a request on a price, in microcredits, with so many output tokens a choice. */
+export function worstCase(price: Price, model: Model, facts: Facts, cap: number): number {
+  const input =
+    inputBound(model, facts) ?? facts.inputTokensMax + (facts.images + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
+  return costBound(price, input, cap * facts.choices);
+}

@@ -1,0 +1,124 @@
+import { CAPABILITIES } from '../core/capability.ts';
+import type { ChatMessage, ChatRequest, ContentPart } from '../core/chat-request.ts';
+import { estimateTokens, utf8Bytes } from '../core/tokens.ts';
+import { taskOfText } from './task.ts';
+
+/** What the content of a request asks for. Holds no text. */
+export interface Profile {
+  readonly task: string;
+  /** Expected input tokens. */
+  readonly inputTokens: number;
+  /** Input tokens that the text cannot exceed: its bytes, and what dialects wrap around messages and tools. */
+  readonly inputTokensMax: number;
+  readonly images: number;
+  readonly unboundedMedia: number;
+  /** Bits of `CAPABILITIES`. */
+  readonly needs: number;
+}
+
+export type Profiled = Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice' | 'response_format' | 'n' | 'logprobs'>;
+
+/** Tokens that a dialect's template adds to a message at most (role, separators) and expects to. */
+const MESSAGE_MAX = 16;
+const MESSAGE_EXPECTED = 4;
+/** Tokens that a template adds once: the reply's opening; and, with tools, their system prompt. */
+const REPLY_MAX = 16;
+const TOOLS_MAX = 1_024;
+
+interface Tally {
+  tokens: number;
+  bytes: number;
+  images: number;
+  unboundedMedia: number;
+  needs: number;
+}
+
+/** Reads a request once and sums it up. Pure; long texts are sampled for the estimate. */
+export function profile(request: Profiled): Profile {
+  const tally: Tally = { tokens: 0, bytes: REPLY_MAX, images: 0, unboundedMedia: 0, needs: 0 };
+  for (const message of request.messages) addMessage(tally, message);
+  if (request.tools?.length) {
+    tally.needs |= CAPABILITIES.tools.bit;
+    tally.bytes += TOOLS_MAX;
+    addText(tally, JSON.stringify(request.tools));
+  }
+  addFormat(tally, request);
+  if ((request.n ?? 1) > 1) tally.needs |= CAPABILITIES.choices.bit;
+  if (request.logprobs) tally.needs |= CAPABILITIES.logprobs.bit;
+  return {
+    task: taskOf(request, tally),
+    inputTokens: Math.max(1, tally.tokens),
+    inputTokensMax: tally.bytes,
+    images: tally.images,
+    unboundedMedia: tally.unboundedMedia,
+    needs: tally.needs,
+  };
+}
+
+function addText(tally: Tally, text: string): void {
+  tally.tokens += estimateTokens(text);
+  tally.bytes += utf8Bytes(text);
+}
+
+function addMessage(tally: Tally, message: ChatMessage): void {
+  tally.tokens += MESSAGE_EXPECTED;
+  tally.bytes += MESSAGE_MAX;
+  if (typeof message.content === 'string') addText(tally, message.content);
+  else for (const part of message.content ?? []) addPart(tally, part);
+  if (message.name) addText(tally, message.name);
+  if (message.refusal) addText(tally, message.refusal);
+  if (message.tool_call_id) addText(tally, message.tool_call_id);
+  for (const call of message.tool_calls ?? []) {
+    addText(tally, call.id);
+    addText(tally, call.function.name);
+    addText(tally, call.function.arguments);
+    tally.bytes += MESSAGE_MAX;
+  }
+}
+
+function addPart(tally: Tally, part: ContentPart): void {
+  switch (part.type) {
+    case 'text':
+      addText(tally, part.text);
+      return;
+    case 'refusal':
+      addText(tally, part.refusal);
+      return;
+    case 'image_url':
+      tally.images++;
+      tally.needs |= CAPABILITIES.vision.bit;
+      return;
+    case 'input_audio':
+      tally.unboundedMedia++;
+      tally.needs |= CAPABILITIES.audio_input.bit;
+      return;
+    case 'file':
+      tally.unboundedMedia++;
+      tally.needs |= CAPABILITIES.file_input.bit;
+  }
+}
+
+function addFormat(tally: Tally, { response_format: format }: Profiled): void {
+  if (format?.type === 'json_object') tally.needs |= CAPABILITIES.json_mode.bit;
+  if (format?.type !== 'json_schema') return;
+  tally.needs |= CAPABILITIES.json_schema.bit;
+  addText(tally, JSON.stringify(format.json_schema));
+}
+
+/** Images and forced tools decide; tools merely offered say nothing about the question. */
+function taskOf(request: Profiled, tally: Tally): string {
+  if (tally.images > 0) return 'vision';
+  const choice = request.tool_choice;
+  if (request.tools?.length && (choice === 'required' || typeof choice === 'object')) return 'tool_use';
+  return taskOfText(lastQuestion(request.messages));
+}
+
+function lastQuestion(messages: readonly ChatMessage[]): string {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const { role, content } = messages[i]!;
+    if (role !== 'user') continue;
+    if (typeof content === 'string') return content;
+    return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  }
+  return '';
+}

@@ -1,0 +1,61 @@
+import type { PreparedProvider } from '../contract/provider.ts';
+import type { PreparedStrategy } from '../contract/strategy.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Registry } from '../plugin-host/registry.ts';
+import { createDecider, type Decider } from '../routing/decide.ts';
+import type { UpstreamTarget } from '../upstream/call.ts';
+
+/** A snapshot with its plugins prepared: what requests are decided and carried out with. Immutable. */
+export interface Runtime {
+  readonly snapshot: PolicySnapshot;
+  readonly decider: Decider;
+  /** By selector. */
+  readonly strategies: ReadonlyMap<string, PreparedStrategy>;
+  /** The strategy of a request with `route_strategy`. */
+  readonly weighted: PreparedStrategy;
+  /** By model, then by endpoint, in the snapshot's order. */
+  readonly targets: readonly (readonly UpstreamTarget[])[];
+}
+
+/** Prepares the plugins of a snapshot. Throws what a plugin's `prepare` throws, with the place named. */
+export function buildRuntime(
+  snapshot: PolicySnapshot,
+  registry: Registry,
+  secret: (variable: string) => string | undefined,
+): Runtime {
+  const providers = new Map<string, UpstreamTarget>();
+  for (const provider of snapshot.providers.values()) {
+    const plugin = registry.providers.get(provider.adapter);
+    if (!plugin) throw new Error(`provider \`${provider.name}\`: there is no adapter \`${provider.adapter}\``);
+    const adapter: PreparedProvider = naming(`provider \`${provider.name}\``, () =>
+      plugin.prepare({ ...provider.settings }),
+    );
+    const apiKey = provider.apiKeyEnv === null ? null : (secret(provider.apiKeyEnv) ?? null);
+    providers.set(provider.name, { adapter, baseUrl: provider.baseUrl, apiKey });
+  }
+  const strategies = new Map<string, PreparedStrategy>();
+  for (const selector of snapshot.selectors.values()) {
+    strategies.set(selector.name, prepareStrategy(registry, selector.name, selector.strategy, selector.options));
+  }
+  return {
+    snapshot,
+    decider: createDecider(snapshot),
+    strategies,
+    weighted: prepareStrategy(registry, 'route_strategy', 'weighted', {}),
+    targets: snapshot.models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
+  };
+}
+
+function prepareStrategy(registry: Registry, selector: string, name: string, options: object): PreparedStrategy {
+  const plugin = registry.strategies.get(name);
+  if (!plugin) throw new Error(`selector \`${selector}\`: there is no strategy \`${name}\``);
+  return naming(`selector \`${selector}\``, () => plugin.prepare({ ...options }));
+}
+
+function naming<T>(place: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw new Error(`${place}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,168 @@
+import { StoreError, type Write } from './store.ts';
+
+/** With so many commits asked for within the window, it pays to wait for more of them. */
+const DENSE_COMMITS = 24;
+const DENSE_WINDOW_MS = 2;
+/** Pause between two transactions while commits come densely. A sync costs as much as several requests. */
+const SPACING_MS = 1;
+/** An append waits at most so long for a commit to ride with. */
+const APPEND_DELAY_MS = 5;
+/** Pause after the disk has failed, so that a broken one is not hammered. */
+const RETRY_MS = 100;
+/** Most units waiting; beyond it new ones are refused. */
+const UNITS_MAX = 10_000;
+
+/** What belongs together: written all or nothing. Without `reject` it is an append. */
+interface Unit {
+  readonly writes: readonly Write[];
+  readonly resolve: (() => void) | null;
+  readonly reject: ((error: StoreError) => void) | null;
+}
+
+export interface Transactions {
+  /** Makes all of it durable in one transaction, or throws and changes nothing. */
+  transact(units: readonly { readonly writes: readonly Write[] }[]): void;
+  /** True when the error lies in the writes themselves, so that they will never succeed. */
+  isOwnFault(error: unknown): boolean;
+  /** Told about appends that were lost, and once when a disk starts to fail. */
+  onError(error: StoreError): void;
+}
+
+/**
+ * Gathers writes into as few transactions as is good: a sync to the disk is most of the cost of
+ * a commit. Alone, a commit is done in the same turn of the event loop. Where many come at once,
+ * a millisecond passes between transactions. Appends ride along.
+ */
+export class GroupCommit {
+  readonly #db: Transactions;
+  #units: Unit[] = [];
+  /** Times of the last DENSE_COMMITS commits, as a ring. */
+  readonly #recent = new Float64Array(DENSE_COMMITS).fill(Number.NEGATIVE_INFINITY);
+  #next = 0;
+  #lastRun = Number.NEGATIVE_INFINITY;
+  #failing = false;
+  /** A run is due whatever else comes. */
+  #scheduled = false;
+  #appendTimer: ReturnType<typeof setTimeout> | null = null;
+  #oldestAppend = Number.POSITIVE_INFINITY;
+  #closed = false;
+
+  constructor(db: Transactions) {
+    this.#db = db;
+  }
+
+  commit(writes: readonly Write[]): Promise<void> {
+    const refusal = this.#refusal();
+    if (refusal) return Promise.reject(refusal);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#units.push({ writes, resolve, reject });
+    const now = performance.now();
+    const dense = now - this.#recent[this.#next]! < DENSE_WINDOW_MS;
+    this.#recent[this.#next] = now;
+    this.#next = (this.#next + 1) % DENSE_COMMITS;
+    if (!this.#scheduled) this.#schedule(dense ? this.#lastRun + SPACING_MS - now : 0);
+    return promise;
+  }
+
+  append(writes: readonly Write[]): void {
+    const refusal = this.#refusal();
+    if (refusal) {
+      this.#db.onError(refusal);
+      return;
+    }
+    this.#units.push({ writes, resolve: null, reject: null });
+    if (this.#oldestAppend === Number.POSITIVE_INFINITY) this.#oldestAppend = performance.now();
+    if (!this.#scheduled) this.#armAppend(APPEND_DELAY_MS);
+  }
+
+  async flush(): Promise<void> {
+    if (this.#units.length > 0) await this.commit([]);
+  }
+
+  /** Flushes, then refuses everything. */
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      this.#closed = true;
+      if (this.#appendTimer) clearTimeout(this.#appendTimer);
+    }
+  }
+
+  #refusal(): StoreError | null {
+    if (this.#closed) return new StoreError('the store is closed');
+    if (this.#units.length >= UNITS_MAX) return new StoreError(`${UNITS_MAX} writes are waiting for the disk`);
+    return null;
+  }
+
+  #schedule(delayMs: number): void {
+    this.#scheduled = true;
+    const delay = this.#failing ? RETRY_MS : delayMs;
+    if (delay > 0) setTimeout(this.#run, Math.ceil(delay));
+    else setImmediate(this.#run);
+  }
+
+  /** The timer is left alone when a commit takes its appends along: setting one costs more than letting it lapse. */
+  #armAppend(delayMs: number): void {
+    this.#appendTimer ??= setTimeout(() => {
+      this.#appendTimer = null;
+      if (this.#scheduled || this.#units.length === 0) return;
+      const age = performance.now() - this.#oldestAppend;
+      if (age < APPEND_DELAY_MS - 1) this.#armAppend(APPEND_DELAY_MS - age);
+      else this.#run();
+    }, delayMs);
+  }
+
+  readonly #run = (): void => {
+    const units = this.#units;
+    this.#units = [];
+    this.#scheduled = false;
+    this.#oldestAppend = Number.POSITIVE_INFINITY;
+    if (units.length === 0) return;
+    const refused = this.#write(units);
+    this.#lastRun = performance.now();
+    if (refused) this.#keep(refused.units, refused.error);
+    else this.#failing = false;
+  };
+
+  /** Returns what the disk refused. A bad write is found by trying each unit apart: its neighbours are written. */
+  #write(units: readonly Unit[]): { units: readonly Unit[]; error: unknown } | null {
+    try {
+      this.#db.transact(units);
+      for (const unit of units) unit.resolve?.();
+      return null;
+    } catch (error) {
+      if (!this.#db.isOwnFault(error)) return { units, error };
+      if (units.length === 1) {
+        this.#refuse(units[0]!, error);
+        return null;
+      }
+    }
+    for (let i = 0; i < units.length; i++) {
+      const refused = this.#write(units.slice(i, i + 1));
+      if (refused) return { units: units.slice(i), error: refused.error };
+    }
+    return null;
+  }
+
+  #refuse(unit: Unit, cause: unknown): void {
+    const error = new StoreError(`a write was refused: ${messageOf(cause)}`, cause);
+    if (unit.reject) unit.reject(error);
+    else this.#db.onError(error);
+  }
+
+  /** The disk failed: commits are told so, appends stay first in line. */
+  #keep(units: readonly Unit[], cause: unknown): void {
+    const error = new StoreError(`the database cannot be written: ${messageOf(cause)}`, cause);
+    if (!this.#failing) this.#db.onError(error);
+    this.#failing = true;
+    const kept = units.filter((unit) => unit.reject === null);
+    for (const unit of units) unit.reject?.(error);
+    this.#units = kept.concat(this.#units);
+    if (this.#units.length > 0 && !this.#scheduled) this.#schedule(0);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,150 @@
+import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { GroupCommit } from './group-commit.ts';
+import { migrate } from './migrate.ts';
+import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from './store.ts';
+
+/** How long a write waits for another process, such as a command that makes a key, before it fails. */
+const BUSY_TIMEOUT_MS = 1_000;
+
+export interface SqliteOptions {
+  /** Told about appended writes that were lost, and once each time the disk starts to fail. */
+  readonly onError?: (error: StoreError) => void;
+}
+
+/**
+ * Opens the database at `path`, made with its folder when missing and readable by its owner only,
+ * and brings its tables up to date. Throws an Error of one clear sentence when that cannot be.
+ */
+export async function openSqlite(
+  path: string,
+  migrations: readonly Migrations[],
+  options: SqliteOptions = {},
+): Promise<Store> {
+  let db: Database | null = null;
+  try {
+    createPrivately(path);
+    db = new Database(path, { readwrite: true });
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db.run('PRAGMA journal_mode = WAL');
+    db.run('PRAGMA synchronous = FULL');
+    db.run('PRAGMA foreign_keys = ON');
+    migrate(db, migrations);
+    return new SqliteStore(db, options.onError ?? (() => {}));
+  } catch (error) {
+    db?.close();
+    throw new Error(`Cannot open the database ${resolve(path)}: ${reasonOf(error)}.`, { cause: error });
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #db: Database;
+  readonly #group: GroupCommit;
+  readonly #prepared = new Map<Statement, Prepared<unknown, SqlValue[]>>();
+  readonly #begin: Prepared;
+  readonly #end: Prepared;
+  readonly #version: Prepared<{ data_version: number }, []>;
+
+  constructor(db: Database, onError: (error: StoreError) => void) {
+    this.#db = db;
+    this.#begin = db.prepare('BEGIN IMMEDIATE');
+    this.#end = db.prepare('COMMIT');
+    this.#version = db.prepare('PRAGMA data_version');
+    this.#group = new GroupCommit({ transact: (units) => this.#transact(units), isOwnFault, onError });
+  }
+
+  commit(writes: readonly Write[]): Promise<void> {
+    return this.#group.commit(writes);
+  }
+
+  append(writes: readonly Write[]): void {
+    this.#group.append(writes);
+  }
+
+  async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
+    try {
+      // The room that owns the table says what its rows are; its STRICT tables hold it to that.
+      return this.#prepare(statement).all(...params) as Row[];
+    } catch (error) {
+      throw new StoreError(`the database cannot be read: ${reasonOf(error)}`, error);
+    }
+  }
+
+  async version(): Promise<number> {
+    return this.#version.get()?.data_version ?? 0;
+  }
+
+  flush(): Promise<void> {
+    return this.#group.flush();
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#group.close();
+    } finally {
+      for (const statement of [this.#begin, this.#end, this.#version, ...this.#prepared.values()]) statement.finalize();
+      this.#db.close();
+    }
+  }
+
+  #prepare(statement: Statement): Prepared<unknown, SqlValue[]> {
+    let prepared = this.#prepared.get(statement);
+    if (!prepared) {
+      prepared = this.#db.prepare<unknown, SqlValue[]>(statement.sql);
+      this.#prepared.set(statement, prepared);
+    }
+    return prepared;
+  }
+
+  #transact(units: readonly { readonly writes: readonly Write[] }[]): void {
+    // A rollback that failed would make every later transaction look like the fault of its writes.
+    if (this.#db.inTransaction) this.#db.run('ROLLBACK');
+    this.#begin.run();
+    try {
+      for (const unit of units) {
+        for (const write of unit.writes) this.#prepare(write.statement).run(...write.params);
+      }
+      this.#end.run();
+    } catch (error) {
+      this.#rollback();
+      throw error;
+    }
+  }
+
+  #rollback(): void {
+    try {
+      // After an I/O error SQLite may have rolled back by itself.
+      if (this.#db.inTransaction) this.#db.run('ROLLBACK');
+    } catch {
+      // The error that led here says more; the next transaction tries again.
+    }
+  }
+}
+
+/** Results that no second try can change: the write breaks a rule of its table or does not fit its statement. */
+const OWN_FAULTS = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/;
+
+function isOwnFault(error: unknown): boolean {
+  if (!(error instanceof SQLiteError)) return true;
+  return OWN_FAULTS.test(error.code ?? '');
+}
+
+/** SQLite gives its companion files (-wal, -shm) the mode of the database, so it must be right before they exist. */
+function createPrivately(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // An existing file is never opened here: closing it would drop the locks that this process holds on it.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'EROFS' || code.startsWith('SQLITE_READONLY')) return 'the file system is read-only';
+  if (code === 'ENOTDIR' || code === 'EEXIST') return 'a part of this path is a file, not a folder';
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL') return 'the disk is full';
+  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) return 'the file is damaged or not a database';
+  if (code.startsWith('SQLITE_BUSY')) return 'another process keeps it locked';
+  return error instanceof Error ? error.message : String(error);
+}

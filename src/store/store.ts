@@ -1,0 +1,50 @@
+/** A value that a database column can hold. */
+export type SqlValue = string | number | bigint | Uint8Array | null;
+
+/** A statement of a room. One object per statement: the store prepares each once. */
+export interface Statement {
+  readonly sql: string;
+}
+
+export interface Write {
+  readonly statement: Statement;
+  readonly params: readonly SqlValue[];
+}
+
+/** The tables of one room, in versions; each runs once, in order. */
+export interface Migrations {
+  readonly room: string;
+  readonly versions: readonly string[];
+}
+
+/**
+ * The one way to what lasts. Rooms own their statements and tables; the store owns the file, the
+ * transactions and when they are made durable. Asynchronous and batch-shaped, so that a database
+ * behind a socket can stand in for SQLite.
+ */
+export interface Store {
+  /** Writes all or nothing; resolves once durable, rejects with StoreError when it could not be. Shares a commit with its neighbours in time. */
+  commit(writes: readonly Write[]): Promise<void>;
+  /**
+   * Writes all or nothing, soon: rides with the next commit, a few milliseconds at most. Writes are done in
+   * the order in which they were given, commits included. Never throws; what a broken disk refuses is kept
+   * and tried again, what breaks a constraint is reported and dropped.
+   */
+  append(writes: readonly Write[]): void;
+  /** Reads what has been committed. */
+  query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
+  /** Changes whenever somebody else has committed: another process, or another handle. Own commits do not change it. Cheap. */
+  version(): Promise<number>;
+  /** Resolves once everything appended is durable, rejects with StoreError when it could not be made so now. */
+  flush(): Promise<void>;
+  /** Flushes and closes. Rejects with StoreError when something appended was lost; the store is closed all the same. */
+  close(): Promise<void>;
+}
+
+/** The disk or the database failed. Nothing of the rejected commit was written. */
+export class StoreError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'StoreError';
+  }
+}

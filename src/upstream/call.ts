@@ -1,0 +1,51 @@
+import type { StreamPart } from '../contract/parts.ts';
+import type { PreparedProvider, ProviderCall } from '../contract/provider.ts';
+import type { Deadlines } from '../core/snapshot.ts';
+import { InProcessCall } from './in-process-call.ts';
+import { WireCall } from './wire-call.ts';
+
+/** Where a call goes. */
+export interface UpstreamTarget {
+  readonly adapter: PreparedProvider;
+  /** Null for adapters that answer in-process. */
+  readonly baseUrl: string | null;
+  /** Null for keyless providers. */
+  readonly apiKey: string | null;
+}
+
+/** One call to one endpoint, under way. */
+export interface UpstreamCall {
+  /**
+   * The next parts, all that one network read gave; never empty. Null after the end, and after
+   * `abort`. The last batch of a broken call ends with a `failure` part; without one, every choice
+   * asked for has had its `finish`. Never rejects, and never waits past the deadlines of the call.
+   * One at a time.
+   */
+  read(): Promise<readonly StreamPart[] | null>;
+  /** Ends the call and its connection at once. Harmless after the end. */
+  abort(): void;
+  /** Request fields that the adapter left out. */
+  readonly dropped: readonly string[];
+  /** False while it is certain that nothing of the request has left this process. */
+  readonly sent: boolean;
+}
+
+/**
+ * Starts a call: the request is on its way when this returns. Never throws.
+ *
+ * `totalDeadlineAt` is a time on performance.now's clock, in ms: attempts of one request share it.
+ * A streamed call must show its first content part within `firstTokenMs` of now, and bytes within
+ * `idleMs` of each read after that. A call that is not streamed shows nothing before its end, so
+ * only the total binds it. `connectMs` has no clock of its own: fetch does not say when it has
+ * connected; `firstTokenMs` covers that time.
+ */
+export function openCall(
+  target: UpstreamTarget,
+  call: ProviderCall,
+  deadlines: Deadlines,
+  totalDeadlineAt: number,
+): UpstreamCall {
+  const { adapter } = target;
+  if (adapter.kind === 'in-process') return new InProcessCall(adapter, call, deadlines, totalDeadlineAt);
+  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt);
+}

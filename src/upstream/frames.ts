@@ -1,0 +1,143 @@
+import type { Frame } from '../contract/provider.ts';
+
+/** Characters of one frame at most. */
+export const FRAME_MAX = 1_048_576;
+
+/**
+ * A push parser from the text of a stream to frames. Where the text is cut between pushes makes
+ * no difference. Pure: no bytes, sockets or time.
+ */
+export interface FrameParser {
+  push(text: string): readonly Frame[];
+  /** The text is over: what an unfinished last frame still gives. */
+  end(): readonly Frame[];
+  /** True once a frame was larger than allowed. What follows is not read. */
+  readonly overflowed: boolean;
+}
+
+/** A fresh parser for one stream. */
+export function frameParser(kind: 'sse' | 'ndjson', frameMax = FRAME_MAX): FrameParser {
+  return kind === 'sse' ? new SseParser(frameMax) : new NdjsonParser(frameMax);
+}
+
+/** Cuts text into lines ended by LF, CR or CRLF. */
+abstract class LineParser implements FrameParser {
+  #rest = '';
+  #started = false;
+  /** The last push ended with CR: an LF at the start of the next belongs to it. */
+  #afterCr = false;
+  readonly #frameMax: number;
+  overflowed = false;
+
+  constructor(frameMax: number) {
+    this.#frameMax = frameMax;
+  }
+
+  push(text: string): readonly Frame[] {
+    const frames: Frame[] = [];
+    if (text === '' || this.overflowed) return frames;
+    let from = 0;
+    if (!this.#started) {
+      this.#started = true;
+      if (text.charCodeAt(0) === 0xfeff) from = 1;
+    }
+    if (this.#afterCr && text.charCodeAt(from) === 0x0a) from++;
+    this.#afterCr = false;
+    from = this.#lines(text, from, frames);
+    // Only new text is searched for line ends, so that a long line in small pieces stays linear.
+    if (from < text.length && !this.overflowed) this.#rest += text.slice(from);
+    if (this.#rest.length + this.pending() > this.#frameMax) this.#overflow();
+    return frames;
+  }
+
+  end(): readonly Frame[] {
+    const frames: Frame[] = [];
+    if (!this.overflowed) this.last(this.#rest, frames);
+    this.#rest = '';
+    return frames;
+  }
+
+  /** Reads a whole line, without its end. */
+  protected abstract line(line: string, frames: Frame[]): void;
+  /** Reads what stood behind the last line end. */
+  protected abstract last(rest: string, frames: Frame[]): void;
+  /** Characters kept of a frame whose end has not come. */
+  protected abstract pending(): number;
+
+  /** Reads whole lines; returns where the unfinished one starts. */
+  #lines(text: string, start: number, frames: Frame[]): number {
+    let from = start;
+    let lf = text.indexOf('\n', from);
+    let cr = text.indexOf('\r', from);
+    while (lf >= 0 || cr >= 0) {
+      const at = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf;
+      const line = this.#rest + text.slice(from, at);
+      this.#rest = '';
+      if (line.length + this.pending() > this.#frameMax) {
+        this.#overflow();
+        return text.length;
+      }
+      this.line(line, frames);
+      from = at + 1;
+      if (at === cr) {
+        if (from === text.length) this.#afterCr = true;
+        else if (lf === from) from++;
+        cr = text.indexOf('\r', from);
+      }
+      if (lf >= 0 && lf < from) lf = text.indexOf('\n', from);
+    }
+    return from;
+  }
+
+  #overflow(): void {
+    this.overflowed = true;
+    this.#rest = '';
+  }
+}
+
+/** Server-sent events by the WHATWG's rules; `id` and `retry` mean nothing here. */
+class SseParser extends LineParser {
+  #event = '';
+  /** Null until a `data` line came: an event without one is not dispatched. */
+  #data: string | null = null;
+
+  protected line(line: string, frames: Frame[]): void {
+    if (line === '') {
+      if (this.#data !== null) frames.push({ event: this.#event, data: this.#data });
+      this.#data = null;
+      this.#event = '';
+      return;
+    }
+    const colon = line.indexOf(':');
+    if (colon === 0) return;
+    const field = colon < 0 ? line : line.slice(0, colon);
+    if (field !== 'data' && field !== 'event') return;
+    const value = colon < 0 ? '' : line.slice(line.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1);
+    if (field === 'event') this.#event = value;
+    else this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
+  }
+
+  /** An event without its blank line is incomplete and is not dispatched. */
+  protected last(): void {
+    this.#data = null;
+  }
+
+  protected pending(): number {
+    return this.#data?.length ?? 0;
+  }
+}
+
+/** One JSON text a line; the last may lack its line end. */
+class NdjsonParser extends LineParser {
+  protected line(line: string, frames: Frame[]): void {
+    if (line.trim() !== '') frames.push({ event: '', data: line });
+  }
+
+  protected last(rest: string, frames: Frame[]): void {
+    this.line(rest, frames);
+  }
+
+  protected pending(): number {
+    return 0;
+  }
+}

@@ -1,0 +1,266 @@
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
+import type { HttpCall, ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
+import type { Deadlines } from '../core/snapshot.ts';
+import { Alarm } from './alarm.ts';
+import { readText } from './body.ts';
+import type { UpstreamCall, UpstreamTarget } from './call.ts';
+import { Completion } from './completion.ts';
+import { Broken, bodyFailure, connectFailure, tidyFailure } from './failures.ts';
+import { type FrameParser, frameParser } from './frames.ts';
+import { callHeaders, callUrl } from './http-request.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** Bytes of a JSON answer at most. */
+const REPLY_MAX = 33_554_432;
+/** Bytes read of an error's body, and ms waited for it. */
+const ERROR_MAX = 65_536;
+const ERROR_WAIT = 2_000;
+/** How long usage is waited for once every choice has finished, in ms. */
+const USAGE_WAIT = 1_000;
+/** What is read behind a complete answer to keep its connection: ms and bytes. */
+const DRAIN_WAIT = 250;
+const DRAIN_MAX = 65_536;
+
+type Opened = { readonly response: Response } | { readonly error: unknown };
+
+interface Source {
+  readonly bytes: { read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }> };
+  readonly decoder: TextDecoder;
+  readonly frames: FrameParser;
+  readonly reader: StreamReader;
+}
+
+/** One HTTP call through a wire adapter, which translates; all else happens here. */
+export class WireCall implements UpstreamCall {
+  dropped: readonly string[] = [];
+  sent = false;
+  readonly #adapter: WireAdapter;
+  readonly #apiKey: string | null;
+  readonly #deadlines: Deadlines;
+  readonly #totalBy: number;
+  readonly #firstContentBy: number;
+  readonly #controller = new AbortController();
+  readonly #alarm = new Alarm(() => this.#late());
+  readonly #completion: Completion;
+  readonly #opened: Promise<Opened>;
+  readonly #stream: boolean;
+  #source: Source | null = null;
+  #finishedAt = 0;
+  #expired = false;
+  #over = false;
+
+  constructor(
+    adapter: WireAdapter,
+    target: UpstreamTarget,
+    call: ProviderCall,
+    deadlines: Deadlines,
+    totalDeadlineAt: number,
+  ) {
+    const now = performance.now();
+    this.#adapter = adapter;
+    this.#apiKey = target.apiKey;
+    this.#deadlines = deadlines;
+    this.#stream = call.stream;
+    this.#totalBy = totalDeadlineAt;
+    this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalDeadlineAt) : totalDeadlineAt;
+    this.#completion = new Completion(call.request.n ?? 1);
+    this.#opened = this.#send(target, call, now);
+  }
+
+  async read(): Promise<readonly StreamPart[] | null> {
+    if (this.#over) return null;
+    const batch: StreamPart[] = [];
+    try {
+      if (!this.#source) await this.#open(batch);
+      while (this.#source && !this.#over && batch.length === 0) await this.#advance(this.#source, batch);
+    } catch (error) {
+      this.#fail(this.#expired ? this.#timeout() : bodyFailure(error), batch);
+    }
+    return batch.length > 0 ? batch : null;
+  }
+
+  abort(): void {
+    this.#over = true;
+    this.#close();
+  }
+
+  /** Never rejects: what goes wrong is read with the first batch. */
+  async #send(target: UpstreamTarget, call: ProviderCall, now: number): Promise<Opened> {
+    let http: HttpCall;
+    let url: string;
+    let headers: Headers;
+    try {
+      if (this.#totalBy <= now) throw new Broken('timeout', 'no time was left for this attempt');
+      http = this.#adapter.request(call);
+      this.dropped = http.dropped;
+      url = callUrl(target.baseUrl, http.path);
+      headers = callHeaders(this.#adapter, http, target.apiKey, call.stream);
+    } catch (error) {
+      return {
+        error: error instanceof Broken ? error : new Broken('server', 'the adapter could not build the request'),
+      };
+    }
+    this.#alarm.set(this.#firstContentBy);
+    this.sent = true;
+    const { signal } = this.#controller;
+    try {
+      return {
+        response: await fetch(url, { method: 'POST', headers, body: http.body, redirect: 'manual', signal }),
+      };
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  async #open(batch: StreamPart[]): Promise<void> {
+    const opened = await this.#opened;
+    if (this.#over) return;
+    if ('error' in opened) return this.#notOpened(opened.error, batch);
+    const { response } = opened;
+    if (response.status < 200 || response.status > 299) return this.#refused(response, batch);
+    const type = response.headers.get('content-type')?.toLowerCase() ?? '';
+    const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
+    // The upstream's word on what it sends counts; what it does not say is read as it was asked for.
+    if (framed === null && (type.includes('json') || !this.#stream)) return this.#reply(response, batch);
+    if (!response.body) throw new Broken('malformed', 'the answer was empty');
+    this.#source = {
+      bytes: response.body.getReader(),
+      decoder: new TextDecoder('utf-8', { ignoreBOM: true }),
+      frames: frameParser(framed ?? this.#adapter.frames),
+      reader: this.#adapter.stream(),
+    };
+  }
+
+  #notOpened(error: unknown, batch: StreamPart[]): void {
+    if (error instanceof Broken) this.#fail(error.failure, batch);
+    else if (this.#expired) this.#fail(this.#timeout(), batch);
+    else {
+      const { failure, sent } = connectFailure(error);
+      this.sent = sent;
+      this.#fail(failure, batch);
+    }
+  }
+
+  /** A status outside 2xx. Its body only explains: a slow or broken one does not hide the status. */
+  async #refused(response: Response, batch: StreamPart[]): Promise<void> {
+    const { status, headers } = response;
+    if (status >= 300 && status < 400) {
+      return this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
+    }
+    this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
+    const { text } = await readText(response, ERROR_MAX).catch(() => ({ text: '' }));
+    if (this.#over) return;
+    let failure: ProviderFailure;
+    try {
+      failure = this.#adapter.failure(status, headers, text);
+    } catch {
+      failure = { kind: 'server', message: `status ${status}`, status };
+    }
+    const wait = failure.retryAfterMs ?? retryAfterMs(headers, Date.now());
+    this.#fail(wait === undefined ? failure : { ...failure, retryAfterMs: wait }, batch);
+  }
+
+  async #reply(response: Response, batch: StreamPart[]): Promise<void> {
+    const { text, cut } = await readText(response, REPLY_MAX);
+    if (this.#over) return;
+    if (cut) throw new Broken('malformed', 'the answer was too large');
+    if (this.#take(() => this.#adapter.reply(text), batch)) this.#endOfBytes();
+  }
+
+  /** One read from the network. */
+  async #advance(source: Source, batch: StreamPart[]): Promise<void> {
+    this.#alarm.set(this.#nextBy());
+    const { done, value } = await source.bytes.read();
+    if (this.#over) return;
+    // While the caller is busy with these parts, the upstream is not idle.
+    this.#alarm.set(this.#totalBy);
+    const text = done ? source.decoder.decode() : source.decoder.decode(value, { stream: true });
+    if (!this.#frames(source, source.frames.push(text), batch)) return;
+    if (source.frames.overflowed) throw new Broken('malformed', 'an event of the answer was too large');
+    if (done && this.#frames(source, source.frames.end(), batch)) this.#endOfBytes();
+  }
+
+  /** Returns false once the call is over. */
+  #frames(source: Source, frames: ReturnType<FrameParser['push']>, batch: StreamPart[]): boolean {
+    for (const frame of frames) if (!this.#take(() => source.reader.read(frame), batch)) return false;
+    return true;
+  }
+
+  /** Takes what the adapter made. Returns false once the call is over. */
+  #take(translate: () => readonly StreamPart[], batch: StreamPart[]): boolean {
+    let parts: readonly StreamPart[];
+    try {
+      parts = translate();
+    } catch {
+      this.#fail({ kind: 'malformed', message: 'the adapter could not read the answer' }, batch);
+      return false;
+    }
+    for (const part of parts) {
+      if (this.#completion.add(part, batch)) continue;
+      if (this.#completion.failure) this.#fail(this.#completion.failure, batch);
+      else this.#finish();
+      return false;
+    }
+    if (this.#completion.finished && this.#finishedAt === 0) this.#finishedAt = performance.now();
+    return true;
+  }
+
+  /** Until when the next read may take. */
+  #nextBy(): number {
+    if (this.#finishedAt > 0) return Math.min(this.#finishedAt + USAGE_WAIT, this.#totalBy);
+    if (!this.#completion.started || !this.#stream) return this.#firstContentBy;
+    return Math.min(performance.now() + this.#deadlines.idleMs, this.#totalBy);
+  }
+
+  #endOfBytes(): void {
+    if (!this.#completion.finished) throw new Broken('malformed', 'the answer ended without a finish');
+    this.#over = true;
+    this.#alarm.clear();
+  }
+
+  /** The answer is whole, whether or not the upstream has closed it. */
+  #finish(): void {
+    this.#over = true;
+    if (this.#source) void this.#drain(this.#source.bytes);
+    else this.#alarm.clear();
+  }
+
+  /** Reads a stream's end, as far as it comes soon: only a body read whole leaves its connection to the next call. */
+  async #drain(bytes: Source['bytes']): Promise<void> {
+    this.#alarm.set(performance.now() + DRAIN_WAIT);
+    try {
+      for (let left = DRAIN_MAX; left > 0; ) {
+        const { done, value } = await bytes.read();
+        if (done) return this.#alarm.clear();
+        left -= value.length;
+      }
+    } catch {
+      // The answer is complete: how its connection ends is nobody's concern.
+    }
+    this.#close();
+  }
+
+  #late(): void {
+    this.#expired = true;
+    this.#controller.abort();
+  }
+
+  #timeout(): ProviderFailure {
+    const message = this.#completion.started ? 'the answer stalled or took too long' : 'no answer in time';
+    return { kind: 'timeout', message };
+  }
+
+  /** Ends the call; with a failure, unless only usage was missing or nobody listens any more. */
+  #fail(failure: ProviderFailure, batch: StreamPart[]): void {
+    if (!this.#over && !this.#completion.finished) {
+      batch.push({ type: 'failure', failure: tidyFailure(failure, this.#apiKey) });
+    }
+    this.#over = true;
+    this.#close();
+  }
+
+  #close(): void {
+    this.#alarm.clear();
+    this.#controller.abort();
+  }
+}

@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { isStrong, parseKey } from '../../src/access/key.ts';
+import { openKeys } from '../../src/access/keys.ts';
+import { accessMigrations } from '../../src/access/tables.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { tempFolder } from '../store/support.ts';
+
+const SECRET = 'abcdefghij_lmnopqrst-v'; // 22 characters, the fewest
+const KEY = `sb_live_abc123_${SECRET}`;
+
+describe('the form of a key', () => {
+  test('the first underscore after the ID divides it from a secret that may hold more', () => {
+    expect(parseKey(KEY)).toEqual({ id: 'abc123', secret: SECRET });
+    expect(parseKey('sb_live_id__a_b')).toEqual({ id: 'id', secret: '_a_b' });
+  });
+  test.each([
+    ['', 'nothing'],
+    ['sk-abc', 'another product’s'],
+    ['sb_live_abc', 'no secret'],
+    ['sb_live_abc_', 'an empty secret'],
+    ['sb_live__secret', 'an empty ID'],
+    ['sb_live_ABC_secret', 'capitals in the ID'],
+    [`${KEY}=`, 'a character outside base64url'],
+    [`${KEY}\n`, 'a line end'],
+    [`sb_live_abc_${'x'.repeat(300)}`, 'too long'],
+  ])('%j is refused: %s', (text) => {
+    expect(parseKey(text)).toBeNull();
+  });
+  test('a secret is strong from 22 characters on', () => {
+    expect(isStrong({ id: 'a', secret: SECRET })).toBe(true);
+    expect(isStrong({ id: 'a', secret: SECRET.slice(1) })).toBe(false);
+  });
+});
+
+async function open(file: string, clock = { now: 1_000_000 }, refreshMs?: number) {
+  const store = await openSqlite(file, [accessMigrations]);
+  const keys = await openKeys({ store, now: () => clock.now, ...(refreshMs && { refreshMs }) });
+  const close = async () => {
+    keys.close();
+    await store.close();
+  };
+  return { store, keys, clock, close };
+}
+
+describe('authenticate', () => {
+  test('a made key is let in with what it was granted', async () => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    const { key, info } = await keys.create({
+      name: 'ci',
+      scopes: ['chat', 'route'],
+      labels: { team: 'a' },
+      models: ['m1'],
+    });
+    expect(key).toMatch(/^sb_live_[0-9a-z]{12}_[0-9A-Za-z_-]{43}$/);
+    const { caller } = keys.authenticate(`Bearer ${key}`);
+    expect(caller).toEqual({
+      keyId: info.id,
+      scopes: new Set(['chat', 'route']),
+      labels: { team: 'a' },
+      models: new Set(['m1']),
+    });
+    expect(keys.authenticate(`bearer  ${key}`).caller).toBe(caller);
+    await close();
+  });
+
+  test('anything else is denied, with a reason for the log', async () => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    const { key, info } = await keys.create({ name: 'a', scopes: ['chat'] });
+    const wrong = key.slice(0, -2) + (key.endsWith('AA') ? 'BB' : 'AA');
+    const reason = (header: string | null) => keys.authenticate(header).reason;
+    expect(reason(null)).toBe('missing');
+    expect(reason('')).toBe('missing');
+    expect(reason(key)).toBe('malformed');
+    expect(reason(`Basic ${key}`)).toBe('malformed');
+    expect(reason('Bearer sk-123')).toBe('malformed');
+    expect(reason(`Bearer ${wrong}`)).toBe('unknown');
+    expect(reason(`Bearer ${KEY}`)).toBe('unknown');
+    await keys.revoke(info.id);
+    expect(reason(`Bearer ${wrong}`)).toBe('unknown');
+    expect(reason(`Bearer ${key}`)).toBe('revoked');
+    await close();
+  });
+
+  test('a key ends at the millisecond of its expiry', async () => {
+    using folder = tempFolder();
+    const { keys, clock, close } = await open(folder.file);
+    const { key } = await keys.create({ name: 'a', scopes: ['chat'], expiresAt: 2_000_000 });
+    clock.now = 1_999_999;
+    expect(keys.authenticate(`Bearer ${key}`).reason).toBeNull();
+    clock.now = 2_000_000;
+    expect(keys.authenticate(`Bearer ${key}`).reason).toBe('expired');
+    await close();
+  });
+
+  test('an unknown ID takes as long as a wrong secret: both are hashed and compared', async () => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    const { key } = await keys.create({ name: 'a', scopes: ['chat'] });
+    const wrong = `Bearer ${key.slice(0, -3)}AAA`;
+    const unknown = `Bearer sb_live_zzzzzzzzzzzz_${key.slice(21, -3)}AAA`;
+    const time = (header: string) => {
+      const start = performance.now();
+      for (let i = 0; i < 2_000; i++) keys.authenticate(header);
+      return performance.now() - start;
+    };
+    const ratios = Array.from({ length: 25 }, () => time(unknown) / time(wrong)).sort((a, b) => a - b);
+    // A path that skips the hash would be several times faster.
+    expect(ratios[12]).toBeGreaterThan(0.6);
+    expect(ratios[12]).toBeLessThan(1.7);
+    await close();
+  });
+});
+
+test('neither a key nor its secret is in the database files', async () => {
+  using folder = tempFolder();
+  const { keys, close } = await open(folder.file);
+  const { key } = await keys.create({ name: 'a', scopes: ['chat'] });
+  await keys.install(KEY);
+  for (const suffix of ['', '-wal']) {
+    const bytes = readFileSync(folder.file + suffix).toString('latin1');
+    for (const secret of [key.slice(21), SECRET]) {
+      for (let i = 0; i + 8 <= secret.length; i++) expect(bytes.includes(secret.slice(i, i + 8))).toBe(false);
+    }
+  }
+  await close();
+});
+
+test('a key revoked or made by another process counts here after one refresh', async () => {
+  using folder = tempFolder();
+  const server = await open(folder.file);
+  const command = await open(folder.file);
+  const first = await server.keys.create({ name: 'first', scopes: ['chat'] });
+  const second = await command.keys.create({ name: 'second', scopes: ['route'] });
+  expect(await command.keys.revoke(first.info.id)).toBe(true);
+  expect(server.keys.authenticate(`Bearer ${first.key}`).reason).toBeNull();
+  await server.keys.refresh();
+  expect(server.keys.authenticate(`Bearer ${first.key}`).reason).toBe('revoked');
+  expect(server.keys.authenticate(`Bearer ${second.key}`).caller?.keyId).toBe(second.info.id);
+  await Promise.all([server.close(), command.close()]);
+});
+
+test('a regular refresh stops a key that another process has revoked well within a second', async () => {
+  using folder = tempFolder();
+  const server = await open(folder.file, undefined, 20);
+  const command = await open(folder.file);
+  const { key, info } = await server.keys.create({ name: 'a', scopes: ['chat'] });
+  await command.keys.revoke(info.id);
+  const start = performance.now();
+  while (server.keys.authenticate(`Bearer ${key}`).caller && performance.now() - start < 900) await Bun.sleep(5);
+  expect(server.keys.authenticate(`Bearer ${key}`).reason).toBe('revoked');
+  await Promise.all([server.close(), command.close()]);
+});
+
+test('keys outlive the process; the list shows them all, oldest first, without hashes', async () => {
+  using folder = tempFolder();
+  const before = await open(folder.file);
+  const first = await before.keys.create({ name: 'first', scopes: ['chat'] });
+  before.clock.now += 5;
+  await before.keys.create({ name: 'second', scopes: ['admin'], expiresAt: 9_000_000 });
+  await before.keys.revoke(first.info.id);
+  await before.close();
+  const after = await open(folder.file);
+  const list = await after.keys.list();
+  expect(list.map(({ name, revokedAt, expiresAt }) => ({ name, revokedAt, expiresAt }))).toEqual([
+    { name: 'first', revokedAt: 1_000_005, expiresAt: null },
+    { name: 'second', revokedAt: null, expiresAt: 9_000_000 },
+  ]);
+  expect(Object.keys(list[0]!)).not.toContain('hash');
+  expect(await after.keys.revoke(first.info.id)).toBe(false);
+  expect(await after.keys.revoke('nobody')).toBe(false);
+  await after.close();
+});
+
+describe('install', () => {
+  test('gives a key all scopes, once', async () => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    const info = await keys.install(KEY);
+    expect(await keys.install(KEY)).toEqual(info);
+    expect(keys.authenticate(`Bearer ${KEY}`).caller?.scopes).toEqual(new Set(['chat', 'route', 'admin']));
+    expect(await keys.list()).toHaveLength(1);
+    await close();
+  });
+  test('refuses what is malformed, weak, revoked, or another key’s ID, in one sentence', async () => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    await keys.install(KEY);
+    await expect(keys.install('secret')).rejects.toThrow('does not have the form sb_live_<id>_<secret>.');
+    await expect(keys.install(KEY.slice(0, -1))).rejects.toThrow('needs 22 base64url characters, 128 random bits.');
+    await expect(keys.install(`${KEY}x`)).rejects.toThrow('A key with the ID abc123 exists and has another secret');
+    await keys.revoke('abc123');
+    await expect(keys.install(KEY)).rejects.toThrow('The key abc123 was revoked');
+    await close();
+  });
+});

@@ -1,0 +1,238 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { StoreError } from '../../src/store/store.ts';
+import { tempFolder } from '../store/support.ts';
+import { entries, flaky, line, open, order, reservations } from './support.ts';
+
+describe('reserve', () => {
+  test('is on the disk, for any other reader, before it resolves', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    const hold = await ledger.reserve(order(500, { id: 'a', labels: { team: 'x' } }));
+    const reader = new Database(folder.file, { readonly: true });
+    expect(reader.query('SELECT id, amount, labels, state FROM reservations').all()).toEqual([
+      { id: 'a', amount: 500, labels: '{"team":"x"}', state: 'pending' },
+    ]);
+    reader.close();
+    expect({ reserved: hold.reserved, left: hold.left, open: ledger.open }).toEqual({
+      reserved: 500,
+      left: 500,
+      open: 1,
+    });
+    await store.close();
+  });
+
+  test('that cannot be written rejects with StoreError and holds nothing', async () => {
+    using folder = tempFolder();
+    let broken = true;
+    const { ledger, store } = await open(folder.file, (store) => flaky(store, () => broken));
+    await expect(ledger.reserve(order(500))).rejects.toBeInstanceOf(StoreError);
+    expect(ledger.open).toBe(0);
+    expect(await ledger.totals()).toEqual({ charged: 0, excess: 0, reserved: 0, open: 0 });
+    broken = false;
+    (await ledger.reserve(order(500))).settle(null, []);
+    expect(ledger.open).toBe(0);
+    await store.close();
+  });
+
+  test('above its limit is refused as a mistake of the program', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    await expect(ledger.reserve(order(11, { limit: 10 }))).rejects.toBeInstanceOf(RangeError);
+    expect(ledger.open).toBe(0);
+    await store.close();
+  });
+});
+
+describe('settle', () => {
+  test('posts what was used, releases the rest, and writes what rides along with it', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    await store.commit([{ statement: { sql: 'CREATE TABLE side (x INTEGER)' }, params: [] }]);
+    const hold = await ledger.reserve(order(500));
+    const also = [{ statement: { sql: 'INSERT INTO side VALUES (?)' }, params: [7] }];
+    expect(hold.settle(line(120), also)).toEqual({ charged: 120, overrun: 0 });
+    expect(hold.left).toBe(0);
+    await store.flush();
+    expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 120, amount: 500, closed: 1_000 }]);
+    expect(await store.query({ sql: 'SELECT * FROM entries' })).toEqual([
+      expect.objectContaining({
+        kind: 'post',
+        microcredits: 120,
+        model: 'm',
+        provider: 'p',
+        upstream: 'u',
+        input_tokens: 10,
+        cached_input_tokens: 4,
+        cache_write_tokens: 1,
+        output_tokens: 20,
+        reasoning_tokens: 3,
+        estimated: 0,
+        key_id: 'key',
+        time: 1_000,
+      }),
+    ]);
+    expect(await store.query({ sql: 'SELECT x FROM side' })).toEqual([{ x: 7 }]);
+    await store.close();
+  });
+
+  test('counts once: the first wins and is returned again', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    const hold = await ledger.reserve(order(500));
+    const first = hold.settle(line(120), []);
+    expect(hold.settle(line(400), [])).toBe(first);
+    expect(hold.settle(null, [])).toBe(first);
+    expect(ledger.open).toBe(0);
+    await store.flush();
+    expect(await entries(store)).toHaveLength(1);
+    expect(await ledger.totals('key')).toEqual({ charged: 120, excess: 0, reserved: 0, open: 0 });
+    await store.close();
+  });
+
+  test('with nothing used leaves a void reservation and no entry', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    expect((await ledger.reserve(order(500))).settle(null, [])).toEqual({ charged: 0, overrun: 0 });
+    await store.flush();
+    expect(await reservations(store)).toMatchObject([{ state: 'void', charged: 0 }]);
+    expect(await entries(store)).toEqual([]);
+    await store.close();
+  });
+
+  test('never charges more than was reserved: the excess is an overrun, and alarmed', async () => {
+    using folder = tempFolder();
+    const { ledger, store, alarms } = await open(folder.file);
+    const hold = await ledger.reserve(order(500, { id: 'a' }));
+    expect(hold.settle(line(700), [])).toEqual({ charged: 500, overrun: 200 });
+    await store.flush();
+    expect(await entries(store)).toEqual([
+      { reservation_id: 'a', kind: 'post', microcredits: 500, excess: 0 },
+      { reservation_id: 'a', kind: 'overrun', microcredits: 0, excess: 200 },
+    ]);
+    expect(alarms).toMatchObject([{ message: 'an upstream billed more than was reserved', details: { excess: 200 } }]);
+    await store.close();
+  });
+
+  test.each([Number.NaN, -1, 1e308, 0.5])(
+    'with the impossible cost %p charges the reservation, and alarms',
+    async (cost) => {
+      using folder = tempFolder();
+      const { ledger, store, alarms } = await open(folder.file);
+      const usage = {
+        inputTokens: cost,
+        cachedInputTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 1,
+        reasoningTokens: 0,
+      };
+      const hold = await ledger.reserve(order(500));
+      expect(hold.settle(line(cost, { usage }), [])).toEqual({ charged: 500, overrun: 0 });
+      await store.flush();
+      expect(await ledger.totals()).toEqual({ charged: 500, excess: 0, reserved: 0, open: 0 });
+      expect(alarms.map(({ message }) => message)).toEqual(['an upstream reported an impossible usage']);
+      await store.close();
+    },
+  );
+
+  test('does not throw when the alarm does, nor when the store is closed', async () => {
+    using folder = tempFolder();
+    const { ledger, store, alarms } = await open(folder.file);
+    alarms.push = () => {
+      throw new Error('the log is gone');
+    };
+    const [one, two] = await Promise.all([ledger.reserve(order(1)), ledger.reserve(order(1))]);
+    expect(one.settle(line(5), [])).toEqual({ charged: 1, overrun: 4 });
+    await store.close();
+    expect(two.settle(line(1), [])).toEqual({ charged: 1, overrun: 0 });
+  });
+});
+
+describe('between reserve and settle', () => {
+  test('a failed attempt’s cost leaves less for the next', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    const hold = await ledger.reserve(order(500));
+    expect(hold.post(line(200))).toBe(200);
+    expect(hold.left).toBe(300);
+    expect(hold.settle(line(400), [])).toEqual({ charged: 500, overrun: 100 });
+    await store.flush();
+    expect(await ledger.totals()).toEqual({ charged: 500, excess: 100, reserved: 0, open: 0 });
+    await store.close();
+  });
+
+  test('a posted cost stays charged when nothing follows', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    const hold = await ledger.reserve(order(500));
+    hold.post(line(200));
+    expect(hold.settle(null, [])).toEqual({ charged: 200, overrun: 0 });
+    await store.flush();
+    expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 200 }]);
+    await store.close();
+  });
+
+  test('a raise is durable before it resolves, and never goes above the limit', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    const hold = await ledger.reserve(order(500, { limit: 800 }));
+    expect(await hold.raise(301)).toBe(false);
+    expect(await hold.raise(300)).toBe(true);
+    expect(await reservations(store)).toMatchObject([{ amount: 800 }]);
+    expect(hold.reserved).toBe(800);
+    hold.settle(line(800), []);
+    expect(await hold.raise(0)).toBe(false);
+    await store.close();
+  });
+
+  test('a raise that cannot be written changes nothing', async () => {
+    using folder = tempFolder();
+    let broken = false;
+    const { ledger, store } = await open(folder.file, (store) => flaky(store, () => broken));
+    const hold = await ledger.reserve(order(500));
+    broken = true;
+    await expect(hold.raise(100)).rejects.toBeInstanceOf(StoreError);
+    expect(hold.reserved).toBe(500);
+    hold.settle(line(600), []);
+    await store.flush();
+    expect(await reservations(store)).toMatchObject([{ amount: 500, charged: 500 }]);
+    await store.close();
+  });
+
+  test('a settlement during a raise wins: the raise gives nothing more', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    const hold = await ledger.reserve(order(500));
+    const raise = hold.raise(100);
+    expect(hold.settle(line(600), [])).toEqual({ charged: 500, overrun: 100 });
+    expect(await raise).toBe(false);
+    await store.flush();
+    expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 500 }]);
+    await store.close();
+  });
+});
+
+test('kill -9: what was reserved is charged at the next start, once, and nothing posted is lost', async () => {
+  using folder = tempFolder();
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'holder.fixture.ts'), folder.file], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  await child.stdout.getReader().read();
+  child.kill('SIGKILL');
+  await child.exited;
+
+  const { ledger, store } = await open(folder.file);
+  // 17 untouched, one raised to 150, one with 30 of 100 posted.
+  expect(ledger.recovered).toEqual({ count: 19, microcredits: 17 * 100 + 150 + 70 });
+  expect(await ledger.totals()).toEqual({ charged: 18 * 100 + 150 + 70, excess: 0, reserved: 0, open: 0 });
+  const states = (await reservations(store)).map(({ state }) => state);
+  expect(states.filter((state) => state === 'expired')).toHaveLength(19);
+  expect(await store.query({ sql: 'PRAGMA integrity_check' })).toEqual([{ integrity_check: 'ok' }]);
+  await store.close();
+
+  const again = await open(folder.file);
+  expect(again.ledger.recovered).toEqual({ count: 0, microcredits: 0 });
+  await again.store.close();
+});

@@ -1,0 +1,98 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Reservation, Step } from '../../src/ledger/rules/reservation.ts';
+import * as reservationRules from '../../src/ledger/rules/reservation.ts';
+
+type Rules = typeof reservationRules;
+
+type Command =
+  | { readonly do: 'raise'; readonly by: number }
+  | { readonly do: 'post'; readonly cost: number }
+  | { readonly do: 'settle'; readonly cost: number | null }
+  | { readonly do: 'expire' };
+
+const amount = fc.integer({ min: 0, max: 1_000 });
+const cost = fc.oneof(
+  { weight: 9, arbitrary: amount },
+  { weight: 1, arbitrary: fc.constantFrom(-1, Number.NaN, 1e308, Number.POSITIVE_INFINITY, 0.5) },
+);
+const command: fc.Arbitrary<Command> = fc.oneof(
+  fc.record({ do: fc.constant('raise' as const), by: fc.oneof(amount, fc.constantFrom(-5, Number.NaN)) }),
+  fc.record({ do: fc.constant('post' as const), cost }),
+  fc.record({ do: fc.constant('settle' as const), cost: fc.option(cost) }),
+  fc.record({ do: fc.constant('expire' as const) }),
+);
+
+/** Whatever happens in whatever order, a reservation is never overspent, ends once, and forgets no microcredit. */
+function law(rules: Rules) {
+  return fc.property(amount, fc.option(amount), fc.array(command, { maxLength: 12 }), (first, headroom, commands) => {
+    const limit = headroom === null ? null : first + headroom;
+    let reservation = rules.openReservation(first, limit);
+    let charged = 0;
+    for (const command of commands) {
+      const before = reservation;
+      const step = run(rules, before, command);
+      reservation = step.next;
+      charged += step.charged;
+      expect(step.charged).toBeGreaterThanOrEqual(0);
+      expect(step.excess).toBeGreaterThanOrEqual(0);
+      expect(reservation.charged).toBe(charged);
+      expect(charged).toBeLessThanOrEqual(reservation.amount);
+      if (limit !== null) expect(reservation.amount).toBeLessThanOrEqual(limit);
+      expect(reservation.amount).toBeGreaterThanOrEqual(before.amount);
+      expect(rules.leftOf(reservation)).toBe(reservation.state === 'pending' ? reservation.amount - charged : 0);
+      if (before.state !== 'pending') expect(reservation).toEqual(before);
+      if (isKnown(command) && before.state === 'pending') expect(step.charged + step.excess).toBe(command.cost);
+      if (reservation.state === 'void') expect(charged).toBe(0);
+      if (reservation.state === 'expired') expect(charged).toBe(reservation.amount);
+    }
+  });
+}
+
+function run(rules: Rules, reservation: Reservation, command: Command): Step {
+  if (command.do === 'post') return rules.post(reservation, command.cost);
+  if (command.do === 'settle') return rules.settle(reservation, command.cost);
+  if (command.do === 'expire') return rules.expire(reservation);
+  return { next: rules.raise(reservation, command.by) ?? reservation, charged: 0, excess: 0 };
+}
+
+function isKnown(command: Command): command is Command & { cost: number } {
+  return 'cost' in command && command.cost !== null && reservationRules.isCost(command.cost);
+}
+
+test('charged ≤ reserved ≤ limit at every step, and what is closed stays closed', () => {
+  fc.assert(law(reservationRules), { numRuns: 2_000 });
+});
+
+const mutants: Record<string, Partial<Rules>> = {
+  'a settle counted twice': {
+    settle: (reservation, cost) => reservationRules.settle({ ...reservation, state: 'pending' }, cost),
+  },
+  'a raise above the limit': {
+    raise: (reservation, by) => {
+      const raised = reservationRules.raise({ ...reservation, limit: null }, by);
+      return raised && { ...raised, limit: reservation.limit };
+    },
+  },
+  'a post that the rest does not cover': {
+    post: (reservation, cost) => {
+      const next = { ...reservation, charged: reservation.charged + cost };
+      return { next, charged: cost, excess: 0 };
+    },
+  },
+  'an overrun that is forgotten': {
+    settle: (reservation, cost) => ({ ...reservationRules.settle(reservation, cost), excess: 0 }),
+  },
+};
+
+test.each(Object.entries(mutants))('the law catches %s', (_, mutant) => {
+  expect(fc.check(law({ ...reservationRules, ...mutant }), { numRuns: 2_000 }).failed).toBe(true);
+});
+
+test('a reservation above its limit, or of no amount, is a mistake of the program', () => {
+  for (const amount of [-1, 0.5, Number.NaN, 2 ** 53]) {
+    expect(() => reservationRules.openReservation(amount, null)).toThrow(RangeError);
+  }
+  expect(() => reservationRules.openReservation(11, 10)).toThrow(RangeError);
+  expect(() => reservationRules.openReservation(1, Number.NaN)).toThrow(RangeError);
+});

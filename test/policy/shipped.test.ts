@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'bun:test';
+import { CAPABILITIES } from '../../src/core/capability.ts';
+import { costOf } from '../../src/core/price.ts';
+import { plainUsage } from '../../src/core/usage.ts';
+import { load, shippedPolicy, snapshotOf } from './support.ts';
+
+const files = shippedPolicy();
+const ids = (env: Record<string, string>) => snapshotOf(load(files, env)).models.map((model) => model.id);
+
+describe('the shipped policy', () => {
+  test('loads without a single diagnostic and, without keys, serves the simulated models alone', () => {
+    const result = load(files);
+    expect(result.diagnostics).toEqual([]);
+    const snapshot = snapshotOf(result);
+    expect([...snapshot.providers.keys()]).toEqual(['simulated']);
+    expect(snapshot.models.map((model) => model.id)).toEqual(['sim-coder', 'sim-flash', 'sim-large', 'sim-small']);
+    expect(snapshot.leftOut).toContainEqual({ kind: 'provider', name: 'openai', reason: 'OPENAI_API_KEY is not set' });
+    expect(snapshot.leftOut).toContainEqual({ kind: 'provider', name: 'ollama', reason: 'OLLAMA_BASE_URL is not set' });
+    expect(snapshot.baseline).toBeNull();
+  });
+
+  test('serves OpenAI and nothing simulated once its key is set', () => {
+    const snapshot = snapshotOf(load(files, { OPENAI_API_KEY: 'x' }));
+    expect([...snapshot.providers.keys()]).toEqual(['openai']);
+    expect(snapshot.providers.get('openai')?.settings).toEqual({ max_tokens_field: 'max_completion_tokens' });
+    expect(snapshot.models.every((model) => !model.acceptsTemperature && model.reasoningTokens > 0)).toBe(true);
+    expect(snapshot.models[snapshot.baseline ?? -1]?.id).toBe('gpt-6.1-sol');
+    expect(snapshot.leftOut).toContainEqual({
+      kind: 'provider',
+      name: 'simulated',
+      reason: 'it serves only while no other provider can',
+    });
+  });
+
+  test('serves local models once the address of an Ollama is set', () => {
+    const env = { OLLAMA_BASE_URL: 'http://127.0.0.1:11434/v1/' };
+    expect(ids(env)).toEqual(['local-gemma4-26b', 'local-gpt-oss-20b', 'local-qwen3.8-27b']);
+    expect(snapshotOf(load(files, env)).providers.get('ollama')).toMatchObject({
+      baseUrl: 'http://127.0.0.1:11434/v1',
+      apiKeyEnv: null,
+    });
+  });
+
+  test('treats an empty variable as one that is not set', () => {
+    expect(ids({ OPENAI_API_KEY: ' ' })).toEqual(ids({}));
+  });
+
+  test('serves every provider together, each with at least one model', () => {
+    const names = ['OPENAI', 'MISTRAL', 'DEEPSEEK', 'XAI', 'OPENROUTER', 'GROQ', 'MOONSHOT', 'ZAI', 'TOGETHER'];
+    const env = Object.fromEntries(names.map((name) => [`${name}_API_KEY`, 'x']));
+    const result = load(files, { ...env, OLLAMA_BASE_URL: 'http://127.0.0.1:11434/v1' });
+    const snapshot = snapshotOf(result);
+    expect(result.diagnostics).toEqual([]);
+    const used = new Set(snapshot.models.flatMap((model) => model.endpoints.map((endpoint) => endpoint.provider)));
+    expect([...used].sort()).toEqual([...snapshot.providers.keys()].sort());
+    expect(snapshot.models.length).toBe(21);
+  });
+
+  test('states a day and a basis for every price, and a basis for every quality', () => {
+    for (const { path, text } of files.filter((file) => file.text.includes('models:\n'))) {
+      const models = text.split(/^ {2}(?=[a-z0-9][\w.-]*:$)/m).filter((part) => part.includes('context_window: '));
+      expect(models.length, path).toBeGreaterThan(2);
+      for (const model of models) {
+        expect(model).toMatch(/price:[\s\S]*as_of: \d{4}-\d\d-\d\d,?\s+basis: (aggregator|own)/);
+        expect(model).toMatch(/quality: \{.*basis: (guessed|unknown) \}/);
+      }
+    }
+  });
+
+  test('simulates every capability in one model, and bounds its images', () => {
+    const snapshot = snapshotOf(load(files));
+    const all = Object.values(CAPABILITIES).reduce((bits, { bit }) => bits | bit, 0);
+    const large = snapshot.models[snapshot.modelIndex.get('sim-large') ?? -1];
+    expect(large?.capabilities).toBe(all);
+    expect(large?.imageTokensMax).toBe(1600);
+  });
+
+  test('prices exactly: 1M tokens in and out of a model at 0.10 and 0.40 USD are 500 Credits', () => {
+    const snapshot = snapshotOf(load(files));
+    const price = snapshot.models[snapshot.modelIndex.get('sim-small') ?? -1]?.endpoints[0].price;
+    if (!price) throw new Error('no price');
+    expect(costOf(price, plainUsage(1_000_000, 1_000_000))).toBe(500_000_000);
+  });
+});

@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { defineProvider, defineStrategy, Type } from '../../src/contract/plugin.ts';
+import type { ProviderPlugin } from '../../src/contract/provider.ts';
+import type { StrategyPlugin } from '../../src/contract/strategy.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Diagnostic, DiagnosticCode } from '../../src/policy/diagnostics.ts';
+import { type LoadResult, loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
+
+const share = (value: number) => Type.Number({ minimum: 0, maximum: 1, default: value });
+const prepare = () => ({ reason: 'test', score: () => {} });
+const status = 'stable' as const;
+
+const strategies: StrategyPlugin[] = [
+  defineStrategy({
+    name: 'auto',
+    status,
+    options: Type.Object({
+      quality: share(0.6),
+      cost: share(0.3),
+      latency: share(0.1),
+      patience_ms: Type.Integer({ minimum: 1, default: 20_000 }),
+    }),
+    prepare,
+  }),
+  defineStrategy({
+    name: 'auto-fast',
+    status,
+    options: Type.Object({ quality_margin: share(0.08), quality_floor: Type.Optional(share(0)) }),
+    prepare,
+  }),
+  defineStrategy({
+    name: 'auto-cheap',
+    status,
+    options: Type.Object({ quality_margin: share(0.12), quality_floor: Type.Optional(share(0)) }),
+    prepare,
+  }),
+  defineStrategy({ name: 'weighted', status, options: Type.Object({}), prepare }),
+  defineStrategy({
+    name: 'moody',
+    status,
+    options: Type.Object({}),
+    prepare: () => {
+      throw new Error('not today');
+    },
+  }),
+];
+
+const unused = () => {
+  throw new Error('not for these tests');
+};
+
+const providers: ProviderPlugin[] = [
+  defineProvider({
+    name: 'simulated',
+    status,
+    settings: Type.Object({}),
+    prepare: () => ({ kind: 'in-process', answer: unused }),
+  }),
+  defineProvider({
+    name: 'openai-compatible',
+    status,
+    settings: Type.Object({
+      max_tokens_field: Type.Union([Type.Literal('max_tokens'), Type.Literal('max_completion_tokens')], {
+        default: 'max_tokens',
+      }),
+    }),
+    prepare: () => ({
+      kind: 'wire',
+      dialect: 'openai',
+      frames: 'sse',
+      auth: { header: 'authorization', prefix: 'Bearer ' },
+      request: unused,
+      reply: unused,
+      stream: unused,
+      failure: unused,
+    }),
+  }),
+];
+
+const byName = <Plugin extends { name: string }>(plugins: Plugin[]) =>
+  new Map(plugins.map((plugin) => [plugin.name, plugin]));
+
+/** Loads files against plugins of the shipped names; the revision is the content itself. */
+export function load(files: readonly PolicyFile[], env: Readonly<Record<string, string>> = {}): LoadResult {
+  return loadPolicy(files, {
+    env: { get: (name) => env[name] },
+    strategies: byName(strategies),
+    providers: byName(providers),
+    revisionOf: (content) => content,
+  });
+}
+
+/** Loads one file, `p.yaml`. */
+export function loadText(text: string, env: Readonly<Record<string, string>> = {}): LoadResult {
+  return load([{ path: 'p.yaml', text }], env);
+}
+
+/** The snapshot of a policy that must be right. */
+export function snapshotOf(result: LoadResult): PolicySnapshot {
+  if (!result.snapshot) throw new Error(result.diagnostics.map(brief).join('\n'));
+  return result.snapshot;
+}
+
+/** `line:col code`, without the file. */
+export function brief(found: Diagnostic): string {
+  return `${found.line}:${found.column} ${found.code}`;
+}
+
+/** Where and what: all problems of a text. */
+export function problems(text: string, env: Readonly<Record<string, string>> = {}): string[] {
+  return loadText(text, env).diagnostics.map(brief);
+}
+
+/** The one problem of a code. */
+export function only(result: LoadResult, code: DiagnosticCode): Diagnostic {
+  const found = result.diagnostics.filter((diagnostic) => diagnostic.code === code);
+  const [first] = found;
+  if (!first || found.length > 1) throw new Error(`${found.length} of ${code}: ${result.diagnostics.map(brief)}`);
+  return first;
+}
+
+/** The files of the shipped policy. */
+export function shippedPolicy(): PolicyFile[] {
+  const folder = new URL('../../policies/', import.meta.url);
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => ({ path: `policies/${name}`, text: readFileSync(new URL(name, folder), 'utf8') }));
+}
+
+/** A policy that is right, in 13 lines; more may be appended. */
+export const SMALL = `version: 1
+providers:
+  sim: { adapter: simulated }
+models:
+  tiny:
+    provider: sim
+    price: { input: 0.10, output: 0.40 }
+    context_window: 8192
+    max_output: 2048
+    quality:
+      default: 0.6
+    latency:
+      ttft_ms: 100
+`;

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'bun:test';
+import { openaiAdapter } from '../support/provider-call.ts';
+
+const failure = (status: number, body: unknown) =>
+  openaiAdapter().failure(status, new Headers(), typeof body === 'string' ? body : JSON.stringify(body));
+const error = (fields: object) => ({ error: { message: 'm', ...fields } });
+
+describe('a status outside 2xx', () => {
+  test.each<[number, string]>([
+    [400, 'rejected'],
+    [401, 'auth'],
+    [402, 'auth'],
+    [403, 'auth'],
+    [404, 'not_found'],
+    [405, 'rejected'],
+    [408, 'timeout'],
+    [413, 'context'],
+    [422, 'rejected'],
+    [429, 'rate_limited'],
+    [500, 'server'],
+    [502, 'server'],
+    [503, 'overloaded'],
+    [504, 'timeout'],
+    [529, 'overloaded'],
+  ])('%d is of kind %s', (status, kind) => {
+    expect(failure(status, error({}))).toEqual({ kind: kind as 'auth', message: 'm', status });
+  });
+
+  test.each<[object, string]>([
+    [{ code: 'context_length_exceeded' }, 'context'],
+    [{ message: "This model's maximum context length is 8192 tokens." }, 'context'],
+    [{ message: 'prompt is too long: 210000 tokens > 200000 maximum' }, 'context'],
+    [{ message: 'Please reduce the length of the messages.' }, 'context'],
+    [{ message: 'Incorrect API key provided' }, 'auth'],
+    [{ message: 'API key not valid. Please pass a valid API key.' }, 'auth'],
+    [{ code: 'model_not_found' }, 'not_found'],
+    [{ message: 'Invalid value for tools', type: 'invalid_request_error' }, 'rejected'],
+    [{ type: 'overloaded_error' }, 'rejected'],
+  ])('400 with %j is of kind %s', (fields, kind) => {
+    expect(failure(400, error(fields)).kind as string).toBe(kind);
+  });
+
+  test.each<[unknown, string]>([
+    [{ error: { message: 'a\n  b' } }, 'a b'],
+    [{ error: 'flat' }, 'flat'],
+    [{ message: 'top' }, 'top'],
+    [{ detail: 'fast' }, 'fast'],
+    [{ detail: [{ msg: 'field required' }] }, 'field required'],
+    ['plain text', 'plain text'],
+    ['<html><body>502</body></html>', 'status 500'],
+    ['', 'status 500'],
+    ['null', 'null'],
+  ])('is explained wherever the upstream explains it: %j', (body, message) => {
+    expect(failure(500, body).message).toBe(message);
+  });
+
+  test('is explained in one line of 300 characters at most', () => {
+    const { message } = failure(400, error({ message: 'long\n'.repeat(10_000) }));
+    expect(message.length).toBe(300);
+    expect(message).not.toContain('\n');
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test';
+import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
+import type { ProviderCall } from '../../src/contract/provider.ts';
+import { providerCall } from '../support/provider-call.ts';
+
+function build(call: ProviderCall, settings: Partial<Parameters<typeof openaiCompatible.prepare>[0]> = {}) {
+  const adapter = openaiCompatible.prepare({
+    max_tokens_field: 'max_tokens',
+    developer_role: 'developer',
+    ...settings,
+  });
+  if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
+  const http = adapter.request(call);
+  const body: Record<string, unknown> = JSON.parse(http.body);
+  return { ...http, body };
+}
+
+describe('the request', () => {
+  test('carries every field of OpenAI’s that the caller set, and the upstream’s name of the model', () => {
+    const fields = {
+      temperature: 0.5,
+      top_p: 0.9,
+      frequency_penalty: 0.1,
+      presence_penalty: -0.1,
+      n: 2,
+      stop: ['x'],
+      seed: 7,
+      logprobs: true,
+      top_logprobs: 3,
+      logit_bias: { '5': 1 },
+      tools: [{ type: 'function' as const, function: { name: 'f', parameters: { type: 'object' } } }],
+      tool_choice: 'required' as const,
+      parallel_tool_calls: false,
+      response_format: { type: 'json_object' as const },
+      user: 'u',
+    };
+    const { body, path, dropped } = build(providerCall(fields));
+    expect(path).toBe('/chat/completions');
+    expect(dropped).toEqual([]);
+    expect(body).toEqual({
+      ...fields,
+      model: 'fake-model',
+      messages: [{ role: 'user', content: 'Hello' }],
+      max_tokens: 1_000,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  test('never carries Signalbox’s own fields, metadata, nulls or unknown fields that no list lets through', () => {
+    const own = {
+      route_strategy: { cost_weight: 1 },
+      constraints: {},
+      budget_limit: 5,
+      agent_wallet: '0x',
+      metadata: { team: 'a' },
+      stop: null,
+      temperature: null,
+      max_completion_tokens: 5_000,
+      store: true,
+    };
+    const { body, dropped } = build(providerCall(own, { stream: false, extras: { top_k: 5 } }));
+    expect(dropped).toEqual([]);
+    expect(body).toEqual({
+      top_k: 5,
+      model: 'fake-model',
+      messages: [{ role: 'user', content: 'Hello' }],
+      max_tokens: 1_000,
+    });
+  });
+
+  test('always caps the output, in the field that the provider wants, whatever the caller or an extra says', () => {
+    const call = providerCall({ max_tokens: 9_999 }, { outputCap: 64, extras: { model: 'other' } });
+    expect(build(call).body).toMatchObject({ max_tokens: 64, model: 'fake-model' });
+    const { body } = build(call, { max_tokens_field: 'max_completion_tokens' });
+    expect(body.max_completion_tokens).toBe(64);
+    expect(body).not.toHaveProperty('max_tokens');
+  });
+
+  test('leaves out sampling controls that the model refuses, and names them', () => {
+    const call = providerCall({ temperature: 1, top_p: 0.5, seed: 1 }, { model: { acceptsTemperature: false } });
+    const { body, dropped } = build(call);
+    expect(dropped.toSorted()).toEqual(['temperature', 'top_p']);
+    expect(body).not.toHaveProperty('temperature');
+    expect(body.seed).toBe(1);
+  });
+
+  test('carries a reasoning effort to models that reason, and drops it for others', () => {
+    const request = { reasoning_effort: 'low' };
+    expect(build(providerCall(request)).dropped).toEqual(['reasoning_effort']);
+    const reasons = build(providerCall(request, { model: { capabilities: ['reasoning'] } }));
+    expect(reasons.dropped).toEqual([]);
+    expect(reasons.body.reasoning_effort).toBe('low');
+  });
+
+  test('asks for usage on every stream, besides what the caller asks of it', () => {
+    const stream_options = { include_usage: false, include_obfuscation: false };
+    const { body } = build(providerCall({ stream_options }));
+    expect(body.stream_options).toEqual({ include_usage: true, include_obfuscation: false });
+  });
+
+  test('sends a developer’s message as the system’s where the provider wants that', () => {
+    const call = providerCall({ messages: [{ role: 'developer', content: 'Be kind.' }] });
+    expect(build(call).body.messages).toEqual([{ role: 'developer', content: 'Be kind.' }]);
+    expect(build(call, { developer_role: 'system' }).body.messages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+  });
+});

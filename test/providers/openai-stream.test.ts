@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'bun:test';
+import { openaiAdapter } from '../support/provider-call.ts';
+
+const adapter = openaiAdapter();
+
+/** Parts of chunks, given as objects or as raw data. */
+function read(...chunks: (object | string)[]) {
+  const reader = adapter.stream();
+  return chunks.flatMap((chunk) =>
+    reader.read({ event: '', data: typeof chunk === 'string' ? chunk : JSON.stringify(chunk) }),
+  );
+}
+const delta = (fields: object, finish_reason: unknown = null) => ({
+  choices: [{ index: 0, delta: fields, finish_reason }],
+});
+const calls = (...tool_calls: object[]) => delta({ tool_calls });
+const callPart = (index: number, id: string | undefined, name: string | undefined, args: string) => ({
+  type: 'tool-call' as const,
+  choice: 0,
+  index,
+  ...(id === undefined ? {} : { id }),
+  ...(name === undefined ? {} : { name }),
+  arguments: args,
+});
+
+describe('a chunk', () => {
+  test('gives text, reasoning under either name, and refusal, without empty parts', () => {
+    expect(
+      read(
+        delta({ role: 'assistant', content: '', refusal: null }),
+        delta({ reasoning_content: 'Hm' }),
+        delta({ reasoning: 'm', reasoning_content: null }),
+        delta({ content: 'Hi' }),
+        delta({ refusal: 'No' }),
+        { choices: [{ delta: { content: 'no index' } }] },
+      ),
+    ).toEqual([
+      { type: 'reasoning', choice: 0, text: 'Hm' },
+      { type: 'reasoning', choice: 0, text: 'm' },
+      { type: 'text', choice: 0, text: 'Hi' },
+      { type: 'refusal', choice: 0, text: 'No' },
+      { type: 'text', choice: 0, text: 'no index' },
+    ]);
+  });
+
+  test('gives content that is a list of text and thinking', () => {
+    const content = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
+      { type: 'text', text: 'Hi' },
+    ];
+    expect(read(delta({ content }))).toEqual([
+      { type: 'reasoning', choice: 0, text: 'Hm' },
+      { type: 'text', choice: 0, text: 'Hi' },
+    ]);
+  });
+
+  test('gives log probabilities as they are', () => {
+    const content = [{ token: 'Hi', logprob: -0.1, bytes: null, top_logprobs: [] }];
+    const chunk = { choices: [{ index: 1, delta: { content: 'Hi' }, logprobs: { content, refusal: null } }] };
+    expect(read(chunk)).toEqual([
+      { type: 'text', choice: 1, text: 'Hi' },
+      { type: 'logprobs', choice: 1, content, refusal: [] },
+    ]);
+  });
+
+  test.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['model_length', 'length'],
+    ['tool_calls', 'tool_calls'],
+    ['function_call', 'tool_calls'],
+    ['content_filter', 'content_filter'],
+    ['eos_token', 'stop'],
+  ])('with finish reason %s means %s, and keeps the raw one', (raw, reason) => {
+    expect(read(delta({}, raw))).toEqual([{ type: 'finish', choice: 0, reason: reason as 'stop', raw }]);
+  });
+
+  test('without a real finish reason does not finish', () => {
+    expect(read(delta({}, ''), delta({}, null), delta({}, undefined), delta({}, 7))).toEqual([]);
+  });
+
+  test('whose finish reason is an error is a failure', () => {
+    expect(read(delta({}, 'error'))).toMatchObject([{ type: 'failure', failure: { kind: 'overloaded' } }]);
+  });
+
+  test('that is empty, a ping or behind [DONE] gives nothing', () => {
+    expect(
+      read('', { type: 'ping' }, { choices: [] }, { choices: [null, 1] }, '[DONE]', delta({ content: 'x' })),
+    ).toEqual([]);
+    expect(read('[DONE]', 'junk')).toEqual([]);
+  });
+
+  test.each(['junk', '[1]', 'null', '"x"', '{"a":'])('that is no JSON object is a failure: %s', (data) => {
+    expect(read(data)).toMatchObject([{ type: 'failure', failure: { kind: 'malformed' } }]);
+  });
+
+  test.each<[object, string]>([
+    [{ error: { message: 'm', type: 'server_error' } }, 'server'],
+    [{ error: { message: 'm', code: 429 } }, 'rate_limited'],
+    [{ error: { message: 'm', code: 'rate_limit_exceeded' } }, 'rate_limited'],
+    [{ error: { message: 'm', type: 'overloaded_error' } }, 'overloaded'],
+    [{ error: { message: 'maximum context length is 8192 tokens', type: 'invalid_request_error' } }, 'context'],
+    [{ error: 'm' }, 'server'],
+  ])('with an error is a failure: %j is %s', (chunk, kind) => {
+    expect(read(chunk)).toMatchObject([{ type: 'failure', failure: { kind } }]);
+  });
+});
+
+describe('usage', () => {
+  test('is read with its details', () => {
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 20,
+      total_tokens: 30,
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 15 },
+    };
+    expect(read({ choices: [], usage })).toEqual([
+      {
+        type: 'usage',
+        usage: { inputTokens: 10, cachedInputTokens: 4, cacheWriteTokens: 0, outputTokens: 20, reasoningTokens: 15 },
+      },
+    ]);
+  });
+
+  test('is read with null details, and comes behind the finish of its chunk', () => {
+    const usage = {
+      prompt_tokens: 1,
+      completion_tokens: 2,
+      prompt_tokens_details: null,
+      completion_tokens_details: null,
+    };
+    const [finish, counted] = read({ ...delta({}, 'stop'), usage });
+    expect(finish?.type).toBe('finish');
+    expect(counted).toMatchObject({
+      usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 },
+    });
+  });
+
+  test('counts reasoning that the upstream’s total shows beside the completion', () => {
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 45,
+      completion_tokens_details: { reasoning_tokens: 30 },
+    };
+    expect(read({ usage })).toMatchObject([{ usage: { outputTokens: 35, reasoningTokens: 30 } }]);
+  });
+
+  test.each([[null], [{}], [{ prompt_tokens: '3', completion_tokens: 2 }], [[1]]])(
+    'without counts is none: %j',
+    (usage) => {
+      expect(read({ choices: [], usage })).toEqual([]);
+    },
+  );
+});
+
+describe('tool calls', () => {
+  test('have id and name on the first delta only, and arguments in order', () => {
+    expect(
+      read(
+        calls({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '' } }),
+        calls({ index: 0, function: { arguments: '{"x"' } }),
+        calls({ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '' } }),
+        calls({ index: 1, function: { arguments: '{}' } }, { index: 0, function: { arguments: ':1}' } }),
+      ),
+    ).toEqual([
+      callPart(0, 'a', 'f', ''),
+      callPart(0, undefined, undefined, '{"x"'),
+      callPart(1, 'b', 'g', ''),
+      callPart(1, undefined, undefined, '{}'),
+      callPart(0, undefined, undefined, ':1}'),
+    ]);
+  });
+
+  test('without an index are told apart by id, else by name', () => {
+    const one = (id: string | undefined, name: string | undefined, args: string) =>
+      calls({ id, function: { name, arguments: args } });
+    expect(read(one('a', 'f', '{'), one(undefined, undefined, '}'), one('b', 'f', '{}'))).toEqual([
+      callPart(0, 'a', 'f', '{'),
+      callPart(0, undefined, undefined, '}'),
+      callPart(1, 'b', 'f', '{}'),
+    ]);
+    expect(read(one('', 'f', '{}'), one('', 'g', '{}'))).toEqual([
+      callPart(0, 'call_0_0', 'f', '{}'),
+      callPart(1, 'call_0_1', 'g', '{}'),
+    ]);
+  });
+
+  test('all at index 0 with ids of their own are several', () => {
+    const one = (id: string) => calls({ index: 0, id, function: { name: 'f', arguments: '{}' } });
+    expect(read(one('a'), one('b')).map((part) => 'index' in part && part.index)).toEqual([0, 1]);
+  });
+
+  test('that repeat id and name on each delta are one', () => {
+    const one = (args: string) => calls({ index: 0, id: 'a', function: { name: 'f', arguments: args } });
+    expect(read(one('{'), one('}'))).toEqual([callPart(0, 'a', 'f', '{'), callPart(0, undefined, undefined, '}')]);
+  });
+
+  test('are held until their name is known; one that never gets a name is a failure', () => {
+    const early = calls({ index: 0, id: 'a', function: { arguments: '{' } });
+    expect(read(early, calls({ index: 0, function: { name: 'f', arguments: '}' } }))).toEqual([
+      callPart(0, 'a', 'f', '{}'),
+    ]);
+    expect(read(early, delta({}, 'tool_calls'))).toMatchObject([{ type: 'failure', failure: { kind: 'malformed' } }]);
+  });
+
+  test('of the older form, and with arguments as an object, are read alike', () => {
+    expect(
+      read(delta({ function_call: { name: 'f', arguments: '{' } }), delta({ function_call: { arguments: '}' } })),
+    ).toEqual([callPart(0, 'call_0_0', 'f', '{'), callPart(0, undefined, undefined, '}')]);
+    expect(read(calls({ id: 'a', function: { name: 'f', arguments: { x: 1 } } }))).toEqual([
+      callPart(0, 'a', 'f', '{"x":1}'),
+    ]);
+  });
+
+  test('beyond any sense are a failure', () => {
+    const many = Array.from({ length: 600 }, (_, index) => ({ index, id: `c${index}`, function: { name: 'f' } }));
+    expect(read(calls(...many)).some((part) => part.type === 'failure')).toBe(true);
+  });
+});
+
+describe('a reply in one piece', () => {
+  test('gives the parts that its stream would give', () => {
+    const tool_calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }];
+    const body = {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Hi', reasoning_content: 'Hm', refusal: null },
+          finish_reason: 'stop',
+        },
+        {
+          index: 1,
+          message: { role: 'assistant', content: null, tool_calls },
+          logprobs: null,
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+    };
+    expect(adapter.reply(JSON.stringify(body))).toEqual([
+      { type: 'reasoning', choice: 0, text: 'Hm' },
+      { type: 'text', choice: 0, text: 'Hi' },
+      { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
+      { type: 'tool-call', choice: 1, index: 0, id: 'a', name: 'f', arguments: '{}' },
+      { type: 'finish', choice: 1, reason: 'tool_calls', raw: 'tool_calls' },
+      {
+        type: 'usage',
+        usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
+      },
+    ]);
+  });
+});

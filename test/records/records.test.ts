@@ -1,0 +1,112 @@
+import { expect, test } from 'bun:test';
+import type { DecisionRecord } from '../../src/records/record.ts';
+import { openRecords, recordsMigrations, recordWrite } from '../../src/records/records.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { tempFolder } from '../store/support.ts';
+
+const DAY = 86_400_000;
+
+function record(id: string, time: number, over: Partial<DecisionRecord> = {}): DecisionRecord {
+  return {
+    id,
+    time,
+    keyId: 'key',
+    kind: 'chat',
+    revision: 'r1',
+    seed: '00000000deadbeef',
+    facts: {
+      model: 'auto',
+      pinned: false,
+      task: 'coding',
+      inputTokens: 12,
+      inputTokensMax: 40,
+      images: 0,
+      unboundedMedia: 0,
+      outputTokens: null,
+      outputTokensMax: 100,
+      choices: 1,
+      needs: 0,
+      languages: ['typescript'],
+      weights: { cost: 0.1 + 0.2, quality: 1 },
+      ceilings: { costCredits: null, latencyMs: null },
+      budget: null,
+      allowedModels: null,
+    },
+    quality: new Float64Array([0.1 + 0.2, Number.NaN, 5e-324]),
+    reason: 'auto:balanced',
+    choice: 'model-a',
+    fallbacks: ['model-b'],
+    outcome: null,
+    ...over,
+  };
+}
+
+/** With its figures as a list: typed arrays with NaN are never equal here. */
+function plain(record: DecisionRecord | null) {
+  return record && { ...record, quality: [...record.quality] };
+}
+
+async function open(file: string, now = () => 100 * DAY) {
+  const store = await openSqlite(file, [recordsMigrations]);
+  return { store, records: openRecords({ store, now }) };
+}
+
+test('a record comes back bit for bit', async () => {
+  using folder = tempFolder();
+  const { store, records } = await open(folder.file);
+  const outcome = {
+    status: 'completed',
+    error: null,
+    attempts: [{ model: 'model-a', provider: 'p', upstream: 'u', ms: 12.5, firstPartMs: 3, failure: null }],
+    usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
+    estimated: false,
+    charged: 12,
+    saved: -3,
+    firstPartMs: 4,
+    totalMs: 14,
+  } as const;
+  const chat = record('d1', 5, { outcome });
+  await store.commit([...recordWrite(chat), ...recordWrite(record('d2', 6, { kind: 'route' }))]);
+  expect(plain(await records.find('d1'))).toEqual(plain(chat));
+  expect(plain(await records.find('d2'))).toEqual(plain(record('d2', 6, { kind: 'route' })));
+  expect(await records.find('d3')).toBeNull();
+  await store.close();
+});
+
+test('figures are copied: a scratch array may be used again at once', async () => {
+  using folder = tempFolder();
+  const { store, records } = await open(folder.file);
+  const quality = new Float64Array([1, 2, 3, 4]).subarray(1, 3);
+  store.append(recordWrite(record('d1', 5, { quality })));
+  quality.fill(0);
+  await store.flush();
+  expect((await records.find('d1'))?.quality).toEqual(new Float64Array([2, 3]));
+  await store.close();
+});
+
+test('pruning removes what is older and nothing else, however much it is', async () => {
+  using folder = tempFolder();
+  const { store, records } = await open(folder.file);
+  const old = Array.from({ length: 2_500 }, (_, i) => recordWrite(record(`old-${i}`, 70 * DAY - 1 - i)));
+  await store.commit([...old.flat(), ...recordWrite(record('kept', 70 * DAY))]);
+  expect(await records.prune(30 * DAY)).toBe(2_500);
+  expect(await records.prune(30 * DAY)).toBe(0);
+  expect(await records.find('old-0')).toBeNull();
+  expect(await records.find('kept')).not.toBeNull();
+  await store.close();
+});
+
+test('a revision is kept as it was first saved', async () => {
+  using folder = tempFolder();
+  const { store, records } = await open(folder.file);
+  await records.saveRevision('r1', 'models: …', ['a', 'b']);
+  await records.saveRevision('r1', 'other', []);
+  expect(await records.findRevision('r1')).toEqual({
+    revision: 'r1',
+    source: 'models: …',
+    models: ['a', 'b'],
+    saved: 100 * DAY,
+  });
+  expect(await records.findRevision('r2')).toBeNull();
+  await store.close();
+});

@@ -1,0 +1,131 @@
+import { expect, test } from 'bun:test';
+import { GroupCommit } from '../../src/store/group-commit.ts';
+import { StoreError, type Write } from '../../src/store/store.ts';
+import { note } from './support.ts';
+
+class DiskError extends Error {}
+
+/** Transactions that only remember; `fail` stands for a broken disk, a note with the text `bad` for a broken rule. */
+function harness() {
+  const state = {
+    transactions: [] as number[][],
+    errors: [] as string[],
+    fail: false,
+    get written(): number[] {
+      return this.transactions.flat();
+    },
+  };
+  const group = new GroupCommit({
+    transact(units: readonly { readonly writes: readonly Write[] }[]) {
+      if (state.fail) throw new DiskError('disk full');
+      const writes = units.flatMap((unit) => unit.writes);
+      if (writes.some((write) => write.params[1] === 'bad')) throw new Error('constraint failed');
+      state.transactions.push(writes.map((write) => Number(write.params[0])));
+    },
+    isOwnFault: (error) => !(error instanceof DiskError),
+    onError: (error) => state.errors.push(error.message),
+  });
+  return { group, state };
+}
+
+test('commits of one turn share one transaction', async () => {
+  const { group, state } = harness();
+  await Promise.all(Array.from({ length: 500 }, (_, i) => group.commit([note(i)])));
+  expect(state.written).toHaveLength(500);
+  expect(state.transactions.length).toBeLessThanOrEqual(3);
+});
+
+test('a thousand commits in many turns need far fewer transactions', async () => {
+  const { group, state } = harness();
+  const worker = async (from: number) => {
+    for (let i = 0; i < 20; i++) {
+      await group.commit([note(from + i)]);
+      group.append([note(100_000 + from + i)]);
+    }
+  };
+  await Promise.all(Array.from({ length: 50 }, (_, w) => worker(w * 20)));
+  await group.flush();
+  expect(state.written).toHaveLength(2_000);
+  expect(state.transactions.length).toBeLessThan(60);
+});
+
+test('an append alone is written within a few milliseconds, without a commit to ride with', async () => {
+  const { group, state } = harness();
+  group.append([note(1)]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(state.written).toEqual([]);
+  const start = performance.now();
+  while (state.written.length === 0 && performance.now() - start < 1_000) await Bun.sleep(1);
+  expect(state.written).toEqual([1]);
+});
+
+test('an append rides with the next commit, in the order in which both were given', async () => {
+  const { group, state } = harness();
+  group.append([note(1)]);
+  const commit = group.commit([note(2)]);
+  group.append([note(3)]);
+  await commit;
+  expect(state.transactions).toEqual([[1, 2, 3]]);
+});
+
+test('a bad write is refused and its neighbours are written', async () => {
+  const { group, state } = harness();
+  const results = await Promise.allSettled([
+    group.commit([note(1)]),
+    group.commit([note(2, 'bad')]),
+    group.commit([note(3)]),
+  ]);
+  expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(results[1]).toMatchObject({ reason: expect.any(StoreError) });
+  expect(state.written).toEqual([1, 3]);
+});
+
+test('a bad append is reported, dropped, and not tried again', async () => {
+  const { group, state } = harness();
+  group.append([note(1, 'bad')]);
+  group.append([note(2)]);
+  await group.flush();
+  expect(state.written).toEqual([2]);
+  expect(state.errors).toEqual(['a write was refused: constraint failed']);
+  await group.flush();
+  expect(state.errors).toHaveLength(1);
+});
+
+test('while the disk fails commits reject and appends are kept, then written in order', async () => {
+  const { group, state } = harness();
+  state.fail = true;
+  group.append([note(1)]);
+  const failed = group.commit([note(2)]);
+  group.append([note(3)]);
+  expect(failed).rejects.toBeInstanceOf(StoreError);
+  await failed.catch(() => {});
+  group.append([note(4)]);
+  expect(group.flush()).rejects.toThrow('the database cannot be written: disk full');
+  await group.flush().catch(() => {});
+  expect(state.errors).toEqual(['the database cannot be written: disk full']);
+  state.fail = false;
+  await group.flush();
+  expect(state.written).toEqual([1, 3, 4]);
+});
+
+test('what is kept is bounded: the oldest stay, later ones are refused and reported', async () => {
+  const { group, state } = harness();
+  state.fail = true;
+  for (let i = 0; i < 10_001; i++) group.append([note(i)]);
+  expect(state.errors).toEqual(['10000 writes are waiting for the disk']);
+  expect(group.commit([note(-1)])).rejects.toBeInstanceOf(StoreError);
+  state.fail = false;
+  while (state.written.length === 0) await Bun.sleep(1);
+  expect(state.written).toHaveLength(10_000);
+  expect(state.written.at(-1)).toBe(9_999);
+});
+
+test('a closed store refuses', async () => {
+  const { group, state } = harness();
+  group.append([note(1)]);
+  await group.close();
+  expect(state.written).toEqual([1]);
+  expect(group.commit([note(2)])).rejects.toThrow('closed');
+  group.append([note(3)]);
+  expect(state.errors).toEqual(['the store is closed']);
+});

@@ -1,0 +1,144 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { copyFileSync, existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lockFolder } from '../../src/store/folder-lock.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { badNote, note, notes, SELECT, tempFolder } from './support.ts';
+
+test('what a commit resolved is on the disk: a copy of the files made at that moment holds it', async () => {
+  using folder = tempFolder();
+  const store = await openSqlite(folder.file, [notes]);
+  await store.commit([note(1), note(2)]);
+  const copy = join(folder.path, 'copy.db');
+  for (const suffix of ['', '-wal']) copyFileSync(folder.file + suffix, copy + suffix);
+  const reopened = await openSqlite(copy, [notes]);
+  expect(await reopened.query<{ id: number }>(SELECT)).toHaveLength(2);
+  await reopened.close();
+  await store.close();
+});
+
+test('the journal is written ahead and every commit is synced', async () => {
+  using folder = tempFolder();
+  const store = await openSqlite(folder.file, [notes]);
+  const one = async (sql: string) => Object.values((await store.query<Record<string, unknown>>({ sql }))[0] ?? {})[0];
+  expect(await one('PRAGMA journal_mode')).toBe('wal');
+  expect(await one('PRAGMA synchronous')).toBe(2);
+  expect(await one('PRAGMA foreign_keys')).toBe(1);
+  await store.close();
+});
+
+test('a commit is written whole or not at all', async () => {
+  using folder = tempFolder();
+  const store = await openSqlite(folder.file, [notes]);
+  const neighbour = store.commit([note(10)]);
+  expect(store.commit([note(1), badNote(2)])).rejects.toBeInstanceOf(StoreError);
+  await neighbour;
+  expect(await store.query<{ id: number }>(SELECT)).toEqual([expect.objectContaining({ id: 10 })]);
+  await store.close();
+});
+
+test('a full disk rejects commits and keeps appends, which are written once there is room', async () => {
+  using folder = tempFolder();
+  const errors: string[] = [];
+  const store = await openSqlite(folder.file, [notes], { onError: (error) => errors.push(error.message) });
+  const limit = (pages: number) => store.query({ sql: `PRAGMA max_page_count = ${pages}` });
+  await limit(5);
+  const many = (from: number) => Array.from({ length: 500 }, (_, i) => note(from + i, 'x'.repeat(90)));
+  store.append(many(0));
+  await store.commit([note(9_999)]).then(
+    () => expect.unreachable(),
+    (error) => expect(error).toBeInstanceOf(StoreError),
+  );
+  expect(errors).toEqual(['the database cannot be written: database or disk is full']);
+  await limit(100_000);
+  await store.flush();
+  expect(await store.query<{ id: number }>(SELECT)).toHaveLength(500);
+  await store.close();
+});
+
+test('version changes when another handle has written, and only then', async () => {
+  using folder = tempFolder();
+  const here = await openSqlite(folder.file, [notes]);
+  const there = await openSqlite(folder.file, [notes]);
+  const before = await here.version();
+  await here.commit([note(1)]);
+  expect(await here.version()).toBe(before);
+  await there.commit([note(2)]);
+  expect(await here.version()).not.toBe(before);
+  await Promise.all([here.close(), there.close()]);
+});
+
+test('migrations run once each, in order, and all or none of them', async () => {
+  using folder = tempFolder();
+  const grown = { room: 'notes', versions: [...notes.versions, 'ALTER TABLE notes ADD COLUMN author TEXT'] };
+  await (await openSqlite(folder.file, [notes])).close();
+  const broken = { room: 'broken', versions: ['CREATE TABLE sound (id)', 'CREATE TABLE ('] };
+  expect(openSqlite(folder.file, [grown, broken])).rejects.toThrow(/Cannot open the database/);
+  const store = await openSqlite(folder.file, [grown]);
+  const columns = await store.query<{ name: string }>({ sql: "SELECT name FROM pragma_table_info('notes')" });
+  expect(columns.map((column) => column.name)).toEqual(['id', 'text', 'author']);
+  expect(await store.query({ sql: "SELECT 1 FROM sqlite_schema WHERE name = 'sound'" })).toEqual([]);
+  await store.close();
+});
+
+test('a database of a newer version is refused, not misread', async () => {
+  using folder = tempFolder();
+  const newer = { room: 'notes', versions: [...notes.versions, 'CREATE TABLE later (id)'] };
+  await (await openSqlite(folder.file, [newer])).close();
+  expect(openSqlite(folder.file, [notes])).rejects.toThrow(/newer version of Signalbox/);
+});
+
+test('only the owner may read the database and its journal', async () => {
+  using folder = tempFolder();
+  const path = join(folder.path, 'data', 'signalbox.db');
+  const store = await openSqlite(path, [notes]);
+  await store.commit([note(1)]);
+  for (const suffix of ['', '-wal', '-shm']) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
+  expect(statSync(join(folder.path, 'data')).mode & 0o777).toBe(0o700);
+  await store.close();
+});
+
+test('a damaged file and an impossible folder end in one clear sentence', async () => {
+  using folder = tempFolder();
+  writeFileSync(folder.file, 'this is no database. '.repeat(500));
+  expect(openSqlite(folder.file, [notes])).rejects.toThrow(
+    /^Cannot open the database .*: the file is damaged or not a database\.$/,
+  );
+  expect(openSqlite(join(folder.file, 'data', 'x.db'), [notes])).rejects.toThrow(
+    /: a part of this path is a file, not a folder\.$/,
+  );
+});
+
+test('a folder is one server’s at a time, and free again when that one has gone', () => {
+  using folder = tempFolder();
+  const lock = lockFolder(folder.path);
+  expect(() => lockFolder(folder.path)).toThrow(/^Another Signalbox server is using the data folder/);
+  lock.release();
+  lockFolder(folder.path).release();
+});
+
+test('a killed server leaves no lock behind', async () => {
+  using folder = tempFolder();
+  const script = `import { lockFolder } from ${JSON.stringify(join(import.meta.dir, '../../src/store/folder-lock.ts'))};
+    lockFolder(${JSON.stringify(folder.path)}); console.log('locked'); setInterval(() => {}, 1e6);`;
+  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' });
+  const reader = child.stdout.getReader();
+  await reader.read();
+  expect(() => lockFolder(folder.path)).toThrow(/Another/);
+  child.kill('SIGKILL');
+  await child.exited;
+  lockFolder(folder.path).release();
+});
+
+test('closing writes what was appended', async () => {
+  using folder = tempFolder();
+  const store = await openSqlite(folder.file, [notes]);
+  store.append([note(1)]);
+  await store.close();
+  expect(existsSync(folder.file)).toBe(true);
+  const db = new Database(folder.file, { readonly: true });
+  expect(db.query('SELECT count(*) AS n FROM notes').get()).toEqual({ n: 1 });
+  db.close();
+});

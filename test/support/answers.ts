@@ -1,0 +1,75 @@
+import type { Platform } from '../../src/gateway/receipt.ts';
+
+/** The JSON that the gateway answers with, as far as tests look into it. Absent members are undefined at run time. */
+export interface Answer {
+  readonly id: string;
+  readonly created: number;
+  readonly model: string;
+  readonly choices: readonly {
+    readonly index: number;
+    readonly finish_reason?: string;
+    readonly message: { readonly content: string | null; readonly tool_calls?: readonly ToolCall[] };
+    readonly delta: { readonly role?: string; readonly content?: string; readonly tool_calls?: readonly ToolCall[] };
+  }[];
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number };
+  readonly platform: Platform;
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  };
+}
+
+export interface ToolCall {
+  readonly index: number;
+  readonly id?: string;
+  readonly function: { readonly name?: string; readonly arguments: string };
+}
+
+/** A recommendation of `/v1/route`, or its error. */
+export interface AdviceAnswer extends Pick<Answer, 'error'> {
+  readonly recommended_model: string;
+  readonly reasoning: string;
+  readonly estimated_cost_credits: number;
+  readonly estimated_latency_ms: number;
+  readonly max_cost_credits: number;
+  readonly alternatives: readonly {
+    readonly model: string;
+    readonly estimated_cost_credits: number;
+    readonly quality_trade_off: string;
+  }[];
+  readonly decision_id: string;
+  readonly policy_revision: string;
+  readonly route_reason: string;
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  return (await response.json()) as Answer;
+}
+
+export async function adviceOf(response: Response): Promise<AdviceAnswer> {
+  return (await response.json()) as AdviceAnswer;
+}
+
+/** The events of a stream: its chunks, an error event if it broke, and whether `[DONE]` came last. */
+export async function eventsOf(response: Response): Promise<{ chunks: Answer[]; done: boolean }> {
+  const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('data: '));
+  const done = events.at(-1) === 'data: [DONE]';
+  const chunks = (done ? events.slice(0, -1) : events).map(
+    (event) => JSON.parse(event.slice('data: '.length)) as Answer,
+  );
+  return { chunks, done };
+}
+
+/** Looks every 10 ms until there is something; throws after a second. */
+export async function waitFor<T>(look: () => T | Promise<T>, ms = 1_000): Promise<NonNullable<T>> {
+  const until = performance.now() + ms;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (performance.now() > until) throw new Error('waited in vain');
+    await Bun.sleep(10);
+  }
+}

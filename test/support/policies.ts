@@ -1,0 +1,53 @@
+/** Addresses of the test's upstreams, by the provider's name. */
+export type Upstreams = Readonly<Record<string, string>>;
+
+export interface ModelOptions {
+  readonly endpoints: readonly string[];
+  readonly price?: { readonly input: number; readonly output: number };
+  readonly quality?: number;
+  readonly more?: string;
+}
+
+/** A small policy in which every figure is round: 1 Credit is 0.001 USD, so a price of 1 is 1 millicredit a token. */
+export function testPolicy(upstreams: Upstreams, models: Readonly<Record<string, ModelOptions>>, more = ''): string {
+  const providers = Object.entries(upstreams).map(
+    ([name, url]) =>
+      `  ${name}: { adapter: openai-compatible, base_url: "${url}", api_key_env: TEST_UPSTREAM_KEY, passthrough: [verbosity] }`,
+  );
+  return `version: 1
+credits: { usd_per_credit: 0.001 }
+providers:
+${providers.join('\n')}
+reference_price: { input: 1, output: 4 }
+answer_worth: 20
+default_weights: { cost: 0.3, quality: 0.7 }
+tasks:
+  general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
+  coding: { expected_output_tokens: 1200, default_input_tokens: 2000, min_useful_output: 64 }
+models:
+${Object.entries(models)
+  .map(([id, options]) => modelYaml(id, options))
+  .join('\n')}
+${more}`;
+}
+
+function modelYaml(
+  id: string,
+  { endpoints, price = { input: 1, output: 4 }, quality = 0.8, more = '' }: ModelOptions,
+): string {
+  return `  ${id}:
+    endpoints: [${endpoints.map((provider) => `{ provider: ${provider}, upstream: ${id}-upstream }`).join(', ')}]
+    price: { input: ${price.input}, output: ${price.output}, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 8192
+    default_max_output: 1024
+    capabilities: [tools, json_schema]
+    languages: [python, typescript]
+    latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
+    quality: { default: ${quality}, basis: guessed }
+${more}`;
+}
+
+/** What the fake upstreams of `testPolicy` expect as a key. */
+export const UPSTREAM_KEY = 'upstream-secret-for-tests';
+export const UPSTREAM_ENV = { TEST_UPSTREAM_KEY: UPSTREAM_KEY };

@@ -1,0 +1,87 @@
+import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
+import type { StreamPart } from '../../src/contract/parts.ts';
+import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
+import type { ChatRequest } from '../../src/core/chat-request.ts';
+import type { Deadlines } from '../../src/core/snapshot.ts';
+import { openCall, type UpstreamCall } from '../../src/upstream/call.ts';
+
+export const DEADLINES: Deadlines = { connectMs: 1_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
+
+/** A call with everything filled in but what a test is about. */
+export function providerCall(
+  request: Partial<ChatRequest> = {},
+  rest: Partial<Omit<ProviderCall, 'request' | 'model'>> & { readonly model?: Partial<ModelTraits> } = {},
+): ProviderCall {
+  const { model, ...others } = rest;
+  return {
+    upstream: 'fake-model',
+    request: { model: 'fake', messages: [{ role: 'user', content: 'Hello' }], ...request },
+    extras: {},
+    stream: true,
+    outputCap: 1_000,
+    ...others,
+    model: {
+      capabilities: [],
+      acceptsTemperature: true,
+      ttftMs: 1,
+      outputTokensPerSecond: 100_000,
+      ...model,
+    },
+  };
+}
+
+/** The OpenAI adapter with default settings. */
+export function openaiAdapter(): WireAdapter {
+  const prepared = openaiCompatible.prepare({ max_tokens_field: 'max_tokens', developer_role: 'developer' });
+  if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
+  return prepared;
+}
+
+export interface CallOptions {
+  readonly call?: ProviderCall;
+  readonly deadlines?: Partial<Deadlines>;
+  readonly totalMs?: number;
+  readonly apiKey?: string;
+  readonly adapter?: WireAdapter;
+}
+
+/** Opens a call to an OpenAI-speaking address. */
+export function openTo(baseUrl: string | null, options: CallOptions = {}): UpstreamCall {
+  return openCall(
+    { adapter: options.adapter ?? openaiAdapter(), baseUrl, apiKey: options.apiKey ?? 'sk-test' },
+    options.call ?? providerCall(),
+    { ...DEADLINES, ...options.deadlines },
+    performance.now() + (options.totalMs ?? 10_000),
+  );
+}
+
+/** All the parts of a call. */
+export async function partsOf(call: UpstreamCall): Promise<StreamPart[]> {
+  const parts: StreamPart[] = [];
+  for (let batch = await call.read(); batch; batch = await call.read()) parts.push(...batch);
+  return parts;
+}
+
+/** Parts with neighbouring pieces of the same text joined: what was said, however it was cut. */
+export function joined(parts: readonly StreamPart[]): StreamPart[] {
+  const out: StreamPart[] = [];
+  for (const part of parts) {
+    const last = out.at(-1);
+    if (last && 'text' in part && 'text' in last && last.type === part.type && last.choice === part.choice) {
+      out[out.length - 1] = { ...last, text: last.text + part.text };
+    } else if (last?.type === 'tool-call' && part.type === 'tool-call' && last.index === part.index) {
+      out[out.length - 1] = { ...last, arguments: last.arguments + part.arguments };
+    } else out.push(part);
+  }
+  return out;
+}
+
+/** The failure that ended a call; undefined for a clean end. */
+export function failureIn(parts: readonly StreamPart[]) {
+  const last = parts.at(-1);
+  return last?.type === 'failure' ? last.failure : undefined;
+}
+
+export function textIn(parts: readonly StreamPart[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}

@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const MAIN = join(import.meta.dir, '../../src/main.ts');
+
+/** A strong key, made for a test. */
+export function makeTestKey(id = 'test00000001'): string {
+  const secret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
+  return `sb_live_${id}_${secret}`;
+}
+
+export interface StartOptions {
+  /** Policy files by name; absent: the shipped policy. */
+  readonly policy?: Readonly<Record<string, string>> | string;
+  /** Kept between starts when given; else a new folder that `stop` removes. */
+  readonly data?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+export interface Signalbox {
+  readonly url: string;
+  readonly key: string;
+  readonly data: string;
+  readonly pid: number;
+  /** All that it has printed, line by line. */
+  readonly lines: string[];
+  /** A request with the key and a JSON body. */
+  post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
+  get(path: string, init?: RequestInit): Promise<Response>;
+  /** Runs a command of the same program on the same data. */
+  run(...args: string[]): Promise<{ code: number; out: string; err: string }>;
+  signal(name: 'SIGTERM' | 'SIGKILL'): void;
+  readonly exited: Promise<number>;
+  /** Ends it and removes its folders. */
+  stop(): Promise<void>;
+}
+
+/** Nothing of the developer's own keys or settings reaches a test. */
+function cleanEnvironment(extra: Readonly<Record<string, string>>): Record<string, string> {
+  const { PATH = '', HOME = '', TMPDIR = '' } = process.env;
+  return { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...extra };
+}
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'signalbox-test-'));
+}
+
+/** Runs a command to its end. */
+export async function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    env: cleanEnvironment(env),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, out, err };
+}
+
+export function writePolicy(policy: Readonly<Record<string, string>> | string): string {
+  const folder = temporaryFolder();
+  const files = typeof policy === 'string' ? { 'policy.yaml': policy } : policy;
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+/** Starts the real server as a process, on a free port, and waits until it listens. */
+export async function startSignalbox(options: StartOptions = {}): Promise<Signalbox> {
+  const data = options.data ?? temporaryFolder();
+  const policies = options.policy === undefined ? null : writePolicy(options.policy);
+  const key = options.env?.SIGNALBOX_API_KEY ?? makeTestKey();
+  const args = [
+    'serve',
+    '--port',
+    '0',
+    '--data',
+    data,
+    ...(policies ? ['--policies', policies] : []),
+    ...(options.args ?? []),
+  ];
+  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    env: cleanEnvironment({ SIGNALBOX_API_KEY: key, ...options.env }),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const lines: string[] = [];
+  const listening = readLines(child.stdout, lines);
+  const errors = new Response(child.stderr).text();
+  const url = await Promise.race([listening, child.exited.then(() => null)]);
+  if (url === null) throw new Error(`the server ended: ${await errors}\n${lines.join('\n')}`);
+
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return {
+    url,
+    key,
+    data,
+    pid: child.pid,
+    lines,
+    exited: child.exited,
+    post: (path, body, init = {}) =>
+      fetch(url + path, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        ...init,
+        headers: { ...headers, ...init.headers },
+      }),
+    get: (path, init = {}) => fetch(url + path, { ...init, headers: { ...headers, ...init.headers } }),
+    run: (...command) => runCommand([...command, '--data', data]),
+    signal: (name) => child.kill(name),
+    async stop() {
+      child.kill('SIGKILL');
+      await child.exited;
+      if (!options.data) rmSync(data, { recursive: true, force: true });
+      if (policies) rmSync(policies, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Collects lines; resolves with the address once a line tells it. */
+function readLines(stream: ReadableStream<Uint8Array>, lines: string[]): Promise<string> {
+  return new Promise((resolve) => {
+    void (async () => {
+      const decoder = new TextDecoder();
+      let rest = '';
+      for await (const chunk of stream) {
+        const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+        rest = parts.pop() ?? '';
+        for (const line of parts) {
+          lines.push(line);
+          const address = /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
+          if (address) resolve(address);
+        }
+      }
+    })();
+  });
+}

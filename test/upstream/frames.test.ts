@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Frame } from '../../src/contract/provider.ts';
+import { type FrameParser, frameParser } from '../../src/upstream/frames.ts';
+
+const encoder = new TextEncoder();
+
+function framesOf(chunks: readonly Uint8Array[], parser: FrameParser): Frame[] {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const frames: Frame[] = [];
+  for (const chunk of chunks) frames.push(...parser.push(decoder.decode(chunk, { stream: true })));
+  frames.push(...parser.push(decoder.decode()), ...parser.end());
+  return frames;
+}
+
+const sse = (text: string) => framesOf([encoder.encode(text)], frameParser('sse'));
+const data = (...texts: string[]): Frame[] => texts.map((text) => ({ event: '', data: text }));
+
+describe('server-sent events', () => {
+  test.each([
+    ['LF', 'data: a\n\ndata: b\n\n'],
+    ['CRLF', 'data: a\r\n\r\ndata: b\r\n\r\n'],
+    ['CR', 'data: a\r\rdata: b\r\r'],
+    ['a mixture', 'data: a\r\n\ndata: b\n\r\n'],
+    ['a byte order mark', '\uFEFFdata: a\n\ndata: b\n\n'],
+    ['comments and keep-alives', ': hi\n\ndata: a\n:\n\n\n\n: OPENROUTER PROCESSING\n\ndata: b\n\n'],
+    ['no space behind the colon', 'data:a\n\ndata:b\n\n'],
+    ['id and retry', 'id: 1\nretry: 5\ndata: a\n\nid\ndata: b\n\n'],
+    ['an event without data', 'event: x\n\ndata: a\n\ndata: b\n\n'],
+  ])('are read with %s', (_, text) => {
+    expect(sse(text)).toEqual(data('a', 'b'));
+  });
+
+  test('join several data lines with LF, and keep their event', () => {
+    expect(sse('event: e\ndata: a\ndata:\ndata:  b\n\ndata\n\n')).toEqual([
+      { event: 'e', data: 'a\n\n b' },
+      { event: '', data: '' },
+    ]);
+  });
+
+  test('without their blank line are not dispatched: they may be cut', () => {
+    expect(sse('data: a\n\ndata: {"half":')).toEqual(data('a'));
+    expect(sse('data: a\n\ndata: b\n')).toEqual(data('a'));
+  });
+
+  test('keep what surrounds invalid UTF-8', () => {
+    const bytes = [...encoder.encode('data: a'), 0xff, ...encoder.encode('b\n\n')];
+    expect(framesOf([new Uint8Array(bytes)], frameParser('sse'))).toEqual(data('a\uFFFDb'));
+  });
+
+  test.each(['data: ', 'data: x\ndata: '])('larger than allowed stop the parser: %j', (start) => {
+    const parser = frameParser('sse', 100);
+    expect(parser.push('data: fine\n\n')).toEqual(data('fine'));
+    parser.push(start);
+    for (let i = 0; i < 200; i++) parser.push('y');
+    expect(parser.overflowed).toBe(true);
+    expect(parser.push('\n\ndata: b\n\n')).toEqual([]);
+    expect(frameParser('sse', 100).push(`${start}${'y'.repeat(200)}\n\n`)).toEqual([]);
+  });
+
+  test('in a million one-letter pieces are still read in linear time', () => {
+    const parser = frameParser('sse');
+    parser.push('data: ');
+    const start = performance.now();
+    for (let i = 0; i < 1_000_000; i++) parser.push('y');
+    expect(parser.push('\n\n')[0]?.data.length).toBe(1_000_000);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+});
+
+describe('newline-delimited JSON', () => {
+  test('gives a frame a line, the last without its end too', () => {
+    const text = '{"a":1}\n\r\n{"b":"ü"}\r\n{"c":3}';
+    expect(framesOf([encoder.encode(text)], frameParser('ndjson'))).toEqual(data('{"a":1}', '{"b":"ü"}', '{"c":3}'));
+  });
+});
+
+/** Splits bytes at the given places. */
+function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...places].map((from, i) => bytes.subarray(from, places[i] ?? bytes.length));
+}
+
+const token = fc.constantFrom(
+  'data',
+  'event',
+  ':',
+  ' ',
+  '\n',
+  '\r',
+  '\r\n',
+  '\n\n',
+  '\uFEFF',
+  '\0',
+  'ü',
+  '💡',
+  '{"a":1}',
+);
+const line = fc.tuple(fc.constantFrom('data:', 'data: ', 'event: ', ':'), fc.array(token, { maxLength: 3 }));
+const ending = fc.constantFrom('\n', '\r', '\r\n', '\n\n', '\r\r', '\r\n\r\n');
+const streams = fc
+  .array(fc.tuple(line, ending), { maxLength: 12 })
+  .map((lines) => lines.map(([[field, rest], end]) => field + rest.join('') + end).join(''));
+
+/** That any split of a stream's bytes gives the same frames. */
+const anySplit = (kind: 'sse' | 'ndjson', parse: (chunks: readonly Uint8Array[]) => Frame[]) =>
+  fc.property(streams, fc.array(fc.nat(400), { maxLength: 12 }), (text, cuts) => {
+    const bytes = encoder.encode(text);
+    expect(parse(split(bytes, cuts))).toEqual(framesOf([bytes], frameParser(kind)));
+  });
+
+describe('any split of the bytes gives the same frames', () => {
+  const seed = Number(process.env.FC_SEED ?? Date.now() & 0x7fffffff);
+
+  test.each(['sse', 'ndjson'] as const)(`in ${'%s'} (seed ${seed})`, (kind) => {
+    fc.assert(
+      anySplit(kind, (chunks) => framesOf(chunks, frameParser(kind))),
+      { seed, numRuns: 2_000 },
+    );
+  });
+
+  /** Each makes a mistake that a parser could really make; the property must see it. */
+  const mutants: Record<string, (chunks: readonly Uint8Array[]) => Frame[]> = {
+    'decodes each piece for itself': (chunks) => {
+      const parser = frameParser('sse');
+      return chunks.flatMap((chunk) => parser.push(new TextDecoder().decode(chunk)));
+    },
+    'forgets that a piece ended with CR': (chunks) => {
+      const parser = frameParser('sse');
+      const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+      return chunks.flatMap((chunk) => parser.push(decoder.decode(chunk, { stream: true }).replace(/\r$/, '\n')));
+    },
+  };
+
+  test.each(Object.entries(mutants))('and a parser that %s is found out', (_, mutant) => {
+    expect(fc.check(anySplit('sse', mutant), { seed, numRuns: 2_000 }).failed).toBe(true);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'bun:test';
+import type { StreamPart } from '../../src/contract/parts.ts';
+import type { InProcessAdapter, Pause } from '../../src/contract/provider.ts';
+import type { Deadlines } from '../../src/core/snapshot.ts';
+import { openCall } from '../../src/upstream/call.ts';
+import { DEADLINES, failureIn, partsOf, providerCall, textIn } from '../support/provider-call.ts';
+
+const FINISH: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+const USAGE: StreamPart = {
+  type: 'usage',
+  usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 1, reasoningTokens: 0 },
+};
+const say = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
+const pause = (ms: number): Pause => ({ type: 'pause', ms });
+
+function open(answer: InProcessAdapter['answer'], deadlines: Partial<Deadlines> = {}, totalMs = 10_000) {
+  const target = { adapter: { kind: 'in-process', answer } as const, baseUrl: null, apiKey: null };
+  return openCall(target, providerCall(), { ...DEADLINES, ...deadlines }, performance.now() + totalMs);
+}
+
+describe('an answer made in-process', () => {
+  test('comes at its own pace, what is due together in one batch', async () => {
+    const started = performance.now();
+    const call = open(() => [pause(20), say('a'), say('b'), pause(20), say('c'), FINISH, USAGE]);
+    expect(await call.read()).toEqual([say('a'), say('b')]);
+    expect(await call.read()).toEqual([say('c'), FINISH, USAGE]);
+    expect(await call.read()).toBeNull();
+    expect(performance.now() - started).toBeGreaterThanOrEqual(38);
+  });
+
+  test('does not slow down for a late reader', async () => {
+    const call = open(() => [say('a'), pause(10), say('b'), pause(10), say('c'), FINISH, USAGE]);
+    await call.read();
+    await Bun.sleep(40);
+    expect(textIn((await call.read()) ?? [])).toBe('bc');
+  });
+
+  test.each<[string, (StreamPart | Pause)[], Partial<Deadlines>, number]>([
+    ['first token', [pause(5_000), say('a'), FINISH], { firstTokenMs: 30 }, 10_000],
+    ['idle', [say('a'), pause(5_000), FINISH], { idleMs: 30 }, 10_000],
+    ['total', [say('a'), ...Array(100).fill(pause(10)), FINISH], {}, 30],
+  ])('is bound by the %s deadline', async (_, parts, deadlines, totalMs) => {
+    const started = performance.now();
+    expect(failureIn(await partsOf(open(() => parts, deadlines, totalMs)))?.kind).toBe('timeout');
+    expect(performance.now() - started).toBeLessThan(200);
+  });
+
+  test('ends at an abort, even amid a pause, and its adapter is told', async () => {
+    let returned = false;
+    const call = open(function* () {
+      try {
+        yield say('a');
+        yield pause(5_000);
+        yield say('b');
+      } finally {
+        returned = true;
+      }
+    });
+    await call.read();
+    const pending = call.read();
+    call.abort();
+    expect(await pending).toBeNull();
+    expect(returned).toBe(true);
+  });
+
+  test('without a finish, or with a throw, is a failure after what was said', async () => {
+    const cut = await partsOf(open(() => [say('a')]));
+    expect(cut[0]).toEqual(say('a'));
+    expect(failureIn(cut)?.kind).toBe('malformed');
+    const thrown = await partsOf(
+      open(function* () {
+        yield say('a');
+        throw new Error('secret');
+      }),
+    );
+    expect(failureIn(thrown)).toEqual({ kind: 'server', message: 'the adapter failed' });
+  });
+
+  test('without end or pause does not hold the deadline up', async () => {
+    const call = open(
+      function* () {
+        yield FINISH;
+        for (;;) yield say('x');
+      },
+      {},
+      50,
+    );
+    await partsOf(call);
+    const endless = open(
+      function* () {
+        for (;;) yield say('x');
+      },
+      {},
+      50,
+    );
+    expect(failureIn(await partsOf(endless))?.kind).toBe('timeout');
+  });
+});

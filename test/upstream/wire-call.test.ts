@@ -1,0 +1,384 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
+import {
+  type CallOptions,
+  failureIn,
+  joined,
+  openaiAdapter,
+  openTo,
+  partsOf,
+  providerCall,
+  textIn,
+} from '../support/provider-call.ts';
+
+const upstream = startFakeUpstream();
+afterAll(() => upstream.stop());
+beforeEach(() => {
+  upstream.requests.length = 0;
+});
+
+/** Waits until something holds, a second at most. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 100 && !holds(); i++) await Bun.sleep(10);
+  expect(holds()).toBe(true);
+}
+
+async function play(behaviour: Behaviour, options: CallOptions = {}) {
+  upstream.next(behaviour);
+  const started = performance.now();
+  const call = openTo(upstream.url, options);
+  const parts = await partsOf(call);
+  expect(await call.read()).toBeNull();
+  return { call, parts, failure: failureIn(parts), ms: performance.now() - started };
+}
+
+const JSON_CALL = providerCall({}, { stream: false });
+const chunk = (delta: object, finish: string | null = null, rest: object = {}) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }], ...rest })}\n\n`;
+const USAGE = { prompt_tokens: 3, completion_tokens: 2 };
+
+describe('a good answer', () => {
+  test('gives the same parts as a stream and as JSON', async () => {
+    const behaviour: Behaviour = {
+      text: 'Hello you',
+      reasoning: 'Hm.',
+      usage: { prompt_tokens: 7, completion_tokens: 5 },
+    };
+    const streamed = await play(behaviour);
+    const whole = await play(behaviour, { call: JSON_CALL });
+    expect(joined(whole.parts)).toEqual(joined(streamed.parts));
+    expect(joined(streamed.parts)).toEqual([
+      { type: 'reasoning', choice: 0, text: 'Hm.' },
+      { type: 'text', choice: 0, text: 'Hello you' },
+      { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
+      {
+        type: 'usage',
+        usage: { inputTokens: 7, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 },
+      },
+    ]);
+    expect(streamed.call.sent).toBe(true);
+  });
+
+  test('is asked for with headers built from nothing', async () => {
+    await play({}, { apiKey: 'sk-1' });
+    const { headers, path } = upstream.requests[0]!;
+    expect(path).toBe('/v1/chat/completions');
+    expect(Object.fromEntries(headers)).toMatchObject({
+      authorization: 'Bearer sk-1',
+      accept: 'text/event-stream',
+      'content-type': 'application/json',
+      'user-agent': 'signalbox',
+    });
+    const ours = ['authorization', 'accept', 'content-type', 'user-agent'];
+    const byFetch = ['host', 'connection', 'content-length', 'accept-encoding'];
+    expect([...headers.keys()].filter((name) => ![...ours, ...byFetch].includes(name))).toEqual([]);
+  });
+
+  test('in JSON is read as such though a stream was asked for, and the reverse', async () => {
+    expect(textIn((await play({ form: 'json', text: 'one piece' })).parts)).toBe('one piece');
+    expect(textIn((await play({ form: 'sse', text: 'a stream' }, { call: JSON_CALL })).parts)).toBe('a stream');
+  });
+
+  test('of several choices ends when each has finished', async () => {
+    const { parts, failure } = await play({ text: 'x' }, { call: providerCall({ n: 3 }) });
+    expect(failure).toBeUndefined();
+    expect(parts.filter((part) => part.type === 'finish').map((part) => part.choice)).toEqual([0, 1, 2]);
+  });
+
+  test('comes in batches, one for each network read', async () => {
+    const many = Array.from({ length: 500 }, (_, i) => `${i} `);
+    upstream.next({ raw: [many.map((content) => chunk({ content })).join('') + chunk({}, 'stop', { usage: USAGE })] });
+    const call = openTo(upstream.url);
+    let batches = 0;
+    let text = '';
+    for (let batch = await call.read(); batch; batch = await call.read()) {
+      batches++;
+      text += textIn(batch);
+    }
+    expect(text).toBe(many.join(''));
+    expect(batches).toBeLessThan(20);
+  });
+
+  test('that is compressed is read', async () => {
+    const body = Bun.gzipSync(new TextEncoder().encode(chunk({ content: 'zip' }) + chunk({}, 'stop')));
+    const { parts } = await play({ raw: [body], headers: { 'content-encoding': 'gzip' } });
+    expect(textIn(parts)).toBe('zip');
+  });
+
+  test('survives letters split between writes', async () => {
+    const bytes = new TextEncoder().encode(chunk({ content: 'ü💡' }) + chunk({}, 'stop'));
+    const raw = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
+    expect(textIn((await play({ raw })).parts)).toBe('ü💡');
+  });
+});
+
+describe('the end of a stream', () => {
+  test('comes with finish and usage: neither [DONE] nor the socket is waited for', async () => {
+    const seen = upstream.aborted;
+    const { failure, ms } = await play({ keepOpen: true, done: false });
+    expect(failure).toBeUndefined();
+    expect(ms).toBeLessThan(200);
+    await until(() => upstream.aborted === seen + 1);
+  });
+
+  test('that follows soon leaves the connection open for the next call', async () => {
+    const seen = upstream.aborted;
+    await play({});
+    await Bun.sleep(20);
+    expect(upstream.aborted).toBe(seen);
+  });
+
+  test('is clean without usage, a second after the finish at the latest', async () => {
+    expect((await play({ usage: 'missing' })).failure).toBeUndefined();
+    const { failure, ms } = await play({ usage: 'missing', keepOpen: true });
+    expect(failure).toBeUndefined();
+    expect(ms).toBeGreaterThan(900);
+    expect(ms).toBeLessThan(1_500);
+  });
+
+  test('without a finish is a failure', async () => {
+    const { parts, failure } = await play({ text: ['a', 'b'], endAfter: 2 });
+    expect(textIn(parts)).toBe('a');
+    expect(failure).toMatchObject({ kind: 'malformed' });
+  });
+
+  test('by [DONE] alone, without a finish for each choice, is a failure', async () => {
+    const { failure } = await play(
+      { raw: [chunk({ content: 'a' }), chunk({}, 'stop'), 'data: [DONE]\n\n'] },
+      {
+        call: providerCall({ n: 2 }),
+      },
+    );
+    expect(failure?.kind).toBe('malformed');
+  });
+
+  test('by a broken connection is a failure', async () => {
+    const { parts, failure } = await play({ text: ['a', 'b', 'c'], cutAfter: 3 });
+    expect(textIn(parts)).toBe('ab');
+    expect(failure?.kind).toBe('malformed');
+  });
+
+  test('by a broken connection after the finish is clean: only usage is missing', async () => {
+    const { failure } = await play({ text: ['a'], usage: 'missing', done: false, cutAfter: 3 });
+    expect(failure).toBeUndefined();
+  });
+
+  test('says everything once: a second finish and what follows it are dropped', async () => {
+    const raw = [chunk({ content: 'a' }, 'stop'), chunk({ content: 'b' }), chunk({}, 'length'), 'data: junk\n\n'];
+    const { parts } = await play({ raw });
+    expect(parts).toEqual([
+      { type: 'text', choice: 0, text: 'a' },
+      { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
+    ]);
+  });
+
+  test('takes the usage behind the finish over a running count before it', async () => {
+    const usage = (n: number) => ({ usage: { prompt_tokens: 3, completion_tokens: n } });
+    const raw = [chunk({ content: 'a' }, null, usage(1)), chunk({}, 'stop'), `data: ${JSON.stringify(usage(2))}\n\n`];
+    const { parts } = await play({ raw });
+    expect(parts.findLast((part) => part.type === 'usage')).toMatchObject({ usage: { outputTokens: 2 } });
+  });
+});
+
+describe('a 200 that is no answer', () => {
+  test.each<[string, Behaviour, string]>([
+    ['an error body', { raw: ['{"error":{"message":"busy","type":"overloaded_error"}}'], form: 'json' }, 'overloaded'],
+    ['an error in the stream', { raw: ['data: {"error":{"message":"x","code":429}}\n\n'] }, 'rate_limited'],
+    ['nothing', { raw: [] }, 'malformed'],
+    ['HTML', { raw: ['<html>hello</html>'], contentType: 'text/html' }, 'malformed'],
+    ['half of a JSON text', { raw: ['{"choices":[{"mess'], form: 'json' }, 'malformed'],
+    ['JSON without choices', { raw: ['{"choices":[]}'], form: 'json' }, 'malformed'],
+    ['a malformed chunk', { raw: [chunk({ content: 'a' }), 'data: {"cho\n\n'] }, 'malformed'],
+    ['a choice not asked for', { raw: ['data: {"choices":[{"index":7,"delta":{"content":"x"}}]}\n\n'] }, 'malformed'],
+    ['a giant event', { raw: [`data: ${'x'.repeat(1_100_000)}`] }, 'malformed'],
+  ])('fails: %s', async (_, behaviour, kind) => {
+    for (const call of [providerCall(), JSON_CALL]) {
+      const { failure } = await play({ form: call.stream ? 'sse' : 'json', ...behaviour }, { call });
+      expect(['malformed', kind]).toContain(failure?.kind ?? 'none');
+    }
+    expect((await play({ form: 'sse', ...behaviour })).failure?.kind as string).toBe(kind);
+  });
+
+  test('fails: a JSON answer above the limit, of unknown length', async () => {
+    const megabyte = ' '.repeat(1 << 20);
+    const { failure } = await play({ raw: Array(34).fill(megabyte), form: 'json' }, { call: JSON_CALL });
+    expect(failure).toMatchObject({ kind: 'malformed', message: 'the answer was too large' });
+  });
+});
+
+describe('an error status', () => {
+  test.each<[number, Record<string, unknown>, string]>([
+    [400, {}, 'rejected'],
+    [400, { code: 'context_length_exceeded' }, 'context'],
+    [401, {}, 'auth'],
+    [404, {}, 'not_found'],
+    [429, {}, 'rate_limited'],
+    [500, {}, 'server'],
+    [503, {}, 'overloaded'],
+    [504, {}, 'timeout'],
+  ])('%d %j is a failure of its kind', async (status, error, kind) => {
+    for (const call of [providerCall(), JSON_CALL]) {
+      const { failure, parts } = await play({ status, error: { message: 'Why.', ...error } }, { call });
+      expect(failure).toEqual({ kind: kind as 'auth', message: 'Why.', status });
+      expect(parts.length).toBe(1);
+    }
+  });
+
+  test.each<[string, string, number]>([
+    ['retry-after', '2', 2_000],
+    ['retry-after-ms', '150', 150],
+  ])('says when to come back by %s', async (name, value, ms) => {
+    expect((await play({ status: 429, headers: { [name]: value } })).failure?.retryAfterMs).toBe(ms);
+  });
+
+  test('with a giant or hanging body is still that status', async () => {
+    const giant = await play({ status: 500, error: 'x'.repeat(3_000_000) });
+    expect(giant.failure).toMatchObject({ kind: 'server', status: 500 });
+    expect(giant.failure?.message.length).toBeLessThanOrEqual(300);
+    const hanging = await play({ status: 503, raw: ['{"err'], keepOpen: true }, { totalMs: 80 });
+    expect(hanging.failure).toEqual({ kind: 'overloaded', message: 'status 503', status: 503 });
+  });
+
+  test('never repeats the key', async () => {
+    const { failure } = await play({ status: 400, error: 'bad\nkey sk-secret-1 here' }, { apiKey: 'sk-secret-1' });
+    expect(failure?.message).toBe('bad key *** here');
+  });
+
+  test('redirects are not followed', async () => {
+    const { failure } = await play({ status: 307, headers: { location: `${upstream.url}/elsewhere` } });
+    expect(failure).toMatchObject({ kind: 'not_found', status: 307 });
+    expect(upstream.requests.length).toBe(1);
+  });
+});
+
+describe('no connection', () => {
+  test('refused: nothing was sent', async () => {
+    const gone = startFakeUpstream();
+    await gone.stop();
+    const call = openTo(gone.url);
+    expect(failureIn(await partsOf(call))).toEqual({ kind: 'connect', message: 'no connection (ECONNREFUSED)' });
+    expect(call.sent).toBe(false);
+  });
+
+  test('an address of no http scheme is not called', async () => {
+    for (const url of [null, 'file:///etc/passwd', 'ftp://x']) {
+      const call = openTo(url);
+      expect(failureIn(await partsOf(call))?.kind).toBe('connect');
+      expect(call.sent).toBe(false);
+    }
+  });
+
+  test('TLS asked of a plain server', async () => {
+    const call = openTo(upstream.url.replace('http:', 'https:'));
+    expect(failureIn(await partsOf(call))?.kind).toBe('connect');
+    expect(call.sent).toBe(false);
+  });
+
+  test('a connection closed without an answer: the request may have been read', async () => {
+    using server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.end() } });
+    const call = openTo(`http://127.0.0.1:${server.port}`);
+    expect(failureIn(await partsOf(call))?.kind).toBe('connect');
+    expect(call.sent).toBe(true);
+  });
+
+  test('a key that no header can carry is the operator’s mistake, and is not shown', async () => {
+    const failure = failureIn(await partsOf(openTo(upstream.url, { apiKey: 'sk\nsecret' })));
+    expect(failure?.kind).toBe('auth');
+    expect(failure?.message).not.toContain('secret');
+  });
+
+  test('an adapter that throws is a failure, not a crash', async () => {
+    const adapter = {
+      ...openaiAdapter(),
+      request: () => {
+        throw new Error('broken');
+      },
+    };
+    expect(failureIn(await partsOf(openTo(upstream.url, { adapter })))?.kind).toBe('server');
+  });
+});
+
+describe('deadlines', () => {
+  const within = async (behaviour: Behaviour, options: CallOptions, ms: number) => {
+    const seen = upstream.aborted;
+    const result = await play(behaviour, options);
+    expect(result.failure).toMatchObject({ kind: 'timeout' });
+    expect(result.ms).toBeGreaterThanOrEqual(ms - 2);
+    expect(result.ms).toBeLessThan(ms + 250);
+    await until(() => upstream.aborted === seen + 1);
+    return result;
+  };
+
+  test('no headers: the first-token deadline, and the upstream sees the abort', async () => {
+    await within({ hang: 'headers' }, { deadlines: { firstTokenMs: 60 } }, 60);
+  });
+
+  test('headers and keep-alives but no content: the first-token deadline', async () => {
+    const raw = Array(50).fill(': waiting\n\n');
+    await within({ raw, betweenChunksMs: 10, keepOpen: true }, { deadlines: { firstTokenMs: 60 } }, 60);
+  });
+
+  test('silence after content: the idle deadline', async () => {
+    const { parts } = await within({ text: ['a', 'b'], hang: 2 }, { deadlines: { idleMs: 60 } }, 60);
+    expect(textIn(parts)).toBe('a');
+  });
+
+  test('content without end: the total deadline', async () => {
+    const text = Array(500).fill('x');
+    await within({ text, betweenChunksMs: 5 }, { totalMs: 80, deadlines: { idleMs: 50 } }, 80);
+  });
+
+  test('JSON shows nothing before its end: only the total deadline binds it', async () => {
+    const slow = { headersAfterMs: 60 };
+    const deadlines = { firstTokenMs: 20, idleMs: 20 };
+    expect((await play(slow, { call: JSON_CALL, deadlines })).failure).toBeUndefined();
+    await within({ hang: 'headers' }, { call: JSON_CALL, totalMs: 60 }, 60);
+  });
+
+  test('that have passed already send nothing', async () => {
+    const call = openTo(upstream.url, { totalMs: -1 });
+    expect(failureIn(await partsOf(call))?.kind).toBe('timeout');
+    expect(call.sent).toBe(false);
+    expect(upstream.requests.length).toBe(0);
+  });
+
+  test('a slow caller is not an idle upstream', async () => {
+    upstream.next({ text: ['a', 'b', 'c'], betweenChunksMs: 5 });
+    const call = openTo(upstream.url, { deadlines: { idleMs: 40 } });
+    let text = '';
+    for (let batch = await call.read(); batch; batch = await call.read()) {
+      text += textIn(batch);
+      await Bun.sleep(60);
+      expect(failureIn(batch)).toBeUndefined();
+    }
+    expect(text).toBe('abc');
+  });
+});
+
+describe('abort', () => {
+  test.each<[string, Behaviour]>([
+    ['before the headers', { hang: 'headers' }],
+    ['before the first chunk', { firstChunkAfterMs: 5_000 }],
+    ['amid the stream', { text: ['a', 'b'], hang: 2 }],
+  ])('%s reaches the upstream within 250 ms and ends the read', async (_, behaviour) => {
+    const seen = upstream.aborted;
+    upstream.next(behaviour);
+    const call = openTo(upstream.url);
+    const rest = partsOf(call);
+    await until(() => upstream.requests.length === 1);
+    await Bun.sleep(20);
+    const started = performance.now();
+    call.abort();
+    expect(failureIn(await rest)).toBeUndefined();
+    expect(await call.read()).toBeNull();
+    await until(() => upstream.aborted === seen + 1);
+    expect(performance.now() - started).toBeLessThan(250);
+  });
+
+  test('is harmless twice and after the end', async () => {
+    const { call } = await play({});
+    call.abort();
+    call.abort();
+    expect(await call.read()).toBeNull();
+  });
+});
