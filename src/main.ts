@@ -1,4 +1,4 @@
-#!/usr/bin/env bun
+#!/usr/bin/env -S BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --max-http-header-size=65536
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };

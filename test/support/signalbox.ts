@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
+const BIN = join(import.meta.dir, '../../node_modules/.bin');
 
 /** A strong key, made for a test. */
 export function makeTestKey(id = 'test00000001'): string {
@@ -40,7 +41,8 @@ export interface Signalbox {
 /** Nothing of the developer's own keys or settings reaches a test. */
 function cleanEnvironment(extra: Readonly<Record<string, string>>): Record<string, string> {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env;
-  return { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...extra };
+  // The program names its interpreter, and the flags for it, in its first line.
+  return { PATH: `${BIN}:${PATH}`, HOME, ...(TMPDIR && { TMPDIR }), ...extra };
 }
 
 export function temporaryFolder(): string {
@@ -49,7 +51,7 @@ export function temporaryFolder(): string {
 
 /** Runs a command to its end. */
 export async function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+  const child = Bun.spawn([MAIN, ...args], {
     env: cleanEnvironment(env),
     stdout: 'pipe',
     stderr: 'pipe',
@@ -83,7 +85,7 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
     ...(policies ? ['--policies', policies] : []),
     ...(options.args ?? []),
   ];
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+  const child = Bun.spawn([MAIN, ...args], {
     env: cleanEnvironment({ SIGNALBOX_API_KEY: key, ...options.env }),
     stdout: 'pipe',
     stderr: 'pipe',
