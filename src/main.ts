@@ -9,6 +9,7 @@ import { runKeys } from './cli/keys.ts';
 import { parseCommand, type ServeOptions, UsageError } from './cli/options.ts';
 import { welcome } from './cli/welcome.ts';
 import { SCOPES } from './core/caller.ts';
+import { createIds } from './core/id.ts';
 import { drain } from './gateway/drain.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import { createApp } from './http/app.ts';
@@ -25,8 +26,6 @@ import { openSqlite } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
-/** Running requests may finish for so long after SIGTERM. */
-const DRAIN_MS = 25_000;
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 250;
 /** How soon a key that another process made or revoked counts here. */
@@ -56,25 +55,26 @@ async function main(): Promise<void> {
 const databaseOf = (data: string): string => join(data, 'signalbox.db');
 
 async function serve(options: ServeOptions): Promise<void> {
-  const log = createLog(print, process.stdout.isTTY === true, now);
+  const log = createLog({ write: print, pretty: process.stdout.isTTY === true, now });
+  process.on('exit', log.flush);
   const { runtime, files } = await loadRuntime(options.policies, log);
   const lock = lockFolder(options.data);
   const store = await openSqlite(databaseOf(options.data), [accessMigrations, ledgerMigrations, recordsMigrations], {
     onError: (error) => log.error('the database failed', { error: error.message }),
   });
   const keys = await openKeys({ store, now, refreshMs: KEY_REFRESH_MS });
-  const firstKey = await ensureKey(keys, options);
+  if (options.apiKey !== null) await keys.install(options.apiKey);
   const { gateway, stop } = await openGateway(runtime, files, store, log);
   const app = createApp({ gateway, authenticate: (header) => keys.authenticate(header), version: manifest.version });
   const address = listen(app, options);
-  announce(address, firstKey, options.data, log);
+  await announce(address, keys, options.data, log);
 
   const shutDown = async (signal: string) => {
     if (gateway.draining()) process.exit(1);
     log.info('draining', { signal, requests: gateway.exchanges.size });
     stop();
     const stopped = app.server?.stop();
-    await drain(gateway, DRAIN_MS);
+    await drain(gateway, options.drainMs);
     await Promise.race([stopped, Bun.sleep(FAREWELL_MS)]);
     keys.close();
     await store.close();
@@ -116,6 +116,7 @@ async function openGateway(runtime: Runtime, files: readonly PolicyFile[], store
   const { count, microcredits } = ledger.recovered;
   if (count > 0) log.warn('reservations of an earlier run were charged', { count, microcredits });
   const records = openRecords({ store, now });
+  const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   const models = snapshot.models.map(({ id }) => id);
   await records.saveRevision(snapshot.revision, JSON.stringify(files), models);
   const pruning = setInterval(() => void prune(records, snapshot.recordDays, log), PRUNE_EVERY_MS);
@@ -126,6 +127,7 @@ async function openGateway(runtime: Runtime, files: readonly PolicyFile[], store
     ledger,
     records,
     log,
+    nextId,
     now,
     clock,
     exchanges: new Set(),
@@ -146,39 +148,44 @@ async function prune(records: Records, days: number, log: Log): Promise<void> {
   }
 }
 
-/** Installs the given key, or makes the first one. Returns a key that was made. */
-async function ensureKey(keys: Keys, { apiKey }: ServeOptions): Promise<string | null> {
-  if (apiKey !== null) {
-    await keys.install(apiKey);
-    return null;
-  }
-  if ((await keys.list()).length > 0) return null;
-  return (await keys.create({ name: 'admin', scopes: SCOPES })).key;
-}
+const LISTEN_REASONS: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'the port is in use; choose another with --port'],
+  ['EACCES', 'permission denied; choose a port above 1023 with --port'],
+  ['EADDRNOTAVAIL', 'this machine has no such address; choose another with --host'],
+  // What Bun says of a name or an address that it cannot resolve.
+  ['ENOENT', 'there is no such address; choose another with --host'],
+]);
 
 function listen(app: ReturnType<typeof createApp>, { port, host }: ServeOptions): string {
   try {
-    app.listen({ port, hostname: host, maxRequestBodySize: Number.MAX_SAFE_INTEGER });
+    // Sharing the port would let two servers start on it, each with some of the requests.
+    app.listen({ port, hostname: host, reusePort: false, maxRequestBodySize: Number.MAX_SAFE_INTEGER });
   } catch (cause) {
-    const busy = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
-    const reason = busy ? 'the port is in use; choose another with --port' : String(cause);
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    const reason = LISTEN_REASONS.get(code) ?? (cause instanceof Error ? cause.message : String(cause));
     throw new UsageError(`Cannot listen on ${host}:${port}: ${reason}.`);
   }
   const shown = host.includes(':') ? `[${host}]` : host;
   return `http://${shown}:${app.server?.port ?? port}`;
 }
 
-/** On a terminal the first key is shown once; elsewhere it would end in a log, so it goes to a file of the owner's. */
-function announce(address: string, key: string | null, data: string, log: Log): void {
+/**
+ * Makes the first key where there is none: last of all, for a start that fails must not leave a key that nobody saw.
+ * On a terminal it is shown once; elsewhere it would end in a log, so it goes to a file of the owner's.
+ */
+async function announce(address: string, keys: Keys, data: string, log: Log): Promise<void> {
+  const first = (await keys.list()).length === 0;
+  const create = async () => (await keys.create({ name: 'admin', scopes: SCOPES })).key;
   if (process.stdout.isTTY) {
-    print(welcome(address, key));
+    print(welcome(address, first ? await create() : null));
     return;
   }
-  if (key !== null) {
+  if (first) {
     const file = join(data, 'admin.key');
     if (existsSync(file))
       throw new UsageError(`${file} exists, but the database knows no key; move it away and start again.`);
-    writeFileSync(file, `${key}\n`, { mode: 0o600 });
+    writeFileSync(file, '', { mode: 0o600 });
+    writeFileSync(file, `${await create()}\n`);
     log.info('the first API key was written', { file });
   }
   log.info('listening', { address });

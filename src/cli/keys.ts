@@ -5,6 +5,8 @@ import { SCOPES, type Scope } from '../core/caller.ts';
 import { parseFlags, UsageError } from './options.ts';
 
 const DAY_MS = 86_400_000;
+/** A hundred years. */
+const EXPIRY_MAX_MS = 36_500 * DAY_MS;
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
 
 /** `signalbox keys create|list|revoke`. Returns what to print. Throws UsageError. */
@@ -28,6 +30,7 @@ async function create(args: readonly string[], keys: Keys, now: () => number): P
     () => parseArgs({ args: [...args], options: { ...options, label: { ...options.label, default: [] } } }).values,
   );
   const expiresIn = flags['expires-in'];
+  if (flags.model?.includes('')) throw new UsageError('--model takes the ID of a model; leave it out to allow all.');
   const { key, info } = await keys.create({
     name: flags.name,
     scopes: scopesOf(flags.scope),
@@ -55,7 +58,9 @@ function labelOf(text: string): [string, string] {
 function durationOf(text: string): number {
   const [, amount, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
   if (!amount) throw new UsageError(`A time is written 90m, 12h or 30d, not "${text}".`);
-  return Number(amount) * UNITS_MS[unit]!;
+  const ms = Number(amount) * UNITS_MS[unit]!;
+  if (ms === 0 || ms > EXPIRY_MAX_MS) throw new UsageError(`A key expires in 1m to 36500d, not in "${text}".`);
+  return ms;
 }
 
 async function list(args: readonly string[], keys: Keys, now: () => number): Promise<string> {

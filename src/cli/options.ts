@@ -15,6 +15,8 @@ export interface ServeOptions {
   readonly policies: string;
   /** A whole key to install at start; for containers and CI. */
   readonly apiKey: string | null;
+  /** How long running requests may finish after SIGTERM, ms. */
+  readonly drainMs: number;
 }
 
 export type Command =
@@ -22,15 +24,20 @@ export type Command =
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'keys'; readonly data: string; readonly args: readonly string[] };
 
+/** An hour. */
+const DRAIN_MAX_MS = 3_600_000;
+
 export const HELP = `signalbox: a self-hosted LLM gateway and policy engine
 
-  signalbox serve [--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR]
+  signalbox serve [--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR] [--drain-ms 25000]
       Serves the API. The environment works too: PORT, HOST, SIGNALBOX_DATA, SIGNALBOX_POLICIES,
       and SIGNALBOX_API_KEY, a key to install at start with all scopes.
+      On SIGTERM it takes no new requests and gives those under way --drain-ms to finish.
   signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
       Makes an API key and prints it, this once.
   signalbox keys list [--json]
   signalbox keys revoke ID
+      All three take --data, as serve does; a running server follows within a second.
 `;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,19 +45,24 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Reads the command line; flags win over the environment. Throws UsageError. */
 export function parseCommand(argv: readonly string[], env: Environment, shippedPolicies: string): Command {
   const [name = 'serve', ...rest] = argv;
-  if (name === 'help' || name === '--help' || name === '-h') return { name: 'help', text: HELP };
+  const asked = ['--help', '-h'];
+  if (name === 'help' || asked.some((flag) => argv.includes(flag))) return { name: 'help', text: HELP };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
-  if (name === 'keys') {
-    const at = rest.indexOf('--data');
-    const data = at >= 0 ? rest[at + 1] : undefined;
-    if (at >= 0 && data === undefined) throw new UsageError('--data needs a folder.');
-    const args = at >= 0 ? rest.toSpliced(at, 2) : rest;
-    return { name: 'keys', data: data ?? dataFolder(env), args };
-  }
+  if (name === 'keys') return keysCommand(rest, env);
   throw new UsageError(`There is no command \`${name}\`; there are serve, keys and help.`);
 }
 
 const dataFolder = (env: Environment): string => env.SIGNALBOX_DATA || join('.', '.signalbox');
+
+/** `--data` may stand anywhere among the arguments of the subcommand. */
+function keysCommand(rest: readonly string[], env: Environment): Command {
+  const at = rest.findIndex((argument) => argument === '--data' || argument.startsWith('--data='));
+  if (at < 0) return { name: 'keys', data: dataFolder(env), args: rest };
+  const joined = rest[at]!.startsWith('--data=');
+  const data = joined ? rest[at]!.slice('--data='.length) : rest[at + 1];
+  if (!data || (!joined && data.startsWith('-'))) throw new UsageError('--data needs a folder.');
+  return { name: 'keys', data, args: rest.toSpliced(at, joined ? 1 : 2) };
+}
 
 function serveCommand(args: readonly string[], env: Environment, shippedPolicies: string): Command {
   const options = {
@@ -58,8 +70,15 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
     host: { type: 'string' },
     data: { type: 'string' },
     policies: { type: 'string' },
+    'drain-ms': { type: 'string', default: '25000' },
   } as const;
-  const { port, host, data, policies } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const {
+    port,
+    host,
+    data,
+    policies,
+    'drain-ms': drainMs,
+  } = parseFlags(() => parseArgs({ args: [...args], options }).values);
   return {
     name: 'serve',
     options: {
@@ -68,6 +87,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
       data: data ?? dataFolder(env),
       policies: policies ?? (env.SIGNALBOX_POLICIES || shippedPolicies),
       apiKey: env.SIGNALBOX_API_KEY || null,
+      drainMs: drainTimeOf(drainMs),
     },
   };
 }
@@ -77,8 +97,8 @@ export function parseFlags<T>(parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message.split('. ')[0] : String(cause);
-    throw new UsageError(`${message}. See signalbox help.`);
+    const [sentence = ''] = (cause instanceof Error ? cause.message : String(cause)).split(/\.\s/);
+    throw new UsageError(`${sentence.replace(/\.$/, '')}. See signalbox help.`);
   }
 }
 
@@ -87,4 +107,11 @@ function portOf(text: string): number {
   if (!/^\d+$/.test(text) || port > 65_535)
     throw new UsageError(`The port must be a number from 0 to 65535, not "${text}".`);
   return port;
+}
+
+function drainTimeOf(text: string): number {
+  const ms = Number(text);
+  if (!/^\d+$/.test(text) || ms > DRAIN_MAX_MS)
+    throw new UsageError(`The drain time must be a number of milliseconds from 0 to ${DRAIN_MAX_MS}, not "${text}".`);
+  return ms;
 }

@@ -1,5 +1,6 @@
 /** What a new operator needs first: the address and a line that works when pasted. */
 export function welcome(address: string, key: string | null): string {
+  // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
   const shown = key ?? '$SIGNALBOX_API_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
   return [
@@ -8,7 +9,7 @@ export function welcome(address: string, key: string | null): string {
     ...(key ? ['', '  Your API key, shown this once:', `  ${key}`] : []),
     '',
     '  Try it:',
-    `  curl ${address}/v1/chat/completions -H 'authorization: Bearer ${shown}' -H 'content-type: application/json' -d '${body}'`,
+    `  curl ${address}/v1/chat/completions -H "authorization: Bearer ${shown}" -H 'content-type: application/json' -d '${body}'`,
     '',
     '',
   ].join('\n');

@@ -11,11 +11,11 @@ export function toCredits(amount: Microcredits): number {
 
 /**
  * Credits given by a caller as a limit, rounded *down* to whole microcredits, so that the
- * limit is never exceeded. What a double cannot hold exactly (0.000003) counts as meant.
+ * limit is never exceeded. What a double cannot hold exactly (0.000003) counts as meant: a
+ * division of integers gives the double nearest to the decimal, so it is the one to compare with.
  */
 export function limitFromCredits(credits: number): Microcredits {
-  const scaled = credits * MICROCREDITS;
-  const nearest = Math.round(scaled);
-  const limit = Math.abs(scaled - nearest) < nearest * 1e-12 ? nearest : Math.floor(scaled);
+  const nearest = Math.round(credits * MICROCREDITS);
+  const limit = nearest / MICROCREDITS > credits ? nearest - 1 : nearest;
   return Math.min(limit, Number.MAX_SAFE_INTEGER);
 }

@@ -37,7 +37,8 @@ export interface Ranked {
 }
 
 export interface Decision {
-  readonly id: string;
+  /** See `core/id.ts`; outside it is `dec_…`. */
+  readonly id: number;
   /** Replays whatever chance there was, with the facts and the revision. Hexadecimal, 64 bits. */
   readonly seed: string;
   readonly revision: string;

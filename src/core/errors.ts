@@ -1,35 +1,146 @@
 /**
  * Every error that a caller can see: code → status and OpenAI error type. Codes are never
  * renamed or reused. `code` is the one on the wire where it differs from the name; `retry`
- * tells a client whether the same request can succeed later.
+ * tells a client whether the same request can succeed later. `docs/errors.md` is made from it.
  */
 export const ERRORS = {
-  invalid_api_key: { status: 401, type: 'authentication_error', retry: false },
-  insufficient_permissions: { status: 403, type: 'permission_error', retry: false },
-  invalid_json: { status: 400, type: 'invalid_request_error', retry: false },
-  invalid_type: { status: 400, type: 'invalid_request_error', retry: false },
-  invalid_value: { status: 400, type: 'invalid_request_error', retry: false },
-  missing_field: { status: 400, type: 'invalid_request_error', retry: false },
-  unknown_field: { status: 400, type: 'invalid_request_error', retry: false },
-  out_of_range: { status: 400, type: 'invalid_request_error', retry: false },
-  unsupported_parameter: { status: 400, type: 'invalid_request_error', retry: false },
-  budget_limit_too_low: { status: 400, type: 'invalid_request_error', retry: false },
-  context_length_exceeded: { status: 400, type: 'invalid_request_error', retry: false },
-  upstream_rejected_request: { status: 400, type: 'invalid_request_error', retry: false },
-  model_not_found: { status: 404, type: 'invalid_request_error', retry: false },
-  not_found: { status: 404, type: 'invalid_request_error', retry: false },
-  method_not_allowed: { status: 405, type: 'invalid_request_error', retry: false },
-  unsupported_media_type: { status: 415, type: 'invalid_request_error', retry: false },
-  request_too_large: { status: 413, type: 'invalid_request_error', retry: false },
-  headers_too_large: { status: 431, type: 'invalid_request_error', retry: false, code: 'request_too_large' },
-  no_eligible_model: { status: 422, type: 'invalid_request_error', retry: false },
-  upstream_rate_limited: { status: 429, type: 'rate_limit_error', retry: true },
-  upstream_failed: { status: 502, type: 'upstream_error', retry: true },
-  upstream_timeout: { status: 504, type: 'upstream_error', retry: true },
-  overloaded: { status: 503, type: 'server_error', retry: true },
-  no_healthy_model: { status: 503, type: 'server_error', retry: true },
-  internal_error: { status: 500, type: 'server_error', retry: false },
-} as const satisfies Record<string, { status: number; type: string; retry: boolean; code?: string }>;
+  invalid_api_key: {
+    status: 401,
+    type: 'authentication_error',
+    retry: false,
+    means: 'No API key, or one that is unknown, expired or revoked.',
+  },
+  insufficient_permissions: {
+    status: 403,
+    type: 'permission_error',
+    retry: false,
+    means: 'The key lacks the scope, or may not use that model.',
+  },
+  invalid_json: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The body is not JSON, or nests too deep.',
+  },
+  invalid_type: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'A field has the wrong kind of value; `param` is its path.',
+  },
+  invalid_value: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'A field has a value that it cannot have, or that contradicts another.',
+  },
+  missing_field: { status: 400, type: 'invalid_request_error', retry: false, means: 'A required field is absent.' },
+  unknown_field: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'A member that Signalbox’s own objects do not know.',
+  },
+  out_of_range: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'A number is out of its range, or a list too long.',
+  },
+  unsupported_parameter: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'A field that would be billed beyond the reservation, or that no eligible model supports.',
+  },
+  budget_limit_too_low: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'Not even the prompt and a useful minimum of output fit `budget_limit`; `details.least_credits` would.',
+  },
+  context_length_exceeded: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The prompt is longer than the largest eligible context window.',
+  },
+  upstream_rejected_request: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The provider refuses the content of the request.',
+  },
+  model_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'There is no such model or selector.',
+  },
+  not_found: { status: 404, type: 'invalid_request_error', retry: false, means: 'There is nothing at this path.' },
+  method_not_allowed: {
+    status: 405,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The path takes another method; the header `allow` names it.',
+  },
+  request_timeout: { status: 408, type: 'invalid_request_error', retry: true, means: 'The body came too slowly.' },
+  unsupported_media_type: {
+    status: 415,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The body must be sent as `application/json`.',
+  },
+  request_too_large: {
+    status: 413,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The body has too many bytes or values.',
+  },
+  headers_too_large: {
+    status: 431,
+    type: 'invalid_request_error',
+    retry: false,
+    code: 'request_too_large',
+    means: 'The headers have too many bytes.',
+  },
+  no_eligible_model: {
+    status: 422,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The constraints leave no model; `details` has each one’s reasons and the nearest relaxation.',
+  },
+  upstream_rate_limited: {
+    status: 429,
+    type: 'rate_limit_error',
+    retry: true,
+    means: 'The provider asks to slow down, and no other could serve.',
+  },
+  upstream_failed: {
+    status: 502,
+    type: 'upstream_error',
+    retry: true,
+    means: 'Every attempt failed upstream, or the answer broke off.',
+  },
+  upstream_timeout: {
+    status: 504,
+    type: 'upstream_error',
+    retry: true,
+    means: 'The model did not answer in time, or stalled.',
+  },
+  overloaded: {
+    status: 503,
+    type: 'server_error',
+    retry: true,
+    means: 'Overloaded, shutting down, or the ledger cannot be written.',
+  },
+  internal_error: {
+    status: 500,
+    type: 'server_error',
+    retry: false,
+    means: 'A defect in Signalbox; its log tells more.',
+  },
+} as const satisfies Record<string, { status: number; type: string; retry: boolean; means: string; code?: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
 

@@ -40,7 +40,7 @@ export interface ListPriceLine {
   readonly output: Decimal;
 }
 
-const MICROCREDITS_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
 
@@ -84,9 +84,9 @@ export function compilePrice(list: ListPrice, usdPerCredit: Decimal): Price {
 
 /** The line that bills a request of so many input tokens. */
 export function lineFor(price: Price, inputTokens: number): PriceLine {
-  let line = price.lines[0];
-  for (const next of price.lines) if (inputTokens > next.overInputTokens) line = next;
-  return line;
+  let at = price.lines.length - 1;
+  while (at > 0 && inputTokens <= price.lines[at]!.overInputTokens) at--;
+  return price.lines[at]!;
 }
 
 /** What the tokens cost, rounded up to the next microcredit once: the only place where money is rounded. */
@@ -114,20 +114,31 @@ export function costBound(price: Price, inputTokens: number, outputTokens: numbe
   return ceilSum(price, [inputTokens, dearest.input, outputTokens, dearest.output]);
 }
 
-/** How many output tokens surely fit into `amount` beside `inputTokens`; negative when not even the input does. */
+/**
+ * The most output tokens whose bound beside `inputTokens` is within `amount`; -1 when not even the
+ * input is. Nothing is rounded on the way, so that the smallest sufficient amount suffices.
+ */
 export function outputWithin(price: Price, inputTokens: number, amount: Microcredits): number {
   const dearest = dearestLine(price, inputTokens);
-  const left = amount - costBound(price, inputTokens, 0);
-  if (left < 0) return -1;
-  if (dearest.output === 0) return Number.MAX_SAFE_INTEGER;
-  return Number((BigInt(left) * BigInt(price.divisor)) / BigInt(dearest.output));
+  const affords = amount * price.divisor;
+  const spent = price.perRequest + inputTokens * dearest.input;
+  if (affords <= Number.MAX_SAFE_INTEGER && spent <= Number.MAX_SAFE_INTEGER) {
+    const left = affords - spent;
+    if (left < 0) return -1;
+    return dearest.output === 0 ? Number.MAX_SAFE_INTEGER : (left - (left % dearest.output)) / dearest.output;
+  }
+  const left =
+    BigInt(amount) * BigInt(price.divisor) - BigInt(price.perRequest) - BigInt(inputTokens) * BigInt(dearest.input);
+  if (left < 0n) return -1;
+  return dearest.output === 0 ? Number.MAX_SAFE_INTEGER : clamped(left / BigInt(dearest.output));
 }
 
 function dearestLine(price: Price, inputTokens: number): { input: number; output: number } {
   let input = 0;
   let output = 0;
-  for (const line of price.lines) {
-    if (line.overInputTokens > 0 && line.overInputTokens >= inputTokens) break;
+  for (let at = 0; at < price.lines.length; at++) {
+    const line = price.lines[at]!;
+    if (at > 0 && line.overInputTokens >= inputTokens) break;
     input = Math.max(input, line.input, line.cacheWrite, line.cachedInput);
     output = Math.max(output, line.output);
   }
@@ -145,6 +156,7 @@ function ceilSum(price: Price, pairs: readonly number[]): Microcredits {
   let exact = BigInt(price.perRequest);
   for (let i = 0; i < pairs.length; i += 2) exact += BigInt(pairs[i]!) * BigInt(pairs[i + 1]!);
   const divisor = BigInt(price.divisor);
-  const cost = (exact + divisor - 1n) / divisor;
-  return cost > MICROCREDITS_MAX ? Number.MAX_SAFE_INTEGER : Number(cost);
+  return clamped((exact + divisor - 1n) / divisor);
 }
+
+const clamped = (amount: bigint): number => (amount > SAFE_MAX ? Number.MAX_SAFE_INTEGER : Number(amount));

@@ -9,7 +9,7 @@ import { chatFacts } from '../routing/facts.ts';
 import { StoreError } from '../store/store.ts';
 import { decide } from './decide.ts';
 import { Exchange } from './exchange.ts';
-import { type Gateway, newId } from './gateway.ts';
+import type { Gateway } from './gateway.ts';
 import type { Platform } from './receipt.ts';
 import { decisionRecord } from './record.ts';
 import { screen } from './screen.ts';
@@ -24,7 +24,7 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
   if (gateway.draining()) throw drainingError();
   const runtime = gateway.lease();
   screen(request, runtime.snapshot.gateway);
-  const decision = decide(chatFacts(request, caller, runtime.snapshot), runtime);
+  const decision = decide(gateway, chatFacts(request, caller, runtime.snapshot), runtime);
   const hold = await reserve(gateway, decision, caller);
   const exchange: Exchange = new Exchange({
     runtime,
@@ -34,7 +34,6 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
     clock: gateway.clock,
     startedAt,
     created: Math.floor(gateway.now() / 1000),
-    id: newId('chatcmpl-'),
     onSettle: (outcome, platform) => {
       logOutcome(gateway, decision, caller, outcome, platform);
       return recordWrite(decisionRecord('chat', decision, caller, runtime.snapshot, gateway.now(), outcome));
@@ -55,9 +54,8 @@ async function reserve({ ledger }: Gateway, decision: Decision, caller: Caller):
   const worst = Math.max(...ranked.map(({ bound }) => bound));
   try {
     return await ledger.reserve({
-      id: newId('res_'),
+      id: decision.id,
       keyId: caller.keyId,
-      decisionId: decision.id,
       selector: facts.model,
       labels: caller.labels,
       amount: facts.budget === null ? worst : Math.min(worst, facts.budget),
@@ -75,7 +73,7 @@ async function reserve({ ledger }: Gateway, decision: Decision, caller: Caller):
 function logOutcome({ log }: Gateway, decision: Decision, caller: Caller, outcome: Outcome, platform: Platform): void {
   const write = outcome.status === 'completed' || outcome.status === 'abandoned' ? log.info : log.warn;
   write('chat', {
-    decision: decision.id,
+    decision: platform.decision_id,
     key: caller.keyId,
     selector: decision.facts.model,
     task: decision.facts.task,

@@ -1,4 +1,4 @@
-import { drainingError } from './chat.ts';
+import { SignalboxError } from '../core/errors.ts';
 import type { Gateway } from './gateway.ts';
 
 /** How often to look whether the last exchange has ended, ms. */
@@ -10,5 +10,9 @@ export async function drain({ exchanges, clock, log }: Gateway, patienceMs: numb
   while (exchanges.size > 0 && clock() < until) await Bun.sleep(LOOK_MS);
   if (exchanges.size === 0) return;
   log.warn('requests were cut off by the shutdown', { requests: exchanges.size });
-  for (const exchange of [...exchanges]) exchange.abandon(drainingError());
+  for (const exchange of [...exchanges]) exchange.abandon(cutOff());
 }
+
+/** What was made until then is charged, so nobody should repeat the request blindly. */
+const cutOff = () =>
+  new SignalboxError('overloaded', 'This gateway shut down before the answer ended.', { retry: false });

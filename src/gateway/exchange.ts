@@ -5,6 +5,7 @@ import type { ChatRequest } from '../core/chat-request.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision, Ranked } from '../core/decision.ts';
 import type { SignalboxError } from '../core/errors.ts';
+import { idText } from '../core/id.ts';
 import { costOf } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage } from '../core/usage.ts';
@@ -31,7 +32,6 @@ export interface ExchangeContext {
   readonly startedAt: number;
   /** Unix time of admission, seconds. */
   readonly created: number;
-  readonly id: string;
   /** Makes the record that rides with the settlement. */
   readonly onSettle: (outcome: Outcome, platform: Platform) => readonly Write[];
   /** Called once, after settlement. */
@@ -73,13 +73,13 @@ export class Exchange {
   }
 
   get id(): string {
-    return this.#context.id;
+    return idText('chatcmpl-', this.#context.decision.id);
   }
   get created(): number {
     return this.#context.created;
   }
   get decisionId(): string {
-    return this.#context.decision.id;
+    return idText('dec_', this.#context.decision.id);
   }
   /** ID of the model that answers; before the first content part, of the choice. */
   get model(): string {
@@ -101,8 +101,9 @@ export class Exchange {
     for (const ranked of decision.ranked) {
       const model = runtime.snapshot.models[ranked.model]!;
       for (let at = 0; at < model.endpoints.length; at++) {
-        if (!(await this.#affords(ranked, model, model.endpoints[at]!))) continue;
+        const affordable = await this.#affords(ranked, model, model.endpoints[at]!);
         if (this.#ended()) throw this.#error;
+        if (!affordable) continue;
         const failure = await this.#attempt(ranked, model, at);
         if (failure === null) return;
         if (this.#ended()) throw this.#error;
@@ -266,7 +267,7 @@ export class Exchange {
       route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,
       credits_consumed: toCredits(charged),
       cost_saved_credits: toCredits(saved),
-      decision_id: decision.id,
+      decision_id: this.decisionId,
       policy_revision: decision.revision,
       estimated,
       dropped: running?.dropped ?? [],

@@ -1,5 +1,6 @@
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { parseId } from '../core/id.ts';
 import type { DecisionRecord } from '../records/record.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -12,7 +13,8 @@ export interface Explanation {
 
 /** Why a decision was made, for the key that asked or an admin. Throws SignalboxError `not_found`. */
 export async function explain({ records }: Gateway, id: string, caller: Caller): Promise<Explanation> {
-  const record = await records.find(id);
+  const number = parseId('dec_', id);
+  const record = number === null ? null : await records.find(number);
   // Another key's decision is answered like none at all: that it exists is nobody else's business.
   if (!record || (record.keyId !== caller.keyId && !caller.scopes.has('admin'))) {
     throw new SignalboxError('not_found', 'There is no such decision; it is written with the end of its request.');

@@ -25,7 +25,7 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
   if (last?.kind === 'rejected') {
     return new SignalboxError(
       'upstream_rejected_request',
-      `The model's provider refused the request: ${last.message}`,
+      `The model's provider refused the request: ${withoutAddresses(last.message)}`,
       { cause },
     );
   }
@@ -52,6 +52,9 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
     ...retry,
   });
 }
+
+/** An upstream's own words may name where it runs. */
+const withoutAddresses = (message: string): string => message.replace(/\b[a-z]+:\/\/[^\s"'<>]+/gi, '[address]');
 
 /** The error of an answer that broke off after it had begun: billed, so not to be repeated blindly. */
 export function brokenError(model: string, failure: ProviderFailure): SignalboxError {

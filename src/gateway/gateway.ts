@@ -11,6 +11,8 @@ export interface Gateway {
   readonly ledger: Ledger;
   readonly records: Records;
   readonly log: Log;
+  /** The next ID; see `core/id.ts`. */
+  nextId(): number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Milliseconds on a clock that never goes back. */
@@ -19,11 +21,6 @@ export interface Gateway {
   readonly exchanges: Set<Exchange>;
   /** True once the process has been asked to stop. */
   draining(): boolean;
-}
-
-/** A new ID under a prefix: time-ordered, with 74 random bits. */
-export function newId(prefix: string): string {
-  return prefix + Bun.randomUUIDv7().replaceAll('-', '');
 }
 
 /** 64 random bits in hexadecimal. */

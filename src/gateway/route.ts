@@ -15,7 +15,7 @@ export function recommend(gateway: Gateway, query: RouteQuery, caller: Caller): 
   const { snapshot } = runtime;
   if (query.messages) screenMessages(query.messages, snapshot.gateway);
   const facts = routeFacts(query, caller, snapshot);
-  const decision = decide(facts, runtime);
+  const decision = decide(gateway, facts, runtime);
   gateway.records.add(decisionRecord('route', decision, caller, snapshot, gateway.now(), null));
   const asked = query.task_type;
   const unknown = asked !== undefined && facts.task !== asked.toLowerCase();

@@ -95,6 +95,10 @@ export interface Extras {
   readonly dropped: readonly string[];
 }
 
+/** Names shown of dropped fields; a body can hold tens of thousands of them. */
+const DROPPED_SHOWN = 64;
+const NAME_SHOWN = 64;
+
 const NO_EXTRAS: Extras = { passed: {}, dropped: [] };
 
 /** Sorts the fields that the gateway does not know into those a provider lets through and the rest. */
@@ -105,6 +109,12 @@ export function sortExtras(request: ChatRequest, { passthrough }: Provider): Ext
   const fields: Readonly<Record<string, unknown>> = request;
   return {
     passed: Object.fromEntries(unknown.filter(passes).map((name) => [name, fields[name]])),
-    dropped: unknown.filter((name) => !passes(name)),
+    dropped: shown(unknown.filter((name) => !passes(name))),
   };
+}
+
+function shown(names: readonly string[]): readonly string[] {
+  const cut = names.slice(0, DROPPED_SHOWN).map((name) => name.slice(0, NAME_SHOWN));
+  const more = names.length - cut.length;
+  return more > 0 ? [...cut, `and ${more} more`] : cut;
 }

@@ -1,8 +1,9 @@
 import { Elysia } from 'elysia';
 import type { Authentication } from '../access/keys.ts';
 import type { Caller } from '../core/caller.ts';
-import { type Gateway, newId } from '../gateway/gateway.ts';
-import { readJson } from './body.ts';
+import { idText } from '../core/id.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
 import { decisionRoutes } from './decisions.ts';
 import { errorResponse, publicError } from './errors.ts';
@@ -18,6 +19,9 @@ export interface AppOptions {
   readonly version: string;
 }
 
+/** Values that any body may hold; messages and tools come on top, as many as the policy allows. */
+const VALUES_MIN = 20_000;
+
 /** Who sent a request, as admitted. Requests on open routes have nobody. */
 export type Admitted = WeakMap<Request, Caller>;
 
@@ -29,16 +33,22 @@ export type Admitted = WeakMap<Request, Caller>;
 export function createApp({ gateway, authenticate, version }: AppOptions) {
   const admitted: Admitted = new WeakMap();
   const rules = { authenticate, bodyBytesMax: () => gateway.lease().snapshot.gateway.bodyBytesMax };
+  const bodyLimits = (): BodyLimits => {
+    const { bodyBytesMax, messagesMax, toolsMax } = gateway.lease().snapshot.gateway;
+    return { bytesMax: bodyBytesMax, valuesMax: VALUES_MIN + 16 * messagesMax + 64 * toolsMax };
+  };
   const context = { gateway, callerOf: (request: Request) => admitted.get(request)! };
 
-  return new Elysia({ normalize: false, name: 'signalbox' })
+  // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
+  const handler = { standardHostname: false };
+  return new Elysia({ normalize: false, name: 'signalbox', handler })
     .onRequest(({ request, set }) => {
-      set.headers['x-request-id'] = newId('req_');
+      set.headers['x-request-id'] = idText('req_', gateway.nextId());
       set.headers['x-signalbox-version'] = version;
       const caller = admit(request, rules);
       if (caller) admitted.set(request, caller);
     })
-    .onParse({ as: 'global' }, ({ request }) => readJson(request, rules.bodyBytesMax()))
+    .onParse({ as: 'global' }, ({ request }) => readJson(request, bodyLimits()))
     .onError({ as: 'global' }, ({ error, set, request }) => {
       const requestId = String(set.headers['x-request-id']);
       const known = publicError(error, (defect) => {

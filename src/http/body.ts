@@ -1,27 +1,27 @@
 import { SignalboxError } from '../core/errors.ts';
+import { checkJsonLimits } from './json-limits.ts';
 
-/** Objects and lists inside each other. Deeper JSON parses, and then breaks whoever walks or prints it. */
-const DEPTH_MAX = 64;
+export interface BodyLimits {
+  readonly bytesMax: number;
+  /** Elements of lists and members of objects, all together. */
+  readonly valuesMax: number;
+}
 
-/** Reads a JSON body of at most `bytesMax` bytes. Throws SignalboxError 413 or 400. */
-export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
-  const text = request.headers.has('content-length') ? await request.text() : await readBounded(request, bytesMax);
-  let value: unknown;
+/** A body must come within this time, and a second more for each so many bytes: those it announces, else those that came. */
+const READ_MS = 10_000;
+const BYTES_PER_SECOND = 65_536;
+
+/** Reads a JSON body. Throws SignalboxError 413, 408 or 400. */
+export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
+  const text = await readInTime(request, limits);
+  checkJsonLimits(text, limits.valuesMax);
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
-    throw new SignalboxError(
-      'invalid_json',
-      text === '' ? 'The body is empty; send a JSON object.' : `The body is not valid JSON: ${reason(cause)}.`,
-      {
-        cause,
-      },
-    );
+    const message =
+      text === '' ? 'The body is empty; send a JSON object.' : `The body is not valid JSON: ${reason(cause)}.`;
+    throw new SignalboxError('invalid_json', message, { cause });
   }
-  if (isDeeperThan(value, DEPTH_MAX)) {
-    throw new SignalboxError('invalid_json', `The body nests deeper than ${DEPTH_MAX} levels.`);
-  }
-  return value;
 }
 
 /** What JSON.parse says, cut: it quotes what it met. */
@@ -30,26 +30,42 @@ function reason(cause: unknown): string {
   return message.replace(/^JSON Parse error: /, '').slice(0, 80) || 'it could not be parsed';
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) {
-    for (const item of value) if (isDeeperThan(item, levels - 1)) return true;
-    return false;
-  }
-  for (const item of Object.values(value)) if (isDeeperThan(item, levels - 1)) return true;
-  return false;
+/** The server's idle limit begins anew with every byte, so a slow sender would be waited for without end. */
+function readInTime(request: Request, { bytesMax }: BodyLimits): Promise<string> {
+  const length = request.headers.get('content-length');
+  const counted = { bytes: Number(length ?? 0) };
+  const allowed = () => READ_MS + (counted.bytes * 1_000) / BYTES_PER_SECOND;
+  const since = performance.now();
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      const left = since + allowed() - performance.now();
+      if (left <= 0) reject(tooSlow());
+      else timer = setTimeout(look, left);
+    };
+    let timer = setTimeout(look, allowed());
+    (length === null ? readBounded(request, bytesMax, counted) : request.text()).then(
+      (text) => {
+        clearTimeout(timer);
+        resolve(text);
+      },
+      (cause: unknown) => {
+        clearTimeout(timer);
+        // Only the connection can break this: nobody is there to read the error.
+        const gone = () => new SignalboxError('invalid_json', 'The body broke off before its end.', { cause });
+        reject(cause instanceof SignalboxError ? cause : gone());
+      },
+    );
+  });
 }
 
 /** For bodies that do not say how long they are: counts while it reads. */
-async function readBounded(request: Request, bytesMax: number): Promise<string> {
+async function readBounded(request: Request, bytesMax: number, counted: { bytes: number }): Promise<string> {
   if (!request.body) return '';
   const decoder = new TextDecoder();
   let text = '';
-  let bytes = 0;
   for await (const chunk of request.body) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) throw tooLarge(bytesMax);
+    counted.bytes += chunk.byteLength;
+    if (counted.bytes > bytesMax) throw tooLarge(bytesMax);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
@@ -57,4 +73,11 @@ async function readBounded(request: Request, bytesMax: number): Promise<string> 
 
 export function tooLarge(bytesMax: number): SignalboxError {
   return new SignalboxError('request_too_large', `The body may have at most ${bytesMax} bytes.`);
+}
+
+/** The rest of the body may still come, so the connection cannot be used again. */
+function tooSlow(): SignalboxError {
+  return new SignalboxError('request_timeout', 'The body came too slowly.', {
+    headers: { connection: 'close' },
+  });
 }

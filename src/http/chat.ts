@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia';
+import { Elysia, type HTTPHeaders } from 'elysia';
 import { ChatRequest } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { beginChat } from '../gateway/chat.ts';
@@ -20,7 +20,9 @@ export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
       const exchange = await beginChat(gateway, body, callerOf(request));
       set.headers['x-signalbox-decision-id'] = exchange.decisionId;
       request.signal.addEventListener('abort', () => exchange.abandon(callerGone()));
-      if (!body.stream) return jsonResponse(exchange);
+      // Gone while the money was set aside: that event is over.
+      if (request.signal.aborted) exchange.abandon(callerGone());
+      if (!body.stream) return jsonBody(exchange, set.headers);
       return streamResponse(exchange, {
         includeUsage: body.stream_options?.include_usage === true,
         commitAfterMs: gateway.lease().snapshot.gateway.commitAfterMs,
@@ -43,18 +45,16 @@ export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
 const callerGone = () =>
   new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });
 
-async function jsonResponse(exchange: Exchange): Promise<Response> {
+/** The answer as text: with the headers beside it the server makes one response of both. */
+async function jsonBody(exchange: Exchange, headers: HTTPHeaders): Promise<string> {
   await exchange.open();
   const completion = new Completion();
   for (let batch = await exchange.read(); batch !== null; batch = await exchange.read()) completion.add(batch);
   const { error, receipt } = exchange;
   if (error) throw error;
   if (!receipt) throw new Error('the exchange ended without a receipt');
-  return new Response(JSON.stringify(completion.body(exchange, receipt)), {
-    headers: {
-      'content-type': 'application/json',
-      'x-signalbox-model': exchange.model,
-      'x-signalbox-credits': String(receipt.platform.credits_consumed),
-    },
-  });
+  headers['content-type'] = 'application/json';
+  headers['x-signalbox-model'] = exchange.model;
+  headers['x-signalbox-credits'] = String(receipt.platform.credits_consumed);
+  return JSON.stringify(completion.body(exchange, receipt));
 }

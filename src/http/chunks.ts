@@ -1,11 +1,13 @@
 import type { FinishReason, StreamPart } from '../contract/parts.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { Platform, Receipt } from '../gateway/receipt.ts';
-import { type Identity, usageBody } from './completion.ts';
+import { type Identity, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
 
 /** Comment line that keeps a quiet connection open; SSE clients skip it. */
 export const HEARTBEAT = ': waiting\n\n';
 const DONE = 'data: [DONE]\n\n';
+
+type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
 
 /**
  * Parts → server-sent events, as text. Finish reasons are held back until the receipt is there,
@@ -16,6 +18,8 @@ export class ChunkWriter {
   readonly #head: string;
   readonly #started = new Set<number>();
   readonly #finished = new Map<number, FinishReason>();
+  /** Tool calls that have no arguments so far. */
+  readonly #bare = new Map<string, ToolCall>();
 
   constructor({ id, created, model }: Identity) {
     const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
@@ -25,7 +29,8 @@ export class ChunkWriter {
   /** The events of one batch of parts; empty when it has nothing to show. */
   write(parts: readonly StreamPart[]): string {
     let out = '';
-    for (const part of parts) {
+    for (let at = 0; at < parts.length; at++) {
+      const part = parts[at]!;
       switch (part.type) {
         case 'usage':
         case 'failure':
@@ -33,22 +38,16 @@ export class ChunkWriter {
         case 'finish':
           this.#finished.set(part.choice, part.reason);
           break;
-        case 'text':
-          out += this.#delta(part.choice, `"content":${JSON.stringify(part.text)}`);
+        case 'logprobs':
+          out += this.#delta(part.choice, '', logprobsMember(part));
           break;
-        case 'reasoning':
-          out += this.#delta(part.choice, `"reasoning_content":${JSON.stringify(part.text)}`);
-          break;
-        case 'refusal':
-          out += this.#delta(part.choice, `"refusal":${JSON.stringify(part.text)}`);
-          break;
-        case 'tool-call':
-          out += this.#delta(part.choice, `"tool_calls":[${JSON.stringify(toolCallDelta(part))}]`);
-          break;
-        case 'logprobs': {
-          const logprobs = JSON.stringify({ content: part.content, refusal: part.refusal });
-          out += this.#delta(part.choice, '', `,"logprobs":${logprobs}`);
-          break;
+        default: {
+          // Probabilities go with the tokens that they are of, where the upstream told both at once.
+          const next = parts[at + 1];
+          const its = next?.type === 'logprobs' && next.choice === part.choice ? next : null;
+          if (its) at++;
+          if (part.type === 'tool-call') this.#note(part);
+          out += this.#delta(part.choice, memberOf(part), its ? logprobsMember(its) : '');
         }
       }
     }
@@ -58,6 +57,10 @@ export class ChunkWriter {
   /** The end of a good stream: finish chunks with the platform on the last, usage if asked, `[DONE]`. */
   end(receipt: Receipt, includeUsage: boolean): string {
     let out = '';
+    for (const { choice, index } of this.#bare.values()) {
+      if (this.#finished.get(choice) === 'length') continue;
+      out += this.#delta(choice, memberOf({ type: 'tool-call', choice, index, arguments: NO_ARGUMENTS }));
+    }
     const last = [...this.#finished.keys()].at(-1);
     for (const [choice, reason] of this.#finished) {
       if (!this.#started.has(choice)) out += this.#delta(choice, '"content":""');
@@ -68,6 +71,13 @@ export class ChunkWriter {
       out += `${this.#head}],"usage":${JSON.stringify(usageBody(receipt.usage, receipt.platform.estimated))}}\n\n`;
     }
     return out + DONE;
+  }
+
+  #note(call: ToolCall): void {
+    if (call.arguments === '' && call.id === undefined) return;
+    const key = `${call.choice} ${call.index}`;
+    if (call.arguments === '') this.#bare.set(key, call);
+    else if (this.#bare.size > 0) this.#bare.delete(key);
   }
 
   #delta(choice: number, member: string, after = ''): string {
@@ -85,7 +95,25 @@ export function errorEvent(error: SignalboxError, platform: Platform | null): st
   return `data: ${JSON.stringify({ ...error.toBody(), ...(platform && { platform }) })}\n\n`;
 }
 
-function toolCallDelta(part: Extract<StreamPart, { type: 'tool-call' }>): object {
+/** What a part adds to a chunk's `delta`. */
+function memberOf(part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'finish' | 'logprobs' }>): string {
+  switch (part.type) {
+    case 'text':
+      return `"content":${JSON.stringify(part.text)}`;
+    case 'reasoning':
+      return `"reasoning_content":${JSON.stringify(part.text)}`;
+    case 'refusal':
+      return `"refusal":${JSON.stringify(part.text)}`;
+    case 'tool-call':
+      return `"tool_calls":[${JSON.stringify(toolCallDelta(part))}]`;
+  }
+}
+
+function logprobsMember({ content, refusal }: Extract<StreamPart, { type: 'logprobs' }>): string {
+  return `,"logprobs":${JSON.stringify(logprobsBody({ content, refusal }))}`;
+}
+
+function toolCallDelta(part: ToolCall): object {
   const { index, id, name } = part;
   const first = id !== undefined || name !== undefined;
   return {

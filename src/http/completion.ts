@@ -10,12 +10,18 @@ export interface Identity {
   readonly model: string;
 }
 
+/**
+ * What a call without arguments says, as OpenAI's models do: an empty text is no JSON, and clients trip
+ * over it. A call that was cut off by the token limit stays as it is.
+ */
+export const NO_ARGUMENTS = '{}';
+
 interface Choice {
   content: string | null;
   reasoning: string;
   refusal: string | null;
   calls: { id: string; name: string; arguments: string }[];
-  logprobs: { content: unknown[]; refusal: unknown[] } | null;
+  logprobs: { readonly content: unknown[]; readonly refusal: unknown[] } | null;
   finish: FinishReason;
 }
 
@@ -50,7 +56,7 @@ export class Completion {
       choices: this.#choices.map((choice, index) => ({
         index,
         message: messageOf(choice),
-        logprobs: choice.logprobs,
+        logprobs: choice.logprobs && logprobsBody(choice.logprobs),
         finish_reason: choice.finish,
       })),
       usage: usageBody(receipt.usage, receipt.platform.estimated),
@@ -86,7 +92,7 @@ function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'fail
   }
 }
 
-function messageOf({ content, reasoning, refusal, calls }: Choice): object {
+function messageOf({ content, reasoning, refusal, calls, finish }: Choice): object {
   return {
     role: 'assistant',
     content: content ?? (calls.length > 0 || refusal !== null ? null : ''),
@@ -96,10 +102,20 @@ function messageOf({ content, reasoning, refusal, calls }: Choice): object {
       tool_calls: calls.map(({ id, name, arguments: args }) => ({
         id,
         type: 'function',
-        function: { name, arguments: args },
+        function: { name, arguments: args || (finish === 'length' ? '' : NO_ARGUMENTS) },
       })),
     }),
   };
+}
+
+interface Logprobs {
+  readonly content: readonly unknown[];
+  readonly refusal: readonly unknown[];
+}
+
+/** Token probabilities in OpenAI's shape: null, not an empty list, where there are none. */
+export function logprobsBody({ content, refusal }: Logprobs): object {
+  return { content: content.length > 0 ? content : null, refusal: refusal.length > 0 ? refusal : null };
 }
 
 /** Usage in OpenAI's shape; details only where the upstream gave the figures. */

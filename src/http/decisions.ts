@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
+import { idText } from '../core/id.ts';
 import { type Explanation, explain } from '../gateway/explain.ts';
 import type { Outcome } from '../records/record.ts';
 import type { RouteContext } from './app.ts';
@@ -24,7 +25,7 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteContext) =>
 
 function decisionBody({ record, quality }: Explanation): object {
   return {
-    id: record.id,
+    id: idText('dec_', record.id),
     object: 'decision',
     created: Math.floor(record.time / 1000),
     kind: record.kind,

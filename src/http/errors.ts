@@ -1,3 +1,4 @@
+import { NotFoundError } from 'elysia';
 import { ERRORS, SignalboxError } from '../core/errors.ts';
 
 /** The one mapping from errors to responses. What is not meant for callers becomes a plain 500. */
@@ -24,6 +25,8 @@ export function publicError(error: unknown, onDefect: (error: unknown) => void):
   if (error instanceof SignalboxError) return error;
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof SignalboxError) return cause;
+  // A path that the guard lets through and the router cannot decode.
+  if (error instanceof NotFoundError) return new SignalboxError('not_found', 'There is nothing at this path.');
   onDefect(error);
   return new SignalboxError('internal_error', 'Signalbox failed on this request; its log tells why.', { cause: error });
 }

@@ -28,6 +28,15 @@ const body = (id: string, created: number, owner: string): ModelBody => ({
   owned_by: owner,
 });
 
+/** Clients write a slash within an ID as `%2F`. What cannot be decoded is no model's ID. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 const detail = { tags: ['models'], security: [{ apiKey: [] }] };
 
 /** `/v1/models` in OpenAI's shape. IDs may contain slashes. */
@@ -43,7 +52,7 @@ export const modelRoutes = ({ gateway, callerOf }: RouteContext) =>
     .get(
       '/v1/models/*',
       ({ request, params }) => {
-        const id = params['*'];
+        const id = decoded(params['*']);
         const found = listModels(gateway.lease().snapshot, callerOf(request)).find((model) => model.id === id);
         if (!found)
           throw new SignalboxError('model_not_found', `There is no model \`${id.slice(0, 100)}\`.`, { param: 'model' });

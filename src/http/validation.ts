@@ -49,8 +49,8 @@ function firstUnlessOtherKind(errors: Iterable<ValueError>, unionPath: string): 
   let read = 0;
   for (const error of errors) {
     if (error.path === unionPath) {
-      const inner = error.type === ValueErrorType.Union ? mostTelling(error) : error;
-      return OTHER_KIND.has(inner.type) ? null : inner;
+      const inner = mostTelling(error);
+      return inner.path === unionPath && OTHER_KIND.has(inner.type) ? null : inner;
     }
     if (error.type === ValueErrorType.Literal && depth(error.path) === depth(unionPath) + 1) return null;
     first ??= error;

@@ -28,7 +28,7 @@ export interface Settlement {
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. */
 export interface Hold {
-  readonly id: string;
+  readonly id: number;
   readonly reserved: Microcredits;
   /** What may still be charged; 0 once settled. */
   readonly left: Microcredits;
@@ -56,14 +56,13 @@ export interface HoldContext {
 }
 
 export interface HoldOwner {
-  readonly id: string;
+  readonly id: number;
   readonly keyId: string;
-  readonly decisionId: string;
 }
 
 /** The hold of a reservation that is durable already. */
 export class ReservationHold implements Hold {
-  readonly id: string;
+  readonly id: number;
   readonly #owner: HoldOwner;
   readonly #context: HoldContext;
   #reservation: Reservation;
@@ -156,7 +155,6 @@ export class ReservationHold implements Hold {
       price,
       estimated,
       keyId: this.#owner.keyId,
-      decisionId: this.#owner.decisionId,
     };
   }
 

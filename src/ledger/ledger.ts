@@ -7,6 +7,7 @@ import {
   insertEntry,
   insertReservation,
   type OpenRow,
+  SELECT_LAST,
   SELECT_OPEN,
   SELECT_TOTALS,
 } from './tables.ts';
@@ -21,10 +22,9 @@ export interface LedgerOptions {
 
 /** What a request asks to be set aside. */
 export interface Order {
-  /** Made by the caller, before anything is sent upstream. Time-ordered IDs keep the table compact. */
-  readonly id: string;
+  /** The decision's ID, made before anything is sent upstream; one number names both. */
+  readonly id: number;
   readonly keyId: string;
-  readonly decisionId: string;
   readonly selector: string;
   readonly labels: Readonly<Record<string, string>>;
   /** The worst case over the choice and its fallbacks. */
@@ -52,6 +52,8 @@ export interface Ledger {
   reserve(order: Order): Promise<Hold>;
   /** Holds of this process that are not settled. */
   readonly open: number;
+  /** The greatest ID that an earlier run used; 0 for none. */
+  readonly lastId: number;
   /** What a crash had left behind and this start closed. */
   readonly recovered: { readonly count: number; readonly microcredits: Microcredits };
   /** Sums of what is durable, for one key or for all. Reads every entry: not for a request's path. */
@@ -64,19 +66,22 @@ export interface Ledger {
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const recovered = await closeOrphans(options);
-  return new StoredLedger(options, recovered);
+  const [last] = await options.store.query<{ id: number | null }>(SELECT_LAST);
+  return new StoredLedger(options, recovered, last?.id ?? 0);
 }
 
 class StoredLedger implements Ledger {
   readonly recovered: Ledger['recovered'];
+  readonly lastId: number;
   readonly #options: LedgerOptions;
   readonly #onClose = (): void => {
     this.#open--;
   };
   #open = 0;
 
-  constructor(options: LedgerOptions, recovered: Ledger['recovered']) {
+  constructor(options: LedgerOptions, recovered: Ledger['recovered'], lastId: number) {
     this.#options = options;
+    this.lastId = lastId;
     this.recovered = recovered;
   }
 
@@ -87,8 +92,8 @@ class StoredLedger implements Ledger {
   async reserve(order: Order): Promise<Hold> {
     const { store, now, onAlarm } = this.#options;
     const reservation = openReservation(order.amount, order.limit);
-    const { id, keyId, decisionId, selector, amount } = order;
-    const row = { id, keyId, decisionId, selector, labels: labelsJson(order.labels), amount };
+    const { id, keyId, selector, amount } = order;
+    const row = { id, keyId, selector, labels: labelsJson(order.labels), amount };
     this.#open++;
     try {
       await store.commit([insertReservation(row, now())]);
@@ -96,7 +101,7 @@ class StoredLedger implements Ledger {
       this.#open--;
       throw error;
     }
-    return new ReservationHold({ id, keyId, decisionId }, reservation, {
+    return new ReservationHold({ id, keyId }, reservation, {
       store,
       now,
       onAlarm,
@@ -136,7 +141,6 @@ function orphanWrites(row: OpenRow, charged: Microcredits, time: number): Write[
     price: null,
     estimated: true,
     keyId: row.keyId,
-    decisionId: row.decisionId,
   } as const;
   return [insertEntry(entry, time), closeReservation(row.id, 'expired', row.amount, time)];
 }

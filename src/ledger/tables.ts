@@ -16,9 +16,8 @@ export const ledgerMigrations: Migrations = {
   room: 'ledger',
   versions: [
     `CREATE TABLE reservations (
-      id TEXT PRIMARY KEY,
+      id INTEGER PRIMARY KEY,
       key_id TEXT NOT NULL,
-      decision_id TEXT NOT NULL,
       selector TEXT NOT NULL,
       labels TEXT NOT NULL,
       amount INTEGER NOT NULL CHECK (amount >= 0),
@@ -27,12 +26,12 @@ export const ledgerMigrations: Migrations = {
         CHECK (state = 'pending' OR state = 'posted' OR state = 'void' OR state = 'expired'),
       created INTEGER NOT NULL,
       closed INTEGER
-    ) STRICT, WITHOUT ROWID;
+    ) STRICT;
     -- Holds only what is open, so that a start after a crash need not read the whole history.
     CREATE INDEX reservations_open ON reservations (state) WHERE state = 'pending';
     CREATE TABLE entries (
       id INTEGER PRIMARY KEY,
-      reservation_id TEXT NOT NULL,
+      reservation_id INTEGER NOT NULL,
       kind TEXT NOT NULL CHECK (kind = 'post' OR kind = 'overrun' OR kind = 'orphan'),
       microcredits INTEGER NOT NULL CHECK (microcredits >= 0),
       excess INTEGER NOT NULL CHECK (excess >= 0),
@@ -47,15 +46,13 @@ export const ledgerMigrations: Migrations = {
       price TEXT,
       estimated INTEGER NOT NULL,
       key_id TEXT NOT NULL,
-      decision_id TEXT NOT NULL,
       time INTEGER NOT NULL
     ) STRICT;`,
   ],
 };
 
 const INSERT_RESERVATION: Statement = {
-  sql: `INSERT INTO reservations (id, key_id, decision_id, selector, labels, amount, created)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  sql: `INSERT INTO reservations (id, key_id, selector, labels, amount, created) VALUES (?, ?, ?, ?, ?, ?)`,
 };
 const RAISE_RESERVATION: Statement = {
   sql: `UPDATE reservations SET amount = ? WHERE id = ? AND state = 'pending'`,
@@ -68,22 +65,23 @@ const CLOSE_RESERVATION: Statement = {
 };
 const INSERT_ENTRY: Statement = {
   sql: `INSERT INTO entries (reservation_id, kind, microcredits, excess, model, provider, upstream, input_tokens,
-      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, price, estimated, key_id, decision_id, time)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, price, estimated, key_id, time)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 };
 
 /** The reservations that are open, with what was posted to each. Reads no history. */
 export const SELECT_OPEN: Statement = {
-  sql: `SELECT id, key_id AS keyId, decision_id AS decisionId, amount, charged
+  sql: `SELECT id, key_id AS keyId, amount, charged
     FROM reservations WHERE state = 'pending'`,
 };
 export interface OpenRow {
-  readonly id: string;
+  readonly id: number;
   readonly keyId: string;
-  readonly decisionId: string;
   readonly amount: Microcredits;
   readonly charged: Microcredits;
 }
+
+export const SELECT_LAST: Statement = { sql: 'SELECT max(id) AS id FROM reservations' };
 
 export const SELECT_TOTALS: Statement = {
   sql: `SELECT charged, excess, reserved, open FROM
@@ -94,9 +92,8 @@ export const SELECT_TOTALS: Statement = {
 };
 
 export interface Reserving {
-  readonly id: string;
+  readonly id: number;
   readonly keyId: string;
-  readonly decisionId: string;
   readonly selector: string;
   /** JSON. */
   readonly labels: string;
@@ -104,7 +101,7 @@ export interface Reserving {
 }
 
 export interface Entry {
-  readonly reservationId: string;
+  readonly reservationId: number;
   readonly kind: EntryKind;
   readonly microcredits: Microcredits;
   readonly excess: Microcredits;
@@ -117,30 +114,29 @@ export interface Entry {
   readonly price: string | null;
   readonly estimated: boolean;
   readonly keyId: string;
-  readonly decisionId: string;
 }
 
 export function insertReservation(row: Reserving, time: number): Write {
-  const { id, keyId, decisionId, selector, labels, amount } = row;
-  return { statement: INSERT_RESERVATION, params: [id, keyId, decisionId, selector, labels, amount, time] };
+  const { id, keyId, selector, labels, amount } = row;
+  return { statement: INSERT_RESERVATION, params: [id, keyId, selector, labels, amount, time] };
 }
 
-export function raiseReservation(id: string, amount: Microcredits): Write {
+export function raiseReservation(id: number, amount: Microcredits): Write {
   return { statement: RAISE_RESERVATION, params: [amount, id] };
 }
 
 /** Notes what was posted so far to a reservation that stays open. */
-export function chargeReservation(id: string, charged: Microcredits): Write {
+export function chargeReservation(id: number, charged: Microcredits): Write {
   return { statement: CHARGE_RESERVATION, params: [charged, id] };
 }
 
-export function closeReservation(id: string, state: ReservationState, charged: Microcredits, time: number): Write {
+export function closeReservation(id: number, state: ReservationState, charged: Microcredits, time: number): Write {
   return { statement: CLOSE_RESERVATION, params: [state, charged, time, id] };
 }
 
 export function insertEntry(entry: Entry, time: number): Write {
   const { reservationId, kind, microcredits, excess, model, provider, upstream, tokens, price } = entry;
   const head: SqlValue[] = [reservationId, kind, microcredits, excess, model, provider, upstream];
-  const tail: SqlValue[] = [price, entry.estimated ? 1 : 0, entry.keyId, entry.decisionId, time];
+  const tail: SqlValue[] = [price, entry.estimated ? 1 : 0, entry.keyId, time];
   return { statement: INSERT_ENTRY, params: [...head, ...tokens, ...tail] };
 }

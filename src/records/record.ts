@@ -5,7 +5,8 @@ import type { Usage } from '../core/usage.ts';
 
 /** A decision as it was made and what came of it. Holds no text of the request or the answer. */
 export interface DecisionRecord {
-  readonly id: string;
+  /** See `core/id.ts`: the order of IDs is the order of time. */
+  readonly id: number;
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly keyId: string;

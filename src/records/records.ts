@@ -1,3 +1,4 @@
+import { idAt } from '../core/id.ts';
 import type { Migrations, Statement, Store, Write } from '../store/store.ts';
 import type { DecisionRecord, Revision } from './record.ts';
 
@@ -9,15 +10,14 @@ export const recordsMigrations: Migrations = {
   room: 'records',
   versions: [
     `CREATE TABLE decisions (
-      id TEXT PRIMARY KEY,
+      id INTEGER PRIMARY KEY,
       time INTEGER NOT NULL,
       key_id TEXT NOT NULL,
       kind TEXT NOT NULL CHECK (kind = 'chat' OR kind = 'route'),
       revision TEXT NOT NULL,
       quality BLOB NOT NULL,
       body TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX decisions_time ON decisions (time);
+    ) STRICT;
     CREATE TABLE revisions (
       revision TEXT PRIMARY KEY,
       source TEXT NOT NULL,
@@ -33,9 +33,10 @@ const INSERT: Statement = {
 const FIND: Statement = {
   sql: 'SELECT id, time, key_id AS keyId, kind, revision, quality, body FROM decisions WHERE id = ?',
 };
-const COUNT_OLD: Statement = { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM decisions WHERE time < ? LIMIT ?)' };
+const LAST: Statement = { sql: 'SELECT max(id) AS id FROM decisions' };
+const COUNT_OLD: Statement = { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM decisions WHERE id < ? LIMIT ?)' };
 const DELETE_OLD: Statement = {
-  sql: 'DELETE FROM decisions WHERE id IN (SELECT id FROM decisions WHERE time < ? ORDER BY time LIMIT ?)',
+  sql: 'DELETE FROM decisions WHERE id IN (SELECT id FROM decisions WHERE id < ? ORDER BY id LIMIT ?)',
 };
 const SAVE_REVISION: Statement = {
   sql: 'INSERT INTO revisions (revision, source, models, saved) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -54,9 +55,11 @@ export interface RecordsOptions {
 
 export interface Records {
   /** The record of a decision; null when there is none (any more). */
-  find(id: string): Promise<DecisionRecord | null>;
+  find(id: number): Promise<DecisionRecord | null>;
   /** Keeps a record that no settlement carries; durable within milliseconds. */
   add(record: DecisionRecord): void;
+  /** The greatest ID in use; 0 for none. */
+  lastId(): Promise<number>;
   /** Deletes decisions older than `ageMs`, a batch at a time. Returns how many. */
   prune(ageMs: number): Promise<number>;
   /** Keeps a policy's text and models under its revision. Keeping it again changes nothing. */
@@ -90,8 +93,12 @@ export function openRecords({ store, now }: RecordsOptions): Records {
     add(record) {
       store.append(recordWrite(record));
     },
+    async lastId() {
+      const [row] = await store.query<{ id: number | null }>(LAST);
+      return row?.id ?? 0;
+    },
     async prune(ageMs) {
-      const before = now() - ageMs;
+      const before = idAt(now() - ageMs);
       for (let deleted = 0; ; ) {
         const [old] = await store.query<{ n: number }>(COUNT_OLD, [before, PRUNE_BATCH]);
         if (!old?.n) return deleted;

@@ -1,5 +1,6 @@
 import { toCredits } from '../core/credits.ts';
 import type { Decision, Ranked } from '../core/decision.ts';
+import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
 /** What `/v1/route` says about a decision. */
@@ -40,7 +41,7 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, taskNote: s
       quality_trade_off: tradeOff(other, choice),
     })),
     route_reason: decision.reason,
-    decision_id: decision.id,
+    decision_id: idText('dec_', decision.id),
     policy_revision: decision.revision,
   };
 }

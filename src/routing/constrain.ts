@@ -21,7 +21,7 @@ export function rejectionsOf({ model, facts, task, allowed, costCredits, latency
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
   if ((facts.needs & ~model.capabilities) !== 0) bits |= REJECTIONS.capability.bit;
   for (const language of facts.languages) if (!model.languages.has(language)) bits |= REJECTIONS.language.bit;
-  if ((facts.outputTokensMax ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
+  if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
   const useful = usefulOutput(model, facts, task);
   if (expectedInput(facts, model) + useful > model.contextWindow) bits |= REJECTIONS.context.bit;
   if (facts.budget !== null && inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;

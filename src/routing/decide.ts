@@ -15,7 +15,7 @@ import { Shortlist } from './shortlist.ts';
 
 /** What a decision needs beside the facts: who scores, and what names and seeds it. */
 export interface Choice {
-  readonly id: string;
+  readonly id: number;
   readonly seed: string;
   readonly strategy: PreparedStrategy;
   /** `route_reason`. */
@@ -35,15 +35,18 @@ export const isRefusal = (outcome: Decision | Refusal): outcome is Refusal => 'r
 export function createDecider(snapshot: PolicySnapshot): Decider {
   const shortlist = new Shortlist(snapshot);
   const utility = new Float64Array(snapshot.models.length);
+  const qualities = snapshot.tasks.map((_, at) => Float64Array.from(snapshot.models, (model) => model.quality[at]!));
   const top: number[] = [];
   let faults = 0;
 
   function decide(facts: Facts, { id, seed, strategy, reason }: Choice): Decision | Refusal {
     const taskAt = snapshot.taskIndex.get(facts.task) ?? 0;
-    shortlist.fill(facts, taskAt);
+    const task = snapshot.tasks[taskAt]!;
+    const qualityOfAll = qualities[taskAt]!;
+    shortlist.fill(facts, task, qualityOfAll);
     if (shortlist.n === 0) return { group: decisiveGroup(shortlist.rejected), facts, rejected: shortlist.rejected };
     const { n, quality, cost, latency } = shortlist;
-    const reference = costReference(snapshot, facts, expectedOutput(facts, snapshot.tasks[taskAt]!));
+    const reference = costReference(snapshot, facts, expectedOutput(facts, task));
     const candidates: Candidates = { n, quality, cost, latency, costReference: reference };
     score(strategy, candidates, facts, utility);
     const { faulty } = selectTop(candidates, utility, 1 + snapshot.gateway.alternatives, top);
@@ -58,7 +61,7 @@ export function createDecider(snapshot: PolicySnapshot): Decider {
       reason,
       ranked: [choice, ...fallbacks],
       eligible: n,
-      quality: Float64Array.from(snapshot.models, (model) => model.quality[taskAt]!),
+      quality: qualityOfAll,
       baseline: facts.pinned ? choice.model : (snapshot.baseline ?? bestOf(shortlist)),
     };
   }
@@ -71,8 +74,9 @@ export function createDecider(snapshot: PolicySnapshot): Decider {
   };
 }
 
-/** Lets the strategy write its utilities; a throw leaves none that can be used. */
+/** Lets the strategy write its utilities; a throw leaves none that can be used, nor does what it forgets to write. */
 function score(strategy: PreparedStrategy, candidates: Candidates, facts: Facts, utility: Float64Array): void {
+  utility.fill(Number.NaN, 0, candidates.n);
   try {
     strategy.score(candidates, utility, facts.weights === null ? undefined : normalised(facts.weights));
   } catch {
@@ -80,7 +84,7 @@ function score(strategy: PreparedStrategy, candidates: Candidates, facts: Facts,
   }
 }
 
-/** By the largest first, then by the sum: scaling both weights leaves every bit as it was. */
+/** By the largest first, then by the sum: only the weights' ratio counts, and no sum can overflow. */
 function normalised({ cost, quality }: { cost: number; quality: number }): CallerWeights {
   const largest = Math.max(cost, quality);
   const sum = cost / largest + quality / largest;

@@ -1,6 +1,6 @@
 import { MICROCREDITS } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
-import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
+import { costBound, lineFor, outputWithin, type Price, type PriceLine } from '../core/price.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 
 /** Tokens assumed for an image where the model states no maximum; for estimates only. */
@@ -19,10 +19,16 @@ export function expectedInput(facts: Facts, model: Model): number {
   return facts.inputTokens + facts.images * Math.min(IMAGE_TOKENS, model.imageTokensMax ?? IMAGE_TOKENS);
 }
 
-/** C: expected Credits at the given price. */
-export function expectedCost(model: Model, price: Price, facts: Facts, outputTokens: number): number {
+/** C: expected Credits at the given price. `onlyLine` spares the search where the price has just one. */
+export function expectedCost(
+  model: Model,
+  price: Price,
+  facts: Facts,
+  outputTokens: number,
+  onlyLine: PriceLine | null = null,
+): number {
   const input = expectedInput(facts, model);
-  const line = lineFor(price, input);
+  const line = onlyLine ?? lineFor(price, input);
   const output = (outputTokens + model.reasoningTokens) * facts.choices;
   return (price.perRequest + input * line.input + output * line.output) / price.divisor / MICROCREDITS;
 }
@@ -42,11 +48,18 @@ export function costReference(snapshot: PolicySnapshot, facts: Facts, outputToke
   return snapshot.answerWorth * reference;
 }
 
-/** The least output of one choice, in tokens, that is worth paying for. */
+/** The least output of one choice, in tokens, that is worth paying for; never more than is asked for or can come. */
 export function usefulOutput(model: Model, facts: Facts, task: Task): number {
   const useful =
     model.reasoningTokens > 0 ? Math.max(REASONING_OUTPUT_MIN, model.reasoningTokens) : task.minUsefulOutput;
-  return Math.min(facts.outputTokensMax ?? useful, useful);
+  return Math.min(useful, askedOutput(model, facts), model.maxOutput);
+}
+
+/** Output tokens of one choice that are asked for at most: the caller's cap, or the model's usual one unless more is expected. */
+function askedOutput(model: Model, facts: Facts): number {
+  if (facts.outputTokensMax !== null) return facts.outputTokensMax;
+  const expected = facts.outputTokens === null ? 0 : facts.outputTokens + model.reasoningTokens;
+  return Math.max(model.defaultMaxOutput, expected);
 }
 
 /**
@@ -60,8 +73,8 @@ export function inputBound(model: Model, facts: Facts): number | null {
 
 /** The output cap of one choice before money is looked at: what was asked, the model's own maximum and its window. */
 export function outputCap(model: Model, facts: Facts): number {
-  const asked = facts.outputTokensMax ?? model.defaultMaxOutput;
-  return Math.max(0, Math.min(asked, model.maxOutput, model.contextWindow - expectedInput(facts, model)));
+  const room = model.contextWindow - expectedInput(facts, model);
+  return Math.max(0, Math.min(askedOutput(model, facts), model.maxOutput, room));
 }
 
 /** The cap lowered until the worst case on the dearest endpoint fits the budget; below 0 when not even the input does. */
@@ -70,8 +83,8 @@ export function affordableCap(model: Model, facts: Facts, cap: number): number {
   const input = inputBound(model, facts);
   if (input === null) return -1;
   let affordable = cap;
-  for (const { price } of model.endpoints) {
-    const output = outputWithin(price, input, facts.budget);
+  for (let at = 0; at < model.endpoints.length; at++) {
+    const output = outputWithin(model.endpoints[at]!.price, input, facts.budget);
     affordable = Math.min(affordable, output < 0 ? -1 : Math.floor(output / facts.choices));
   }
   return affordable;

@@ -1,4 +1,5 @@
 import type { Caller } from '../core/caller.ts';
+import { CAPABILITIES } from '../core/capability.ts';
 import type { ChatRequest, RouteConstraints, RouteStrategy } from '../core/chat-request.ts';
 import { limitFromCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -22,7 +23,13 @@ export function chatFacts(request: ChatRequest, caller: Caller, snapshot: Policy
   };
 }
 
-/** The facts of a route query, and whether its task type was one that the policy knows. */
+/** What every chat request of a task needs, by how the task is told from its content. */
+const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
+  vision: CAPABILITIES.vision.bit,
+  tool_use: CAPABILITIES.tools.bit,
+};
+
+/** The facts of a route query; a task type that the policy does not know counts as `general`. */
 export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySnapshot): Facts {
   const read: Profile | null = query.messages ? profile({ messages: query.messages }) : null;
   const named = query.task_type?.toLowerCase();
@@ -34,10 +41,10 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     ...wishesOf(query, snapshot),
     task,
     inputTokens,
-    inputTokensMax: read?.inputTokensMax ?? inputTokens,
+    inputTokensMax: Math.max(read?.inputTokensMax ?? 0, inputTokens),
     images: read?.images ?? 0,
     unboundedMedia: read?.unboundedMedia ?? 0,
-    needs: read?.needs ?? 0,
+    needs: (read?.needs ?? 0) | (NEEDS_OF_TASK[task] ?? 0),
     outputTokens: query.estimated_output_tokens ?? null,
     outputTokensMax: null,
     choices: 1,

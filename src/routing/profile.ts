@@ -1,5 +1,5 @@
 import { CAPABILITIES } from '../core/capability.ts';
-import type { ChatMessage, ChatRequest, ContentPart } from '../core/chat-request.ts';
+import { ChatMessage, type ChatRequest, type ContentPart } from '../core/chat-request.ts';
 import { estimateTokens, utf8Bytes } from '../core/tokens.ts';
 import { taskOfText } from './task.ts';
 
@@ -72,11 +72,29 @@ function addMessage(tally: Tally, message: ChatMessage): void {
     addText(tally, call.id);
     addText(tally, call.function.name);
     addText(tally, call.function.arguments);
+    addUnknown(tally, call, KNOWN_CALL);
+    addUnknown(tally, call.function, KNOWN_FUNCTION);
     tally.bytes += MESSAGE_MAX;
+  }
+  addUnknown(tally, message, KNOWN_MESSAGE);
+}
+
+const KNOWN_MESSAGE: ReadonlySet<string> = new Set(Object.keys(ChatMessage.properties));
+const KNOWN_CALL: ReadonlySet<string> = new Set(['id', 'type', 'function']);
+const KNOWN_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments']);
+const KNOWN_PART: ReadonlySet<string> = new Set(['type', 'text', 'refusal', 'image_url', 'input_audio', 'file']);
+
+/** Fields beyond the schema go upstream too, such as earlier reasoning, and may be read and billed there. */
+function addUnknown(tally: Tally, owner: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): void {
+  for (const field in owner) {
+    if (known.has(field) || owner[field] == null) continue;
+    const value = owner[field];
+    addText(tally, typeof value === 'string' ? value : JSON.stringify(value));
   }
 }
 
 function addPart(tally: Tally, part: ContentPart): void {
+  addUnknown(tally, part, KNOWN_PART);
   switch (part.type) {
     case 'text':
       addText(tally, part.text);

@@ -2,6 +2,7 @@ import type { Candidates } from '../contract/strategy.ts';
 
 /** Utilities count to this grain; what differs by less is a tie. */
 const GRAIN = 1e9;
+const EXACT_MAX = Number.MAX_SAFE_INTEGER / GRAIN;
 
 /** Whether candidate `a` goes before `b`: utility, then Q, C, L, then the order of the IDs. */
 function precedes(a: number, b: number, utility: Float64Array, { quality, cost, latency }: Candidates): boolean {
@@ -43,7 +44,8 @@ function roundUtilities(n: number, utility: Float64Array): boolean {
     if (Number.isNaN(value) || value === Number.POSITIVE_INFINITY) return levelled(n, utility);
     if (value === Number.NEGATIVE_INFINITY) continue;
     wanted = true;
-    utility[i] = Math.round(value * GRAIN) / GRAIN;
+    // A plugin's own scale may be so large that the grain is below a double's last bit.
+    if (Math.abs(value) < EXACT_MAX) utility[i] = Math.round(value * GRAIN) / GRAIN;
   }
   return wanted || levelled(n, utility);
 }

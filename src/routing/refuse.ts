@@ -72,7 +72,7 @@ function reasonsAgainst(model: Model, rejections: number, facts: Facts, task: Ta
     key_models: () => 'the API key may not use it',
     capability: () => `it lacks ${capabilityNames(facts.needs & ~model.capabilities).join(', ')}`,
     language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
-    max_output: () => `max_tokens is above its maximum of ${model.maxOutput}`,
+    max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
     max_cost: () => `its expected cost of ${cost(model, facts, output)} Credits is above max_cost_credits`,
     max_latency: () =>
       `its expected latency of ${Math.round(expectedLatency(model, output))} ms is above max_latency_ms`,
@@ -87,32 +87,67 @@ function isSet(rejections: number, kind: string): boolean {
   return (rejections & (REJECTIONS[kind as Rejection]?.bit ?? 0)) !== 0;
 }
 
+/** The field that states how much output is wanted. */
+const outputField = (facts: Facts) => (facts.outputTokensMax === null ? 'estimated_output_tokens' : 'max_tokens');
+
 /** Expected Credits, rounded up so that a ceiling of the printed figure admits the model. */
 function cost(model: Model, facts: Facts, output: number): number {
-  return Math.ceil(expectedCost(model, model.endpoints[0].price, facts, output) * 1e6) / 1e6;
+  const exact = expectedCost(model, model.endpoints[0].price, facts, output);
+  const rounded = Math.ceil(exact * 1e6);
+  return (rounded / 1e6 < exact ? rounded + 1 : rounded) / 1e6;
 }
 
-/** The smallest single ceiling to raise, in proportion, and the model that it would admit. */
+/** A figure of the request that could be moved, and where to for a model. */
+interface Limit {
+  readonly kind: Rejection;
+  readonly field: string;
+  readonly from: number | null;
+  to(model: Model): number;
+}
+
+/** The figures to move, by the least proportion in all, so that a model is admitted; else the languages to do without. */
 function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, task: Task): string | null {
   const { facts } = refusal;
   const output = expectedOutput(facts, task);
-  const options: { factor: number; text: string }[] = [];
-  const offer = (name: string, from: number, to: number, model: Model) =>
-    options.push({ factor: to / from, text: `${name} ${from} → ${to} admits \`${model.id}\`` });
-  const { costCredits, latencyMs } = facts.ceilings;
-  if (costCredits !== null) {
-    for (const model of heldBackBy(refusal, snapshot, 'max_cost'))
-      offer('max_cost_credits', costCredits, cost(model, facts, output), model);
-  }
-  if (latencyMs !== null) {
-    for (const model of heldBackBy(refusal, snapshot, 'max_latency')) {
-      offer('max_latency_ms', latencyMs, Math.ceil(expectedLatency(model, output)), model);
+  const limits: readonly Limit[] = [
+    {
+      kind: 'max_cost',
+      field: 'max_cost_credits',
+      from: facts.ceilings.costCredits,
+      to: (model) => cost(model, facts, output),
+    },
+    {
+      kind: 'max_latency',
+      field: 'max_latency_ms',
+      from: facts.ceilings.latencyMs,
+      to: (model) => Math.ceil(expectedLatency(model, output)),
+    },
+    {
+      kind: 'max_output',
+      field: outputField(facts),
+      from: facts.outputTokensMax ?? facts.outputTokens,
+      to: (model) => model.maxOutput,
+    },
+  ];
+  let nearest: { effort: number; text: string } | null = null;
+  for (const model of heldBackBy(refusal, snapshot, 'max_cost', 'max_latency', 'max_output')) {
+    const { rejections } = refusal.rejected.find((one) => snapshot.models[one.model] === model)!;
+    let effort = 0;
+    const moves: string[] = [];
+    for (const { kind, field, from, to } of limits) {
+      if (from === null || !isSet(rejections, kind)) continue;
+      effort += Math.abs(Math.log(to(model) / from));
+      moves.push(`${field} ${from} → ${to(model)}`);
+    }
+    if (nearest === null || effort < nearest.effort) {
+      nearest = { effort, text: `${moves.join(' and ')} admits \`${model.id}\`` };
     }
   }
-  if (facts.outputTokensMax !== null) {
-    for (const model of heldBackBy(refusal, snapshot, 'max_output'))
-      offer('max_tokens', facts.outputTokensMax, model.maxOutput, model);
-  }
-  const weight = ({ factor }: { factor: number }) => Math.abs(Math.log(factor));
-  return options.sort((a, b) => weight(a) - weight(b))[0]?.text ?? null;
+  return nearest?.text ?? fewestLanguages(refusal, snapshot);
+}
+
+function fewestLanguages(refusal: Refusal, snapshot: PolicySnapshot): string | null {
+  const missing = (model: Model) => refusal.facts.languages.filter((name) => !model.languages.has(name));
+  const [first] = heldBackBy(refusal, snapshot, 'language').sort((a, b) => missing(a).length - missing(b).length);
+  return first ? `required_languages without ${missing(first).join(', ')} admits \`${first.id}\`` : null;
 }

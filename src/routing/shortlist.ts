@@ -1,9 +1,20 @@
 import type { Candidates } from '../contract/strategy.ts';
 import type { Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import type { Price, PriceLine } from '../core/price.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { rejectionsOf } from './constrain.ts';
 import { affordableCap, expectedCost, expectedLatency, expectedOutput, outputCap } from './estimate.ts';
+
+/** A model with what the loop over the catalog reads most, lifted out of the frozen arrays once. */
+interface Entry {
+  readonly index: number;
+  readonly model: Model;
+  /** Of the first endpoint. */
+  readonly price: Price;
+  /** Its line, when it has no tiers. */
+  readonly onlyLine: PriceLine | null;
+}
 
 /**
  * Step 4, and the estimates of step 5: the models that may serve a request, as arrays that are made
@@ -21,10 +32,15 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   readonly cap: Float64Array;
   rejected: Refusal['rejected'][number][] = [];
   readonly #snapshot: PolicySnapshot;
+  readonly #entries: readonly Entry[];
 
   constructor(snapshot: PolicySnapshot) {
     const size = snapshot.models.length;
     this.#snapshot = snapshot;
+    this.#entries = snapshot.models.map((model, index) => {
+      const { price } = model.endpoints[0];
+      return { index, model, price, onlyLine: price.lines.length === 1 ? price.lines[0] : null };
+    });
     this.model = new Int32Array(size);
     this.quality = new Float64Array(size);
     this.cost = new Float64Array(size);
@@ -32,31 +48,32 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.cap = new Float64Array(size);
   }
 
-  fill(facts: Facts, taskAt: number): void {
-    const { models, modelIndex, tasks } = this.#snapshot;
-    const task = tasks[taskAt]!;
+  /** Judges the catalog, or the pinned model alone; `quality` has a figure for every model of the snapshot. */
+  fill(facts: Facts, task: Task, quality: Float64Array): void {
     const allowed = facts.allowedModels === null ? null : new Set(facts.allowedModels);
+    const output = expectedOutput(facts, task);
+    const entries = this.#entries;
     this.n = 0;
     this.rejected = [];
     if (facts.pinned) {
-      const index = modelIndex.get(facts.model)!;
-      this.#consider(models[index]!, index, facts, taskAt, task, allowed);
+      const index = this.#snapshot.modelIndex.get(facts.model)!;
+      this.#consider(entries[index]!, facts, task, output, allowed, quality);
       return;
     }
-    for (let index = 0; index < models.length; index++)
-      this.#consider(models[index]!, index, facts, taskAt, task, allowed);
+    for (let at = 0; at < entries.length; at++) {
+      this.#consider(entries[at]!, facts, task, output, allowed, quality);
+    }
   }
 
   #consider(
-    model: Model,
-    index: number,
+    { index, model, price, onlyLine }: Entry,
     facts: Facts,
-    taskAt: number,
     task: Task,
+    output: number,
     allowed: ReadonlySet<string> | null,
+    quality: Float64Array,
   ): void {
-    const output = expectedOutput(facts, task);
-    const costCredits = expectedCost(model, model.endpoints[0].price, facts, output);
+    const costCredits = expectedCost(model, price, facts, output, onlyLine);
     const latencyMs = expectedLatency(model, output);
     const affordable = affordableCap(model, facts, outputCap(model, facts));
     const rejections = rejectionsOf({ model, facts, task, allowed, costCredits, latencyMs, affordable });
@@ -66,7 +83,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     }
     const { n } = this;
     this.model[n] = index;
-    this.quality[n] = model.quality[taskAt]!;
+    this.quality[n] = quality[index]!;
     this.cost[n] = costCredits;
     this.latency[n] = latencyMs;
     this.cap[n] = affordable;

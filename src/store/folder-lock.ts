@@ -6,6 +6,9 @@ export interface FolderLock {
   release(): void;
 }
 
+/** Holds the locks in memory: a handle that nobody refers to is collected, and its lock with it. */
+const held = new Set<Database>();
+
 /**
  * Takes the data folder for this one server until `release` or the end of the process, however it ends:
  * a second server would take the reservations of the first for orphans and charge them. Throws an Error of
@@ -30,6 +33,12 @@ export function lockFolder(folder: string): FolderLock {
       { cause: error },
     );
   }
-  const held = lock;
-  return { release: () => held.close() };
+  const taken = lock;
+  held.add(taken);
+  return {
+    release() {
+      held.delete(taken);
+      taken.close();
+    },
+  };
 }

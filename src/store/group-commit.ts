@@ -2,7 +2,7 @@ import { StoreError, type Write } from './store.ts';
 
 /** With so many commits asked for within the window, it pays to wait for more of them. */
 const DENSE_COMMITS = 24;
-const DENSE_WINDOW_MS = 2;
+const DENSE_WINDOW_MS = 1;
 /** Pause between two transactions while commits come densely. A sync costs as much as several requests. */
 const SPACING_MS = 1;
 /** An append waits at most so long for a commit to ride with. */

@@ -21,7 +21,7 @@ async function play(file: string, plan: readonly Step[]) {
   let broken = false;
   const { ledger, store } = await open(file, (store) => flaky(store, () => broken));
   const holds: Hold[] = [];
-  const told = new Map<string, number>();
+  const told = new Map<number, number>();
   const waits: Promise<unknown>[] = [];
   for (const [action, n] of plan) {
     const hold = holds[n % Math.max(holds.length, 1)];

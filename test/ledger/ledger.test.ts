@@ -9,10 +9,10 @@ describe('reserve', () => {
   test('is on the disk, for any other reader, before it resolves', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    const hold = await ledger.reserve(order(500, { id: 'a', labels: { team: 'x' } }));
+    const hold = await ledger.reserve(order(500, { id: 7, labels: { team: 'x' } }));
     const reader = new Database(folder.file, { readonly: true });
     expect(reader.query('SELECT id, amount, labels, state FROM reservations').all()).toEqual([
-      { id: 'a', amount: 500, labels: '{"team":"x"}', state: 'pending' },
+      { id: 7, amount: 500, labels: '{"team":"x"}', state: 'pending' },
     ]);
     reader.close();
     expect({ reserved: hold.reserved, left: hold.left, open: ledger.open }).toEqual({
@@ -104,12 +104,12 @@ describe('settle', () => {
   test('never charges more than was reserved: the excess is an overrun, and alarmed', async () => {
     using folder = tempFolder();
     const { ledger, store, alarms } = await open(folder.file);
-    const hold = await ledger.reserve(order(500, { id: 'a' }));
+    const hold = await ledger.reserve(order(500, { id: 7 }));
     expect(hold.settle(line(700), [])).toEqual({ charged: 500, overrun: 200 });
     await store.flush();
     expect(await entries(store)).toEqual([
-      { reservation_id: 'a', kind: 'post', microcredits: 500, excess: 0 },
-      { reservation_id: 'a', kind: 'overrun', microcredits: 0, excess: 200 },
+      { reservation_id: 7, kind: 'post', microcredits: 500, excess: 0 },
+      { reservation_id: 7, kind: 'overrun', microcredits: 0, excess: 200 },
     ]);
     expect(alarms).toMatchObject([{ message: 'an upstream billed more than was reserved', details: { excess: 200 } }]);
     await store.close();
@@ -217,11 +217,14 @@ test('kill -9: what was reserved is charged at the next start, once, and nothing
   using folder = tempFolder();
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'holder.fixture.ts'), folder.file], {
     stdout: 'pipe',
-    stderr: 'inherit',
+    stderr: 'ignore',
   });
-  await child.stdout.getReader().read();
-  child.kill('SIGKILL');
-  await child.exited;
+  try {
+    await child.stdout.getReader().read();
+  } finally {
+    child.kill('SIGKILL');
+    await child.exited;
+  }
 
   const { ledger, store } = await open(folder.file);
   // 17 untouched, one raised to 150, one with 30 of 100 posted.

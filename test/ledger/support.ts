@@ -22,11 +22,10 @@ export async function open(file: string, wrap: (store: Store) => Store = (store)
   return { store, ledger, alarms };
 }
 
-let orders = 0;
+let orders = 1_000;
 
 export function order(amount: number, over: Partial<Order> = {}): Order {
-  const id = `r${orders++}`;
-  return { id, keyId: 'key', decisionId: `d-${id}`, selector: 'auto', labels: {}, amount, limit: null, ...over };
+  return { id: orders++, keyId: 'key', selector: 'auto', labels: {}, amount, limit: null, ...over };
 }
 
 export function line(cost: number, over: Partial<EntryLine> = {}): EntryLine {
@@ -47,14 +46,14 @@ export function flaky(store: Store, fails: () => boolean): Store {
 }
 
 export interface StoredReservation {
-  readonly id: string;
+  readonly id: number;
   readonly amount: number;
   readonly charged: number;
   readonly state: string;
   readonly closed: number | null;
 }
 export interface StoredEntry {
-  readonly reservation_id: string;
+  readonly reservation_id: number;
   readonly kind: string;
   readonly microcredits: number;
   readonly excess: number;

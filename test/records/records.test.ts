@@ -1,12 +1,14 @@
 import { expect, test } from 'bun:test';
+import { idAt } from '../../src/core/id.ts';
 import type { DecisionRecord } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations, recordWrite } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { tempFolder } from '../store/support.ts';
 
 const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 10, 20);
 
-function record(id: string, time: number, over: Partial<DecisionRecord> = {}): DecisionRecord {
+function record(id: number, time: number, over: Partial<DecisionRecord> = {}): DecisionRecord {
   return {
     id,
     time,
@@ -46,7 +48,7 @@ function plain(record: DecisionRecord | null) {
   return record && { ...record, quality: [...record.quality] };
 }
 
-async function open(file: string, now = () => 100 * DAY) {
+async function open(file: string, now = () => NOW) {
   const store = await openSqlite(file, [recordsMigrations]);
   return { store, records: openRecords({ store, now }) };
 }
@@ -65,11 +67,11 @@ test('a record comes back bit for bit', async () => {
     firstPartMs: 4,
     totalMs: 14,
   } as const;
-  const chat = record('d1', 5, { outcome });
-  await store.commit([...recordWrite(chat), ...recordWrite(record('d2', 6, { kind: 'route' }))]);
-  expect(plain(await records.find('d1'))).toEqual(plain(chat));
-  expect(plain(await records.find('d2'))).toEqual(plain(record('d2', 6, { kind: 'route' })));
-  expect(await records.find('d3')).toBeNull();
+  const chat = record(1, 5, { outcome });
+  await store.commit([...recordWrite(chat), ...recordWrite(record(2, 6, { kind: 'route' }))]);
+  expect(plain(await records.find(1))).toEqual(plain(chat));
+  expect(plain(await records.find(2))).toEqual(plain(record(2, 6, { kind: 'route' })));
+  expect(await records.find(3)).toBeNull();
   await store.close();
 });
 
@@ -77,22 +79,23 @@ test('figures are copied: a scratch array may be used again at once', async () =
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const quality = new Float64Array([1, 2, 3, 4]).subarray(1, 3);
-  store.append(recordWrite(record('d1', 5, { quality })));
+  store.append(recordWrite(record(1, 5, { quality })));
   quality.fill(0);
   await store.flush();
-  expect((await records.find('d1'))?.quality).toEqual(new Float64Array([2, 3]));
+  expect((await records.find(1))?.quality).toEqual(new Float64Array([2, 3]));
   await store.close();
 });
 
 test('pruning removes what is older and nothing else, however much it is', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
-  const old = Array.from({ length: 2_500 }, (_, i) => recordWrite(record(`old-${i}`, 70 * DAY - 1 - i)));
-  await store.commit([...old.flat(), ...recordWrite(record('kept', 70 * DAY))]);
+  const kept = idAt(NOW - 30 * DAY);
+  const old = Array.from({ length: 2_500 }, (_, i) => recordWrite(record(kept - 1 - i, 0)));
+  await store.commit([...old.flat(), ...recordWrite(record(kept, 0))]);
   expect(await records.prune(30 * DAY)).toBe(2_500);
   expect(await records.prune(30 * DAY)).toBe(0);
-  expect(await records.find('old-0')).toBeNull();
-  expect(await records.find('kept')).not.toBeNull();
+  expect(await records.find(kept - 1)).toBeNull();
+  expect(await records.find(kept)).not.toBeNull();
   await store.close();
 });
 
@@ -105,7 +108,7 @@ test('a revision is kept as it was first saved', async () => {
     revision: 'r1',
     source: 'models: …',
     models: ['a', 'b'],
-    saved: 100 * DAY,
+    saved: NOW,
   });
   expect(await records.findRevision('r2')).toBeNull();
   await store.close();

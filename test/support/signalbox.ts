@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+export const MAIN = join(import.meta.dir, '../../src/main.ts');
 const BIN = join(import.meta.dir, '../../node_modules/.bin');
 
 /** A strong key, made for a test. */
@@ -39,7 +39,7 @@ export interface Signalbox {
 }
 
 /** Nothing of the developer's own keys or settings reaches a test. */
-function cleanEnvironment(extra: Readonly<Record<string, string>>): Record<string, string> {
+export function cleanEnvironment(extra: Readonly<Record<string, string>>): Record<string, string> {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env;
   // The program names its interpreter, and the flags for it, in its first line.
   return { PATH: `${BIN}:${PATH}`, HOME, ...(TMPDIR && { TMPDIR }), ...extra };
@@ -85,16 +85,7 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
     ...(policies ? ['--policies', policies] : []),
     ...(options.args ?? []),
   ];
-  const child = Bun.spawn([MAIN, ...args], {
-    env: cleanEnvironment({ SIGNALBOX_API_KEY: key, ...options.env }),
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const lines: string[] = [];
-  const listening = readLines(child.stdout, lines);
-  const errors = new Response(child.stderr).text();
-  const url = await Promise.race([listening, child.exited.then(() => null)]);
-  if (url === null) throw new Error(`the server ended: ${await errors}\n${lines.join('\n')}`);
+  const { child, lines, url } = await launch(args, { SIGNALBOX_API_KEY: key, ...options.env });
 
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   return {
@@ -121,6 +112,17 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
       if (policies) rmSync(policies, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts the program with just these arguments and this environment, and waits until it listens. */
+export async function launch(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
+  const child = Bun.spawn([MAIN, ...args], { env: cleanEnvironment(env), cwd, stdout: 'pipe', stderr: 'pipe' });
+  const lines: string[] = [];
+  const listening = readLines(child.stdout, lines);
+  const errors = new Response(child.stderr).text();
+  const url = await Promise.race([listening, child.exited.then(() => null)]);
+  if (url === null) throw new Error(`the server ended: ${await errors}\n${lines.join('\n')}`);
+  return { child, lines, url };
 }
 
 /** Collects lines; resolves with the address once a line tells it. */

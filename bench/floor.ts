@@ -1,0 +1,26 @@
+/**
+ * The floor of every comparison: the least that a proxy in Bun can do. It reads the request, sends
+ * the same bytes on and passes the answer through. Prints its port.
+ */
+const upstream = process.argv[2];
+if (!upstream) throw new Error('give the upstream’s base URL');
+
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  idleTimeout: 0,
+  async fetch(request) {
+    const body = await request.text();
+    const answer = await fetch(`${upstream}/chat/completions`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    return new Response(answer.body, {
+      status: answer.status,
+      headers: { 'content-type': answer.headers.get('content-type') ?? '' },
+    });
+  },
+});
+
+process.stdout.write(`${server.port}\n`);

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const BIN = join(import.meta.dir, '../node_modules/.bin');
+
+export interface Program {
+  readonly pid: number;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** Starts a program and waits for the line that tells its port. */
+export async function startProgram(
+  args: readonly string[],
+  portIn: RegExp,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  const child = Bun.spawn([...args], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+    env: { ...process.env, PATH: `${BIN}:${process.env.PATH}`, ...env },
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    void (async () => {
+      let text = '';
+      // Read to the end: a full pipe would stop the program.
+      for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+        if (text === '\0') continue;
+        text += chunk;
+        const found = portIn.exec(text)?.[1];
+        if (!found) continue;
+        resolve(Number(found));
+        text = '\0';
+      }
+      reject(new Error(`${args.join(' ')} ended: ${text}`));
+    })();
+  });
+  return {
+    pid: child.pid,
+    port,
+    async stop() {
+      child.kill();
+      await child.exited;
+    },
+  };
+}
+
+/** CPU time of all threads of a process so far, in µs, as the kernel has counted it. */
+export function cpuMicros(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MICROS;
+}
+
+/** The kernel counts in ticks of 1/100 s. */
+const TICK_MICROS = 10_000;
+
+/** Memory in use, in MiB. */
+export function residentMiB(pid: number): number {
+  const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+  return (pages * 4096) / 1_048_576;
+}

@@ -1,0 +1,19 @@
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** A quantile of ascending values. */
+export function quantile(sorted: ArrayLike<number>, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+}
+
+export const fixed = (value: number, digits = 1): string => value.toFixed(digits);
+
+/** A Markdown table. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const [head, ...body] = rows;
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head!), line(head!.map((_, i) => (i === 0 ? '---' : '---:'))), ...body.map(line)].join('\n');
+}

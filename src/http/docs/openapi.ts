@@ -1,0 +1,131 @@
+import { swagger } from '@elysiajs/swagger';
+import { Elysia } from 'elysia';
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+type JsonObject = { [name: string]: Json };
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export interface DocumentOptions {
+  readonly version: string;
+  /** The groups of the routes to document. */
+  readonly routes: readonly Elysia[];
+}
+
+const DESCRIPTION = `One OpenAI-compatible endpoint in front of many models. \`model\` is a model's ID or a selector that
+chooses one: \`auto\`, \`auto-fast\`, \`auto-cheap\`. Amounts of money are Credits, with at most 6 decimals.
+Every error is \`{"error": {"message", "type", "param", "code"}}\`; the header \`x-should-retry\` says whether
+the same request can succeed later.`;
+
+/**
+ * The OpenAPI document of the routes: collected by @elysiajs/swagger, then made what 3.1 asks for.
+ * Schemas that have a title become components; each is written once.
+ */
+export async function openApiDocument({ version, routes }: DocumentOptions): Promise<object> {
+  const collector = new Elysia().use(
+    swagger({
+      path: '/page',
+      specPath: '/document',
+      excludeStaticFile: false,
+      exclude: ['/page', '/document'],
+      documentation: {
+        info: {
+          title: 'Signalbox',
+          version,
+          description: DESCRIPTION,
+          license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+        },
+        components: {
+          securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `sb_live_…`.' } },
+        },
+        tags: [
+          { name: 'chat', description: 'Completions' },
+          { name: 'route', description: 'Recommendations, at no cost' },
+          { name: 'models', description: 'What can be asked for' },
+          { name: 'decisions', description: 'Why, and what came of it' },
+          { name: 'health', description: 'For load balancers; no key' },
+        ],
+      },
+    }),
+  );
+  for (const group of routes) collector.use(group);
+  const collected = (await (await collector.handle(new Request('http://localhost/document'))).json()) as JsonObject;
+  return mend(collected);
+}
+
+function mend(collected: JsonObject): JsonObject {
+  const components = isObject(collected.components) ? collected.components : {};
+  const schemas: JsonObject = {};
+  const paths: JsonObject = {};
+  for (const [path, methods] of Object.entries(isObject(collected.paths) ? collected.paths : {})) {
+    if (!isObject(methods)) continue;
+    // Elysia's wildcard stands for a model's ID, which may hold slashes.
+    const name = path.replace('/*', '/{id}');
+    paths[name] = Object.fromEntries(
+      Object.entries(methods).map(([method, one]) => [method, isObject(one) ? mendOperation(one, name, schemas) : one]),
+    );
+  }
+  const { openapi: _, servers: __, ...rest } = collected;
+  return {
+    openapi: '3.1.0',
+    ...rest,
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      ...components,
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+    },
+  };
+}
+
+function mendOperation(one: JsonObject, path: string, schemas: JsonObject): JsonObject {
+  const { parameters: _, requestBody, responses, 'x-requests': requests, ...rest } = one;
+  const body =
+    isObject(requestBody) && isObject(requestBody.content) ? requestBody.content['application/json'] : undefined;
+  return {
+    ...rest,
+    ...(path.includes('{id}') && { parameters: [idParameter(path)] }),
+    ...(isObject(body) && {
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: fold(body.schema ?? {}, schemas),
+            ...(requests !== undefined && { examples: requests }),
+          },
+        },
+      },
+    }),
+    responses: fold(responses ?? {}, schemas),
+  };
+}
+
+const idParameter = (path: string): JsonObject => ({
+  name: 'id',
+  in: 'path',
+  required: true,
+  schema: { type: 'string' },
+  description: path.includes('decisions') ? 'A `decision_id`.' : 'The ID of a model or a selector.',
+});
+
+/** Names that a schema may have: those of components. */
+const COMPONENT = /^[A-Z][A-Za-z]+$/;
+
+/** Moves schemas that have a name to the components and leaves references; drops what only TypeBox knows. */
+function fold(value: Json, schemas: JsonObject): Json {
+  if (Array.isArray(value)) return value.map((item) => fold(item, schemas));
+  if (!isObject(value)) return value;
+  const { $id, ...plain } = value;
+  const folded = Object.fromEntries(
+    Object.entries(plain).map(([name, item]) => [
+      name,
+      name === 'example' || name === 'examples' ? item : fold(item, schemas),
+    ]),
+  );
+  const name = typeof $id === 'string' ? $id : value.title;
+  const isSchema = 'type' in value || 'anyOf' in value;
+  if (typeof name !== 'string' || !COMPONENT.test(name) || !isSchema) return folded;
+  schemas[name] = { title: name, ...folded };
+  return { $ref: `#/components/schemas/${name}` };
+}

@@ -1,0 +1,78 @@
+import type { TSchema } from '@sinclair/typebox';
+import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { ErrorBody } from '../schemas/error.ts';
+
+/** What the documentation of a route says beyond its path and its body's schema. */
+export interface Operation {
+  readonly summary: string;
+  /** Markdown. */
+  readonly description: string;
+  readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'health';
+  /** The answer with status 200. */
+  readonly answer: { readonly schema: TSchema; readonly description: string; readonly example: object };
+  /** Its other form, as server-sent events: the schema of one event's data, and a whole stream as text. */
+  readonly events?: { readonly schema: TSchema; readonly description: string; readonly example: string };
+  /** Bodies to send, by name. */
+  readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
+  readonly errors?: readonly ErrorCode[];
+  /** Open routes need no key. */
+  readonly open?: boolean;
+}
+
+/** Errors of every route that needs a key. */
+const KEYED: readonly ErrorCode[] = ['invalid_api_key', 'headers_too_large', 'internal_error'];
+/** Errors of every route that reads a body. */
+export const BODY_ERRORS: readonly ErrorCode[] = [
+  'insufficient_permissions',
+  'invalid_json',
+  'invalid_type',
+  'invalid_value',
+  'missing_field',
+  'out_of_range',
+  'unsupported_media_type',
+  'request_too_large',
+  'overloaded',
+];
+
+/** The `detail` of an Elysia route, which the OpenAPI document is made from. */
+export function operation(spec: Operation) {
+  const { summary, description, tag, answer, events, requests, errors = [], open } = spec;
+  const content = {
+    'application/json': { schema: answer.schema, example: answer.example },
+    ...(events && { 'text/event-stream': { schema: events.schema, example: events.example } }),
+  };
+  const told = events ? `${answer.description} ${events.description}` : answer.description;
+  return {
+    detail: {
+      summary,
+      description,
+      tags: [tag],
+      security: open ? [] : [{ apiKey: [] }],
+      responses: { 200: { description: told, content }, ...errorResponses(open ? errors : [...KEYED, ...errors]) },
+      ...(requests && { 'x-requests': requests }),
+    },
+  };
+}
+
+/** One response per status, with an example for each code that it can carry. */
+function errorResponses(codes: readonly ErrorCode[]) {
+  const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, group]) => [
+        status,
+        {
+          description: group.map((code) => `\`${code}\`: ${ERRORS[code].means}`).join('; '),
+          content: {
+            'application/json': {
+              schema: ErrorBody,
+              examples: Object.fromEntries(
+                group.map((code) => [code, { value: new SignalboxError(code, ERRORS[code].means).toBody() }]),
+              ),
+            },
+          },
+        },
+      ]),
+  );
+}

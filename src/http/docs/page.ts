@@ -1,0 +1,82 @@
+import { dirname, join } from 'node:path';
+import { Elysia } from 'elysia';
+import { SignalboxError } from '../../core/errors.ts';
+
+/** What the page loads, all of it from here. */
+const ASSETS: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <title>Signalbox API</title>
+  <link rel="icon" href="/docs/favicon-32x32.png">
+  <link rel="stylesheet" href="/docs/swagger-ui.css">
+  <link rel="stylesheet" href="/docs/page.css">
+</head>
+<body>
+  <div id="swagger-ui"></div>
+  <script src="/docs/swagger-ui-bundle.js"></script>
+  <script src="/docs/page.js"></script>
+</body>
+</html>
+`;
+
+const SCRIPT = `SwaggerUIBundle({
+  url: '/docs/json',
+  dom_id: '#swagger-ui',
+  validatorUrl: null,
+  deepLinking: true,
+  persistAuthorization: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  defaultModelsExpandDepth: 0,
+  syntaxHighlight: { activated: true, theme: 'agate' },
+});
+`;
+
+const STYLE = `body { margin: 0; background: #fafafa; }
+.swagger-ui .info { margin: 32px 0; }
+.swagger-ui .scheme-container { background: none; box-shadow: none; padding: 0 0 16px; }
+`;
+
+/** Nothing from another host, and no frame around the page that holds a key. */
+const POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
+
+const text = (body: string, type: string): Response =>
+  new Response(body, { headers: { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': POLICY } });
+
+/** Swagger UI at `/docs`, the OpenAPI document at `/docs/json`. The document is made when it is first asked for. */
+export function docsRoutes(document: () => Promise<object>) {
+  const folder = dirname(Bun.fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
+  let made: Promise<object> | null = null;
+  const hide = { detail: { hide: true } };
+  return new Elysia({ name: 'docs' })
+    .get('/docs', () => text(PAGE, 'text/html'), hide)
+    .get(
+      '/docs/json',
+      () => {
+        made ??= document();
+        return made;
+      },
+      hide,
+    )
+    .get('/docs/page.js', () => text(SCRIPT, 'text/javascript'), hide)
+    .get('/docs/page.css', () => text(STYLE, 'text/css'), hide)
+    .get(
+      '/docs/:asset',
+      ({ params: { asset } }) => {
+        const type = Object.hasOwn(ASSETS, asset) ? ASSETS[asset] : undefined;
+        if (!type) throw new SignalboxError('not_found', 'There is no such file.');
+        return new Response(Bun.file(join(folder, asset)), {
+          headers: { 'content-type': type, 'cache-control': 'public, max-age=86400' },
+        });
+      },
+      hide,
+    );
+}

@@ -1,0 +1,28 @@
+import { Type } from '@sinclair/typebox';
+import { credits, decisionId, milliseconds, modelId, named, policyRevision, routeReason } from './parts.ts';
+
+const cost = credits('Expected cost.', 0.42);
+const latency = milliseconds('Expected time to the end of the answer, as a median.', 2_300);
+
+export const RouteAdvice = named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
+  recommended_model: modelId('The recommendation.'),
+  reasoning: Type.String({ description: 'Why, in words and figures.' }),
+  estimated_cost_credits: cost,
+  estimated_latency_ms: latency,
+  max_cost_credits: credits('The worst case: what a request would reserve.', 1.9),
+  alternatives: Type.Array(
+    Type.Object({
+      model: modelId('The other candidate.'),
+      estimated_cost_credits: cost,
+      estimated_latency_ms: latency,
+      quality_trade_off: Type.String({
+        description: 'Its quality and cost beside the recommendation’s, in one sentence.',
+        examples: ['3 percentage points lower expected quality at 12 % of the cost.'],
+      }),
+    }),
+    { description: 'The next best candidates, best first.' },
+  ),
+  route_reason: routeReason,
+  decision_id: decisionId,
+  policy_revision: policyRevision,
+});

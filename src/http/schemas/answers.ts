@@ -1,0 +1,22 @@
+import { RouteAdvice } from './advice.ts';
+import { ChatCompletion, ChatCompletionChunk, Platform, StreamError, Usage } from './completion.ts';
+import { Decision } from './decision.ts';
+import { ErrorBody } from './error.ts';
+import { Health, Readiness } from './health.ts';
+import { Model, ModelList } from './model.ts';
+
+/** The schema of every answer, by the name that it has in the API's documentation. */
+export const ANSWERS = {
+  ChatCompletion,
+  ChatCompletionChunk,
+  Decision,
+  ErrorBody,
+  Health,
+  Model,
+  ModelList,
+  Platform,
+  Readiness,
+  RouteAdvice,
+  StreamError,
+  Usage,
+} as const;

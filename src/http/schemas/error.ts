@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox';
+import { ERRORS } from '../../core/errors.ts';
+import { credits, named, orNull, tokens, word } from './parts.ts';
+
+const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
+
+/** Every code that the wire can show. */
+export const ERROR_CODES = [...new Set(rows.map(([name, { code }]) => code ?? name))];
+const types = [...new Set(rows.map(([, { type }]) => type))];
+
+const details = Type.Object(
+  {
+    least_credits: Type.Optional(credits('The least `budget_limit` that would do. With `budget_limit_too_low`.', 0.31)),
+    estimated_input_tokens: Type.Optional(
+      tokens('About what the prompt has. With `context_length_exceeded`.', 140_000),
+    ),
+    context_window: Type.Optional(
+      tokens('The largest eligible context window, output included. With `context_length_exceeded`.', 128_000),
+    ),
+    rejected: Type.Optional(
+      Type.Array(
+        Type.Object({
+          model: Type.String({ description: 'ID of the model.' }),
+          reasons: Type.Array(Type.String(), { description: 'Each reason against it.' }),
+        }),
+        { description: 'Every model with what excluded it. With `no_eligible_model`.' },
+      ),
+    ),
+    relaxation: Type.Optional(
+      Type.String({
+        description: 'The smallest change of one limit that would admit a model. With `no_eligible_model`.',
+        examples: ['max_latency_ms 800 → 950 admits `gpt-6-astra`'],
+      }),
+    ),
+  },
+  { description: 'Figures that a program can use; which ones there are depends on the code.' },
+);
+
+export const ErrorObject = Type.Object(
+  {
+    message: Type.String({ description: 'One or two sentences for people.' }),
+    type: word(types, 'The class of the error.'),
+    param: orNull(
+      Type.String({ examples: ['messages[0].content'] }),
+      'Path of the field at fault, where there is one.',
+    ),
+    code: word(ERROR_CODES, 'The error for programs. Codes are never renamed or reused.'),
+    details: Type.Optional(details),
+  },
+  { description: 'What went wrong.' },
+);
+
+export const ErrorBody = named('ErrorBody', 'Every error, whatever its status.', { error: ErrorObject });

@@ -1,0 +1,48 @@
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
+
+/**
+ * Helpers for the schemas of answers. Answers are left open (`additionalProperties` is not set):
+ * within `/v1` fields are added, and a client made from the document must not mind.
+ */
+export function named<Properties extends TProperties>(title: string, description: string, properties: Properties) {
+  return Type.Object(properties, { title, description });
+}
+
+export const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
+  Type.Union([schema, Type.Null()], { description });
+
+/** One of some words. */
+export const word = <Word extends string>(words: readonly Word[], description: string) =>
+  Type.Union(
+    words.map((each) => Type.Literal(each)),
+    { description },
+  );
+
+export const credits = (description: string, example: number) =>
+  Type.Number({ description: `${description} In Credits, at most 6 decimals.`, examples: [example] });
+
+export const tokens = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, description, examples: [example] });
+
+export const milliseconds = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, description: `${description} In ms.`, examples: [example] });
+
+export const unixTime = (description: string) =>
+  Type.Integer({ minimum: 0, description: `${description} Unix time in seconds.`, examples: [1_793_000_000] });
+
+export const modelId = (description: string) => Type.String({ description, examples: ['gpt-6-astra'] });
+
+export const decisionId = Type.String({
+  description: 'Names the decision; `GET /v1/decisions/{id}` explains it.',
+  examples: ['dec_01a1f7ff163e702abbd133a9cb2cfe49'],
+});
+
+export const policyRevision = Type.String({
+  description: 'Names the policy in force when the decision was made.',
+});
+
+export const routeReason = Type.String({
+  description:
+    'Why this model, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended when the first choice failed.',
+  examples: ['auto:balanced', 'pinned', 'auto:balanced:fallback'],
+});

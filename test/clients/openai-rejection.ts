@@ -1,0 +1,12 @@
+import OpenAI from 'openai';
+
+/** What a promise rejects with. */
+export async function rejection(promise: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof OpenAI.APIError) return error;
+    throw error;
+  }
+  throw new Error('it did not reject');
+}

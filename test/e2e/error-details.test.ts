@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import { SCOPES } from '../../src/core/caller.ts';
+import { createIds } from '../../src/core/id.ts';
+import type { Gateway } from '../../src/gateway/gateway.ts';
+import { createApp } from '../../src/http/app.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../src/ledger/tables.ts';
+import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { loadPolicy } from '../../src/policy/load.ts';
+import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { buildRuntime } from '../../src/runtime/runtime.ts';
+import { hashOf } from '../../src/runtime/source.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { type Store, StoreError } from '../../src/store/store.ts';
+import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { startThreeModels, type ThreeModels, withKey } from '../support/three-models.ts';
+
+let three: ThreeModels;
+let box: Signalbox;
+let first: FakeUpstream;
+let second: FakeUpstream;
+let third: FakeUpstream;
+let models: string;
+let slowBody: RawConnection;
+
+beforeAll(async () => {
+  three = await startThreeModels();
+  ({ box, first, second, third } = three);
+  // Begun first, for it takes the ten seconds that a slow body is waited for.
+  slowBody = await connect(box.url);
+  await slowBody.write(`${chatHead(box.key, 'content-length: 100')}{`);
+  models = await three.makeKey('--model', 'plain');
+});
+
+afterAll(() => three.stop());
+
+const hello = [{ role: 'user', content: 'Say hello.' }];
+const chat = (body: object, init?: RequestInit) =>
+  box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body }, init);
+const post = (path: string, body: string, headers: Record<string, string>) =>
+  fetch(box.url + path, { method: 'POST', body, headers });
+const JSON_TYPE = { 'content-type': 'application/json' };
+const TEN_MB = `{"model":"auto","messages":[{"role":"user","content":"${'a'.repeat(10_000_000)}"}]}`;
+
+describe('before the body is read', () => {
+  test('a bad key is told, even with 10 MB behind it', async () => {
+    const bad = { authorization: 'Bearer sb_live_nobody_0123456789', 'content-type': 'application/json' };
+    await expectError(await post('/v1/chat/completions', TEN_MB, bad), 'invalid_api_key');
+    const connection = await connect(box.url);
+    await connection.write(chatHead('sb_live_nobody_0123456789', 'content-length: 10000000'));
+    await expectError(await connection.response(), 'invalid_api_key');
+    connection.close();
+  });
+
+  test('an announced length above the limit is refused', async () => {
+    const connection = await connect(box.url);
+    await connection.write(chatHead(box.key, 'content-length: 99999999'));
+    await expectError(await connection.response(), 'request_too_large');
+    connection.close();
+  });
+
+  test('a wrong method names those that are allowed', async () => {
+    const response = await box.get('/v1/route');
+    await expectError(response, 'method_not_allowed');
+    expect(response.headers.get('allow')).toBe('POST');
+  });
+});
+
+test('a chunked body is refused once it exceeds the limit', async () => {
+  const connection = await connect(box.url);
+  const mebibyte = `100000\r\n${'a'.repeat(0x100000)}\r\n`;
+  await connection.write(chatHead(box.key, 'transfer-encoding: chunked') + mebibyte.repeat(11));
+  await expectError(await connection.response(), 'request_too_large');
+  connection.close();
+});
+
+test('headers beyond what the server can hold end the connection, with 431 or without', async () => {
+  const connection = await connect(box.url);
+  await connection.write(chatHead(box.key, `x-big: ${'a'.repeat(100_000)}`));
+  expect(await connection.closed).toMatch(/^(HTTP\/1.1 431 |$)/);
+});
+
+describe('422 no_eligible_model', () => {
+  test('names every model with its reasons, and the nearest relaxation', async () => {
+    const constraints = { max_latency_ms: 10, required_languages: ['rust'] };
+    const { details, message } = await expectError(await chat({ constraints }), 'no_eligible_model');
+    expect(details.rejected).toEqual(
+      ['best', 'hasty', 'plain'].map((model) => ({
+        model,
+        reasons: ['it does not declare rust', expect.stringContaining('ms is above max_latency_ms')],
+      })),
+    );
+    expect(details).not.toHaveProperty('relaxation');
+    expect(message).toBe('No model meets the request.');
+  });
+
+  test('a relaxation that is obeyed leads to an answer', async () => {
+    const { details } = await expectError(await chat({ constraints: { max_latency_ms: 100 } }), 'no_eligible_model');
+    const [, figure, model] = /^max_latency_ms 100 → (\d+) admits `(.+)`$/.exec(String(details.relaxation)) ?? [];
+    const response = await chat({ constraints: { max_latency_ms: Number(figure) } });
+    expect(response.status).toBe(200);
+    expect(['best', 'plain', 'hasty']).toContain(model!);
+  });
+
+  test('a key’s list leaves a selector without models', async () => {
+    const { details } = await expectError(
+      await chat({ constraints: { max_latency_ms: 1 } }, withKey(models)),
+      'no_eligible_model',
+    );
+    expect(details.rejected).toContainEqual({
+      model: 'best',
+      reasons: ['the API key may not use it', expect.stringContaining('max_latency_ms')],
+    });
+  });
+});
+
+test('429 from every upstream passes the shortest wait on', async () => {
+  first.next({ status: 429, headers: { 'retry-after': '9' } });
+  second.next({ status: 429, headers: { 'retry-after-ms': '2500' } });
+  third.next({ status: 429 });
+  const response = await chat({});
+  await expectError(response, 'upstream_rate_limited');
+  expect(response.headers.get('retry-after')).toBe('3');
+  expect(response.headers.get('retry-after-ms')).toBe('2500');
+});
+
+describe('504 upstream_timeout', () => {
+  test('comes when no upstream answers in time, and is not to be repeated: what was sent is charged', async () => {
+    for (const stream of [false, true]) {
+      third.next({ hang: 'headers' });
+      const response = await chat({ model: 'hasty', stream });
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      expect(response.status).toBe(504);
+      expect(await response.json()).toMatchObject({ error: { type: 'upstream_error', code: 'upstream_timeout' } });
+    }
+  });
+});
+
+test('408 request_timeout, and the end of the connection, for a body that does not come', async () => {
+  await expectError(await slowBody.response(), 'request_timeout');
+  await slowBody.closed;
+}, 15_000);
+
+describe('an upstream’s secrets', () => {
+  test('neither its key nor its address shows in an error or in the log', async () => {
+    const words = `key ${UPSTREAM_KEY} is not known at ${first.url}/chat/completions`;
+    for (const stream of [false, true]) {
+      for (const status of [400, 401, 403, 404, 429, 500, 503]) {
+        first.next({ status, error: { message: words } });
+        const text = await (await chat({ model: 'best', stream })).text();
+        expect(text).toContain('"error"');
+        expect(text).not.toContain(UPSTREAM_KEY);
+        expect(text).not.toContain(String(first.port));
+      }
+      first.next({ text: ['a', 'b'], raw: [`data: {"error":{"message":"${words}"}}\n\n`] });
+      expect(await (await chat({ model: 'best', stream })).text()).not.toContain(UPSTREAM_KEY);
+    }
+    expect(box.lines.join('\n')).not.toContain(UPSTREAM_KEY);
+  });
+
+  test('an upstream that is not there is a 502 without its address', async () => {
+    const gone = startFakeUpstream();
+    await gone.stop();
+    const policy = testPolicy({ gone: gone.url }, { lost: { endpoints: ['gone'] } });
+    const other = await startSignalbox({ policy, env: UPSTREAM_ENV });
+    const response = await other.post('/v1/chat/completions', { model: 'lost', messages: hello });
+    const { message } = await expectError(response, 'upstream_failed');
+    expect(message).not.toContain(String(gone.port));
+    await other.stop();
+  });
+});
+
+test('503 overloaded while the server drains, for a request that came on an open connection', async () => {
+  const other = await startSignalbox();
+  const body = JSON.stringify({ model: 'auto', messages: hello });
+  const connection = await connect(other.url);
+  await connection.write(chatHead(other.key, `content-length: ${body.length}`));
+  // Its head is read before the signal comes: a second connection has been answered since.
+  await other.get('/v1/models');
+  other.signal('SIGTERM');
+  await waitFor(() => other.lines.some((line) => line.includes('"draining"')));
+  await connection.write(body);
+  const response = await connection.response();
+  await expectError(response, 'overloaded');
+  expect(response.headers.get('retry-after')).toBe('1');
+  expect(await other.exited).toBe(0);
+  await other.stop();
+});
+
+describe('when this program itself fails', () => {
+  const folder = temporaryFolder();
+  const logged: string[] = [];
+  const secret = 'a-secret-in-an-error';
+
+  /** The app over a store whose commits fail in this way. */
+  async function appWith(failure: Error) {
+    const registry = createRegistry(shipped);
+    const text = testPolicy({ nowhere: 'http://127.0.0.1:1/v1' }, { best: { endpoints: ['nowhere'] } });
+    const env = { get: (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined) };
+    const { snapshot } = loadPolicy([{ path: 'policy.yaml', text }], { env, ...registry, revisionOf: hashOf });
+    const runtime = buildRuntime(snapshot!, registry, env.get);
+    const store = await openSqlite(join(folder, 'signalbox.db'), [ledgerMigrations, recordsMigrations]);
+    const broken: Store = {
+      commit: () => Promise.reject(failure),
+      append: (writes) => store.append(writes),
+      query: (statement, params) => store.query(statement, params),
+      version: () => store.version(),
+      flush: () => store.flush(),
+      close: () => store.close(),
+    };
+    const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);
+    const gateway: Gateway = {
+      lease: () => runtime,
+      ledger: await openLedger({ store: broken, now: Date.now, onAlarm: write }),
+      records: openRecords({ store, now: Date.now }),
+      log: { info: write, warn: write, error: write },
+      nextId: createIds(Date.now, 0),
+      now: Date.now,
+      clock: () => performance.now(),
+      exchanges: new Set(),
+      draining: () => false,
+    };
+    const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null };
+    const app = createApp({ gateway, authenticate: () => ({ caller, reason: null }), version: 'test' });
+    const request = new Request('http://localhost/v1/chat/completions', {
+      method: 'POST',
+      headers: JSON_TYPE,
+      body: JSON.stringify({ model: 'auto', messages: hello }),
+    });
+    const response = await app.handle(request);
+    await store.close();
+    return { response, gateway };
+  }
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('500 internal_error tells neither stack nor secret; the log has both, under the request’s ID', async () => {
+    const { response, gateway } = await appWith(new Error(secret));
+    const { message } = await expectError(response, 'internal_error');
+    expect(message).not.toContain(secret);
+    expect(message).not.toMatch(/\.ts|\bat /);
+    expect(logged.join()).toContain(secret);
+    expect(logged.join()).toContain(response.headers.get('x-request-id')!);
+    expect(gateway.exchanges.size).toBe(0);
+  });
+
+  test('503 overloaded when the ledger cannot be written: nothing is spent unbooked', async () => {
+    const { response } = await appWith(new StoreError(secret));
+    const { message } = await expectError(response, 'overloaded');
+    expect(message).not.toContain(secret);
+    expect(response.headers.get('retry-after')).toBe('1');
+  });
+});

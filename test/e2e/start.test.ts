@@ -1,0 +1,390 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import {
+  cleanEnvironment,
+  launch,
+  MAIN,
+  makeTestKey,
+  runCommand,
+  type Signalbox,
+  startSignalbox,
+  temporaryFolder,
+} from '../support/signalbox.ts';
+
+const NO_KEY = { SIGNALBOX_API_KEY: '' };
+const hello = [{ role: 'user', content: 'Say hello.' }];
+
+let folder: string;
+let upstream: FakeUpstream;
+let policy: string;
+const running: Pick<Signalbox, 'stop'>[] = [];
+
+beforeAll(() => {
+  folder = temporaryFolder();
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
+});
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((box) => box.stop()));
+});
+
+afterAll(async () => {
+  await upstream.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let folders = 0;
+function emptyFolder(): string {
+  const path = newPath();
+  mkdirSync(path);
+  return path;
+}
+
+function policyFolder(text: string): string {
+  const path = emptyFolder();
+  writeFileSync(join(path, 'policy.yaml'), text);
+  return path;
+}
+
+/** A path in the test's own folder that does not exist yet. */
+const newPath = () => join(folder, `data${++folders}`);
+
+async function start(options: Parameters<typeof startSignalbox>[0]): Promise<Signalbox> {
+  const box = await startSignalbox(options);
+  running.push(box);
+  return box;
+}
+
+function freePort(): number {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const { port = 0 } = server;
+  void server.stop(true);
+  return port;
+}
+
+const modelsWith = (url: string, key: string) =>
+  fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+const ids = async (box: Signalbox) =>
+  ((await (await box.get('/v1/models')).json()) as { data: { id: string; owned_by: string }[] }).data;
+
+describe('settings', () => {
+  test('come from the environment', async () => {
+    const data = newPath();
+    const port = freePort();
+    const policies = policyFolder(policy);
+    const key = makeTestKey();
+    const { child, url } = await launch(['serve'], {
+      PORT: String(port),
+      HOST: 'localhost',
+      SIGNALBOX_DATA: data,
+      SIGNALBOX_POLICIES: policies,
+      SIGNALBOX_API_KEY: key,
+      ...UPSTREAM_ENV,
+    });
+    running.push({ stop: async () => child.kill('SIGKILL') });
+    expect(url).toBe(`http://localhost:${port}`);
+    expect(existsSync(join(data, 'signalbox.db'))).toBe(true);
+    const models = (await (await modelsWith(url, key)).json()) as { data: { id: string }[] };
+    expect(models.data.map(({ id }) => id)).toContain('best');
+  });
+
+  test('given as flags win over the environment', async () => {
+    const data = newPath();
+    const port = freePort();
+    const policies = policyFolder(policy);
+    const { child, url } = await launch(
+      ['serve', '--port', String(port), '--host=127.0.0.1', '--data', data, '--policies', policies],
+      {
+        PORT: '1',
+        HOST: 'nowhere.invalid',
+        SIGNALBOX_DATA: '/proc/none',
+        SIGNALBOX_POLICIES: '/none',
+        ...UPSTREAM_ENV,
+      },
+    );
+    running.push({ stop: async () => child.kill('SIGKILL') });
+    expect(url).toBe(`http://127.0.0.1:${port}`);
+    expect(existsSync(join(data, 'signalbox.db'))).toBe(true);
+  });
+
+  test('have defaults: the folder .signalbox here, and `serve` itself', async () => {
+    const here = emptyFolder();
+    const { child } = await launch([], { PORT: '0' }, here);
+    running.push({ stop: async () => child.kill('SIGKILL') });
+    expect(existsSync(join(here, '.signalbox', 'admin.key'))).toBe(true);
+  });
+
+  test('a key in SIGNALBOX_API_KEY is installed with all scopes, and no other is made', async () => {
+    const box = await start({ data: newPath() });
+    expect((await box.post('/v1/route', {})).status).toBe(200);
+    expect((await box.post('/v1/chat/completions', { model: 'auto', messages: hello })).status).toBe(200);
+    expect(existsSync(join(box.data, 'admin.key'))).toBe(false);
+    const { out } = await box.run('keys', 'list', '--json');
+    expect(JSON.parse(out)).toMatchObject([{ scopes: ['chat', 'route', 'admin'] }]);
+  });
+});
+
+describe('the first start away from a terminal', () => {
+  test('makes the data folder for its owner only, and a key that works, of which only the path is told', async () => {
+    const data = newPath();
+    const box = await start({ data, env: NO_KEY });
+    const file = join(data, 'admin.key');
+    expect([mode(data), mode(file), mode(join(data, 'signalbox.db'))]).toEqual(['700', '600', '600']);
+    const key = readFileSync(file, 'utf8').trim();
+    expect(key).toMatch(/^sb_live_[a-z0-9]{12}_[\w-]{43}$/);
+    expect((await modelsWith(box.url, key)).status).toBe(200);
+    expect(box.lines.join('\n')).toContain(file);
+    expect(box.lines.join('\n')).not.toContain(key);
+
+    await box.stop();
+    rmSync(file);
+    const again = await start({ data, env: NO_KEY });
+    expect(existsSync(file)).toBe(false);
+    expect((await modelsWith(again.url, key)).status).toBe(200);
+  });
+
+  test('that fails leaves no key behind that nobody has seen', async () => {
+    const data = newPath();
+    const box = await start({ data: newPath() });
+    const { code } = await runCommand(['serve', '--port', new URL(box.url).port, '--data', data]);
+    expect(code).toBe(1);
+    await start({ data, env: NO_KEY });
+    expect(readFileSync(join(data, 'admin.key'), 'utf8')).toStartWith('sb_live_');
+  });
+
+  test('does not overwrite a key file of another database', async () => {
+    const data = newPath();
+    mkdirSync(data);
+    writeFileSync(join(data, 'admin.key'), 'precious');
+    const serve = ['serve', '--port', '0', '--data', data];
+    expect((await runCommand(serve)).err).toContain('admin.key exists');
+    expect(readFileSync(join(data, 'admin.key'), 'utf8')).toBe('precious');
+    rmSync(join(data, 'admin.key'));
+    await start({ data, env: NO_KEY });
+    expect(readFileSync(join(data, 'admin.key'), 'utf8')).toStartWith('sb_live_');
+  });
+});
+
+describe('on a terminal', () => {
+  /** Starts the server on a pseudo-terminal and waits for the line to paste. */
+  async function onTerminal(data: string, env: Readonly<Record<string, string>> = {}) {
+    const decoder = new TextDecoder();
+    let shown = '';
+    const child = Bun.spawn([MAIN, 'serve', '--port', '0', '--data', data], {
+      env: cleanEnvironment(env),
+      terminal: {
+        cols: 80,
+        data: (_, bytes) => {
+          shown += decoder.decode(bytes, { stream: true });
+        },
+      },
+    });
+    running.push({
+      stop: async () => {
+        child.kill('SIGKILL');
+        await child.exited;
+        child.terminal?.close();
+      },
+    });
+    const curl = await waitFor(() => /^ *(curl .*')\r?$/m.exec(shown)?.[1], 5_000);
+    return { shown: () => shown, curl, child };
+  }
+
+  /** Pastes a line into a shell. */
+  async function paste(line: string, env: Readonly<Record<string, string>> = {}) {
+    const shell = Bun.spawn(['sh', '-c', line], {
+      env: { PATH: process.env.PATH ?? '', ...env },
+      stdout: 'pipe',
+      stderr: 'ignore',
+    });
+    return answerOf(new Response(await new Response(shell.stdout).text()));
+  }
+
+  test('the first start shows the address, the key once, and a curl line that works when pasted', async () => {
+    const data = newPath();
+    const { shown, curl } = await onTerminal(data);
+    const text = shown();
+    expect(text).toMatch(/ready at http:\/\/127\.0\.0\.1:\d+/);
+    const [key] = /sb_live_\w{12}_[\w-]{43}/.exec(text)!;
+    expect(text.split('\n').filter((line) => line.trim() === key)).toHaveLength(1);
+    expect(existsSync(join(data, 'admin.key'))).toBe(false);
+    const { choices } = await paste(curl);
+    expect(choices[0]?.message.content).toContain('simulated');
+  });
+
+  test('the second start shows no key, and a line that takes it from the environment', async () => {
+    const data = newPath();
+    const key = makeTestKey();
+    const { shown, curl } = await onTerminal(data, { SIGNALBOX_API_KEY: key });
+    expect(shown()).not.toContain(key);
+    const { choices } = await paste(curl, { SIGNALBOX_API_KEY: key });
+    expect(choices[0]?.message.content).toContain('simulated');
+  });
+
+  test('Ctrl-C ends it well', async () => {
+    const { child } = await onTerminal(newPath());
+    child.terminal!.write('\x03');
+    expect(await child.exited).toBe(0);
+  });
+});
+
+describe('a start that cannot be says why in one sentence and ends with 1:', () => {
+  const serve = (...more: string[]) => ['serve', '--port', '0', '--data', newPath(), ...more];
+  const file = () => {
+    const path = newPath();
+    writeFileSync(path, '');
+    return path;
+  };
+  const cases: readonly [string, () => readonly string[], RegExp, Readonly<Record<string, string>>?][] = [
+    ['an unknown flag', () => serve('--prot', '1'), /Unknown option '--prot'/],
+    ['a flag without its value', () => ['serve', '--data'], /--data/],
+    ['a flag where a value is due', () => ['serve', '--data', '--port', '1'], /--data/],
+    ['an unknown command', () => ['sevre'], /no command `sevre`/],
+    ['a port that is none', () => ['serve', '--port', '70000'], /port must be a number from 0 to 65535/],
+    ['a port variable that is none', () => ['serve'], /port must be a number/, { PORT: 'abc' }],
+    ['a drain time that is none', () => serve('--drain-ms', 'soon'), /drain time/],
+    ['an address of another machine', () => serve('--host', '192.0.2.1'), /this machine has no such address/],
+    ['an address that is none', () => serve('--host', '999.1.1.1'), /no such address/],
+    [
+      'a data folder below a file',
+      () => ['serve', '--port', '0', '--data', join(file(), 'x')],
+      /Cannot use the data folder/,
+    ],
+    ['a file as the data folder', () => ['serve', '--port', '0', '--data', file()], /Cannot use the data folder/],
+    ['a missing policy folder', () => serve('--policies', newPath()), /policy folder .* cannot be read/],
+    ['an empty policy folder', () => serve('--policies', emptyFolder()), /holds no \.yaml files/],
+    ['a weak key', () => serve(), /too short/, { SIGNALBOX_API_KEY: 'sb_live_abc_tooshort' }],
+    ['a key of another form', () => serve(), /does not have the form/, { SIGNALBOX_API_KEY: 'sk-0123456789' }],
+  ];
+  for (const [what, args, message, env] of cases) {
+    test.concurrent(what, async () => {
+      const { code, err } = await runCommand(args(), env);
+      expect(err).toMatch(message);
+      expect(err).toMatch(/^signalbox: [^\n]+\.\n$/);
+      expect(code).toBe(1);
+    });
+  }
+
+  test('a port in use, and a data folder in use', async () => {
+    const box = await start({ data: newPath() });
+    const { port } = new URL(box.url);
+    const busy = await runCommand(['serve', '--port', port, '--data', newPath()]);
+    expect(busy).toMatchObject({ code: 1, err: expect.stringMatching(/^signalbox: [^\n]*port is in use[^\n]*\.\n$/) });
+    const shared = await runCommand(['serve', '--port', '0', '--data', box.data]);
+    expect(shared).toMatchObject({ code: 1, err: expect.stringMatching(/^signalbox: Another Signalbox[^\n]*\.\n$/) });
+    expect((await box.get('/v1/models')).status).toBe(200);
+  });
+
+  test('a wrong policy, with the place of each mistake', async () => {
+    const policies = policyFolder(policy.replace('quality: { default: 0.8', 'quality: { default: 8'));
+    const { code, err } = await runCommand(serve('--policies', policies), UPSTREAM_ENV);
+    expect(code).toBe(1);
+    const line = policy.split('\n').findIndex((text) => text.includes('quality: {')) + 1;
+    expect(err).toMatch(new RegExp(`policy\\.yaml:${line}:\\d+  `));
+    expect(err).toMatch(/signalbox: The policy in \S+ has 1 error, so nothing was started\.\n$/);
+    expect(err).not.toMatch(/\n\s+at /);
+  });
+
+  test('--help is no mistake', async () => {
+    for (const args of [['help'], ['--help'], ['serve', '--help'], ['keys', 'create', '-h']]) {
+      const { code, out } = await runCommand(args);
+      expect(code).toBe(0);
+      expect(out).toContain('--drain-ms');
+    }
+  });
+});
+
+describe('providers', () => {
+  test('without a key are left out with one log line, and a restart with one brings the real thing', async () => {
+    const data = newPath();
+    const env = { SIGNALBOX_API_KEY: makeTestKey() };
+    const bare = await start({ data, env });
+    const leftOut = bare.lines.filter((line) => line.includes('providers left out'));
+    expect(leftOut).toHaveLength(1);
+    expect(leftOut[0]).toContain('openai (OPENAI_API_KEY is not set)');
+    expect(leftOut[0]).toContain('ollama (OLLAMA_BASE_URL is not set)');
+    expect(new Set((await ids(bare)).map(({ owned_by: owner }) => owner))).toEqual(new Set(['signalbox', 'simulated']));
+    await bare.stop();
+
+    const local = startFakeUpstream({ behaviour: { text: 'From the real thing.' } });
+    const ollama = await start({ data, env: { ...env, OLLAMA_BASE_URL: local.url } });
+    const answer = await answerOf(await ollama.post('/v1/chat/completions', { model: 'auto', messages: hello }));
+    expect(answer.choices[0]?.message.content).toBe('From the real thing.');
+    expect(answer.model).toStartWith('local-');
+    expect(local.requests[0]?.headers.has('authorization')).toBe(false);
+    expect(new Set((await ids(ollama)).map(({ owned_by: owner }) => owner))).toEqual(new Set(['signalbox', 'ollama']));
+    await ollama.stop();
+    await local.stop();
+
+    const openai = await start({ data, env: { ...env, OPENAI_API_KEY: 'sk-none' } });
+    const models = await ids(openai);
+    expect(models.filter(({ owned_by: owner }) => owner === 'openai').length).toBeGreaterThan(0);
+    expect(models.some(({ owned_by: owner }) => owner === 'simulated')).toBe(false);
+    expect(openai.lines.join('\n')).not.toContain('sk-none');
+  });
+});
+
+describe('with no provider’s key at all', () => {
+  let box: Signalbox;
+  beforeAll(async () => {
+    box = await startSignalbox();
+  });
+  afterAll(() => box.stop());
+
+  const ask = (body: object) => box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body });
+  const tool = {
+    type: 'function',
+    function: {
+      name: 'get_weather',
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    },
+  };
+
+  test('every selector answers offline, and says that it is simulated', async () => {
+    const selectors = ['auto', 'auto-fast', 'auto-cheap'];
+    const answers = await Promise.all(selectors.map(async (model) => answerOf(await ask({ model }))));
+    for (const { choices, platform, usage } of answers) {
+      expect(choices[0]?.message.content).toContain('simulated answer');
+      expect(platform.routed_model).toStartWith('sim-');
+      expect(platform.credits_consumed).toBeGreaterThan(0);
+      expect(usage.completion_tokens).toBeGreaterThan(0);
+    }
+  });
+
+  test('a stream comes in pieces and ends well', async () => {
+    const { chunks, done } = await eventsOf(await ask({ model: 'sim-flash', stream: true }));
+    expect(done).toBe(true);
+    expect(chunks.length).toBeGreaterThan(5);
+    expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toContain('simulated answer');
+  });
+
+  test('a tool is called, in JSON and in a stream', async () => {
+    const body = { model: 'sim-flash', tools: [tool], messages: [{ role: 'user', content: 'The weather in Rome?' }] };
+    const { choices } = await answerOf(await ask(body));
+    expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } });
+    const [call] = choices[0]!.message.tool_calls!;
+    expect(call?.function.name).toBe('get_weather');
+    expect(JSON.parse(call!.function.arguments)).toEqual({ city: expect.any(String) });
+    const { chunks } = await eventsOf(await ask({ ...body, stream: true }));
+    const calls = chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []);
+    expect(calls[0]?.function.name).toBe('get_weather');
+    expect(JSON.parse(calls.map((one) => one.function.arguments).join(''))).toEqual({ city: expect.any(String) });
+  });
+
+  test('a JSON schema is obeyed', async () => {
+    const schema = {
+      type: 'object',
+      properties: { year: { type: 'integer' }, kind: { type: 'string', enum: ['a', 'b'] } },
+      required: ['year', 'kind'],
+    };
+    const format = { type: 'json_schema', json_schema: { name: 'thing', schema } };
+    const { choices } = await answerOf(await ask({ model: 'sim-flash', response_format: format }));
+    expect(JSON.parse(choices[0]!.message.content!)).toEqual({ year: expect.any(Number), kind: 'a' });
+  });
+});

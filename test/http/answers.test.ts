@@ -1,0 +1,318 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { CloneType, type TSchema } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { Value } from '@sinclair/typebox/value';
+import { ANSWERS } from '../../src/http/schemas/answers.ts';
+import { waitFor } from '../support/answers.ts';
+import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+type Name = keyof typeof ANSWERS;
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+/** Runs on the shipped policy without any key: its models are simulated. */
+let simulated: Signalbox;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  const policy = testPolicy(
+    { fake: upstream.url },
+    { best: { endpoints: ['fake'], quality: 0.9 }, plain: { endpoints: ['fake'], quality: 0.5 } },
+  ).replaceAll('[tools, json_schema]', '[tools, json_schema, choices, logprobs]');
+  [box, simulated] = await Promise.all([startSignalbox({ policy, env: UPSTREAM_ENV }), startSignalbox()]);
+});
+
+afterAll(async () => {
+  await Promise.all([box.stop(), simulated.stop()]);
+  await upstream.stop();
+});
+
+/** Calls `visit` on a schema and on all within it. */
+function walk(schema: TSchema, visit: (schema: TSchema, path: string) => void, path = ''): void {
+  visit(schema, path);
+  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
+  for (const [name, inner] of Object.entries(properties)) walk(inner, visit, `${path}.${name}`);
+  if (schema.items) walk(schema.items, visit, `${path}[]`);
+  for (const inner of schema.anyOf ?? []) walk(inner, visit, path);
+}
+
+/** A schema that refuses what it does not name. */
+function strict(schema: TSchema): TSchema {
+  const copy = CloneType(schema);
+  walk(copy, (inner) => {
+    if (inner.properties) inner.additionalProperties = false;
+  });
+  return copy;
+}
+
+const checks = new Map(Object.entries(ANSWERS).map(([name, schema]) => [name, TypeCompiler.Compile(strict(schema))]));
+
+/** What is wrong with an answer; empty for nothing. */
+function faultsOf(name: Name, value: unknown): string[] {
+  return [...checks.get(name)!.Errors(value)].map(({ path, message }) => `${name}${path}: ${message}`);
+}
+
+/** The events of a stream but `[DONE]`. */
+async function eventsOf(response: Response): Promise<unknown[]> {
+  const lines = (await response.text())
+    .split('\n')
+    .filter((line) => line.startsWith('data: ') && !line.includes('[DONE]'));
+  return lines.map((line) => JSON.parse(line.slice('data: '.length)));
+}
+
+const messages = [{ role: 'user', content: 'Say hello.' }];
+const tool = {
+  type: 'function',
+  function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+};
+const token = {
+  token: 'Hi',
+  logprob: -0.1,
+  bytes: [72, 105],
+  top_logprobs: [{ token: 'Hi', logprob: -0.1, bytes: null }],
+};
+const withLogprobs: Behaviour = {
+  raw: [
+    JSON.stringify({
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Hi' },
+          logprobs: { content: [token], refusal: null },
+          finish_reason: 'stop',
+        },
+      ],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    }),
+  ],
+  form: 'json',
+};
+
+/** Every kind of answer: what is asked, and how the upstream behaves. */
+const CASES: readonly (readonly [string, object, Behaviour])[] = [
+  ['text', {}, { text: 'Hello!' }],
+  ['nothing', {}, { text: [] }],
+  ['text whose tokens are counted here', {}, { text: 'Hello!', usage: 'missing' }],
+  ['text after reasoning', {}, { reasoning: 'Hm. ', text: 'Yes.' }],
+  ['a refusal', {}, { refusal: 'I may not.', text: [] }],
+  ['an answer that is cut short', {}, { text: 'And then', finish: 'length' }],
+  ['an answer that is filtered', {}, { text: 'And', finish: 'content_filter' }],
+  ['several choices', { n: 2 }, { text: 'Hello!' }],
+  [
+    'tool calls',
+    { tools: [tool] },
+    { toolCalls: [1, 2].map(() => ({ name: 'weather', arguments: '{"city":"Bern"}' })) },
+  ],
+  ['token probabilities', { logprobs: true, top_logprobs: 1 }, withLogprobs],
+  ['an answer that left fields out', { invented: 1 }, {}],
+];
+
+describe('an answer is as documented, with no field besides:', () => {
+  for (const [what, body, behaviour] of CASES) {
+    test(`${what}, in JSON`, async () => {
+      upstream.next(behaviour);
+      const response = await box.post('/v1/chat/completions', { model: 'best', messages, ...body });
+      expect(response.status).toBe(200);
+      expect(faultsOf('ChatCompletion', await response.json())).toEqual([]);
+    });
+
+    test(`${what}, in a stream`, async () => {
+      upstream.next(behaviour);
+      const asked = { model: 'best', messages, ...body, stream: true, stream_options: { include_usage: true } };
+      const events = await eventsOf(await box.post('/v1/chat/completions', asked));
+      expect(events.length).toBeGreaterThan(2);
+      for (const event of events) expect(faultsOf('ChatCompletionChunk', event)).toEqual([]);
+    });
+  }
+
+  for (const [what, body] of [
+    ['text', {}],
+    ['a tool call', { tools: [tool], tool_choice: 'required' }],
+    ['JSON', { response_format: { type: 'json_object' } }],
+  ] as const) {
+    test(`${what} of a simulated model, in JSON and in a stream`, async () => {
+      const asked = { model: 'auto-fast', messages, max_tokens: 20, ...body };
+      const json = await simulated.post('/v1/chat/completions', asked);
+      expect(json.status).toBe(200);
+      expect(faultsOf('ChatCompletion', await json.json())).toEqual([]);
+      const events = await eventsOf(await simulated.post('/v1/chat/completions', { ...asked, stream: true }));
+      expect(events.length).toBeGreaterThan(2);
+      for (const event of events) expect(faultsOf('ChatCompletionChunk', event)).toEqual([]);
+    });
+  }
+
+  test('the last event of a stream that breaks', async () => {
+    upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: 3 });
+    const events = await eventsOf(await box.post('/v1/chat/completions', { model: 'best', messages, stream: true }));
+    expect(faultsOf('StreamError', events.at(-1))).toEqual([]);
+  });
+
+  test('recommendations, with and without alternatives', async () => {
+    for (const [server, query] of [
+      [box, {}],
+      [box, { model: 'best', estimated_output_tokens: 10 }],
+      [box, { task_type: 'coding', constraints: { required_languages: ['python'] }, messages }],
+      [simulated, { task_type: 'unheard of' }],
+    ] as const) {
+      const response = await server.post('/v1/route', query);
+      expect(response.status).toBe(200);
+      expect(faultsOf('RouteAdvice', await response.json())).toEqual([]);
+    }
+  });
+
+  test('models', async () => {
+    for (const server of [box, simulated]) {
+      const list = (await (await server.get('/v1/models')).json()) as { data: { id: string }[] };
+      expect(faultsOf('ModelList', list)).toEqual([]);
+      for (const { id } of list.data) {
+        const one = await server.get(`/v1/models/${encodeURIComponent(id)}`);
+        expect(faultsOf('Model', await one.json())).toEqual([]);
+      }
+    }
+  });
+
+  test('health and readiness', async () => {
+    expect(faultsOf('Health', await (await fetch(`${box.url}/healthz`)).json())).toEqual([]);
+    expect(faultsOf('Readiness', await (await fetch(`${box.url}/readyz`)).json())).toEqual([]);
+  });
+});
+
+describe('a decision is as documented, with no field besides:', () => {
+  async function decisionOf(response: Response): Promise<unknown> {
+    await response.text();
+    const id = response.headers.get('x-signalbox-decision-id');
+    const found = await waitFor(async () => {
+      const answer = await box.get(`/v1/decisions/${id}`);
+      return answer.ok ? answer : null;
+    });
+    return found.json();
+  }
+
+  test('of a completion, with all that a request can say', async () => {
+    const body = {
+      model: 'auto',
+      messages,
+      tools: [tool],
+      max_tokens: 50,
+      route_strategy: { cost_weight: 1 },
+      budget_limit: 5,
+      constraints: { max_cost_credits: 10, max_latency_ms: 60_000, required_languages: ['py'] },
+    };
+    for (const asked of [{ model: 'best', messages }, body]) {
+      expect(faultsOf('Decision', await decisionOf(await box.post('/v1/chat/completions', asked)))).toEqual([]);
+    }
+  });
+
+  test('of a recommendation', async () => {
+    expect(faultsOf('Decision', await decisionOf(await box.post('/v1/route', {})))).toEqual([]);
+  });
+
+  test('of a completion that broke off', async () => {
+    upstream.next({ text: ['one ', 'two ', 'three'], cutAfter: 3 });
+    const asked = { model: 'best', messages, stream: true };
+    const decision = await decisionOf(await box.post('/v1/chat/completions', asked));
+    expect(faultsOf('Decision', decision)).toEqual([]);
+    expect(decision).toMatchObject({ outcome: { status: 'broken', error: 'upstream_failed' } });
+  });
+});
+
+describe('an error is as documented, with no field besides:', () => {
+  const long = [{ role: 'user', content: 'word '.repeat(40_000) }];
+  const asked: readonly (readonly [status: number, code: string, path: string, body: unknown, init?: RequestInit])[] = [
+    [401, 'invalid_api_key', '/v1/route', {}, { headers: { authorization: 'Bearer wrong' } }],
+    [404, 'not_found', '/v1/nothing', {}],
+    [405, 'method_not_allowed', '/v1/models', {}],
+    [415, 'unsupported_media_type', '/v1/route', {}, { headers: { 'content-type': 'text/plain' } }],
+    [400, 'invalid_json', '/v1/route', {}, { body: '{' }],
+    [400, 'invalid_type', '/v1/chat/completions', { model: 'auto', messages: 'Hello' }],
+    [400, 'out_of_range', '/v1/chat/completions', { model: 'auto', messages, temperature: 3 }],
+    [400, 'missing_field', '/v1/chat/completions', { model: 'auto' }],
+    [400, 'unknown_field', '/v1/route', { invented: 1 }],
+    [400, 'unsupported_parameter', '/v1/chat/completions', { model: 'auto', messages, best_of: 2 }],
+    [404, 'model_not_found', '/v1/chat/completions', { model: 'none', messages }],
+    [400, 'budget_limit_too_low', '/v1/chat/completions', { model: 'auto', messages, budget_limit: 0.000_001 }],
+    [400, 'context_length_exceeded', '/v1/chat/completions', { model: 'auto', messages: long }],
+    [422, 'no_eligible_model', '/v1/route', { constraints: { max_latency_ms: 1 } }],
+  ];
+
+  for (const [status, code, path, body, init] of asked) {
+    test(`${status} ${code}`, async () => {
+      const response = await box.post(path, body, init);
+      const answer = await response.json();
+      expect(faultsOf('ErrorBody', answer)).toEqual([]);
+      expect(answer).toMatchObject({ error: { code } });
+      expect(response.status).toBe(status);
+    });
+  }
+
+  for (const [status, code, behaviour] of [
+    [400, 'upstream_rejected_request', { status: 400, error: { message: 'No.', type: 'invalid_request_error' } }],
+    [429, 'upstream_rate_limited', { status: 429 }],
+    [502, 'upstream_failed', { status: 500 }],
+  ] as const) {
+    test(`${status} ${code}`, async () => {
+      upstream.next(behaviour);
+      const response = await box.post('/v1/chat/completions', { model: 'best', messages });
+      const answer = await response.json();
+      expect(faultsOf('ErrorBody', answer)).toEqual([]);
+      expect(answer).toMatchObject({ error: { code } });
+      expect(response.status).toBe(status);
+    });
+  }
+});
+
+describe('the schemas', () => {
+  const each = Object.entries(ANSWERS);
+
+  test('describe every property', () => {
+    const silent: string[] = [];
+    for (const [name, schema] of each) {
+      walk(schema, ({ properties = {} }, path) => {
+        for (const [property, inner] of Object.entries<TSchema>(properties)) {
+          if (!inner.description) silent.push(`${name}${path}.${property}`);
+        }
+      });
+    }
+    expect(silent).toEqual([]);
+  });
+
+  test('state the unit of every amount and time', () => {
+    const unitless: string[] = [];
+    for (const [name, schema] of each) {
+      walk(schema, ({ properties = {} }, path) => {
+        for (const [property, { description }] of Object.entries<TSchema>(properties)) {
+          const unit = /credits|budget/.test(property) ? /Credits/ : /_ms$|^ms$/.test(property) ? /\bms\b/ : null;
+          if (unit && !unit.test(description ?? '')) unitless.push(`${name}${path}.${property}`);
+        }
+      });
+    }
+    expect(unitless).toEqual([]);
+  });
+
+  test('carry examples that they accept', () => {
+    for (const [, schema] of each) {
+      walk(schema, (inner) => {
+        for (const example of inner.examples ?? []) expect([...Value.Errors(inner, example)]).toEqual([]);
+      });
+    }
+  });
+
+  test('as checked here, refuse a field that they do not name, however deep', () => {
+    expect(faultsOf('Health', { status: 'ok', invented: 1 })).toEqual(['Health/invented: Unexpected property']);
+    const error = { message: '', type: 'server_error', param: null, code: 'overloaded' };
+    expect(faultsOf('ErrorBody', { error })).toEqual([]);
+    expect(faultsOf('ErrorBody', { error: { ...error, details: { invented: 1 } } })).toEqual([
+      'ErrorBody/error/details/invented: Unexpected property',
+    ]);
+  });
+
+  test('are known by their own names', () => {
+    for (const [name, schema] of each) expect(schema.title).toBe(name);
+  });
+
+  test('let fields be added: none is closed', () => {
+    for (const [, schema] of each) walk(schema, (inner) => expect(inner.additionalProperties).toBeUndefined());
+  });
+});

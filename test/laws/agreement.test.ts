@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { adviceOf, answerOf } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  const endpoints = ['up'];
+  const policy = testPolicy(
+    { up: upstream.url },
+    {
+      best: { endpoints, price: { input: 5, output: 20 }, quality: 0.95 },
+      good: { endpoints, price: { input: 1, output: 4 }, quality: 0.85 },
+      twin: { endpoints, price: { input: 1, output: 4 }, quality: 0.85 },
+      cheap: { endpoints, price: { input: 0.05, output: 0.2 }, quality: 0.7 },
+      free: { endpoints, price: { input: 0, output: 0 }, quality: 0.4 },
+      'thinks/long': {
+        endpoints,
+        price: { input: 2, output: 8 },
+        quality: 0.9,
+        more: '    reasoning_tokens: 900\n    image_tokens_max: 1600\n',
+      },
+    },
+    'selectors: { thrifty: { strategy: auto-cheap, options: { quality_margin: 0.3 } } }\n',
+  ).replace(
+    'image_tokens_max: 1600\n',
+    'image_tokens_max: 1600\n  eyes:\n    provider: up\n    price: { input: 3, output: 9 }\n    context_window: 2000000\n    max_output: 4096\n    capabilities: [vision, file_input]\n    languages: [python, rust]\n    quality: { default: 0.6, coding: 0.9 }\n',
+  );
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+
+afterAll(async () => {
+  await box.stop();
+  await upstream.stop();
+});
+
+const text = fc.oneof(
+  fc.constantFrom('Hello!', '```js\nlet x\n```', 'Solve 2x + 3 = 9', '你好，世界', ''),
+  fc.string({ maxLength: 200 }),
+  fc.constantFrom(1, 100, 1000, 60_000).map((n) => 'word '.repeat(n)),
+);
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+const file = { type: 'file', file: { file_data: 'AAAA', filename: 'a.pdf' } };
+const content = fc.oneof(
+  { weight: 4, arbitrary: text },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(text, fc.constantFrom(image, file))
+      .map(([words, part]) => [{ type: 'text', text: words }, part]),
+  },
+);
+const messages = fc
+  .tuple(
+    fc.array(fc.record({ role: fc.constantFrom('system', 'user', 'assistant'), content: text }), { maxLength: 2 }),
+    content,
+  )
+  .map(([before, last]) => [...before, { role: 'user', content: last }]);
+
+const share = fc.constantFrom(0, 0.2, 0.5, 1, 3);
+const constraints = fc.record(
+  {
+    max_cost_credits: fc.constantFrom(0.001, 0.1, 1.6, 2, 10, 50),
+    max_latency_ms: fc.constantFrom(50, 4100, 4200, 20_000, 60_000),
+    required_languages: fc.constantFrom([], ['Python'], ['py', 'TS'], ['rust'], ['COBOL']),
+  },
+  { requiredKeys: [] },
+);
+
+interface Asked {
+  readonly model: string;
+  readonly messages: readonly object[];
+  readonly constraints?: object;
+  readonly route_strategy?: object;
+}
+
+/** What both may say. Route has no tools, formats, caps or budgets, so those are left to chat alone. */
+const facts: fc.Arbitrary<Asked> = fc.record(
+  {
+    model: fc.oneof(
+      fc.constantFrom('auto', 'auto-fast', 'auto-cheap', 'thrifty'),
+      fc.constantFrom('best', 'free', 'thinks/long', 'eyes', 'nobody'),
+    ),
+    messages,
+    constraints,
+    route_strategy: fc.record({ cost_weight: share, quality_weight: share }, { requiredKeys: [] }),
+  },
+  { requiredKeys: ['model', 'messages'] },
+);
+
+/** Rare cases that every run has. */
+const hello = [{ role: 'user', content: 'Hello!' }];
+const ALWAYS: [Asked][] = [
+  [{ model: 'auto', messages: hello, route_strategy: { cost_weight: 0, quality_weight: 0 } }],
+  [{ model: 'best', messages: [{ role: 'user', content: 'word '.repeat(60_000) }] }],
+];
+
+const seen = new Map<string, number>();
+
+describe('chat and route', () => {
+  test('choose the same model for the same facts, or refuse with the same status, code and words', async () => {
+    await fc.assert(
+      fc.asyncProperty(facts, async (asked) => {
+        const [routed, chatted] = await Promise.all([
+          box.post('/v1/route', asked),
+          box.post('/v1/chat/completions', asked),
+        ]);
+        expect(chatted.status).toBe(routed.status);
+        const advice = await adviceOf(routed);
+        const answer = await answerOf(chatted);
+        if (routed.status === 200) {
+          expect(answer.model).toBe(advice.recommended_model);
+          expect(answer.platform.route_reason).toBe(advice.route_reason);
+          expect(answer.platform.policy_revision).toBe(advice.policy_revision);
+          expect(answer.platform.credits_consumed).toBeLessThanOrEqual(advice.max_cost_credits);
+        } else {
+          expect(answer.error).toEqual(advice.error);
+        }
+        const outcome = advice.recommended_model ?? advice.error.code;
+        seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+      }),
+      { numRuns: 400, examples: ALWAYS },
+    );
+    console.log('outcomes:', [...seen].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
+    for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
+      expect(seen.get(code) ?? 0).toBeGreaterThan(0);
+    }
+  }, 30_000);
+});

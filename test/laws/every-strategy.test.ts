@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { auto } from '../../plugins/strategies/auto.ts';
+import { autoCheap } from '../../plugins/strategies/auto-cheap.ts';
+import { autoFast } from '../../plugins/strategies/auto-fast.ts';
+import { weighted } from '../../plugins/strategies/weighted.ts';
+import type { StrategyPlugin } from '../../src/contract/strategy.ts';
+import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import { decisionOf, facts, loaded, prepared } from '../routing/build.ts';
+import {
+  type Candidate,
+  candidates,
+  decideWith,
+  floor,
+  type Law,
+  margin,
+  prove,
+  rawWeights,
+  reportCoverage,
+  type Trial,
+  through,
+  trials,
+  weights,
+} from './generators.ts';
+import { host, mutant, scores, ties } from './mutants.ts';
+
+reportCoverage();
+
+const margins = fc.record({ quality_margin: margin, quality_floor: floor }, { requiredKeys: ['quality_margin'] });
+const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>])[] = [
+  [weighted, trials({ weights })],
+  [auto, trials({ options: rawWeights })],
+  [autoFast, trials({ options: margins.map(withoutUndefined) })],
+  [autoCheap, trials({ options: margins.map(withoutUndefined) })],
+];
+
+function withoutUndefined(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+const dominates = (a: Candidate, b: Candidate) =>
+  a.q >= b.q && a.c <= b.c && a.l <= b.l && (a.q > b.q || a.c < b.c || a.l < b.l);
+
+const dominance = (trial: fc.Arbitrary<Trial>): Law => ({
+  says: 'nobody ranks above a candidate at least as good in Q, C and L and better in one',
+  holds: (rank) =>
+    fc.property(trial, (given) => {
+      const ranking = rank(given);
+      return ranking.every((above, at) => ranking.slice(at + 1).every((below) => !dominates(below, above)));
+    }),
+  mutants: {
+    'ties by ID alone': host(scores.quality, ties.byIdAlone),
+    'ties that forget latency': host(scores.quality, ties.withoutLatency),
+    'ties in the catalog’s order': host(scores.quality, ties.byCatalogOrder),
+    'cost as a merit': mutant((i, { quality, cost }) => quality[i]! + cost[i]! / 1e6),
+    'latency as a merit': mutant((i, { quality, latency }) => quality[i]! + latency[i]! / 1e6),
+  },
+});
+
+const isSame = (a: Trial, b: Trial, plugin: StrategyPlugin) =>
+  Bun.deepEquals(decideWith(plugin, a), decideWith(plugin, b), true);
+
+for (const [plugin, trial] of cases) {
+  describe(`${plugin.name}:`, () => {
+    prove(through(plugin), dominance(trial));
+
+    test('the same inputs give the same decision, whole, also after others', () => {
+      fc.assert(
+        fc.property(trial, trial, (given, between) => {
+          const first = decideWith(plugin, given);
+          decideWith(plugin, between);
+          expect(decideWith(plugin, given)).toStrictEqual(first);
+        }),
+        { numRuns: 150 },
+      );
+    });
+  });
+}
+
+test('a strategy that remembers earlier requests would break determinism', () => {
+  let count = 0;
+  const moody: StrategyPlugin = {
+    ...weighted,
+    prepare: () => ({
+      reason: 'moody',
+      score: ({ n, quality }, out) => {
+        count++;
+        for (let i = 0; i < n; i++) out[i] = count % 2 === 0 ? quality[i]! : -quality[i]!;
+      },
+    }),
+  };
+  const property = fc.property(trials({ weights }), (given) => isSame(given, given, moody));
+  expect(fc.check(property, { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
+});
+
+/** The candidates as a policy's text, in the order given. */
+function yamlOf(list: readonly Candidate[]): string {
+  const models = list.map(
+    ({ id, q, c, l }) => `  ${id}:
+    provider: sim
+    price: { input: 0, output: 0, per_request: ${(c / 1e9).toFixed(9)} }
+    context_window: 100000
+    max_output: 8192
+    quality: { default: ${q} }
+    latency: { ttft_ms: ${l} }`,
+  );
+  return `version: 1\nproviders:\n  sim: { adapter: simulated }\nmodels:\n${models.join('\n')}\n`;
+}
+
+describe('the order of the models in the policy’s files', () => {
+  const SELECTORS = ['auto', 'auto-fast', 'auto-cheap'];
+  const shuffles = fc.tuple(candidates, fc.infiniteStream(fc.nat())).map(([list, keys]) => {
+    const plain = list.map((one) => ({ ...one, q: Math.round(one.q * 100) / 100, l: Math.round(one.l) }));
+    const keyed = plain.map((one) => [keys.next().value, one] as const).sort(([a], [b]) => a - b);
+    return [plain, keyed.map(([, one]) => one)] as const;
+  });
+  const decisions = (from: PolicySnapshot) =>
+    SELECTORS.map((selector) => {
+      const { ranked, ...rest } = decisionOf(from, facts({ model: selector }), prepared(from, selector));
+      return { ...rest, ranked: ranked.map(({ model, ...one }) => ({ ...one, id: from.models[model]!.id })) };
+    });
+  const agrees = (load: (list: readonly Candidate[]) => PolicySnapshot) =>
+    fc.property(shuffles, ([a, b]) => Bun.deepEquals(decisions(load(a)), decisions(load(b))));
+
+  test('never matters', () => {
+    fc.assert(
+      agrees((list) => loaded(yamlOf(list))),
+      { numRuns: 60 },
+    );
+  });
+
+  test('would matter to a loader that keeps it', () => {
+    const unsorted = (list: readonly Candidate[]): PolicySnapshot => {
+      const sorted = loaded(yamlOf(list));
+      const models: Model[] = list.map(({ id }) => sorted.models[sorted.modelIndex.get(id)!]!);
+      return { ...sorted, models, modelIndex: new Map(models.map(({ id }, at) => [id, at])) };
+    };
+    expect(fc.check(agrees(unsorted), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
+  });
+});

@@ -1,0 +1,196 @@
+import { afterAll, expect, test } from 'bun:test';
+import { Value } from '@sinclair/typebox/value';
+import fc from 'fast-check';
+import type { StrategyPlugin } from '../../src/contract/strategy.ts';
+import type { Decision } from '../../src/core/decision.ts';
+import { decisionOf, facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
+
+/** A candidate as a strategy sees it: its ID, Q, C in microcredits and L in ms. */
+export interface Candidate {
+  readonly id: string;
+  readonly q: number;
+  readonly c: number;
+  readonly l: number;
+}
+
+export interface Weights {
+  readonly cost: number;
+  readonly quality: number;
+}
+
+/** All that a ranking depends on. */
+export interface Trial {
+  readonly candidates: readonly Candidate[];
+  /** C_ref: Credits of one reference cost; v is 20. */
+  readonly reference: number;
+  readonly weights: Weights | null;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** The candidates in order, best first, with their utilities. */
+export type Ranking = readonly (Candidate & { readonly utility: number })[];
+export type Ranker = (trial: Trial) => Ranking;
+
+export const WORTH = 20;
+
+/**
+ * Ranks by the whole path of the host: a catalog whose estimates are exactly the candidates'
+ * figures (a fee a request, a first token after L, output that takes no time), and `decide`.
+ */
+export function through(plugin: StrategyPlugin): Ranker {
+  return (trial) => {
+    const { ranked } = decideWith(plugin, trial);
+    const ordered = [...trial.candidates].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return ranked.map((one) => ({ ...ordered[one.model]!, utility: one.utility }));
+  };
+}
+
+export function decideWith(plugin: StrategyPlugin, trial: Trial): Decision {
+  const models = trial.candidates.map(({ id, q, c, l }) =>
+    model(id, {
+      q,
+      cost: price(0, 0, { perRequest: c }),
+      latency: { ttftMs: l, outputTokensPerSecond: Number.POSITIVE_INFINITY },
+    }),
+  );
+  const from = snapshot(models, {
+    gateway: { bodyBytesMax: 1, messagesMax: 1, toolsMax: 1, commitAfterMs: 1, alternatives: models.length },
+    tasks: [{ ...GENERAL, expectedOutputTokens: 1 }],
+    referencePrice: { input: 0, output: trial.reference * 1e6 },
+    answerWorth: WORTH,
+  });
+  const options = Value.Default(plugin.options, { ...trial.options }) as Record<string, unknown>;
+  return decisionOf(from, facts({ weights: trial.weights }), plugin.prepare(options));
+}
+
+/** How often the cases that laws tend to break on were generated. */
+const coverage = { sets: 0, ties: 0, twins: 0, free: 0, singles: 0, zeros: 0, tooClose: 0 };
+const COUNTED = Object.keys(coverage) as (keyof typeof coverage)[];
+
+/** Prints, behind the tests of a file, how often; and that nothing of it was left out. */
+export function reportCoverage(): void {
+  afterAll(() => {
+    const { sets, ...rest } = coverage;
+    const shown = Object.entries(rest).map(([kind, count]) => `${kind} ${Math.round((100 * count) / sets)} %`);
+    console.log(`${sets} cases: ${shown.join(', ')}`);
+    const { ties, twins, free, singles, zeros } = coverage;
+    for (const count of [ties, twins, free, singles, zeros]) expect(count).toBeGreaterThan(sets / 100);
+    for (const kind of COUNTED) coverage[kind] = 0;
+  });
+}
+
+function note(trial: Trial): Trial {
+  const { candidates, weights, options } = trial;
+  const count = (key: (one: Candidate) => unknown) => new Set(candidates.map(key)).size;
+  const n = candidates.length;
+  coverage.sets++;
+  if (n === 1) coverage.singles++;
+  if (candidates.some(({ c }) => c === 0)) coverage.free++;
+  if (count(({ q, c, l }) => `${q} ${c} ${l}`) < n) coverage.twins++;
+  if (count(({ q }) => q) < n || count(({ c }) => c) < n || count(({ l }) => l) < n) coverage.ties++;
+  const given = weights ?? options;
+  if (['cost', 'quality', 'latency', 'quality_margin'].some((name) => Reflect.get(given, name) === 0)) coverage.zeros++;
+  return trial;
+}
+
+const quality = fc.oneof(
+  fc.constantFrom(0, 0.25, 0.5, 0.75, 0.9, 1),
+  fc.integer({ min: 0, max: 100 }).map((n) => n / 100),
+  fc.double({ min: 0, max: 1, noNaN: true }),
+);
+const cost = fc.oneof(
+  fc.constantFrom(0, 1, 1000, 500_000, 1_000_000),
+  fc.integer({ min: 0, max: 1_000_000 }),
+  fc.integer({ min: 0, max: 100_000_000 }),
+);
+const latency = fc.oneof(
+  fc.constantFrom(0, 500, 1000, 20_000),
+  fc.integer({ min: 0, max: 120_000 }),
+  fc.double({ min: 0, max: 120_000, noNaN: true }),
+);
+const figures = fc.record({ q: quality, c: cost, l: latency });
+
+const pad = (n: number) => `m${String(n).padStart(2, '0')}`;
+
+/** One to nine candidates, often with equal figures, and sometimes equal twins. IDs say nothing about their order. */
+export const candidates: fc.Arbitrary<readonly Candidate[]> = fc
+  .record({
+    own: fc.array(figures, { minLength: 1, maxLength: 7 }),
+    twins: fc.array(fc.nat(6), { maxLength: 2 }),
+    ids: fc.shuffledSubarray([...Array(9).keys()], { minLength: 9 }),
+  })
+  .map(({ own, twins, ids }) =>
+    [...own, ...twins.map((at) => own[at % own.length]!)].map((one, at) => ({ ...one, id: pad(ids[at]!) })),
+  );
+
+export const newcomer = fc.record({ q: quality, c: cost, l: latency, id: fc.constantFrom('a', 'm04x', 'z') });
+
+/** Credits of one reference cost. */
+export const reference = fc.oneof(
+  fc.constantFrom(0.01, 0.1, 1),
+  fc.double({ min: 0.001, max: 100, noNaN: true, noDefaultInfinity: true }),
+);
+
+export const weight = fc.oneof(
+  fc.constantFrom(0, 0.1, 0.3, 0.7, 1, 100),
+  fc.double({ min: 1e-3, max: 1e3, noNaN: true, noDefaultInfinity: true }),
+);
+export const weights: fc.Arbitrary<Weights> = fc
+  .record({ cost: weight, quality: weight })
+  .filter((given) => given.cost + given.quality > 0);
+
+export const rawWeights = fc
+  .record({ quality: weight, cost: weight, latency: weight })
+  .filter((given) => given.quality + given.cost + given.latency > 0);
+
+export const margin = fc.oneof(
+  fc.constantFrom(0, 0.05, 0.08, 0.12, 0.25, 1),
+  fc.double({ min: 0, max: 1, noNaN: true }),
+);
+export const floor = fc.option(quality, { nil: undefined });
+
+/** Cases with the given weights and options, counted. */
+export function trials(more: {
+  readonly weights?: fc.Arbitrary<Weights>;
+  readonly options?: fc.Arbitrary<Readonly<Record<string, unknown>>>;
+}): fc.Arbitrary<Trial> {
+  return fc
+    .record({
+      candidates,
+      reference,
+      weights: more.weights ?? fc.constant(null),
+      options: more.options ?? fc.constant({}),
+    })
+    .map(note);
+}
+
+/** Whether the two best utilities are so close that rounding may decide between them. */
+export function isTooClose([first, second]: Ranking): boolean {
+  const close = first !== undefined && second !== undefined && first.utility - second.utility <= 2e-9;
+  if (close) coverage.tooClose++;
+  return close;
+}
+
+export const order = (ranking: Ranking): string[] => ranking.map(({ id }) => id);
+
+export interface Law {
+  /** What is promised. */
+  readonly says: string;
+  /** Whether it holds in one case. */
+  holds(rank: Ranker): fc.IProperty<unknown>;
+  /** What would break it, by name; each must be found out. */
+  readonly mutants: Readonly<Record<string, Ranker>>;
+}
+
+/** The law for what is shipped, and against each mutant. The seed is new in each run, and printed by a failure. */
+export function prove(real: Ranker, { says, holds, mutants }: Law, numRuns = 1500): void {
+  test(says, () => {
+    fc.assert(holds(real), { numRuns });
+  });
+  for (const [name, mutant] of Object.entries(mutants)) {
+    test(`${says} (and ${name} would break it)`, () => {
+      const found = fc.check(holds(mutant), { numRuns: 20_000, endOnFailure: true });
+      expect(found.failed).toBe(true);
+    });
+  }
+}

@@ -1,0 +1,119 @@
+import { describe } from 'bun:test';
+import fc from 'fast-check';
+import { autoCheap } from '../../plugins/strategies/auto-cheap.ts';
+import { autoFast } from '../../plugins/strategies/auto-fast.ts';
+import {
+  type Candidate,
+  floor,
+  type Law,
+  margin,
+  newcomer,
+  order,
+  prove,
+  reportCoverage,
+  through,
+  trials,
+} from './generators.ts';
+import { host, least, mean, minMax, mutant, ties } from './mutants.ts';
+
+reportCoverage();
+
+interface Options {
+  readonly quality_margin: number;
+  readonly quality_floor?: number;
+}
+
+const options = fc
+  .record({ quality_margin: margin, quality_floor: floor })
+  .map(({ quality_margin, quality_floor }) =>
+    quality_floor === undefined ? { quality_margin } : { quality_margin, quality_floor },
+  );
+const trial = trials({ options });
+const optionsOf = (given: { readonly options: unknown }) => given.options as Options;
+
+/** Good enough first by the criterion: as it is promised, but with another idea of what is enough. */
+const within = (
+  of: 'cost' | 'latency',
+  enough: (best: number, margin: number, all: Float64Array, n: number) => number,
+) =>
+  mutant((i, candidates, _, { quality_margin }) => {
+    const { n, quality } = candidates;
+    const best = Math.max(...quality.subarray(0, n));
+    const isEnough = quality[i]! >= enough(best, quality_margin!, quality, n);
+    return isEnough ? 1 + 1 / (1 + candidates[of][i]!) : quality[i]!;
+  });
+
+function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): readonly Law[] {
+  return [
+    {
+      says: 'adding a candidate that does not raise the best quality swaps nobody',
+      holds: (rank) =>
+        fc.property(trial, newcomer, (given, one) => {
+          const best = Math.max(...given.candidates.map(({ q }) => q));
+          const added = { ...one, q: Math.min(one.q, best) };
+          const after = rank({ ...given, candidates: [...given.candidates, added] });
+          return Bun.deepEquals(
+            order(rank(given)),
+            order(after).filter((id) => id !== one.id),
+          );
+        }),
+      mutants: {
+        'a margin above the worst': within(of, (_, by, all, n) => least(n, all) + by),
+        'a margin about the mean': within(of, (_, by, all, n) => mean(n, all) + by),
+        'a criterion relative to the others': mutant(
+          (i, candidates) => candidates.quality[i]! - minMax(candidates.n, candidates[of], i),
+        ),
+      },
+    },
+    {
+      says: `a wider margin never picks a ${of === 'cost' ? 'dearer' : 'slower'} model`,
+      holds: (rank) =>
+        fc.property(trial, margin, (given, other) => {
+          const { quality_margin: one } = optionsOf(given);
+          const [narrow, wide] = [one, other].map(
+            (by) => rank({ ...given, options: { ...optionsOf(given), quality_margin: by } })[0]!,
+          );
+          return one <= other ? criterion(wide!) <= criterion(narrow!) : criterion(narrow!) <= criterion(wide!);
+        }),
+      mutants: {
+        'the margin read as strictness': within(of, (best, by) => best - (1 - by)),
+        'the margin as the weight of quality': mutant(
+          (i, candidates, _, { quality_margin }) =>
+            quality_margin! * candidates.quality[i]! - candidates[of][i]! / candidates.costReference / 1000,
+        ),
+      },
+    },
+    {
+      says: `the choice is the ${of === 'cost' ? 'cheapest' : 'fastest'} within the margin, and of equals the better`,
+      holds: (rank) =>
+        fc.property(trial, (given) => {
+          const { quality_margin, quality_floor = 2 } = optionsOf(given);
+          const enough = Math.min(Math.max(...given.candidates.map(({ q }) => q)) - quality_margin, quality_floor);
+          // At the very edge of the margin the last bits of a subtraction decide.
+          if (given.candidates.some(({ q }) => q !== enough && Math.abs(q - enough) < 2e-9)) return true;
+          const good = given.candidates.filter(({ q }) => q >= enough);
+          const lowest = Math.min(...good.map(criterion));
+          const choice = rank(given)[0]!;
+          // Amounts that score the same to the grain are equals.
+          const half = of === 'cost' ? given.reference * 20e6 : 20_000;
+          const score = (amount: number) => half / (half + amount);
+          return good.some(({ id }) => id === choice.id) && score(lowest) - score(criterion(choice)) < 2e-9;
+        }),
+      mutants: {
+        'a margin in proportion': within(of, (best, by) => best * (1 - by)),
+        'no margin': within(of, (best) => best),
+        'the criterion alone': within(of, () => 0),
+        'the other criterion': within(of === 'cost' ? 'latency' : 'cost', (best, by) => best - by),
+        'quality alone': host(({ q }) => q, ties.right),
+      },
+    },
+  ];
+}
+
+describe('auto-cheap:', () => {
+  for (const law of laws('cost', ({ c }) => c)) prove(through(autoCheap), law);
+});
+
+describe('auto-fast:', () => {
+  for (const law of laws('latency', ({ l }) => l)) prove(through(autoFast), law);
+});

@@ -1,0 +1,84 @@
+import type { TObject } from '@sinclair/typebox';
+import { type Candidates, defineStrategy, Type } from '../../src/contract/plugin.ts';
+import type { CallerWeights } from '../../src/contract/strategy.ts';
+import { type Candidate, type Ranker, type Ranking, type Trial, through, WORTH } from './generators.ts';
+
+type Options = Readonly<Record<string, number | undefined>>;
+type Utility = (at: number, candidates: Candidates, weights: CallerWeights, options: Options) => number;
+
+/** Takes whatever options a trial has. */
+const anything = Type.Object({}, { additionalProperties: true });
+
+/** A strategy as a plausible author might get it wrong, ranked by the real host. */
+export function mutant(utility: Utility, options: TObject = anything): Ranker {
+  return through(
+    defineStrategy({
+      name: 'mutant',
+      status: 'alpha',
+      options,
+      prepare: (given) => ({
+        reason: 'mutant',
+        score(candidates, out, weights = { quality: 0.5, cost: 0.5 }) {
+          for (let i = 0; i < candidates.n; i++) out[i] = utility(i, candidates, weights, given as Options);
+        },
+      }),
+    }),
+  );
+}
+
+type Compare = (a: Scored, b: Scored) => number;
+type Scored = Ranking[number] & { readonly at: number };
+type Score = (one: Candidate, trial: Trial) => number;
+
+/** A host that selects in another way than the real one: with another score, grain or order of ties. */
+export function host(score: Score, ties: Compare, grain = 1e9): Ranker {
+  return (trial) =>
+    trial.candidates
+      .map((one, at) => ({ ...one, at, utility: Math.round(score(one, trial) * grain) / grain }))
+      .sort((a, b) => b.utility - a.utility || ties(a, b));
+}
+
+const byId: Compare = (a, b) => (a.id < b.id ? -1 : 1);
+export const ties = {
+  byIdAlone: byId,
+  byCatalogOrder: ((a, b) => a.at - b.at) satisfies Compare,
+  withoutLatency: ((a, b) => b.q - a.q || a.c - b.c || byId(a, b)) satisfies Compare,
+  right: ((a, b) => b.q - a.q || a.c - b.c || a.l - b.l || byId(a, b)) satisfies Compare,
+};
+
+const share = ({ c }: Candidate, { reference }: Trial) => c / 1e6 / (WORTH * reference);
+
+/** `weighted` and `auto` as the host would have them, for hosts that are wrong elsewhere. */
+export const scores = {
+  weighted: (one: Candidate, trial: Trial) => {
+    const { cost, quality } = trial.weights ?? { cost: 1, quality: 1 };
+    return (quality * one.q - cost * share(one, trial)) / (cost + quality);
+  },
+  /** Weights as they come. */
+  weightedRaw: (one: Candidate, trial: Trial) => {
+    const { cost, quality } = trial.weights ?? { cost: 1, quality: 1 };
+    return quality * one.q - cost * share(one, trial);
+  },
+  autoRaw: (one: Candidate, trial: Trial) => {
+    const { quality, cost, latency } = trial.options as Readonly<Record<string, number>>;
+    return quality! * one.q - cost! * share(one, trial) - (latency! * one.l) / 20_000;
+  },
+  quality: (one: Candidate) => one.q,
+};
+
+const extremes = (n: number, column: Float64Array) => {
+  const used = column.subarray(0, n);
+  return { min: Math.min(...used), max: Math.max(...used) };
+};
+
+/** 0 for the least of the candidates and 1 for the most: what each is depends on the others. */
+export function minMax(n: number, column: Float64Array, at: number): number {
+  const { min, max } = extremes(n, column);
+  return max === min ? 0 : (column[at]! - min) / (max - min);
+}
+
+export const mean = (n: number, column: Float64Array): number =>
+  column.subarray(0, n).reduce((sum, value) => sum + value, 0) / n;
+
+export const least = (n: number, column: Float64Array): number => extremes(n, column).min;
+export const most = (n: number, column: Float64Array): number => extremes(n, column).max;

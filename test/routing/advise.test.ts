@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test';
+import type { Ranked } from '../../src/core/decision.ts';
+import { advise, tradeOff } from '../../src/routing/advise.ts';
+import { routeFacts } from '../../src/routing/facts.ts';
+import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts';
+
+const ranked = (quality: number, costCredits: number): Ranked => ({
+  model: 0,
+  quality,
+  costCredits,
+  latencyMs: 100,
+  utility: 0,
+  outputCap: 1,
+  bound: 1,
+});
+
+describe('a trade-off', () => {
+  const between = (other: [number, number], choice: [number, number]) => tradeOff(ranked(...other), ranked(...choice));
+
+  test('tells the difference of quality in percentage points and the cost in proportion', () => {
+    expect(between([0.87, 0.12], [0.9, 1])).toBe('3 percentage points lower expected quality at 12 % of the cost.');
+    expect(between([0.95, 2], [0.9, 1])).toBe('5 percentage points higher expected quality at 200 % of the cost.');
+    expect(between([0.9, 40], [0.9, 1])).toBe('The same expected quality at 40 times the cost.');
+    expect(between([0.895, 1], [0.9, 1])).toBe('0.5 percentage points lower expected quality at the same cost.');
+    expect(between([0.5, 0.004], [0.9, 1])).toBe('40 percentage points lower expected quality at 0.4 % of the cost.');
+  });
+
+  test('has words for free models', () => {
+    expect(between([0.8, 0.25], [0.9, 0])).toContain('0.25 Credits instead of none');
+    expect(between([0.8, 0], [0.9, 0])).toContain('the same cost');
+    expect(between([0.8, 0], [0.9, 2])).toContain('at 0 % of the cost');
+  });
+});
+
+describe('a recommendation', () => {
+  const from = snapshot([model('a', { q: 0.9, cost: price(3, 3) }), model('b', { q: 0.8 })]);
+
+  test('has the choice, its figures, its worst case and the next best in order', () => {
+    expect(advise(decisionOf(from, facts()), from, null)).toEqual({
+      recommended_model: 'a',
+      reasoning:
+        'For the task general, a is the best of 2 eligible models by test: expected quality 90 %, 2.7 Credits, 4500 ms.',
+      estimated_cost_credits: 2.7,
+      estimated_latency_ms: 4500,
+      max_cost_credits: (2000 * 3 + 4096 * 3) / 1000,
+      alternatives: [
+        {
+          model: 'b',
+          estimated_cost_credits: 2.1,
+          estimated_latency_ms: 4500,
+          quality_trade_off: '10 percentage points lower expected quality at 78 % of the cost.',
+        },
+      ],
+      route_reason: 'test',
+      decision_id: 'dec_00000000007',
+      policy_revision: 'r',
+    });
+  });
+
+  test('says when the model was asked for by name, and puts a note first', () => {
+    const advice = advise(decisionOf(from, facts({ model: 'b', pinned: true })), from, 'Note. ');
+    expect(advice.reasoning).toStartWith('Note. For the task general, b was asked for by name: ');
+    expect(advice.alternatives).toEqual([]);
+  });
+});
+
+describe('the facts of a route query', () => {
+  const from = snapshot([model('a')]);
+  const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null };
+
+  test('take the task’s sizes where it says nothing', () => {
+    expect(routeFacts({}, caller, from)).toEqual(facts({ inputTokensMax: 500 }));
+  });
+
+  test('never have a worst case below the estimate, whatever sizes are given with messages', () => {
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    const sized = routeFacts({ messages, estimated_input_tokens: 50_000, estimated_output_tokens: 8000 }, caller, from);
+    const decision = decisionOf(from, sized);
+    expect(decision.ranked[0].bound / 1e6).toBeGreaterThanOrEqual(decision.ranked[0].costCredits);
+    expect(decision.ranked[0].outputCap).toBe(8000);
+  });
+
+  test('with more output than any model gives are refused', () => {
+    const asked = routeFacts({ estimated_output_tokens: 8193 }, caller, from);
+    expect(outcomeOf(from, asked)).toMatchObject({ group: 'constraints' });
+  });
+
+  test('know languages by their aliases and complete the weights', () => {
+    const query = { constraints: { required_languages: ['JS', 'golang'] }, route_strategy: { cost_weight: 1 } };
+    expect(routeFacts(query, caller, from)).toMatchObject({
+      languages: ['javascript', 'go'],
+      weights: { cost: 1, quality: 0.7 },
+    });
+    expect(() => routeFacts({ route_strategy: { cost_weight: 0, quality_weight: 0 } }, caller, from)).toThrow(
+      'both be 0',
+    );
+  });
+
+  test('refuse a model that is not there and one that the key may not use', () => {
+    expect(() => routeFacts({ model: 'z' }, caller, from)).toThrow('There is no model or selector `z`');
+    expect(() => routeFacts({ model: 'a' }, { ...caller, models: new Set(['b']) }, from)).toThrow('may not use');
+  });
+});

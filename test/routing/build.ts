@@ -1,0 +1,151 @@
+import { shipped } from '../../plugins/index.ts';
+import type { PreparedStrategy } from '../../src/contract/strategy.ts';
+import type { Decision, Refusal } from '../../src/core/decision.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import type { Price } from '../../src/core/price.ts';
+import type { Model, PolicySnapshot, Task } from '../../src/core/snapshot.ts';
+import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { loadPolicy } from '../../src/policy/load.ts';
+import { createDecider, isRefusal } from '../../src/routing/decide.ts';
+
+export const registry = createRegistry(shipped);
+
+/** USD per 1M tokens at 0.001 USD a Credit: so many millicredits a token. */
+export function price(input: number, output: number, more: Partial<Price> = {}): Price {
+  const line = { overInputTokens: 0, input: input * 1000, cachedInput: input * 1000, cacheWrite: input * 1000 };
+  return { lines: [{ ...line, output: output * 1000 }], perRequest: 0, divisor: 1, ...more };
+}
+
+export function model(id: string, more: Partial<Model> & { q?: number; cost?: Price } = {}): Model {
+  const { q = 0.8, cost = price(1, 4), ...rest } = more;
+  return {
+    id,
+    endpoints: [{ provider: 'p', upstream: id, regions: [], price: cost }],
+    contextWindow: 100_000,
+    maxOutput: 8192,
+    defaultMaxOutput: 4096,
+    capabilities: 0,
+    languages: new Set(),
+    tags: [],
+    acceptsTemperature: true,
+    reasoningTokens: 0,
+    imageTokensMax: null,
+    latency: { ttftMs: 500, outputTokensPerSecond: 100 },
+    quality: Float64Array.of(q),
+    deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 1, totalMs: 1 },
+    created: 0,
+    ...rest,
+  };
+}
+
+export const GENERAL: Task = {
+  name: 'general',
+  expectedOutputTokens: 400,
+  defaultInputTokens: 500,
+  minUsefulOutput: 64,
+};
+
+/** A snapshot of these models, in the order of their IDs as the loader leaves them. */
+export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot> = {}): PolicySnapshot {
+  const sorted = [...models].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return {
+    revision: 'r',
+    usdPerCredit: 0.001,
+    gateway: { bodyBytesMax: 1, messagesMax: 1, toolsMax: 1, commitAfterMs: 1, alternatives: 3 },
+    tasks: [GENERAL],
+    taskIndex: new Map([['general', 0]]),
+    providers: new Map(),
+    models: sorted,
+    modelIndex: new Map(sorted.map(({ id }, at) => [id, at])),
+    selectors: new Map(
+      ['auto', 'auto-fast', 'auto-cheap'].map((name) => [name, { name, strategy: name, options: {} }] as const),
+    ),
+    defaultWeights: { cost: 0.3, quality: 0.7 },
+    referencePrice: { input: 1000, output: 4000 },
+    answerWorth: 20,
+    baseline: null,
+    recordDays: 1,
+    leftOut: [],
+    ...more,
+  };
+}
+
+export function facts(more: Partial<Facts> = {}): Facts {
+  return {
+    model: 'auto',
+    pinned: false,
+    task: 'general',
+    inputTokens: 500,
+    inputTokensMax: 2000,
+    images: 0,
+    unboundedMedia: 0,
+    outputTokens: null,
+    outputTokensMax: null,
+    choices: 1,
+    needs: 0,
+    languages: [],
+    weights: null,
+    ceilings: { costCredits: null, latencyMs: null },
+    budget: null,
+    allowedModels: null,
+    ...more,
+  };
+}
+
+/** A strategy that wants what is good, and nothing else. */
+export const byQuality: PreparedStrategy = {
+  reason: 'quality',
+  score({ n, quality }, out) {
+    for (let i = 0; i < n; i++) out[i] = quality[i]!;
+  },
+};
+
+export function outcomeOf(from: PolicySnapshot, asked: Facts, strategy = byQuality): Decision | Refusal {
+  return createDecider(from).decide(asked, { id: 7, seed: '0', strategy, reason: 'test' });
+}
+
+/** The decision of a request that must find a model. */
+export function decisionOf(from: PolicySnapshot, asked: Facts, strategy = byQuality): Decision {
+  const outcome = outcomeOf(from, asked, strategy);
+  if (isRefusal(outcome)) throw new Error(`refused: ${JSON.stringify(outcome.rejected)}`);
+  return outcome;
+}
+
+/** The refusal of a request that must find none. */
+export function refusalOf(from: PolicySnapshot, asked: Facts): Refusal {
+  const outcome = outcomeOf(from, asked);
+  if (!isRefusal(outcome)) throw new Error('not refused');
+  return outcome;
+}
+
+/** IDs in the order of a decision. */
+export const idsOf = ({ ranked }: Decision, from: PolicySnapshot): string[] =>
+  ranked.map((one) => from.models[one.model]!.id);
+
+/** A policy's text, or files, loaded with the shipped plugins. */
+export function loadWith(
+  files: string | readonly { path: string; text: string }[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  return loadPolicy(typeof files === 'string' ? [{ path: 'p.yaml', text: files }] : files, {
+    env: { get: (name) => env[name] },
+    ...registry,
+    revisionOf: () => 'r',
+  });
+}
+
+export function loaded(
+  files: Parameters<typeof loadWith>[0],
+  env: Readonly<Record<string, string>> = {},
+): PolicySnapshot {
+  const result = loadWith(files, env);
+  if (!result.snapshot) throw new Error(result.diagnostics.map(({ message }) => message).join('\n'));
+  return result.snapshot;
+}
+
+/** A selector's strategy as the host prepares it. */
+export function prepared(from: PolicySnapshot, selector: string): PreparedStrategy {
+  const { strategy, options } = from.selectors.get(selector)!;
+  return registry.strategies.get(strategy)!.prepare({ ...options });
+}
+export const weighted = registry.strategies.get('weighted')!.prepare({});

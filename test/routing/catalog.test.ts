@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'bun:test';
+import type { Decision } from '../../src/core/decision.ts';
+import type { RouteQuery } from '../../src/core/route-query.ts';
+import { routeFacts } from '../../src/routing/facts.ts';
+import { shippedPolicy } from '../policy/support.ts';
+import { decisionOf, loaded, prepared, weighted } from './build.ts';
+
+/** Every provider that asks for a key has one. Nothing is called. */
+const KEYS = ['OPENAI', 'MISTRAL', 'DEEPSEEK', 'XAI', 'MOONSHOT', 'ZAI', 'GROQ', 'TOGETHER', 'OPENROUTER'];
+const env = Object.fromEntries(KEYS.map((name) => [`${name}_API_KEY`, 'x']));
+const catalog = loaded(shippedPolicy(), env);
+const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null };
+
+function decide(query: RouteQuery): Decision {
+  const asked = routeFacts(query, caller, catalog);
+  return decisionOf(catalog, asked, asked.weights ? weighted : prepared(catalog, query.model ?? 'auto'));
+}
+const choose = (query: RouteQuery) => {
+  const [best] = decide(query).ranked;
+  return { ...best, id: catalog.models[best.model]!.id };
+};
+const weights = (cost_weight: number, quality_weight: number) => ({ route_strategy: { cost_weight, quality_weight } });
+
+const TASKS = catalog.tasks.map(({ name }) => name);
+const SELECTORS = ['auto', 'auto-fast', 'auto-cheap'];
+
+describe('the shipped catalog, with all keys,', () => {
+  test('has different models chosen for different tasks, by every selector', () => {
+    for (const model of SELECTORS) {
+      const chosen = new Set(TASKS.map((task_type) => choose({ model, task_type }).id));
+      expect(chosen.size).toBeGreaterThanOrEqual(2);
+    }
+    expect(new Set(TASKS.map((task_type) => choose({ task_type }).id)).size).toBeGreaterThanOrEqual(3);
+  });
+
+  test('has code and chat served by different models', () => {
+    const differ = SELECTORS.filter(
+      (model) => choose({ model, task_type: 'coding' }).id !== choose({ model, task_type: 'chat' }).id,
+    );
+    expect(differ).toEqual(SELECTORS);
+  });
+
+  test('has the three selectors part ways on most tasks', () => {
+    const parted = TASKS.filter(
+      (task_type) => new Set(SELECTORS.map((model) => choose({ model, task_type }).id)).size > 1,
+    );
+    expect(parted.length).toBeGreaterThan(TASKS.length / 2);
+  });
+
+  for (const task_type of TASKS) {
+    test(`has ${task_type}: cheap no dearer and fast no slower than auto within their margins, both nearly as good as the best`, () => {
+      const best = choose({ task_type, ...weights(0, 1) });
+      const [auto, fast, cheap] = SELECTORS.map((model) => choose({ model, task_type }));
+      expect(best.quality - fast!.quality).toBeLessThanOrEqual(0.08 + 1e-9);
+      expect(best.quality - cheap!.quality).toBeLessThanOrEqual(0.12 + 1e-9);
+      if (best.quality - auto!.quality <= 0.12) expect(cheap!.costCredits).toBeLessThanOrEqual(auto!.costCredits);
+      if (best.quality - auto!.quality <= 0.08) expect(fast!.latencyMs).toBeLessThanOrEqual(auto!.latencyMs);
+    });
+
+    test(`has ${task_type}: more weight on quality buys better and dearer models, step by step`, () => {
+      const steps = [weights(1, 0), weights(0.7, 0.3), weights(0.3, 0.7), weights(0, 1)].map((given) =>
+        choose({ task_type, ...given }),
+      );
+      for (const [at, step] of steps.slice(1).entries()) {
+        expect(step.quality).toBeGreaterThanOrEqual(steps[at]!.quality);
+        expect(step.costCredits).toBeGreaterThanOrEqual(steps[at]!.costCredits);
+      }
+      expect(steps[3]!.id).not.toBe(steps[0]!.id);
+      expect(steps[3]!.costCredits).toBeGreaterThan(steps[0]!.costCredits);
+    });
+  }
+
+  test('offers only models that see for vision, and that call tools for tool use', () => {
+    for (const [task_type, capability] of [
+      ['vision', 1 << 1],
+      ['tool_use', 1 << 0],
+    ] as const) {
+      for (const { model } of decide({ task_type }).ranked) {
+        expect(catalog.models[model]!.capabilities & capability).toBe(capability);
+      }
+    }
+  });
+
+  test('keeps within ceilings, and chooses another model where the first is above one', () => {
+    const free = choose({ task_type: 'coding', ...weights(0, 1) });
+    const cheaper = choose({
+      task_type: 'coding',
+      ...weights(0, 1),
+      constraints: { max_cost_credits: free.costCredits * 0.9 },
+    });
+    expect(cheaper.costCredits).toBeLessThan(free.costCredits);
+    const faster = choose({
+      task_type: 'coding',
+      constraints: { max_latency_ms: choose({ task_type: 'coding' }).latencyMs - 1 },
+    });
+    expect(faster.id).not.toBe(choose({ task_type: 'coding' }).id);
+  });
+});

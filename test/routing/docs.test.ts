@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import type { Decision } from '../../src/core/decision.ts';
+import type { RouteQuery } from '../../src/core/route-query.ts';
+import { tradeOff } from '../../src/routing/advise.ts';
+import { routeFacts } from '../../src/routing/facts.ts';
+import { shippedPolicy } from '../policy/support.ts';
+import { decisionOf, loaded, prepared, weighted } from './build.ts';
+
+const text = readFileSync(new URL('../../docs/routing.md', import.meta.url), 'utf8');
+const flowing = text.replace(/\s+/g, ' ');
+const shipped = loaded(shippedPolicy());
+const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null };
+const SELECTORS = ['auto', 'auto-fast', 'auto-cheap'] as const;
+
+const block = (language: string): string => new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(text)?.[1] ?? '';
+const query = JSON.parse(block('json')) as RouteQuery;
+const decide = (model: string): Decision =>
+  decisionOf(shipped, routeFacts({ ...query, model }, caller, shipped), prepared(shipped, model));
+const byWeights = (cost: number, quality: number): string => {
+  const asked = routeFacts(
+    { ...query, route_strategy: { cost_weight: cost, quality_weight: quality } },
+    caller,
+    shipped,
+  );
+  return shipped.models[decisionOf(shipped, asked, weighted).ranked[0].model]!.id;
+};
+
+/** The example's table: cells by row. */
+const rows = text
+  .split('\n')
+  .filter((line) => line.startsWith('| sim-'))
+  .map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+
+describe('docs/routing.md', () => {
+  test('has the figures that the shipped policy gives', () => {
+    const ranks = SELECTORS.map((selector) => decide(selector).ranked.map(({ model }) => shipped.models[model]!.id));
+    expect(rows.map(([id]) => id!)).toEqual(ranks[0]!);
+    for (const [at, [id, quality, cost, latency, utility, fast, cheap]] of rows.entries()) {
+      const found = decide('auto').ranked[at]!;
+      expect(found.quality.toFixed(2)).toBe(quality!);
+      expect(found.costCredits.toFixed(2)).toBe(cost!);
+      expect(found.latencyMs.toFixed(0)).toBe(latency!);
+      const bold = (shown: string, isFirst: boolean) => (isFirst ? `**${shown}**` : shown);
+      expect(bold(found.utility.toFixed(3), at === 0)).toBe(utility!);
+      const place = (ids: readonly string[]) => {
+        const rank = ids.indexOf(id!);
+        return bold(['1st', '2nd', '3rd', '4th'][rank]!, rank === 0);
+      };
+      expect([place(ranks[1]!), place(ranks[2]!)]).toEqual([fast!, cheap!]);
+    }
+  });
+
+  test('has the reference cost, the price of a percentage point and what follows from them', () => {
+    const { inputTokens } = routeFacts(query, caller, shipped);
+    const { input, output } = shipped.referencePrice;
+    const reference = (inputTokens * input + shipped.tasks[0]!.expectedOutputTokens * output) / 1e6;
+    const worth = shipped.answerWorth * reference;
+    expect(flowing).toContain(`= ${reference} Credits, and a good answer is worth \`v·C_ref\` = ${worth} Credits`);
+    expect(flowing).toContain(
+      `a percentage point of quality may cost ${((0.01 * worth * 0.7) / 0.3).toFixed(2)} Credits`,
+    );
+    expect(flowing).toContain(
+      `With the weights exchanged one may cost ${((0.01 * worth * 0.3) / 0.7).toFixed(2)} Credits`,
+    );
+    const [large, , small] = decide('auto').ranked;
+    const points = Math.round((large!.quality - small!.quality) * 100);
+    const more = large!.costCredits - small!.costCredits;
+    expect(flowing).toContain(
+      `has ${points} more of them than sim-small for ${more.toFixed(2)} Credits, ${(more / points).toFixed(2)} each`,
+    );
+    expect(flowing).toContain(tradeOff(small!, large!));
+    expect([byWeights(0.3, 0.7), byWeights(3, 7), byWeights(0.7, 0.3)]).toEqual([
+      'sim-large',
+      'sim-large',
+      'sim-small',
+    ]);
+  });
+
+  test('states the shipped options and settings', () => {
+    const options = SELECTORS.map((selector) => shipped.selectors.get(selector)!.options);
+    expect(options[0]).toEqual({ quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 });
+    expect(flowing).toContain(`0.90 − ${String(options[1]!.quality_margin)} = 0.82`);
+    expect(flowing).toContain(`with a margin of ${String(options[2]!.quality_margin)}, 0.78 is enough`);
+    expect(flowing).toContain(`(${shipped.gateway.alternatives} in the shipped policy)`);
+    expect(flowing).toContain(`\`v\`, ${shipped.answerWorth} in the shipped policy`);
+  });
+
+  test('shows selectors that load', () => {
+    const models =
+      'models:\n  m: { provider: s, price: { input: 1, output: 1 }, context_window: 9000, max_output: 900, quality: { default: 0.5 } }\n';
+    const policy = `version: 1\nproviders: { s: { adapter: simulated } }\n${models}${block('yaml')}`;
+    expect([...loaded(policy).selectors.keys()]).toContain('frugal');
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { capabilityNames } from '../../src/core/capability.ts';
+import type { ChatMessage } from '../../src/core/chat-request.ts';
+import { type Profiled, profile } from '../../src/routing/profile.ts';
+import { taskOfText } from '../../src/routing/task.ts';
+
+const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
+const of = (content: ChatMessage['content'], more: Partial<Profiled> = {}) =>
+  profile({ messages: [user(content)], ...more });
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } } as const;
+
+describe('what a request needs', () => {
+  const needs = (from: { readonly needs: number }) => capabilityNames(from.needs);
+
+  test('is nothing for plain text', () => {
+    expect(of('Hello')).toMatchObject({ needs: 0, images: 0, unboundedMedia: 0 });
+  });
+
+  test('follows from images, audio, files, tools, formats, choices and log probabilities', () => {
+    expect(needs(of([image]))).toEqual(['vision']);
+    expect(needs(of([{ type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }]))).toEqual(['audio_input']);
+    expect(needs(of([{ type: 'file', file: { file_data: 'AA' } }]))).toEqual(['file_input']);
+    expect(needs(of('x', { tools: [tool] }))).toEqual(['tools']);
+    expect(needs(of('x', { tools: [] }))).toEqual([]);
+    expect(needs(of('x', { response_format: { type: 'json_object' } }))).toEqual(['json_mode']);
+    expect(needs(of('x', { response_format: { type: 'json_schema', json_schema: { name: 'a' } } }))).toEqual([
+      'json_schema',
+    ]);
+    expect(needs(of('x', { n: 2 }))).toEqual(['choices']);
+    expect(needs(of('x', { n: 1 }))).toEqual([]);
+    expect(needs(of('x', { logprobs: true }))).toEqual(['logprobs']);
+  });
+
+  test('counts images and media over all messages, and never their bytes', () => {
+    const large = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } } as const;
+    const read = profile({ messages: [user([image, large]), user([large, { type: 'file', file: {} }])] });
+    expect(read).toMatchObject({ images: 3, unboundedMedia: 1 });
+    expect(read.inputTokensMax).toBeLessThan(1000);
+  });
+});
+
+describe('the bound of the input', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 800 });
+  const message: fc.Arbitrary<ChatMessage> = fc.oneof(
+    text.map(user),
+    fc
+      .array(text, { minLength: 1, maxLength: 3 })
+      .map((texts) => user(texts.map((one) => ({ type: 'text', text: one })))),
+    fc.record({ name: text, args: text }).map(({ name, args }) => ({
+      role: 'assistant' as const,
+      content: null,
+      tool_calls: [{ id: 'call', type: 'function' as const, function: { name, arguments: args } }],
+    })),
+    text.map((reasoning_content) => ({ role: 'assistant' as const, content: 'x', reasoning_content })),
+    text.map((content) => ({ role: 'tool' as const, tool_call_id: 'call', content })),
+  );
+  /** Every text that goes upstream, wherever it stands. */
+  const texts = (value: unknown, key = ''): string[] => {
+    if (typeof value === 'string') return key === 'role' || key === 'type' ? [] : [value];
+    if (typeof value !== 'object' || value === null) return [];
+    return Object.entries(value).flatMap(([name, inner]) => texts(inner, name));
+  };
+
+  test('is at least the bytes of every text that is sent, and the estimate is below it', () => {
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 5 }), (messages) => {
+        const read = profile({ messages });
+        const bytes = new TextEncoder().encode(texts(messages).join('')).length;
+        expect(read.inputTokensMax).toBeGreaterThanOrEqual(bytes);
+        expect(read.inputTokens).toBeLessThanOrEqual(read.inputTokensMax);
+        expect(Number.isSafeInteger(read.inputTokens) && read.inputTokens >= 1).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('holds tools and schemas as they are sent', () => {
+    const tools = [{ ...tool, function: { ...tool.function, description: 'é'.repeat(5000) } }];
+    expect(of('x', { tools }).inputTokensMax).toBeGreaterThan(10_000);
+    const schema = { type: 'json_schema', json_schema: { name: 'a', description: 'x'.repeat(5000) } } as const;
+    expect(of('x', { response_format: schema }).inputTokensMax).toBeGreaterThan(5000);
+  });
+});
+
+describe('the task', () => {
+  const CODE = [
+    'Why does this fail?\n```\nfoo\n```',
+    'def parse(text):\n    return text',
+    'export const limit = 5',
+    'function add(a, b) { return a + b }',
+    'int main() {\n  return 0;\n}',
+    'import { x } from "./x"\n',
+    'from numpy import array',
+    '#include <stdio.h>',
+    'Traceback (most recent call last)\n  File "a.py"',
+    'public static void main(String[] args) {',
+    'Fix it:\nclass Foo(Bar):',
+    'fn main() {',
+    'x = compute(1);\ny = 2;',
+  ];
+  const MATHS = [
+    'Solve \\frac{1}{2} + x',
+    'What is 3 + 4 = ?',
+    'Let x^2 = 4',
+    'Is ∑ finite?',
+    'Find $$x$$',
+    '2x + 3 = 9',
+  ];
+  const PROSE = [
+    'Hello',
+    'let me know which one is better:\n- tea\n- coffee',
+    'from the beginning of the story to its end:\nwhat happened?',
+    'class schedule for monday:',
+    'import taxes are high;\nwhat can I do?',
+    'public holidays in May:',
+    'We need apples;\nand pears.',
+    'Write a poem (a short one) about 2024-05-01.',
+    'function follows form, they say:',
+  ];
+
+  test('is seen by the form of code and of mathematics, and prose stays general', () => {
+    expect(CODE.filter((text) => taskOfText(text) !== 'coding')).toEqual([]);
+    expect(MATHS.filter((text) => taskOfText(text) !== 'math')).toEqual([]);
+    expect(PROSE.filter((text) => taskOfText(text) !== 'general')).toEqual([]);
+  });
+
+  test('is read from the last question of the user alone', () => {
+    const code = user('```js\nlet x\n```');
+    expect(profile({ messages: [code, { role: 'assistant', content: 'ok' }, user('Thanks!')] }).task).toBe('general');
+    expect(profile({ messages: [user('Hi'), code, { role: 'assistant', content: 'ok' }] }).task).toBe('coding');
+    expect(profile({ messages: [{ role: 'system', content: '```x```' }, user('Hi')] }).task).toBe('general');
+    expect(profile({ messages: [{ role: 'assistant', content: '```x```' }] }).task).toBe('general');
+  });
+
+  test('is vision with an image, and tool use where a tool is demanded, not offered', () => {
+    expect(of([{ type: 'text', text: '```x```' }, image]).task).toBe('vision');
+    expect(of('Hi', { tools: [tool] }).task).toBe('general');
+    expect(of('Hi', { tools: [tool], tool_choice: 'auto' }).task).toBe('general');
+    expect(of('Hi', { tools: [tool], tool_choice: 'required' }).task).toBe('tool_use');
+    const one = { type: 'function', function: { name: 'look' } } as const;
+    expect(of('Hi', { tools: [tool], tool_choice: one }).task).toBe('tool_use');
+  });
+});
+
+describe('time', () => {
+  const MB = 1_000_000;
+  const hostile: Record<string, string> = {
+    'ten million equal letters': 'a'.repeat(10 * MB),
+    newlines: '\n'.repeat(10 * MB),
+    digits: '1'.repeat(10 * MB),
+    'digits and signs': '1+'.repeat(5 * MB),
+    'digits and blanks': '1 +1 '.repeat(2 * MB),
+    keywords: 'let '.repeat(2 * MB),
+    'lines of keywords': 'def x\n'.repeat(MB),
+    'lines that nearly are code': `${'class A'.padEnd(160, 'x')}\n`.repeat(60_000),
+    'equals signs': '='.repeat(10 * MB),
+    'tabs and blanks': '\t '.repeat(5 * MB),
+    'imports without an end': 'import a.'.repeat(MB),
+    'letters and powers': 'x^'.repeat(5 * MB),
+    surrogates: '\ud83d'.repeat(5 * MB),
+    braces: '{'.repeat(10 * MB),
+  };
+  for (const [name, text] of Object.entries(hostile)) {
+    test(`is bounded for ${name}`, () => {
+      const start = performance.now();
+      of(text);
+      expect(performance.now() - start).toBeLessThan(500);
+      const again = performance.now();
+      for (let i = 0; i < 20; i++) taskOfText(text);
+      expect((performance.now() - again) / 20).toBeLessThan(20);
+    });
+  }
+
+  test('grows with the number of messages and no faster', () => {
+    const messages = Array.from({ length: 20_000 }, () => user('def f(x): '.repeat(20)));
+    const start = performance.now();
+    profile({ messages });
+    expect(performance.now() - start).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'bun:test';
+import { shipped } from '../../plugins/index.ts';
+import { defineStrategy, Type } from '../../src/contract/plugin.ts';
+import { createRegistry, type Plugin } from '../../src/plugin-host/registry.ts';
+import { loadWith } from './build.ts';
+
+const own = defineStrategy({
+  name: 'own',
+  status: 'alpha',
+  options: Type.Object({}),
+  prepare: () => ({ reason: 'own', score: () => {} }),
+});
+
+describe('the registry of plugins', () => {
+  test('has the shipped ones by name, and strategies and providers apart', () => {
+    const registry = createRegistry([...shipped, own]);
+    expect([...registry.strategies.keys()].sort()).toEqual(['auto', 'auto-cheap', 'auto-fast', 'own', 'weighted']);
+    expect([...registry.providers.keys()].sort()).toEqual(['openai-compatible', 'simulated']);
+  });
+
+  test('refuses two of a name', () => {
+    expect(() => createRegistry([...shipped, own, own])).toThrow('two strategy plugins are named `own`');
+  });
+
+  test('refuses to start without a strategy that requests rely on', () => {
+    for (const name of ['auto', 'auto-fast', 'auto-cheap', 'weighted']) {
+      const rest = shipped.filter((plugin) => plugin.name !== name);
+      expect(() => createRegistry(rest)).toThrow(`the strategy plugin \`${name}\` is missing`);
+    }
+  });
+
+  test('refuses what is not a plugin, and says what it lacks', () => {
+    // What comes from outside the type checker.
+    const foreign = (plugin: object) => () => createRegistry([...shipped, plugin as Plugin]);
+    expect(foreign({ ...own, kind: 'other' })).toThrow('made by defineStrategy or defineProvider');
+    expect(foreign({ ...own, name: 'No Good' })).toThrow('lower-case letters');
+    expect(foreign({ ...own, name: 7 })).toThrow('lower-case letters');
+    expect(foreign({ ...own, options: null })).toThrow('no schema for its options');
+    expect(foreign({ ...own, prepare: 1 })).toThrow('no prepare function');
+    expect(foreign({ kind: 'provider', name: 'p', prepare: () => {} })).toThrow('no schema for its settings');
+  });
+});
+
+describe('a policy that names a plugin', () => {
+  const policy = (more: string, adapter = 'simulated') => `version: 1
+providers:
+  sim: { adapter: ${adapter} }
+models:
+  tiny: { provider: sim, price: { input: 1, output: 1 }, context_window: 8192, max_output: 2048, quality: { default: 0.5 } }
+${more}`;
+  const codes = (text: string) => loadWith(text).diagnostics.map(({ code, message }) => `${code}: ${message}`);
+
+  test('that is not there is refused, with the name', () => {
+    expect(codes(policy('selectors: { mine: { strategy: autoo } }'))).toEqual([
+      'unknown-reference: there is no strategy `autoo`',
+    ]);
+    expect(codes(policy('', 'simulate'))).toEqual([expect.stringContaining('`simulate`')]);
+  });
+
+  test('with options it does not have, or will not take, is refused', () => {
+    expect(codes(policy('selectors: { mine: { strategy: auto, options: { speed: 1 } } }'))[0]).toContain('speed');
+    const none = 'selectors: { mine: { strategy: auto, options: { quality: 0, cost: 0, latency: 0 } } }';
+    expect(codes(policy(none))[0]).toContain('at least one of quality, cost and latency must be above 0');
+    expect(codes(policy('selectors: { mine: { strategy: auto-fast, options: { quality_margin: 2 } } }'))).toHaveLength(
+      1,
+    );
+  });
+});

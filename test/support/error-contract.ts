@@ -1,0 +1,51 @@
+import { expect } from 'bun:test';
+import type { ErrorCode } from '../../src/core/errors.ts';
+import type { Answer } from './answers.ts';
+import { UPSTREAM_KEY } from './policies.ts';
+
+/** The public contract, spelled out once more: status, type, code on the wire, `x-should-retry`. */
+export const CONTRACT = {
+  invalid_api_key: [401, 'authentication_error', 'invalid_api_key', false],
+  insufficient_permissions: [403, 'permission_error', 'insufficient_permissions', false],
+  invalid_json: [400, 'invalid_request_error', 'invalid_json', false],
+  invalid_type: [400, 'invalid_request_error', 'invalid_type', false],
+  invalid_value: [400, 'invalid_request_error', 'invalid_value', false],
+  missing_field: [400, 'invalid_request_error', 'missing_field', false],
+  unknown_field: [400, 'invalid_request_error', 'unknown_field', false],
+  out_of_range: [400, 'invalid_request_error', 'out_of_range', false],
+  unsupported_parameter: [400, 'invalid_request_error', 'unsupported_parameter', false],
+  budget_limit_too_low: [400, 'invalid_request_error', 'budget_limit_too_low', false],
+  context_length_exceeded: [400, 'invalid_request_error', 'context_length_exceeded', false],
+  upstream_rejected_request: [400, 'invalid_request_error', 'upstream_rejected_request', false],
+  model_not_found: [404, 'invalid_request_error', 'model_not_found', false],
+  not_found: [404, 'invalid_request_error', 'not_found', false],
+  method_not_allowed: [405, 'invalid_request_error', 'method_not_allowed', false],
+  request_timeout: [408, 'invalid_request_error', 'request_timeout', true],
+  unsupported_media_type: [415, 'invalid_request_error', 'unsupported_media_type', false],
+  request_too_large: [413, 'invalid_request_error', 'request_too_large', false],
+  headers_too_large: [431, 'invalid_request_error', 'request_too_large', false],
+  no_eligible_model: [422, 'invalid_request_error', 'no_eligible_model', false],
+  upstream_rate_limited: [429, 'rate_limit_error', 'upstream_rate_limited', true],
+  upstream_failed: [502, 'upstream_error', 'upstream_failed', true],
+  upstream_timeout: [504, 'upstream_error', 'upstream_timeout', true],
+  overloaded: [503, 'server_error', 'overloaded', true],
+  internal_error: [500, 'server_error', 'internal_error', false],
+} as const satisfies Record<ErrorCode, readonly [number, string, string, boolean]>;
+
+/** Checks everything that an error of this code has, and returns its body. */
+export async function expectError(
+  response: { status: number; headers: Headers } & ({ body: string } | { json(): Promise<unknown> }),
+  code: ErrorCode,
+  param: string | null = null,
+): Promise<Answer['error']> {
+  const body = ('json' in response ? await response.json() : JSON.parse(response.body)) as Answer;
+  const [status, type, wireCode, retry] = CONTRACT[code];
+  expect({ status: response.status, ...body.error }).toMatchObject({ status, type, code: wireCode, param });
+  expect(body.error.message).toBeString();
+  expect(body.error.message.length).toBeGreaterThan(10);
+  expect(response.headers.get('content-type')).toStartWith('application/json');
+  expect(response.headers.get('x-request-id')).toStartWith('req_');
+  expect(response.headers.get('x-should-retry')).toBe(String(retry));
+  expect(JSON.stringify(body)).not.toContain(UPSTREAM_KEY);
+  return body.error;
+}

@@ -1,0 +1,53 @@
+import { waitFor } from './answers.ts';
+import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
+import { type Signalbox, startSignalbox } from './signalbox.ts';
+
+export interface ThreeModels {
+  readonly box: Signalbox;
+  /** Serves `best`. */
+  readonly first: FakeUpstream;
+  /** Serves `plain`. */
+  readonly second: FakeUpstream;
+  /** Serves `hasty`, which is given up after a moment. */
+  readonly third: FakeUpstream;
+  /** Makes a key by the command line and waits until the server knows it. */
+  makeKey(...flags: string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
+
+/** A server with three models, each on an upstream of its own. */
+export async function startThreeModels(): Promise<ThreeModels> {
+  const [first, second, third] = [1, 2, 3].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [
+    FakeUpstream,
+    FakeUpstream,
+    FakeUpstream,
+  ];
+  const policy = testPolicy(
+    { first: first.url, second: second.url, third: third.url },
+    {
+      best: { endpoints: ['first'], price: { input: 1, output: 4 }, quality: 0.9 },
+      plain: { endpoints: ['second'], price: { input: 0.1, output: 0.4 }, quality: 0.5 },
+      hasty: { endpoints: ['third'], quality: 0.1, more: '    deadlines: { first_token_ms: 100, total_ms: 150 }\n' },
+    },
+  );
+  const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  return {
+    box,
+    first,
+    second,
+    third,
+    async makeKey(...flags) {
+      const { out } = await box.run('keys', 'create', ...flags);
+      const key = out.split('\n')[0]!;
+      await waitFor(async () => (await box.get('/v1/models', withKey(key))).status === 200);
+      return key;
+    },
+    async stop() {
+      await box.stop();
+      await Promise.all([first, second, third].map((upstream) => upstream.stop()));
+    },
+  };
+}

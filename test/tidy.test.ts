@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+/** The rules of the house that a reader could break without noticing. */
+const ROOT = join(import.meta.dir, '..');
+
+const LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 70;
+
+/** A room may import itself and every room of a layer further up. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['core'],
+  ['contract'],
+  ['store', 'telemetry'],
+  ['policy', 'routing', 'ledger', 'access', 'upstream', 'records', 'plugin-host'],
+  ['runtime'],
+  ['gateway'],
+  ['http', 'cli'],
+  ['main.ts'],
+];
+
+/** Rooms that any web-standard runtime could load, and that give the same answer to the same question. */
+const PURE = ['src/core/', 'src/contract/', 'src/policy/', 'src/routing/', 'src/ledger/rules/', 'plugins/'];
+const IMPURE_IMPORT = /^(?:node:|bun:|bun$)/;
+const IMPURE_CALL =
+  /\bBun\.|\bprocess\.|\bDate\.now\(|\bnew Date\(\)|\bperformance\.|\bMath\.random\(|\bcrypto\.|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(|\bqueueMicrotask\(|\brequire\(/;
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+}
+
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^'"\n;]*?(?:\{[^}]*\})?[^'"\n;]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]|(?:^|\n)import\s*['"]([^'"]+)['"]/g;
+
+function readSource(path: string): Source {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  const imports = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+  return { path, text, imports };
+}
+
+const sources = [...filesBelow('src'), ...filesBelow('plugins')].map(readSource);
+const tests = [...filesBelow('test'), ...filesBelow('bench')].map(readSource);
+
+const roomOf = (path: string): string => path.split('/')[1] ?? '';
+const layerOf = (room: string): number => LAYERS.findIndex((layer) => layer.includes(room));
+
+/** Blanks comments and strings, so that prose about `fetch(` is not a call of it. Keeps the lines. */
+function codeOf(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, (found) =>
+    found.replace(/[^\n]/g, ' '),
+  );
+}
+
+describe('rooms', () => {
+  test('every folder of src is a room with a place among the layers', () => {
+    expect(
+      sources.filter(({ path }) => path.startsWith('src/') && layerOf(roomOf(path)) < 0).map(({ path }) => path),
+    ).toEqual([]);
+  });
+
+  test('a room imports only itself and rooms that stand before it', () => {
+    const outward = sources
+      .filter(({ path }) => path.startsWith('src/'))
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter((target) => target.startsWith('.'))
+          .map((target) => relative(ROOT, resolve(ROOT, dirname(path), target)))
+          .filter((target) => {
+            if (!target.startsWith('src/')) return roomOf(path) !== 'main.ts';
+            return roomOf(target) !== roomOf(path) && layerOf(roomOf(target)) >= layerOf(roomOf(path));
+          })
+          .map((target) => `${path} → ${target}`),
+      );
+    expect(outward).toEqual([]);
+  });
+
+  test('plugins import each other and signalbox/plugin, nothing else', () => {
+    const outward = sources
+      .filter(({ path }) => path.startsWith('plugins/'))
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter((target) => target !== 'signalbox/plugin')
+          .filter(
+            (target) =>
+              !target.startsWith('.') || !relative(ROOT, resolve(ROOT, dirname(path), target)).startsWith('plugins/'),
+          )
+          .map((target) => `${path} → ${target}`),
+      );
+    expect(outward).toEqual([]);
+  });
+
+  test('pure rooms and plugins use web standards only, and no clock, chance, environment, network or timer', () => {
+    const impure = sources
+      .filter(({ path }) => PURE.some((room) => path.startsWith(room)))
+      .flatMap(({ path, text, imports }) => [
+        ...imports.filter((target) => IMPURE_IMPORT.test(target)).map((target) => `${path} imports ${target}`),
+        ...codeOf(text)
+          .split('\n')
+          .flatMap((line, i) => (IMPURE_CALL.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
+      ]);
+    expect(impure).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  test(`none has more than ${LINES_MAX} lines`, () => {
+    const long = [...sources, ...tests]
+      .filter(({ text }) => text.split('\n').length > LINES_MAX)
+      .map(({ path }) => path);
+    expect(long).toEqual([]);
+  });
+
+  test(`Biome refuses functions of more than ${FUNCTION_LINES_MAX} lines`, async () => {
+    const biome = await Bun.file(join(ROOT, 'biome.json')).json();
+    expect(biome.linter.rules.complexity.noExcessiveLinesPerFunction.options.maxLines).toBe(FUNCTION_LINES_MAX);
+  });
+
+  test('no marker, silenced check or focused test is left behind', () => {
+    const words = [
+      'TO' + 'DO',
+      'FIX' + 'ME',
+      'X' + 'XX',
+      'HA' + 'CK',
+      '@ts-' + 'ignore',
+      '@ts-' + 'nocheck',
+      'as ' + 'any',
+    ];
+    const pattern = new RegExp(
+      `\\b(?:${words.join('|').replaceAll('@', '')})\\b|\\b(?:test|it|describe)\\.(?:only|skip|todo)\\b`,
+    );
+    const left = [...sources, ...tests].flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
+    );
+    expect(left).toEqual([]);
+  });
+});
+
+describe('the rules themselves', () => {
+  test('see imports in every form', () => {
+    const text = `import { a } from './a.ts';\nimport type { B } from "node:fs";\nexport * from './c.ts';\nimport './d.ts';\nconst e = import('./e.ts');\nimport {\n  f,\n  g,\n} from './f.ts';`;
+    const found = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3]);
+    expect(found).toEqual(['./a.ts', 'node:fs', './c.ts', './d.ts', './e.ts', './f.ts']);
+  });
+
+  test('see a clock in code and not in prose', () => {
+    expect(IMPURE_CALL.test(codeOf('const t = Date.now();'))).toBe(true);
+    expect(IMPURE_CALL.test(codeOf('// Date.now() is not for here\nconst t = "Date.now()";'))).toBe(false);
+  });
+});
