@@ -6,6 +6,8 @@ import type { Gateway } from '../gateway/gateway.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
 import { decisionRoutes } from './decisions.ts';
+import { openApiDocument } from './docs/openapi.ts';
+import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { admit } from './guard.ts';
 import { healthRoutes } from './health.ts';
@@ -39,6 +41,12 @@ export function createApp({ gateway, authenticate, version }: AppOptions) {
   };
   const context = { gateway, callerOf: (request: Request) => admitted.get(request)! };
 
+  const groups = new Elysia({ name: 'api' })
+    .use(healthRoutes(gateway))
+    .use(modelRoutes(context))
+    .use(decisionRoutes(context))
+    .use(recommendRoutes(context))
+    .use(chatRoutes(context));
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return new Elysia({ normalize: false, name: 'signalbox', handler })
@@ -57,11 +65,8 @@ export function createApp({ gateway, authenticate, version }: AppOptions) {
       });
       return errorResponse(known, { 'x-request-id': requestId, 'x-signalbox-version': version });
     })
-    .use(healthRoutes(gateway))
-    .use(modelRoutes(context))
-    .use(decisionRoutes(context))
-    .use(recommendRoutes(context))
-    .use(chatRoutes(context));
+    .use(groups)
+    .use(docsRoutes(() => openApiDocument(version, groups)));
 }
 
 /** What the route groups share. */

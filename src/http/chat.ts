@@ -5,10 +5,42 @@ import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
 import type { RouteContext } from './app.ts';
 import { Completion } from './completion.ts';
+import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './docs/examples.ts';
+import { BODY_ERRORS, type Operation, operation } from './docs/operation.ts';
+import { ChatCompletion, ChatCompletionChunk } from './schemas/completion.ts';
 import { streamResponse } from './stream.ts';
 import { compileCheck } from './validation.ts';
 
 const check = compileCheck(ChatRequest);
+
+const CHAT_OPERATION: Operation = {
+  summary: 'Create a chat completion',
+  description: `OpenAI’s chat completions. \`model\` is a model’s ID, or a selector that chooses one by the policy.
+\`budget_limit\` is hard; \`route_strategy\` and \`constraints\` steer the choice. Fields that Signalbox does not
+know are never an error: they are passed on where the policy says so, else named in \`platform.dropped\`.`,
+  tag: 'chat',
+  answer: { schema: ChatCompletion, description: 'With `stream: false`, one JSON body.', example: CHAT_ANSWER },
+  events: {
+    schema: ChatCompletionChunk,
+    description:
+      'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its first part ends with `data: {"error": …, "platform": …}` and without `[DONE]`.',
+    example: CHAT_STREAM,
+  },
+  requests: CHAT_REQUESTS,
+  errors: [
+    ...BODY_ERRORS,
+    'unknown_field',
+    'unsupported_parameter',
+    'model_not_found',
+    'budget_limit_too_low',
+    'context_length_exceeded',
+    'no_eligible_model',
+    'upstream_rejected_request',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_timeout',
+  ],
+};
 
 /** `POST /v1/chat/completions`, JSON and server-sent events. */
 export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
@@ -32,12 +64,7 @@ export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
     {
       transform: ({ body }) => check(body),
       body: ChatRequest,
-      detail: {
-        summary: 'Create a chat completion',
-        description: 'OpenAI-compatible. `model` is a model ID, or a selector that chooses one.',
-        tags: ['chat'],
-        security: [{ apiKey: [] }],
-      },
+      ...operation(CHAT_OPERATION),
     },
   );
 

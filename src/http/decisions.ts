@@ -7,20 +7,23 @@ import { type Explanation, explain } from '../gateway/explain.ts';
 import type { Outcome } from '../records/record.ts';
 import type { RouteContext } from './app.ts';
 import { usageBody } from './completion.ts';
+import { DECISION_ANSWER } from './docs/examples.ts';
+import { operation } from './docs/operation.ts';
+import { Decision } from './schemas/decision.ts';
 
 /** `GET /v1/decisions/{id}`: why a model was chosen and what came of it. */
 export const decisionRoutes = ({ gateway, callerOf }: RouteContext) =>
   new Elysia({ name: 'decisions' }).get(
     '/v1/decisions/:id',
     async ({ params: { id }, request }) => decisionBody(await explain(gateway, id, callerOf(request))),
-    {
-      detail: {
-        summary: 'Explain a decision',
-        description: 'The facts (never text), the quality of each model, the choice, and what came of it.',
-        tags: ['decisions'],
-        security: [{ apiKey: [] }],
-      },
-    },
+    operation({
+      summary: 'Explain a decision',
+      description:
+        'The facts (never text), the quality of each model, the choice, and what came of it. For the key that asked, or an admin’s.',
+      tag: 'decisions',
+      answer: { schema: Decision, description: 'The record of the decision.', example: DECISION_ANSWER },
+      errors: ['not_found'],
+    }),
   );
 
 function decisionBody({ record, quality }: Explanation): object {

@@ -15,6 +15,8 @@ export const ROUTES: readonly { readonly method: 'GET' | 'POST'; readonly path: 
   { method: 'GET', path: '/v1/decisions/:id', access: 'key' },
   { method: 'GET', path: '/healthz', access: 'open' },
   { method: 'GET', path: '/readyz', access: 'open' },
+  { method: 'GET', path: '/docs', access: 'open' },
+  { method: 'GET', path: '/docs/:asset', access: 'open' },
 ];
 
 /** Bytes of all header names and values together. */

@@ -1,12 +1,22 @@
 import { Elysia } from 'elysia';
 import type { Gateway } from '../gateway/gateway.ts';
+import { operation } from './docs/operation.ts';
+import { Health, Readiness } from './schemas/health.ts';
 
 /** Liveness and readiness, for load balancers. Neither needs a key. */
 export const healthRoutes = (gateway: Gateway) =>
   new Elysia({ name: 'health' })
-    .get('/healthz', () => ({ status: 'ok' }), {
-      detail: { summary: 'Liveness', description: 'The process answers.', tags: ['health'] },
-    })
+    .get(
+      '/healthz',
+      () => ({ status: 'ok' }),
+      operation({
+        summary: 'Liveness',
+        description: 'The process answers.',
+        tag: 'health',
+        open: true,
+        answer: { schema: Health, description: 'Alive.', example: { status: 'ok' } },
+      }),
+    )
     .get(
       '/readyz',
       ({ set }) => {
@@ -19,5 +29,15 @@ export const healthRoutes = (gateway: Gateway) =>
           models: snapshot.models.length,
         };
       },
-      { detail: { summary: 'Readiness', description: '503 once the process drains.', tags: ['health'] } },
+      operation({
+        summary: 'Readiness',
+        description: 'Whether requests are taken. 503 with the same body once the process drains.',
+        tag: 'health',
+        open: true,
+        answer: {
+          schema: Readiness,
+          description: 'Ready.',
+          example: { status: 'ready', policy_revision: '95f1a7d5f908027b', models: 4 },
+        },
+      }),
     );

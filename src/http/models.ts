@@ -3,6 +3,9 @@ import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { RouteContext } from './app.ts';
+import { MODEL_ANSWER, MODELS_ANSWER } from './docs/examples.ts';
+import { operation } from './docs/operation.ts';
+import { Model, ModelList } from './schemas/model.ts';
 
 interface ModelBody {
   readonly id: string;
@@ -37,26 +40,35 @@ function decoded(path: string): string {
   }
 }
 
-const detail = { tags: ['models'], security: [{ apiKey: [] }] };
+/** `/v1/models` in OpenAI's shape. */
+export function modelRoutes({ gateway, callerOf }: RouteContext) {
+  const list = (request: Request) => listModels(gateway.lease().snapshot, callerOf(request));
+  const find = (request: Request, path: string) => {
+    const id = decoded(path);
+    const found = list(request).find((model) => model.id === id);
+    if (found) return found;
+    throw new SignalboxError('model_not_found', `There is no model \`${id.slice(0, 100)}\`.`, { param: 'model' });
+  };
+  return (
+    new Elysia({ name: 'models' })
+      .get('/v1/models', ({ request }) => ({ object: 'list', data: list(request) }), LIST)
+      .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
+      // For IDs whose slashes were not encoded.
+      .get('/v1/models/*', ({ request, params }) => find(request, params['*']), { detail: { hide: true } })
+  );
+}
 
-/** `/v1/models` in OpenAI's shape. IDs may contain slashes. */
-export const modelRoutes = ({ gateway, callerOf }: RouteContext) =>
-  new Elysia({ name: 'models' })
-    .get(
-      '/v1/models',
-      ({ request }) => ({ object: 'list', data: listModels(gateway.lease().snapshot, callerOf(request)) }),
-      {
-        detail: { ...detail, summary: 'List models', description: 'Selectors and the models that the key may use.' },
-      },
-    )
-    .get(
-      '/v1/models/*',
-      ({ request, params }) => {
-        const id = decoded(params['*']);
-        const found = listModels(gateway.lease().snapshot, callerOf(request)).find((model) => model.id === id);
-        if (!found)
-          throw new SignalboxError('model_not_found', `There is no model \`${id.slice(0, 100)}\`.`, { param: 'model' });
-        return found;
-      },
-      { detail: { ...detail, summary: 'Get a model' } },
-    );
+const LIST = operation({
+  summary: 'List models',
+  description: 'Selectors first, then the models that the key may pin, in OpenAI’s shape.',
+  tag: 'models',
+  answer: { schema: ModelList, description: 'All of them; there are no pages.', example: MODELS_ANSWER },
+});
+
+const GET = operation({
+  summary: 'Get a model',
+  description: 'One model or selector by its ID, which may hold slashes.',
+  tag: 'models',
+  answer: { schema: Model, description: 'The model.', example: MODEL_ANSWER },
+  errors: ['model_not_found'],
+});

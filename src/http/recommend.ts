@@ -2,6 +2,9 @@ import { Elysia } from 'elysia';
 import { RouteQuery } from '../core/route-query.ts';
 import { recommend } from '../gateway/route.ts';
 import type { RouteContext } from './app.ts';
+import { ROUTE_ANSWER, ROUTE_REQUESTS } from './docs/examples.ts';
+import { BODY_ERRORS, operation } from './docs/operation.ts';
+import { RouteAdvice } from './schemas/advice.ts';
 import { compileCheck } from './validation.ts';
 
 const check = compileCheck(RouteQuery);
@@ -18,11 +21,14 @@ export const recommendRoutes = ({ gateway, callerOf }: RouteContext) =>
     {
       transform: ({ body }) => check(body),
       body: RouteQuery,
-      detail: {
+      ...operation({
         summary: 'Recommend a model',
-        description: 'The model that a chat request of the same facts would get, with estimates. Costs nothing.',
-        tags: ['route'],
-        security: [{ apiKey: [] }],
-      },
+        description:
+          'The model that a chat request of the same facts would get, with estimates and alternatives. Calls no provider and costs nothing.',
+        tag: 'route',
+        answer: { schema: RouteAdvice, description: 'The recommendation.', example: ROUTE_ANSWER },
+        requests: ROUTE_REQUESTS,
+        errors: [...BODY_ERRORS, 'unknown_field', 'model_not_found', 'context_length_exceeded', 'no_eligible_model'],
+      }),
     },
   );

@@ -1,17 +1,11 @@
 import { swagger } from '@elysiajs/swagger';
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export interface DocumentOptions {
-  readonly version: string;
-  /** The groups of the routes to document. */
-  readonly routes: readonly Elysia[];
-}
 
 const DESCRIPTION = `One OpenAI-compatible endpoint in front of many models. \`model\` is a model's ID or a selector that
 chooses one: \`auto\`, \`auto-fast\`, \`auto-cheap\`. Amounts of money are Credits, with at most 6 decimals.
@@ -22,8 +16,8 @@ the same request can succeed later.`;
  * The OpenAPI document of the routes: collected by @elysiajs/swagger, then made what 3.1 asks for.
  * Schemas that have a title become components; each is written once.
  */
-export async function openApiDocument({ version, routes }: DocumentOptions): Promise<object> {
-  const collector = new Elysia().use(
+export async function openApiDocument(version: string, routes: AnyElysia): Promise<object> {
+  const collector = new Elysia({ normalize: false }).use(
     swagger({
       path: '/page',
       specPath: '/document',
@@ -49,7 +43,7 @@ export async function openApiDocument({ version, routes }: DocumentOptions): Pro
       },
     }),
   );
-  for (const group of routes) collector.use(group);
+  collector.use(routes);
   const collected = (await (await collector.handle(new Request('http://localhost/document'))).json()) as JsonObject;
   return mend(collected);
 }
@@ -60,10 +54,8 @@ function mend(collected: JsonObject): JsonObject {
   const paths: JsonObject = {};
   for (const [path, methods] of Object.entries(isObject(collected.paths) ? collected.paths : {})) {
     if (!isObject(methods)) continue;
-    // Elysia's wildcard stands for a model's ID, which may hold slashes.
-    const name = path.replace('/*', '/{id}');
-    paths[name] = Object.fromEntries(
-      Object.entries(methods).map(([method, one]) => [method, isObject(one) ? mendOperation(one, name, schemas) : one]),
+    paths[path] = Object.fromEntries(
+      Object.entries(methods).map(([method, one]) => [method, isObject(one) ? mendOperation(one, path, schemas) : one]),
     );
   }
   const { openapi: _, servers: __, ...rest } = collected;

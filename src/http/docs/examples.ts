@@ -1,0 +1,171 @@
+/** The bodies that the documentation shows. Tests hold them against the schemas. */
+
+const platform = {
+  routed_model: 'gpt-6-luna',
+  route_reason: 'auto:balanced',
+  credits_consumed: 0.0455,
+  cost_saved_credits: 0.8745,
+  decision_id: 'dec_0a4x1wm3zk0',
+  policy_revision: '95f1a7d5f908027b',
+  estimated: false,
+  dropped: [],
+};
+
+const usage = {
+  prompt_tokens: 15,
+  completion_tokens: 88,
+  total_tokens: 103,
+  prompt_tokens_details: { cached_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 0 },
+};
+
+export const CHAT_REQUESTS = {
+  simple: {
+    summary: 'Let Signalbox choose',
+    value: { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] },
+  },
+  limited: {
+    summary: 'Cheap, streamed, with a hard limit',
+    value: {
+      model: 'auto-cheap',
+      stream: true,
+      stream_options: { include_usage: true },
+      budget_limit: 5,
+      messages: [{ role: 'user', content: 'Summarise the history of railway signalling.' }],
+    },
+  },
+  tools: {
+    summary: 'With a tool, weights and limits on the choice',
+    value: {
+      model: 'auto',
+      messages: [{ role: 'user', content: 'What is the weather in Bern?' }],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'weather',
+            description: 'The weather of a city.',
+            parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+          },
+        },
+      ],
+      route_strategy: { cost_weight: 0.2, quality_weight: 0.8 },
+      constraints: { max_latency_ms: 30000 },
+    },
+  },
+} as const;
+
+export const CHAT_ANSWER = {
+  id: 'chatcmpl-0a4x1wm3zk0',
+  object: 'chat.completion',
+  created: 1795161464,
+  model: 'gpt-6-luna',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: 'Hello! How can I help you?', refusal: null },
+      logprobs: null,
+      finish_reason: 'stop',
+    },
+  ],
+  usage,
+  platform,
+};
+
+const head = { id: 'chatcmpl-0a4x1wm3zk0', object: 'chat.completion.chunk', created: 1795161464, model: 'gpt-6-luna' };
+
+/** The chunks of a stream with `include_usage`. */
+export const CHAT_CHUNKS = [
+  { ...head, choices: [{ index: 0, delta: { role: 'assistant', content: 'Hel' } }] },
+  { ...head, choices: [{ index: 0, delta: { content: 'lo!' } }] },
+  { ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], platform },
+  { ...head, choices: [], usage },
+];
+
+/** The same as it comes over the wire. */
+export const CHAT_STREAM = `${CHAT_CHUNKS.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`;
+
+export const ROUTE_REQUESTS = {
+  task: {
+    summary: 'For a kind of task',
+    value: {
+      task_type: 'coding',
+      estimated_input_tokens: 2000,
+      constraints: { max_cost_credits: 20, max_latency_ms: 30000, required_languages: ['js', 'rust'] },
+    },
+  },
+  conversation: {
+    summary: 'For a real conversation',
+    value: { model: 'auto-fast', messages: [{ role: 'user', content: 'What does SIGTERM do?' }] },
+  },
+} as const;
+
+export const ROUTE_ANSWER = {
+  recommended_model: 'sim-coder',
+  reasoning:
+    'For the task coding, sim-coder is the best of 2 eligible models by auto:balanced: expected quality 95 %, 8 Credits, 12500 ms.',
+  estimated_cost_credits: 8,
+  estimated_latency_ms: 12500,
+  max_cost_credits: 22.48,
+  alternatives: [
+    {
+      model: 'sim-large',
+      estimated_cost_credits: 20.4,
+      estimated_latency_ms: 18043,
+      quality_trade_off: '15 percentage points lower expected quality at 255 % of the cost.',
+    },
+  ],
+  route_reason: 'auto:balanced',
+  decision_id: 'dec_0a4x1wm3zk0',
+  policy_revision: '95f1a7d5f908027b',
+};
+
+const luna = { id: 'gpt-6-luna', object: 'model', created: 1790035200, owned_by: 'openai' };
+
+export const MODEL_ANSWER = luna;
+
+export const MODELS_ANSWER = {
+  object: 'list',
+  data: [{ id: 'auto', object: 'model', created: 0, owned_by: 'signalbox' }, luna],
+};
+
+export const DECISION_ANSWER = {
+  id: 'dec_0a4x1wm3zk0',
+  object: 'decision',
+  created: 1795161464,
+  kind: 'chat',
+  policy_revision: '95f1a7d5f908027b',
+  seed: '9f2c51d07be83a64',
+  route_reason: 'auto:balanced',
+  choice: 'gpt-6-luna',
+  fallbacks: ['mistral-small-4'],
+  facts: {
+    model: 'auto',
+    pinned: false,
+    task: 'general',
+    estimated_input_tokens: 15,
+    max_input_tokens: 74,
+    images: 0,
+    estimated_output_tokens: null,
+    max_tokens: null,
+    n: 1,
+    needs: [],
+    required_languages: [],
+    route_strategy: null,
+    max_cost_credits: null,
+    max_latency_ms: null,
+    budget_limit: null,
+  },
+  quality: { 'gpt-6-luna': 0.71, 'mistral-small-4': 0.62 },
+  outcome: {
+    status: 'completed',
+    error: null,
+    attempts: [{ model: 'gpt-6-luna', provider: 'openai', ms: 912, first_part_ms: 430, failure: null }],
+    usage,
+    estimated: false,
+    credits_consumed: 0.0455,
+    cost_saved_credits: 0.8745,
+    first_part_ms: 431,
+    total_ms: 913,
+  },
+};

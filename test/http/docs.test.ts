@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import SwaggerParser from '@apidevtools/swagger-parser';
+import type { TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import chromium from '@sparticuz/chromium';
+import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import { ChatRequest } from '../../src/core/chat-request.ts';
+import { RouteQuery } from '../../src/core/route-query.ts';
+import * as examples from '../../src/http/docs/examples.ts';
+import { ROUTES } from '../../src/http/guard.ts';
+import { ANSWERS } from '../../src/http/schemas/answers.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+interface Operation {
+  readonly summary?: string;
+  readonly description?: string;
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly examples?: object }>> };
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly description: string;
+        readonly content?: Readonly<Record<string, { readonly example?: unknown; readonly examples?: object }>>;
+      }
+    >
+  >;
+}
+interface OpenApi {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+let box: Signalbox;
+let document: OpenApi;
+
+beforeAll(async () => {
+  box = await startSignalbox();
+  document = (await (await fetch(`${box.url}/docs/json`)).json()) as OpenApi;
+});
+afterAll(() => box.stop());
+
+describe('the OpenAPI document', () => {
+  test('is valid 3.1', async () => {
+    expect(document.openapi).toBe('3.1.0');
+    await SwaggerParser.validate(structuredClone(document) as unknown as Parameters<typeof SwaggerParser.validate>[0]);
+  });
+
+  test('has every route but its own pages', () => {
+    const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    const served = ROUTES.filter(({ path }) => !path.startsWith('/docs')).map(
+      ({ method, path }) => `${method.toLowerCase()} ${path.replace(':id', '{id}').replace('*', '{id}')}`,
+    );
+    expect(documented.sort()).toEqual([...new Set(served)].sort());
+  });
+
+  test('describes every operation, with examples of what is sent and answered, and its errors', () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        const name = `${method} ${path}`;
+        expect(operation.summary, name).toBeTruthy();
+        expect(operation.description, name).toBeTruthy();
+        expect(operation.responses['200']?.content?.['application/json']?.example, name).toBeDefined();
+        if (method === 'post')
+          expect(Object.keys(operation.requestBody?.content['application/json']?.examples ?? {}), name).not.toEqual([]);
+        if (!path.startsWith('/v1')) continue;
+        expect(operation.responses['401']?.content?.['application/json']?.examples, name).toHaveProperty(
+          'invalid_api_key',
+        );
+        expect(operation.responses['500'], name).toBeDefined();
+      }
+    }
+    const chat = document.paths['/v1/chat/completions']?.post;
+    expect(chat?.responses['200']?.content?.['text/event-stream']?.example).toContain('data: [DONE]');
+    expect(Object.keys(chat?.responses ?? {}).map(Number)).toEqual([
+      200, 400, 401, 403, 404, 413, 415, 422, 429, 431, 500, 502, 503, 504,
+    ]);
+  });
+
+  test('shows examples that its own schemas accept', () => {
+    const shown: readonly (readonly [TSchema, unknown])[] = [
+      ...Object.values(examples.CHAT_REQUESTS).map(({ value }) => [ChatRequest, value] as const),
+      ...Object.values(examples.ROUTE_REQUESTS).map(({ value }) => [RouteQuery, value] as const),
+      [ANSWERS.ChatCompletion, examples.CHAT_ANSWER],
+      ...examples.CHAT_CHUNKS.map((chunk) => [ANSWERS.ChatCompletionChunk, chunk] as const),
+      [ANSWERS.RouteAdvice, examples.ROUTE_ANSWER],
+      [ANSWERS.ModelList, examples.MODELS_ANSWER],
+      [ANSWERS.Model, examples.MODEL_ANSWER],
+      [ANSWERS.Decision, examples.DECISION_ANSWER],
+    ];
+    for (const [schema, value] of shown)
+      expect([...Value.Errors(schema, value)].map(({ path, message }) => `${path}: ${message}`)).toEqual([]);
+  });
+});
+
+describe('the page, in a browser without a network', () => {
+  let browser: Browser;
+  let page: Page;
+  const foreign: string[] = [];
+
+  beforeAll(async () => {
+    browser = await playwright.launch({
+      executablePath: await chromium.executablePath(),
+      args: chromium.args,
+      headless: true,
+    });
+    page = await browser.newPage({ viewport: { width: 1200, height: 1000 } });
+    // The network is cut off: whatever is not from the gateway is refused, and remembered.
+    await page.route('**/*', (route) => {
+      const url = route.request().url();
+      if (url.startsWith(box.url) || url.startsWith('data:')) return route.continue();
+      foreign.push(url);
+      return route.abort();
+    });
+  }, 30_000);
+  afterAll(() => browser.close());
+
+  test('loads whole, asks no other host, and shows every operation', async () => {
+    const errors: string[] = [];
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+    page.on('pageerror', (error) => errors.push(String(error)));
+    await page.goto(`${box.url}/docs`);
+    await page.waitForSelector('.opblock');
+    expect(await page.locator('.opblock').count()).toBe(Object.values(document.paths).flatMap(Object.keys).length);
+    expect(await page.textContent('.info .title')).toContain('Signalbox');
+    expect(foreign).toEqual([]);
+    expect(errors).toEqual([]);
+  }, 30_000);
+
+  test('“Try it out” works with a key', async () => {
+    await page.click('.btn.authorize');
+    await page.fill('.auth-container input', box.key);
+    await page.click('.auth-container .authorize');
+    await page.click('.auth-container .btn-done');
+    await page.click('#operations-route-postV1Route .opblock-summary-control');
+    await page.click('#operations-route-postV1Route .execute');
+    const answer = page.locator('#operations-route-postV1Route .live-responses-table .highlight-code').first();
+    await answer.waitFor();
+    expect(await answer.textContent()).toContain('recommended_model');
+    if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
+  }, 30_000);
+});
