@@ -1,26 +1,33 @@
-#!/usr/bin/env -S BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --max-http-header-size=65536
-import { existsSync, writeFileSync } from 'node:fs';
+#!/usr/bin/env -S BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --no-install --max-http-header-size=262144
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { shipped } from '../plugins/index.ts';
-import { type Keys, openKeys } from './access/keys.ts';
+import { openKeys } from './access/keys.ts';
 import { accessMigrations } from './access/tables.ts';
+import { announce } from './cli/announce.ts';
 import { runKeys } from './cli/keys.ts';
+import { listen } from './cli/listen.ts';
 import { parseCommand, type ServeOptions, UsageError } from './cli/options.ts';
-import { welcome } from './cli/welcome.ts';
-import { SCOPES } from './core/caller.ts';
+import { runPolicy } from './cli/policy.ts';
 import { createIds } from './core/id.ts';
 import { drain } from './gateway/drain.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import { createApp } from './http/app.ts';
 import { openLedger } from './ledger/ledger.ts';
 import { ledgerMigrations } from './ledger/tables.ts';
-import { createRegistry } from './plugin-host/registry.ts';
-import { formatDiagnostics } from './policy/diagnostics.ts';
-import { loadPolicy, type PolicyFile } from './policy/load.ts';
+import { createPluginShelf } from './plugin-host/load.ts';
+import { type Diagnostic, formatDiagnostics } from './policy/diagnostics.ts';
+import type { PolicyFile } from './policy/load.ts';
 import { openRecords, type Records, recordsMigrations } from './records/records.ts';
-import { buildRuntime, type Runtime } from './runtime/runtime.ts';
-import { hashOf, readPolicies } from './runtime/source.ts';
+import type { ReloadAttempt } from './runtime/attempt.ts';
+import { type Candidate, isRejected, type Judge, judge, leftOutProviders } from './runtime/candidate.ts';
+import { summary } from './runtime/diff.ts';
+import { parseFiles } from './runtime/language.ts';
+import { createParser } from './runtime/parser.ts';
+import { Reloader } from './runtime/reload.ts';
+import { readBundle } from './runtime/source.ts';
+import { watchPolicies } from './runtime/watch.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { openSqlite } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
@@ -42,6 +49,14 @@ async function main(): Promise<void> {
   const command = parseCommand(process.argv.slice(2), process.env, shippedPolicies);
   if (command.name === 'help') return print(command.text);
   if (command.name === 'serve') return serve(command.options);
+  if (command.name === 'policy') {
+    const { folder, args } = command;
+    const colour = process.stdout.isTTY === true;
+    const { text, code } = await runPolicy(args, { judge: judgeTools(), folder, colour });
+    print(text);
+    process.exitCode = code;
+    return;
+  }
   const store = await openSqlite(databaseOf(command.data), [accessMigrations]);
   const keys = await openKeys({ store, now });
   try {
@@ -52,22 +67,48 @@ async function main(): Promise<void> {
   }
 }
 
+/** What policies are judged with here, parsed on this thread. */
+function judgeTools(): Omit<Judge, 'folder'> {
+  const env = { get: (name: string) => process.env[name] };
+  return { shipped, shelf: createPluginShelf(), env, now, parse: parseFiles };
+}
+
+/** False once the terminal that the process was started from is closed. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const databaseOf = (data: string): string => join(data, 'signalbox.db');
 
 async function serve(options: ServeOptions): Promise<void> {
   const log = createLog({ write: print, pretty: process.stdout.isTTY === true, now });
   process.on('exit', log.flush);
-  const { runtime, files } = await loadRuntime(options.policies, log);
+  // It would end the process; until there is a policy to reload it means nothing.
+  let onHangup = () => {};
+  process.on('SIGHUP', () => onHangup());
+  const tools: Judge = { ...judgeTools(), folder: options.policies };
+  const first = await firstPolicy(tools, log);
   const lock = lockFolder(options.data);
   const store = await openSqlite(databaseOf(options.data), [accessMigrations, ledgerMigrations, recordsMigrations], {
     onError: (error) => log.error('the database failed', { error: error.message }),
   });
   const keys = await openKeys({ store, now, refreshMs: KEY_REFRESH_MS });
   if (options.apiKey !== null) await keys.install(options.apiKey);
-  const { gateway, stop } = await openGateway(runtime, files, store, log);
-  const app = createApp({ gateway, authenticate: (header) => keys.authenticate(header), version: manifest.version });
-  const address = listen(app, options);
-  await announce(address, keys, options.data, log);
+  const { gateway, reloader, stop } = await openGateway(first, tools, store, log);
+  const app = createApp({
+    gateway,
+    policy: reloader,
+    authenticate: (header) => keys.authenticate(header),
+    version: manifest.version,
+    metrics: options.metrics,
+  });
+  const address = listen(app, options.port, options.host);
+  await announce(address, keys, options.data, log, print);
 
   const shutDown = async (signal: string) => {
     if (gateway.draining()) process.exit(1);
@@ -84,30 +125,69 @@ async function serve(options: ServeOptions): Promise<void> {
   };
   process.on('SIGTERM', () => void shutDown('SIGTERM'));
   process.on('SIGINT', () => void shutDown('SIGINT'));
+  const onTerminal = process.stdout.isTTY === true;
+  onHangup = () => void (onTerminal && !hasTerminal() ? shutDown('SIGHUP') : reloader.reload('signal'));
 }
 
-/** Reads, checks and compiles the policy and prepares its plugins. Prints diagnostics; throws UsageError when it cannot serve. */
-async function loadRuntime(folder: string, log: Log): Promise<{ runtime: Runtime; files: readonly PolicyFile[] }> {
-  const registry = createRegistry(shipped);
-  const files = await readPolicies(folder);
-  const env = { get: (name: string) => process.env[name] };
-  const { snapshot, diagnostics } = loadPolicy(files, { env, ...registry, revisionOf: hashOf });
-  if (diagnostics.length > 0) process.stderr.write(`${formatDiagnostics(diagnostics, files)}\n`);
-  if (!snapshot) {
-    const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-    throw new UsageError(
-      `The policy in ${folder} has ${errors} error${errors === 1 ? '' : 's'}, so nothing was started.`,
-    );
+/** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
+async function firstPolicy(tools: Judge, log: Log): Promise<Candidate> {
+  const bundle = await readBundle(tools.folder);
+  const judged = await judge(bundle, tools);
+  const found = isRejected(judged) ? judged.problems : judged.warnings;
+  printDiagnostics(found, bundle.files);
+  if (isRejected(judged)) {
+    const errors = found.filter(({ severity }) => severity === 'error').length;
+    const why = judged.message ?? `The policy in ${tools.folder} has ${errors} error${errors === 1 ? '' : 's'}`;
+    throw new UsageError(`${why.replace(/\.$/, '')}, so nothing was started.`);
   }
-  const leftOut = snapshot.leftOut
-    .filter(({ kind }) => kind === 'provider')
-    .map(({ name, reason }) => `${name} (${reason})`);
+  const leftOut = leftOutProviders(judged.runtime.snapshot);
   if (leftOut.length > 0) log.info('providers left out', { providers: leftOut.join(', ') });
-  return { runtime: buildRuntime(snapshot, registry, env.get), files };
+  return judged;
 }
 
-async function openGateway(runtime: Runtime, files: readonly PolicyFile[], store: Store, log: Log) {
-  const { snapshot } = runtime;
+function printDiagnostics(found: readonly Diagnostic[], files: readonly PolicyFile[]): void {
+  if (found.length === 0) return;
+  process.stderr.write(`${formatDiagnostics(found, files, { colour: process.stderr.isTTY })}\n`);
+}
+
+/** Keeps the policy in step with its folder from now on. */
+function keepReloading(first: Candidate, tools: Judge, records: Records, log: Log) {
+  const parser = createParser();
+  const reloader = new Reloader(first, {
+    judge: { ...tools, parse: parser.parse },
+    save: (candidate) => saveRevision(records, candidate),
+    onAttempt: (attempt, bundle) => {
+      logAttempt(log, attempt);
+      printDiagnostics(attempt.diagnostics, bundle?.files ?? []);
+    },
+  });
+  const watch = watchPolicies({
+    folder: tools.folder,
+    more: tools.shelf.files,
+    onStir: parser.warm,
+    onEdit: () => void reloader.reload('edit'),
+  });
+  const stop = () => {
+    watch.close();
+    parser.close();
+  };
+  return { reloader, stop };
+}
+
+function saveRevision(records: Records, { bundle, runtime }: Candidate): Promise<void> {
+  const { revision, models } = runtime.snapshot;
+  const ids = models.map(({ id }) => id);
+  return records.saveRevision(revision, JSON.stringify(bundle.files), ids);
+}
+
+function logAttempt(log: Log, { result, cause, revision, tookMs, message, changes }: ReloadAttempt): void {
+  const fields = { cause, revision, took_ms: tookMs };
+  if (result === 'applied') log.info('policy reloaded', { ...fields, changes: summary(changes) });
+  else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
+  else log.error('policy refused', { ...fields, detail: message });
+}
+
+async function openGateway(first: Candidate, tools: Judge, store: Store, log: Log) {
   const ledger = await openLedger({
     store,
     now,
@@ -117,13 +197,14 @@ async function openGateway(runtime: Runtime, files: readonly PolicyFile[], store
   if (count > 0) log.warn('reservations of an earlier run were charged', { count, microcredits });
   const records = openRecords({ store, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
-  const models = snapshot.models.map(({ id }) => id);
-  await records.saveRevision(snapshot.revision, JSON.stringify(files), models);
-  const pruning = setInterval(() => void prune(records, snapshot.recordDays, log), PRUNE_EVERY_MS);
-  await prune(records, snapshot.recordDays, log);
+  await saveRevision(records, first);
+  const { reloader, stop: stopReloading } = keepReloading(first, tools, records, log);
+  const pruneNow = () => prune(records, reloader.lease().snapshot.recordDays, log);
+  const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
+  await pruneNow();
   let draining = false;
   const gateway: Gateway = {
-    lease: () => runtime,
+    lease: reloader.lease,
     ledger,
     records,
     log,
@@ -136,8 +217,9 @@ async function openGateway(runtime: Runtime, files: readonly PolicyFile[], store
   const stop = () => {
     draining = true;
     clearInterval(pruning);
+    stopReloading();
   };
-  return { gateway, stop };
+  return { gateway, reloader, stop };
 }
 
 async function prune(records: Records, days: number, log: Log): Promise<void> {
@@ -146,49 +228,6 @@ async function prune(records: Records, days: number, log: Log): Promise<void> {
   } catch (error) {
     log.warn('old records could not be pruned', { error: String(error) });
   }
-}
-
-const LISTEN_REASONS: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'the port is in use; choose another with --port'],
-  ['EACCES', 'permission denied; choose a port above 1023 with --port'],
-  ['EADDRNOTAVAIL', 'this machine has no such address; choose another with --host'],
-  // What Bun says of a name or an address that it cannot resolve.
-  ['ENOENT', 'there is no such address; choose another with --host'],
-]);
-
-function listen(app: ReturnType<typeof createApp>, { port, host }: ServeOptions): string {
-  try {
-    // Sharing the port would let two servers start on it, each with some of the requests.
-    app.listen({ port, hostname: host, reusePort: false, maxRequestBodySize: Number.MAX_SAFE_INTEGER });
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-    const reason = LISTEN_REASONS.get(code) ?? (cause instanceof Error ? cause.message : String(cause));
-    throw new UsageError(`Cannot listen on ${host}:${port}: ${reason}.`);
-  }
-  const shown = host.includes(':') ? `[${host}]` : host;
-  return `http://${shown}:${app.server?.port ?? port}`;
-}
-
-/**
- * Makes the first key where there is none: last of all, for a start that fails must not leave a key that nobody saw.
- * On a terminal it is shown once; elsewhere it would end in a log, so it goes to a file of the owner's.
- */
-async function announce(address: string, keys: Keys, data: string, log: Log): Promise<void> {
-  const first = (await keys.list()).length === 0;
-  const create = async () => (await keys.create({ name: 'admin', scopes: SCOPES })).key;
-  if (process.stdout.isTTY) {
-    print(welcome(address, first ? await create() : null));
-    return;
-  }
-  if (first) {
-    const file = join(data, 'admin.key');
-    if (existsSync(file))
-      throw new UsageError(`${file} exists, but the database knows no key; move it away and start again.`);
-    writeFileSync(file, '', { mode: 0o600 });
-    writeFileSync(file, `${await create()}\n`);
-    log.info('the first API key was written', { file });
-  }
-  log.info('listening', { address });
 }
 
 main().catch((error: unknown) => {

@@ -13,8 +13,22 @@ export const simulated = defineProvider({
   name: 'simulated',
   status: 'stable',
   settings: Type.Object({}, { additionalProperties: false }),
-  prepare: () => ({ kind: 'in-process', answer: play }),
+  prepare: () => ({ kind: 'in-process', answer: play, dropped }),
 });
+
+/** What a real model would heed and a made-up answer cannot. */
+const UNHEEDED = [
+  'temperature',
+  'top_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'stop',
+  'seed',
+  'logit_bias',
+  'reasoning_effort',
+] as const;
+
+const dropped = ({ request }: ProviderCall): readonly string[] => UNHEEDED.filter((name) => request[name] != null);
 
 interface Voice {
   readonly answer: Answer;

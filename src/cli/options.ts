@@ -17,12 +17,15 @@ export interface ServeOptions {
   readonly apiKey: string | null;
   /** How long running requests may finish after SIGTERM, ms. */
   readonly drainMs: number;
+  /** Whether `/metrics` answers, to anybody who can reach the port. */
+  readonly metrics: boolean;
 }
 
 export type Command =
   | { readonly name: 'help'; readonly text: string }
   | { readonly name: 'serve'; readonly options: ServeOptions }
-  | { readonly name: 'keys'; readonly data: string; readonly args: readonly string[] };
+  | { readonly name: 'keys'; readonly data: string; readonly args: readonly string[] }
+  | { readonly name: 'policy'; readonly folder: string; readonly args: readonly string[] };
 
 /** An hour. */
 const DRAIN_MAX_MS = 3_600_000;
@@ -30,9 +33,14 @@ const DRAIN_MAX_MS = 3_600_000;
 export const HELP = `signalbox: a self-hosted LLM gateway and policy engine
 
   signalbox serve [--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR] [--drain-ms 25000]
+                  [--metrics on|off]
       Serves the API. The environment works too: PORT, HOST, SIGNALBOX_DATA, SIGNALBOX_POLICIES,
-      and SIGNALBOX_API_KEY, a key to install at start with all scopes.
+      SIGNALBOX_METRICS, and SIGNALBOX_API_KEY, a key to install at start with all scopes.
       On SIGTERM it takes no new requests and gives those under way --drain-ms to finish.
+      A change of the policy is in force within a second; SIGHUP has it looked at now.
+  signalbox policy check [DIR] [--json] [--strict]
+      Tells all that is wrong with the policy in DIR. It needs no provider's key. Ends with 0 when it may
+      serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge.
   signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
       Makes an API key and prints it, this once.
   signalbox keys list [--json]
@@ -49,7 +57,8 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
   if (name === 'help' || asked.some((flag) => argv.includes(flag))) return { name: 'help', text: HELP };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
   if (name === 'keys') return keysCommand(rest, env);
-  throw new UsageError(`There is no command \`${name}\`; there are serve, keys and help.`);
+  if (name === 'policy') return { name, folder: env.SIGNALBOX_POLICIES || shippedPolicies, args: rest };
+  throw new UsageError(`There is no command \`${name}\`; there are serve, keys, policy and help.`);
 }
 
 const dataFolder = (env: Environment): string => env.SIGNALBOX_DATA || join('.', '.signalbox');
@@ -71,6 +80,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
     data: { type: 'string' },
     policies: { type: 'string' },
     'drain-ms': { type: 'string', default: '25000' },
+    metrics: { type: 'string' },
   } as const;
   const {
     port,
@@ -78,6 +88,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
     data,
     policies,
     'drain-ms': drainMs,
+    metrics,
   } = parseFlags(() => parseArgs({ args: [...args], options }).values);
   return {
     name: 'serve',
@@ -88,6 +99,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
       policies: policies ?? (env.SIGNALBOX_POLICIES || shippedPolicies),
       apiKey: env.SIGNALBOX_API_KEY || null,
       drainMs: drainTimeOf(drainMs),
+      metrics: switchOf(metrics ?? (env.SIGNALBOX_METRICS || 'on')),
     },
   };
 }
@@ -107,6 +119,11 @@ function portOf(text: string): number {
   if (!/^\d+$/.test(text) || port > 65_535)
     throw new UsageError(`The port must be a number from 0 to 65535, not "${text}".`);
   return port;
+}
+
+function switchOf(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new UsageError(`--metrics is on or off, not "${text}".`);
+  return text === 'on';
 }
 
 function drainTimeOf(text: string): number {

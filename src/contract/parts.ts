@@ -51,8 +51,10 @@ export interface ProviderFailure {
     | 'rate_limited'
     | 'overloaded'
     | 'server'
-    /** The answer breaks the dialect, or ends without a finish. */
+    /** The answer breaks the dialect. */
     | 'malformed'
+    /** The answer began and then broke off, or ended without a finish. */
+    | 'cut'
     | 'connect'
     | 'timeout';
   /** For the log; repeated to callers only where `kind` is `rejected`, and scrubbed. */

@@ -80,6 +80,8 @@ export interface Pause {
 /** An adapter that answers in this process. */
 export interface InProcessAdapter {
   readonly kind: 'in-process';
+  /** Fields of the request that the answer will not heed; for `platform.dropped`. */
+  dropped?(call: ProviderCall): readonly string[];
   /**
    * Makes the parts of one answer, lazily and synchronously; as everywhere, every choice must end
    * with a `finish`. The host takes parts as the caller reads them, and stops iterating (the

@@ -140,7 +140,7 @@ export const RouteConstraints = Type.Object(
       Type.Number({ exclusiveMinimum: 0, description: 'Ceiling of the expected cost, in Credits.' }),
     ),
     max_latency_ms: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, description: 'Ceiling of the expected latency to the end, in ms.' }),
+      Type.Integer({ minimum: 1, description: 'Ceiling of the expected latency to the end, in ms.' }),
     ),
     required_languages: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
@@ -175,18 +175,18 @@ export const ChatRequest = Type.Object(
     top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
     logit_bias: nullable(Type.Record(Type.String(), Type.Number())),
     tools: nullable(Type.Array(Tool)),
-    tool_choice: Type.Optional(ToolChoice),
+    tool_choice: nullable(ToolChoice),
     parallel_tool_calls: nullable(Type.Boolean()),
     response_format: nullable(ResponseFormat),
     reasoning_effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
     user: nullable(Type.String()),
     metadata: nullable(Type.Record(Type.String(), Type.String())),
-    route_strategy: Type.Optional(RouteStrategy),
-    constraints: Type.Optional(RouteConstraints),
-    budget_limit: Type.Optional(
+    route_strategy: nullable(RouteStrategy),
+    constraints: nullable(RouteConstraints),
+    budget_limit: nullable(
       Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
     ),
-    agent_wallet: Type.Optional(Type.String({ description: 'Wallet for x402 settlement.' })),
+    agent_wallet: nullable(Type.String({ description: 'Wallet for x402 settlement.' })),
   },
   { ...open, $id: 'ChatCompletionRequest' },
 );

@@ -9,6 +9,8 @@ export const REJECTIONS = {
   max_output: { bit: 1 << 3, group: 'constraints' },
   max_cost: { bit: 1 << 4, group: 'constraints' },
   max_latency: { bit: 1 << 5, group: 'constraints' },
+  selector: { bit: 1 << 9, group: 'constraints' },
+  constraint: { bit: 1 << 10, group: 'constraints' },
   unbounded_media: { bit: 1 << 8, group: 'constraints' },
   context: { bit: 1 << 6, group: 'context' },
   budget_limit: { bit: 1 << 7, group: 'budget' },
@@ -32,7 +34,9 @@ export interface Ranked {
   readonly utility: number;
   /** Output tokens of one choice that are allowed at most; sent upstream as the cap. */
   readonly outputCap: number;
-  /** The worst case, over the model's endpoints. */
+  /** Which of the model's endpoints may be tried, in this order. Never empty. */
+  readonly endpoints: readonly number[];
+  /** The worst case, over these endpoints. */
   readonly bound: Microcredits;
 }
 

@@ -91,6 +91,12 @@ export const ERRORS = {
     retry: false,
     means: 'The body must be sent as `application/json`.',
   },
+  precondition_failed: {
+    status: 412,
+    type: 'invalid_request_error',
+    retry: false,
+    means: '`If-Match` names another policy revision than the one in force; `details.policy_revision` is that one.',
+  },
   request_too_large: {
     status: 413,
     type: 'invalid_request_error',
@@ -109,6 +115,12 @@ export const ERRORS = {
     type: 'invalid_request_error',
     retry: false,
     means: 'The constraints leave no model; `details` has each one’s reasons and the nearest relaxation.',
+  },
+  policy_invalid: {
+    status: 422,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The policy’s files were refused and nothing was changed; `details.diagnostics` has all that is wrong.',
   },
   upstream_rate_limited: {
     status: 429,

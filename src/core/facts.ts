@@ -1,4 +1,5 @@
 import type { Microcredits } from './credits.ts';
+import type { ActiveRules } from './rules.ts';
 
 /** All that a decision knows about a request. Holds no text of it. */
 export interface Facts {
@@ -27,6 +28,8 @@ export interface Facts {
   readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
   /** `budget_limit`. */
   readonly budget: Microcredits | null;
+  /** The policy's rules that apply to the request. */
+  readonly rules: ActiveRules;
   /** The key's model list. */
   readonly allowedModels: readonly string[] | null;
 }

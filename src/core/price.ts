@@ -92,17 +92,17 @@ export function lineFor(price: Price, inputTokens: number): PriceLine {
 /** What the tokens cost, rounded up to the next microcredit once: the only place where money is rounded. */
 export function costOf(price: Price, usage: Usage): Microcredits {
   const line = lineFor(price, usage.inputTokens);
-  const plain = usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
-  return ceilSum(price, [
-    plain,
-    line.input,
-    usage.cachedInputTokens,
-    line.cachedInput,
-    usage.cacheWriteTokens,
-    line.cacheWrite,
-    usage.outputTokens,
-    line.output,
-  ]);
+  const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens } = usage;
+  const plain = inputTokens - cached - written;
+  const sum =
+    price.perRequest +
+    plain * line.input +
+    cached * line.cachedInput +
+    written * line.cacheWrite +
+    outputTokens * line.output;
+  if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
+  const pairs = [plain, line.input, cached, line.cachedInput, written, line.cacheWrite, outputTokens, line.output];
+  return ceilDividedExactly(price, pairs);
 }
 
 /**
@@ -111,7 +111,9 @@ export function costOf(price: Price, usage: Usage): Microcredits {
  */
 export function costBound(price: Price, inputTokens: number, outputTokens: number): Microcredits {
   const dearest = dearestLine(price, inputTokens);
-  return ceilSum(price, [inputTokens, dearest.input, outputTokens, dearest.output]);
+  const sum = price.perRequest + inputTokens * dearest.input + outputTokens * dearest.output;
+  if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
+  return ceilDividedExactly(price, [inputTokens, dearest.input, outputTokens, dearest.output]);
 }
 
 /**
@@ -145,14 +147,14 @@ function dearestLine(price: Price, inputTokens: number): { input: number; output
   return { input, output };
 }
 
-/** ceil((perRequest + Σ tokens × rate) / divisor), in doubles where those are exact, else in big integers. */
-function ceilSum(price: Price, pairs: readonly number[]): Microcredits {
-  let sum = price.perRequest;
-  for (let i = 0; i < pairs.length; i += 2) sum += pairs[i]! * pairs[i + 1]!;
-  if (sum <= Number.MAX_SAFE_INTEGER) {
-    const rest = sum % price.divisor;
-    return (sum - rest) / price.divisor + (rest > 0 ? 1 : 0);
-  }
+/** ceil(sum / divisor) of a sum that a double holds exactly. */
+function ceilDivided(sum: number, divisor: number): Microcredits {
+  const rest = sum % divisor;
+  return (sum - rest) / divisor + (rest > 0 ? 1 : 0);
+}
+
+/** ceil((perRequest + Σ tokens × rate) / divisor) in big integers: for sums beyond what doubles hold. */
+function ceilDividedExactly(price: Price, pairs: readonly number[]): Microcredits {
   let exact = BigInt(price.perRequest);
   for (let i = 0; i < pairs.length; i += 2) exact += BigInt(pairs[i]!) * BigInt(pairs[i + 1]!);
   const divisor = BigInt(price.divisor);

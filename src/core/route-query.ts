@@ -27,6 +27,10 @@ export const RouteQuery = Type.Object(
         description: 'The real conversation: task and size are then read from it.',
       }),
     ),
+    user: Type.Optional(Type.String({ description: 'As in a chat request; for the policy’s rules.' })),
+    metadata: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'As in a chat request; for the policy’s rules.' }),
+    ),
     constraints: Type.Optional(RouteConstraints),
     route_strategy: Type.Optional(RouteStrategy),
   },

@@ -1,4 +1,6 @@
+import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
+import type { Constraint, Preference } from './rules.ts';
 
 /**
  * A policy, compiled: everything a decision needs, frozen. Nothing on a request's path parses,
@@ -27,6 +29,9 @@ export interface PolicySnapshot {
   /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
   readonly baseline: number | null;
   readonly recordDays: number;
+  readonly constraints: readonly Constraint[];
+  readonly preferences: readonly Preference[];
+  readonly cases: readonly PolicyCase[];
   /** What the policy names and this environment cannot serve, with the reason. */
   readonly leftOut: readonly { readonly kind: 'provider' | 'model'; readonly name: string; readonly reason: string }[];
 }
@@ -37,6 +42,8 @@ export interface GatewayPolicy {
   readonly toolsMax: number;
   /** After this long without a content part, a stream's 200 goes out with heartbeats. */
   readonly commitAfterMs: number;
+  /** IANA name of the zone that rules read `time` in. */
+  readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */
   readonly alternatives: number;
 }
@@ -75,6 +82,8 @@ export interface Model {
   readonly id: string;
   /** Tried in this order. Never empty. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
+  /** Slot of the first endpoint among those of all models, which the bits of constraints count by; the others follow. */
+  readonly firstSlot: number;
   /** Tokens of input and output together. */
   readonly contextWindow: number;
   readonly maxOutput: number;
@@ -98,7 +107,6 @@ export interface Model {
 
 /** Milliseconds. */
 export interface Deadlines {
-  readonly connectMs: number;
   readonly firstTokenMs: number;
   readonly idleMs: number;
   readonly totalMs: number;
@@ -109,4 +117,6 @@ export interface Selector {
   /** Name of the strategy plugin. */
   readonly strategy: string;
   readonly options: Readonly<Record<string, unknown>>;
+  /** Bits by index of the model: those that the selector chooses from; null for all. */
+  readonly allows: Uint32Array | null;
 }

@@ -2,13 +2,15 @@ import type { Caller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { idText } from '../core/id.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Outcome } from '../records/record.ts';
 import { recordWrite } from '../records/records.ts';
 import { chatFacts } from '../routing/facts.ts';
 import { StoreError } from '../store/store.ts';
-import { decide } from './decide.ts';
+import { decide, type ForRules } from './decide.ts';
 import { Exchange } from './exchange.ts';
+import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
 import type { Platform } from './receipt.ts';
 import { decisionRecord } from './record.ts';
@@ -24,8 +26,8 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
   if (gateway.draining()) throw drainingError();
   const runtime = gateway.lease();
   screen(request, runtime.snapshot.gateway);
-  const decision = decide(gateway, chatFacts(request, caller, runtime.snapshot), runtime);
-  const hold = await reserve(gateway, decision, caller);
+  const decision = decide(gateway, chatFacts(request, caller, runtime.snapshot), forRules(request), caller, runtime);
+  const hold = await reserve(gateway, decision, caller, request.agent_wallet);
   const exchange: Exchange = new Exchange({
     runtime,
     request,
@@ -38,18 +40,26 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
       logOutcome(gateway, decision, caller, outcome, platform);
       return recordWrite(decisionRecord('chat', decision, caller, runtime.snapshot, gateway.now(), outcome));
     },
+    onFailure: (attempt) => logFailure(gateway, decision, attempt),
     onEnd: () => gateway.exchanges.delete(exchange),
   });
   gateway.exchanges.add(exchange);
   return exchange;
 }
 
+const forRules = ({ stream, user, metadata }: ChatRequest): ForRules => ({ stream: stream === true, user, metadata });
+
 export function drainingError(): SignalboxError {
   return new SignalboxError('overloaded', 'This gateway is shutting down; try again.', { retryAfterMs: 1_000 });
 }
 
 /** The most that the choice or a fallback can cost, capped by the budget: whoever answers, it suffices or is raised. */
-async function reserve({ ledger }: Gateway, decision: Decision, caller: Caller): Promise<Hold> {
+async function reserve(
+  { ledger }: Gateway,
+  decision: Decision,
+  caller: Caller,
+  agentWallet: string | null | undefined,
+): Promise<Hold> {
   const { facts, ranked } = decision;
   const worst = Math.max(...ranked.map(({ bound }) => bound));
   try {
@@ -57,7 +67,7 @@ async function reserve({ ledger }: Gateway, decision: Decision, caller: Caller):
       id: decision.id,
       keyId: caller.keyId,
       selector: facts.model,
-      labels: caller.labels,
+      labels: agentWallet == null ? caller.labels : { ...caller.labels, agent_wallet: agentWallet },
       amount: facts.budget === null ? worst : Math.min(worst, facts.budget),
       limit: facts.budget,
     });
@@ -68,6 +78,19 @@ async function reserve({ ledger }: Gateway, decision: Decision, caller: Caller):
       cause,
     });
   }
+}
+
+/** An operator needs the status and the words of the upstream; a refused key is theirs to mend. */
+function logFailure({ log }: Gateway, decision: Decision, { model, provider, failure }: FailedAttempt): void {
+  const write = failure.kind === 'auth' ? log.error : log.warn;
+  write(failure.kind === 'auth' ? 'a provider refuses its key' : 'an attempt failed', {
+    decision: idText('dec_', decision.id),
+    provider,
+    model,
+    kind: failure.kind,
+    status: failure.status,
+    upstream_message: failure.message,
+  });
 }
 
 function logOutcome({ log }: Gateway, decision: Decision, caller: Caller, outcome: Outcome, platform: Platform): void {

@@ -10,7 +10,7 @@ export async function drain({ exchanges, clock, log }: Gateway, patienceMs: numb
   while (exchanges.size > 0 && clock() < until) await Bun.sleep(LOOK_MS);
   if (exchanges.size === 0) return;
   log.warn('requests were cut off by the shutdown', { requests: exchanges.size });
-  for (const exchange of [...exchanges]) exchange.abandon(cutOff());
+  for (const { exchange } of [...exchanges]) exchange?.abandon(cutOff());
 }
 
 /** What was made until then is charged, so nobody should repeat the request blindly. */

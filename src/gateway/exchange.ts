@@ -4,16 +4,16 @@ import { capabilityNames } from '../core/capability.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision, Ranked } from '../core/decision.ts';
-import type { SignalboxError } from '../core/errors.ts';
+import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { costOf } from '../core/price.ts';
-import type { Endpoint, Model } from '../core/snapshot.ts';
+import type { Endpoint, GatewayPolicy, Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage } from '../core/usage.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Attempt, Outcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Write } from '../store/store.ts';
+import { StoreError, type Write } from '../store/store.ts';
 import { openCall, type UpstreamCall } from '../upstream/call.ts';
 import { entryLine } from './charge.ts';
 import { brokenError, type FailedAttempt, failedError, isFinal } from './failure.ts';
@@ -34,6 +34,8 @@ export interface ExchangeContext {
   readonly created: number;
   /** Makes the record that rides with the settlement. */
   readonly onSettle: (outcome: Outcome, platform: Platform) => readonly Write[];
+  /** Called for each attempt that failed or broke off. */
+  readonly onFailure: (attempt: FailedAttempt) => void;
   /** Called once, after settlement. */
   readonly onEnd: () => void;
 }
@@ -65,6 +67,7 @@ export class Exchange {
   #first: readonly StreamPart[] | null = null;
   #receipt: Receipt | null = null;
   #error: SignalboxError | null = null;
+  #callerGone = false;
 
   constructor(context: ExchangeContext) {
     this.#context = context;
@@ -77,6 +80,10 @@ export class Exchange {
   }
   get created(): number {
     return this.#context.created;
+  }
+  /** Of the policy that this exchange runs under. */
+  get policy(): GatewayPolicy {
+    return this.#context.runtime.snapshot.gateway;
   }
   get decisionId(): string {
     return idText('dec_', this.#context.decision.id);
@@ -98,18 +105,17 @@ export class Exchange {
   /** Tries endpoint after endpoint, then the fallbacks, until one shows content. Throws the SignalboxError of the last. */
   async open(): Promise<void> {
     const { decision, runtime } = this.#context;
-    for (const ranked of decision.ranked) {
+    const targets = decision.ranked.flatMap((ranked) => ranked.endpoints.map((at) => ({ ranked, at })));
+    for (const [i, { ranked, at }] of targets.entries()) {
       const model = runtime.snapshot.models[ranked.model]!;
-      for (let at = 0; at < model.endpoints.length; at++) {
-        const affordable = await this.#affords(ranked, model, model.endpoints[at]!);
-        if (this.#ended()) throw this.#error;
-        if (!affordable) continue;
-        const failure = await this.#attempt(ranked, model, at);
-        if (failure === null) return;
-        if (this.#ended()) throw this.#error;
-        this.#giveUp(this.#running!, failure);
-        if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) throw this.#fail();
-      }
+      const affordable = await this.#affords(ranked, model, model.endpoints[at]!);
+      if (this.#ended()) throw this.#error;
+      if (!affordable) continue;
+      const failure = await this.#attempt(ranked, model, at, i === targets.length - 1);
+      if (failure === null) return;
+      if (this.#ended()) throw this.#error;
+      this.#giveUp(this.#running!, failure);
+      if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) break;
     }
     throw this.#fail();
   }
@@ -133,23 +139,27 @@ export class Exchange {
     running.meter.observe(batch, this.#context.clock());
     const failure = failureIn(batch);
     if (failure === null) return batch;
-    this.#note(running, failure.kind);
+    this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
     this.#settle('broken', running, this.#broken(running));
     return batch;
   }
 
-  /** Ends the exchange because nobody waits for it any more, or because the process must stop. Harmless after the end. */
-  abandon(error: SignalboxError): void {
+  /**
+   * Ends the exchange: with an error for the caller because the process must stop, or because the caller
+   * is gone, whom nobody need tell. Harmless after the end.
+   */
+  abandon(reason: SignalboxError | 'caller-gone'): void {
     if (this.#ended()) return;
-    this.#error = error;
+    this.#callerGone = reason === 'caller-gone';
+    this.#error = reason === 'caller-gone' ? callerGone() : reason;
     const running = this.#running;
     if (!running) {
       this.#settle('abandoned', null, null);
       return;
     }
     running.call.abort();
-    this.#note(running, 'abandoned');
+    this.#note(running, null);
     this.#settle('abandoned', running, running.call.sent ? this.#broken(running) : null);
   }
 
@@ -161,11 +171,18 @@ export class Exchange {
   async #affords(ranked: Ranked, model: Model, { price }: Endpoint): Promise<boolean> {
     const { hold, decision } = this.#context;
     const missing = worstCase(price, model, decision.facts, ranked.outputCap) - hold.left;
-    return missing <= 0 || (await hold.raise(missing));
+    if (missing <= 0) return true;
+    try {
+      return await hold.raise(missing);
+    } catch (cause) {
+      if (!(cause instanceof StoreError)) throw cause;
+      // What cannot be written down may not be spent.
+      return false;
+    }
   }
 
   /** Runs one attempt up to its first content part. Null when that came. */
-  async #attempt(ranked: Ranked, model: Model, at: number): Promise<ProviderFailure | null> {
+  async #attempt(ranked: Ranked, model: Model, at: number, last: boolean): Promise<ProviderFailure | null> {
     const { runtime, request, clock } = this.#context;
     const endpoint = model.endpoints[at]!;
     const extras = sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
@@ -182,7 +199,8 @@ export class Exchange {
         outputTokensPerSecond: model.latency.outputTokensPerSecond,
       },
     };
-    const opened = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, this.#deadlineAt);
+    const deadlineAt = last ? this.#deadlineAt : Math.min(this.#deadlineAt, clock() + patienceMs(ranked, model, call));
+    const opened = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, deadlineAt);
     const dropped = [...extras.dropped, ...opened.dropped];
     const running = { ranked, model, endpoint, call: opened, meter: new Meter(), openedAt: clock(), dropped };
     this.#running = running;
@@ -208,7 +226,7 @@ export class Exchange {
   /** Notes a failed attempt and posts what its upstream reported as used; nothing else is known of it. */
   #giveUp(running: Running, failure: ProviderFailure): void {
     const { model, endpoint, meter, call } = running;
-    this.#note(running, failure.kind);
+    this.#note(running, failure);
     this.#failed.push({ model: model.id, provider: endpoint.provider, failure });
     if (meter.reported) {
       const { hold } = this.#context;
@@ -241,15 +259,16 @@ export class Exchange {
     });
   }
 
-  #note({ model, endpoint, openedAt, meter }: Running, failure: string | null): void {
+  #note({ model, endpoint, openedAt, meter }: Running, failure: ProviderFailure | null): void {
     this.#attempts.push({
       model: model.id,
       provider: endpoint.provider,
       upstream: endpoint.upstream,
       ms: Math.round(this.#context.clock() - openedAt),
       firstPartMs: meter.firstContentAt === null ? null : Math.round(meter.firstContentAt - openedAt),
-      failure,
+      failure: failure?.kind ?? null,
     });
+    if (failure) this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure });
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
@@ -261,7 +280,8 @@ export class Exchange {
     const baseline = runtime.snapshot.models[decision.baseline]!;
     const saved = decision.facts.pinned ? 0 : costOf(baseline.endpoints[0].price, usage) - charged;
     const fallback = running !== null && running.ranked !== decision.ranked[0];
-    const estimated = measured?.estimated ?? true;
+    // Figures that cannot be true are not the upstream's word on anything.
+    const estimated = measured === null || measured.estimated || !isPlausible(measured.usage);
     const platform: Platform = {
       routed_model: running?.model.id ?? this.model,
       route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,
@@ -276,7 +296,7 @@ export class Exchange {
     const firstAt = running?.meter.firstContentAt ?? null;
     const outcome: Outcome = {
       status,
-      error: this.#error?.code ?? null,
+      error: this.#callerGone ? null : (this.#error?.code ?? null),
       attempts: this.#attempts,
       usage: measured && usage,
       estimated,
@@ -290,9 +310,23 @@ export class Exchange {
   }
 }
 
+/**
+ * How long an attempt may take while others could still be tried, in ms. A stream shows life by its
+ * first content; an answer in one piece shows none before its end, so it has the time for the first
+ * token and twice what its longest output takes at the model's pace.
+ */
+function patienceMs({ outputCap }: Ranked, { deadlines, latency }: Model, { stream }: ProviderCall): number {
+  if (stream) return deadlines.totalMs;
+  return deadlines.firstTokenMs + (2_000 * outputCap) / latency.outputTokensPerSecond;
+}
+
+/** For whoever still holds the exchange. */
+const callerGone = () =>
+  new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });
+
 /** True for a failure that leaves open what the upstream has done: it took the request and was not heard to the end. */
 function wasCut(failure: ProviderFailure | undefined): boolean {
-  return failure?.kind === 'timeout' || failure?.kind === 'connect';
+  return failure?.kind === 'timeout' || failure?.kind === 'cut' || failure?.kind === 'connect';
 }
 
 function failureIn(batch: readonly StreamPart[]): ProviderFailure | null {

@@ -18,7 +18,7 @@ export const isFinal = ({ kind }: ProviderFailure): boolean => kind === 'rejecte
 export function failedError(attempts: readonly FailedAttempt[], billed: boolean): SignalboxError {
   const failures = attempts.map(({ failure }) => failure);
   const last = failures.at(-1);
-  const retry = billed ? { retry: false } : {};
+  const retry = billed || hopeless(failures) ? { retry: false } : {};
   const cause = attempts
     .map(({ provider, model, failure }) => `${provider}/${model}: ${failure.kind} ${failure.message}`)
     .join('; ');
@@ -53,8 +53,14 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
   });
 }
 
+/** Only the operator can mend a refused key or an unknown model: the same request will fail again. */
+const hopeless = (failures: readonly ProviderFailure[]): boolean =>
+  failures.length > 0 && failures.every(({ kind }) => kind === 'auth' || kind === 'not_found');
+
 /** An upstream's own words may name where it runs. */
-const withoutAddresses = (message: string): string => message.replace(/\b[a-z]+:\/\/[^\s"'<>]+/gi, '[address]');
+const ADDRESS =
+  /\b[a-z]+:\/\/[^\s"'<>]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[[0-9a-f:]{3,}\](?::\d+)?|\b(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost:\d+/gi;
+const withoutAddresses = (message: string): string => message.replace(ADDRESS, '[address]');
 
 /** The error of an answer that broke off after it had begun: billed, so not to be repeated blindly. */
 export function brokenError(model: string, failure: ProviderFailure): SignalboxError {

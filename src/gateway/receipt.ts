@@ -10,7 +10,7 @@ export interface Platform {
   readonly policy_revision: string;
   /** True when tokens were counted here rather than reported by the upstream. */
   readonly estimated: boolean;
-  /** Fields of the request that did not reach the model. */
+  /** Fields of the request that nobody took: neither Signalbox nor the model. */
   readonly dropped: readonly string[];
 }
 

@@ -15,10 +15,16 @@ export function recommend(gateway: Gateway, query: RouteQuery, caller: Caller): 
   const { snapshot } = runtime;
   if (query.messages) screenMessages(query.messages, snapshot.gateway);
   const facts = routeFacts(query, caller, snapshot);
-  const decision = decide(gateway, facts, runtime);
+  const decision = decide(
+    gateway,
+    facts,
+    { stream: false, user: query.user, metadata: query.metadata },
+    caller,
+    runtime,
+  );
   gateway.records.add(decisionRecord('route', decision, caller, snapshot, gateway.now(), null));
   const asked = query.task_type;
-  const unknown = asked !== undefined && facts.task !== asked.toLowerCase();
+  const unknown = asked !== undefined && facts.task.toLowerCase() !== asked.toLowerCase();
   return advise(
     decision,
     snapshot,

@@ -19,6 +19,25 @@ export function screen(request: ChatRequest, limits: GatewayPolicy): void {
   }
 }
 
+/**
+ * Kinds of tools that OpenAI has and Signalbox does not: told by name, before the schema would call
+ * them misspelt. Takes the body as it came. Throws SignalboxError.
+ */
+export function screenKinds(body: unknown): void {
+  if (!isRecord(body)) return;
+  const tools = Array.isArray(body.tools) ? body.tools : [];
+  for (const [i, tool] of tools.entries()) refuseKind(tool, `tools[${i}].type`);
+  refuseKind(body.tool_choice, 'tool_choice.type');
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function refuseKind(value: unknown, param: string): void {
+  if (!isRecord(value) || typeof value.type !== 'string' || value.type === 'function') return;
+  throw unsupported(param, `Only tools of the type \`function\` are supported, not \`${value.type.slice(0, 64)}\`.`);
+}
+
 const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
 const unsupported = (param: string, message: string) => new SignalboxError('unsupported_parameter', message, { param });
 
@@ -57,7 +76,7 @@ function screenTools({ tools, tool_choice: choice }: ChatRequest, { toolsMax }: 
   if (tools && tools.length > toolsMax) {
     throw new SignalboxError('out_of_range', `\`tools\` may have at most ${toolsMax} items.`, { param: 'tools' });
   }
-  if (choice === undefined || choice === 'none' || choice === 'auto') return;
+  if (choice == null || choice === 'none' || choice === 'auto') return;
   if (!tools?.length) throw invalid('tool_choice', '`tool_choice` goes with `tools`.');
   if (choice === 'required') return;
   const { name } = choice.function;

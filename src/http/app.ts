@@ -3,22 +3,27 @@ import type { Authentication } from '../access/keys.ts';
 import type { Caller } from '../core/caller.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
-import { admit } from './guard.ts';
+import { admit, takesNoBody } from './guard.ts';
 import { healthRoutes } from './health.ts';
+import { countError, metricsRoutes, newCounts } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
 
 export interface AppOptions {
   readonly gateway: Gateway;
+  readonly policy: PolicyAdmin;
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
+  /** Whether `/metrics` is there. */
+  readonly metrics: boolean;
 }
 
 /** Values that any body may hold; messages and tools come on top, as many as the policy allows. */
@@ -32,8 +37,9 @@ export type Admitted = WeakMap<Request, Caller>;
  * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
  * would mend and strip bodies before they are checked.
  */
-export function createApp({ gateway, authenticate, version }: AppOptions) {
+export function createApp({ gateway, policy, authenticate, version, metrics }: AppOptions) {
   const admitted: Admitted = new WeakMap();
+  const counts = newCounts();
   const rules = { authenticate, bodyBytesMax: () => gateway.lease().snapshot.gateway.bodyBytesMax };
   const bodyLimits = (): BodyLimits => {
     const { bodyBytesMax, messagesMax, toolsMax } = gateway.lease().snapshot.gateway;
@@ -42,7 +48,9 @@ export function createApp({ gateway, authenticate, version }: AppOptions) {
   const context = { gateway, callerOf: (request: Request) => admitted.get(request)! };
 
   const groups = new Elysia({ name: 'api' })
-    .use(healthRoutes(gateway))
+    .use(healthRoutes(gateway, policy))
+    .use(metricsRoutes({ gateway, policy, counts, version, enabled: metrics }))
+    .use(adminRoutes(policy))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(recommendRoutes(context))
@@ -51,18 +59,20 @@ export function createApp({ gateway, authenticate, version }: AppOptions) {
   const handler = { standardHostname: false };
   return new Elysia({ normalize: false, name: 'signalbox', handler })
     .onRequest(({ request, set }) => {
+      counts.requests++;
       set.headers['x-request-id'] = idText('req_', gateway.nextId());
       set.headers['x-signalbox-version'] = version;
       const caller = admit(request, rules);
       if (caller) admitted.set(request, caller);
     })
-    .onParse({ as: 'global' }, ({ request }) => readJson(request, bodyLimits()))
+    .onParse({ as: 'global' }, ({ request }) => (takesNoBody(request) ? {} : readJson(request, bodyLimits())))
     .onError({ as: 'global' }, ({ error, set, request }) => {
       const requestId = String(set.headers['x-request-id']);
       const known = publicError(error, (defect) => {
         const stack = defect instanceof Error ? defect.stack : String(defect);
         gateway.log.error('a request met a defect', { request: requestId, method: request.method, stack });
       });
+      countError(counts, known.code);
       return errorResponse(known, { 'x-request-id': requestId, 'x-signalbox-version': version });
     })
     .use(groups)

@@ -1,8 +1,8 @@
 import { Elysia, type HTTPHeaders } from 'elysia';
 import { ChatRequest } from '../core/chat-request.ts';
-import { SignalboxError } from '../core/errors.ts';
 import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
+import { screenKinds } from '../gateway/screen.ts';
 import type { RouteContext } from './app.ts';
 import { Completion } from './completion.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './docs/examples.ts';
@@ -51,26 +51,24 @@ export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
       server?.timeout(request, 0);
       const exchange = await beginChat(gateway, body, callerOf(request));
       set.headers['x-signalbox-decision-id'] = exchange.decisionId;
-      request.signal.addEventListener('abort', () => exchange.abandon(callerGone()));
+      request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
       // Gone while the money was set aside: that event is over.
-      if (request.signal.aborted) exchange.abandon(callerGone());
+      if (request.signal.aborted) exchange.abandon('caller-gone');
       if (!body.stream) return jsonBody(exchange, set.headers);
       return streamResponse(exchange, {
         includeUsage: body.stream_options?.include_usage === true,
-        commitAfterMs: gateway.lease().snapshot.gateway.commitAfterMs,
-        onGone: callerGone,
+        commitAfterMs: exchange.policy.commitAfterMs,
       });
     },
     {
-      transform: ({ body }) => check(body),
+      transform({ body }) {
+        screenKinds(body);
+        check(body);
+      },
       body: ChatRequest,
       ...operation(CHAT_OPERATION),
     },
   );
-
-/** For the record and the log; nobody is there to read it. */
-const callerGone = () =>
-  new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });
 
 /** The answer as text: with the headers beside it the server makes one response of both. */
 async function jsonBody(exchange: Exchange, headers: HTTPHeaders): Promise<string> {

@@ -93,10 +93,11 @@ function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'fail
 }
 
 function messageOf({ content, reasoning, refusal, calls, finish }: Choice): object {
+  const bare = content ?? (calls.length > 0 || refusal !== null ? null : '');
+  const message = { role: 'assistant', content: bare, refusal };
+  if (reasoning === '' && calls.length === 0) return message;
   return {
-    role: 'assistant',
-    content: content ?? (calls.length > 0 || refusal !== null ? null : ''),
-    refusal,
+    ...message,
     ...(reasoning && { reasoning_content: reasoning }),
     ...(calls.length > 0 && {
       tool_calls: calls.map(({ id, name, arguments: args }) => ({
@@ -120,13 +121,13 @@ export function logprobsBody({ content, refusal }: Logprobs): object {
 
 /** Usage in OpenAI's shape; details only where the upstream gave the figures. */
 export function usageBody(usage: Usage, estimated: boolean): object {
+  const { inputTokens, outputTokens } = usage;
   return {
-    prompt_tokens: usage.inputTokens,
-    completion_tokens: usage.outputTokens,
-    total_tokens: usage.inputTokens + usage.outputTokens,
-    ...(!estimated && {
-      prompt_tokens_details: { cached_tokens: usage.cachedInputTokens },
-      completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-    }),
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    // Left out of the text where they are undefined.
+    prompt_tokens_details: estimated ? undefined : { cached_tokens: usage.cachedInputTokens },
+    completion_tokens_details: estimated ? undefined : { reasoning_tokens: usage.reasoningTokens },
   };
 }

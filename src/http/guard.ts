@@ -6,32 +6,47 @@ import { tooLarge } from './body.ts';
 /** What a route needs of its caller: a scope, any key at all, or nothing. */
 export type Access = Scope | 'key' | 'open';
 
+export interface RouteRule {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly access: Access;
+  /** A POST that takes none: whatever comes is not read. */
+  readonly body?: 'none';
+}
+
 /** Every route with what it needs. A path that is not here does not exist. */
-export const ROUTES: readonly { readonly method: 'GET' | 'POST'; readonly path: string; readonly access: Access }[] = [
+export const ROUTES: readonly RouteRule[] = [
   { method: 'POST', path: '/v1/chat/completions', access: 'chat' },
   { method: 'POST', path: '/v1/route', access: 'route' },
   { method: 'GET', path: '/v1/models', access: 'key' },
   { method: 'GET', path: '/v1/models/*', access: 'key' },
   { method: 'GET', path: '/v1/decisions/:id', access: 'key' },
+  { method: 'GET', path: '/admin/policy', access: 'admin' },
+  { method: 'POST', path: '/admin/policy/reload', access: 'admin', body: 'none' },
   { method: 'GET', path: '/healthz', access: 'open' },
   { method: 'GET', path: '/readyz', access: 'open' },
+  { method: 'GET', path: '/metrics', access: 'open' },
   { method: 'GET', path: '/docs', access: 'open' },
   { method: 'GET', path: '/docs/:asset', access: 'open' },
 ];
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
 /** Bytes of all header names and values together. */
 const HEADER_BYTES_MAX = 16_384;
 
 interface Route {
-  readonly methods: ReadonlyMap<string, Access>;
+  readonly path: string;
+  readonly methods: ReadonlyMap<string, RouteRule>;
   readonly matches: (path: string) => boolean;
 }
 
 const table: readonly Route[] = [...new Set(ROUTES.map(({ path }) => path))].map((path) => ({
-  methods: new Map(ROUTES.filter((route) => route.path === path).map(({ method, access }) => [method, access])),
+  path,
+  methods: new Map(ROUTES.filter((route) => route.path === path).map((route) => [route.method, route])),
   matches: matcher(path),
 }));
-const exact = new Map(ROUTES.map(({ path }, i) => [path, table.find((route) => route.matches(ROUTES[i]!.path))!]));
+const exact: ReadonlyMap<string, Route> = new Map(table.map((route) => [route.path, route]));
 
 function matcher(pattern: string): (path: string) => boolean {
   if (pattern.endsWith('/*')) return (path) => path.startsWith(pattern.slice(0, -1)) && path.length >= pattern.length;
@@ -39,6 +54,11 @@ function matcher(pattern: string): (path: string) => boolean {
   if (colon < 0) return (path) => path === pattern;
   const prefix = pattern.slice(0, colon);
   return (path) => path.startsWith(prefix) && path.length > colon && !path.includes('/', colon);
+}
+
+/** Whether a request is for a route that reads no body. */
+export function takesNoBody({ method, url }: Request): boolean {
+  return exact.get(pathOf(url))?.methods.get(method)?.body === 'none';
 }
 
 /** The path of a URL, found without parsing the rest of it. */
@@ -69,17 +89,18 @@ export function admit(request: Request, rules: GuardRules): Caller | null {
   const route = exact.get(path) ?? table.find(({ matches }) => matches(path));
   if (!route) throw new SignalboxError('not_found', `There is nothing at ${printable(path)}.`);
   const { method } = request;
-  const access = route.methods.get(method === 'HEAD' ? 'GET' : method);
-  if (!access) {
+  const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
+  if (!rule) {
     const allow = [...route.methods.keys()].join(', ');
     throw new SignalboxError('method_not_allowed', `${printable(path)} takes ${allow}, not ${method}.`, {
       headers: { allow },
     });
   }
+  const { access } = rule;
   if (caller && access !== 'key' && access !== 'open' && !caller.scopes.has(access)) {
     throw new SignalboxError('insufficient_permissions', `This API key lacks the scope \`${access}\`.`);
   }
-  if (method === 'POST') checkBodyHeaders(headers, rules.bodyBytesMax());
+  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, rules.bodyBytesMax());
   return caller;
 }
 
@@ -96,8 +117,12 @@ function authenticated(headers: Headers, rules: GuardRules): Caller {
 
 function checkBodyHeaders(headers: Headers, bytesMax: number): void {
   const type = headers.get('content-type') ?? '';
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
-    throw new SignalboxError('unsupported_media_type', 'Send the header content-type: application/json.');
+  if (!JSON_TYPE.test(type)) {
+    throw new SignalboxError('unsupported_media_type', 'Send the header content-type: application/json, in UTF-8.');
+  }
+  const encoding = headers.get('content-encoding');
+  if (encoding !== null && encoding !== 'identity') {
+    throw new SignalboxError('unsupported_media_type', 'Send the body as it is, without content-encoding.');
   }
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }

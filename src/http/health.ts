@@ -1,10 +1,11 @@
 import { Elysia } from 'elysia';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { PolicyAdmin } from './admin.ts';
 import { operation } from './docs/operation.ts';
 import { Health, Readiness } from './schemas/health.ts';
 
 /** Liveness and readiness, for load balancers. Neither needs a key. */
-export const healthRoutes = (gateway: Gateway) =>
+export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin) =>
   new Elysia({ name: 'health' })
     .get(
       '/healthz',
@@ -27,17 +28,31 @@ export const healthRoutes = (gateway: Gateway) =>
           status: ready ? 'ready' : 'draining',
           policy_revision: snapshot.revision,
           models: snapshot.models.length,
+          policy: policyDetail(policy),
         };
       },
       operation({
         summary: 'Readiness',
-        description: 'Whether requests are taken. 503 with the same body once the process drains.',
+        description:
+          'Whether requests are taken. 503 with the same body once the process drains. A policy edit that was refused does not count: the one before serves on.',
         tag: 'health',
         open: true,
         answer: {
           schema: Readiness,
           description: 'Ready.',
-          example: { status: 'ready', policy_revision: '95f1a7d5f908027b', models: 4 },
+          example: {
+            status: 'ready',
+            policy_revision: '95f1a7d5f908027b',
+            models: 4,
+            policy: { state: 'in_force', message: 'The files say what is in force.' },
+          },
         },
       }),
     );
+
+/** That an edit was refused is for everybody to see; what is wrong with it is on `/admin/policy`. */
+function policyDetail(policy: PolicyAdmin): { state: 'in_force' | 'edit_refused'; message: string } {
+  return policy.status().last.result === 'refused'
+    ? { state: 'edit_refused', message: 'The last edit was refused; GET /admin/policy tells why.' }
+    : { state: 'in_force', message: 'The files say what is in force.' };
+}

@@ -1,4 +1,3 @@
-import type { SignalboxError } from '../core/errors.ts';
 import type { Exchange } from '../gateway/exchange.ts';
 import { ChunkWriter, errorEvent, HEARTBEAT } from './chunks.ts';
 
@@ -11,8 +10,6 @@ export interface StreamOptions {
   readonly includeUsage: boolean;
   /** Headers wait for the first content part, at most so long. */
   readonly commitAfterMs: number;
-  /** What to end with when the reader goes away. */
-  readonly onGone: () => SignalboxError;
 }
 
 /**
@@ -32,7 +29,7 @@ export async function streamResponse(exchange: Exchange, options: StreamOptions)
         else controller.enqueue(encoder.encode(text));
       },
       cancel() {
-        exchange.abandon(options.onGone());
+        exchange.abandon('caller-gone');
       },
     },
     { highWaterMark: 0 },

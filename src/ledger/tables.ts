@@ -135,8 +135,24 @@ export function closeReservation(id: number, state: ReservationState, charged: M
 }
 
 export function insertEntry(entry: Entry, time: number): Write {
-  const { reservationId, kind, microcredits, excess, model, provider, upstream, tokens, price } = entry;
-  const head: SqlValue[] = [reservationId, kind, microcredits, excess, model, provider, upstream];
-  const tail: SqlValue[] = [price, entry.estimated ? 1 : 0, entry.keyId, time];
-  return { statement: INSERT_ENTRY, params: [...head, ...tokens, ...tail] };
+  const { tokens } = entry;
+  const params: SqlValue[] = [
+    entry.reservationId,
+    entry.kind,
+    entry.microcredits,
+    entry.excess,
+    entry.model,
+    entry.provider,
+    entry.upstream,
+    tokens[0],
+    tokens[1],
+    tokens[2],
+    tokens[3],
+    tokens[4],
+    entry.price,
+    entry.estimated ? 1 : 0,
+    entry.keyId,
+    time,
+  ];
+  return { statement: INSERT_ENTRY, params };
 }

@@ -32,7 +32,7 @@ export function createRegistry(plugins: readonly Plugin[]): Registry {
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
 /** Plugins may come from outside the type checker: what they claim is looked at once, here. */
-function assertContract(plugin: Plugin): void {
+export function assertContract(plugin: Plugin): void {
   const { kind, name } = plugin;
   if (kind !== 'strategy' && kind !== 'provider') {
     throw new Error(`a plugin must be made by defineStrategy or defineProvider; this one has the kind ${String(kind)}`);

@@ -1,8 +1,9 @@
-import type { Endpoint, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
-import type { ModelDraft } from './models.ts';
+import type { Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
+import type { Place } from './diagnostics.ts';
+import type { EndpointDraft, ModelDraft } from './models.ts';
 import { listNames } from './nearest.ts';
 import type { ProviderState } from './providers.ts';
-import type { Scope } from './scope.ts';
+import type { Report } from './report.ts';
 
 export type LeftOut = PolicySnapshot['leftOut'];
 
@@ -18,25 +19,22 @@ export interface Available {
  * Leaves out providers that lack a variable, models without a provider, and, where any other
  * provider can serve a model, those that serve only when alone.
  */
-export function selectAvailable(
-  states: ReadonlyMap<string, ProviderState>,
-  drafts: readonly ModelDraft[],
-  scope: Scope,
-): Available {
+export function selectAvailable(states: ReadonlyMap<string, ProviderState>, drafts: readonly ModelDraft[]): Available {
   const ready = [...states.values()].filter((state) => state.missing === null && state.provider !== null);
-  const used = new Set(drafts.flatMap((draft) => draft.endpoints.map((endpoint) => endpoint.provider)));
+  const used = new Set(drafts.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider)));
   const isAlone = !ready.some((state) => !state.whenAlone && used.has(state.name));
   const serving = new Map<string, Provider>();
   for (const { name, provider, whenAlone } of ready) {
     if (provider && (isAlone || !whenAlone)) serving.set(name, provider);
   }
   const models: Model[] = [];
-  for (const draft of drafts) {
-    const [first, ...rest] = draft.endpoints.filter((endpoint) => serving.has(endpoint.provider));
-    if (first) models.push({ ...draft, endpoints: [first, ...rest] });
+  let firstSlot = 0;
+  for (const { model, endpoints } of [...drafts].sort((a, b) => (a.model.id < b.model.id ? -1 : 1))) {
+    const [first, ...rest] = endpoints.map(({ endpoint }) => endpoint).filter(({ provider }) => serving.has(provider));
+    if (!first) continue;
+    models.push({ ...model, endpoints: [first, ...rest], firstSlot });
+    firstSlot += 1 + rest.length;
   }
-  models.sort((a, b) => (a.id < b.id ? -1 : 1));
-  if (models.length === 0 && drafts.length > 0) reportNothing(states, scope);
   return { providers: serving, models, leftOut: whatIsLeftOut(states, drafts, serving, models) };
 }
 
@@ -54,19 +52,23 @@ function whatIsLeftOut(
       return { kind: 'provider' as const, name, reason };
     });
   const without = drafts
-    .filter((draft) => !served.has(draft.id))
-    .map((draft) => ({ kind: 'model' as const, name: draft.id, reason: `left out with ${namesOf(draft.endpoints)}` }));
+    .filter(({ model }) => !served.has(model.id))
+    .map(({ model, endpoints }) => ({
+      kind: 'model' as const,
+      name: model.id,
+      reason: `left out with ${namesOf(endpoints)}`,
+    }));
   return [...providers, ...without];
 }
 
-function namesOf(endpoints: readonly Endpoint[]): string {
-  const names = [...new Set(endpoints.map((endpoint) => endpoint.provider))];
+function namesOf(endpoints: readonly EndpointDraft[]): string {
+  const names = [...new Set(endpoints.map(({ endpoint }) => endpoint.provider))];
   return `its provider${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
 }
 
-function reportNothing(states: ReadonlyMap<string, ProviderState>, { sections, start, report }: Scope): void {
+/** Says that no provider of the policy can serve here, and which variables lack. `place` is that of the providers. */
+export function reportNothing(states: ReadonlyMap<string, ProviderState>, place: Place, report: Report): void {
   const reasons = [...states.values()].map((state) => state.missing).filter((missing) => missing !== null);
-  const place = sections.get('providers')?.place ?? start;
   report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
     expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',
     ...(reasons.length > 0 && { hint: listNames(reasons) }),

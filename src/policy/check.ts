@@ -1,7 +1,8 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
-import type { Place, Report } from './diagnostics.ts';
+import type { Place } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
+import type { Report } from './report.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
 
 /** Where a checked value stands in the policy, for messages: `models.gpt-5`. */
@@ -102,7 +103,8 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
   const wanted = TYPE_NAMES[type];
   if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, typeHint(schema, tree)];
   const limit = limitOf(schema);
-  if (limit) return ['out-of-range', `cannot be ${found}`, { expected: limit }];
+  const hint = typeof schema.description === 'string' ? { hint: schema.description } : {};
+  if (limit) return ['out-of-range', `cannot be ${found}`, { expected: limit, ...hint }];
   return ['bad-form', `is wrong: ${message}`, {}];
 }
 
@@ -118,12 +120,13 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
 function typeHint(schema: TSchema, tree: Tree): { hint?: string } {
   if (tree.kind !== 'scalar') return {};
   if (tree.value === null) return example(schema);
-  if (typeof tree.value !== 'string') return schema.type === 'string' ? { hint: 'put it in quotes' } : {};
+  if (typeof tree.value !== 'string') return schema.type === 'string' ? { hint: 'put it in quotes' } : example(schema);
   const isNumber = schema.type === 'number' || schema.type === 'integer';
   if (!isNumber) return schema.type === 'array' ? { hint: `write a list: [${tree.source}]` } : {};
   if (/^[\d_]+$/.test(tree.source) && tree.source.includes('_')) return { hint: 'write the digits without `_`' };
   if (/^-?\d+(\.\d+)?$/.test(tree.source)) return { hint: 'remove the quotes' };
-  return /^\$/.test(tree.source) ? { hint: 'write the figure alone, in the unit that the key names' } : {};
+  const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(tree.source);
+  return hasUnit ? { hint: 'write the figure alone, in the unit that the key names' } : example(schema);
 }
 
 function example(schema: TSchema): { hint?: string } {
@@ -147,9 +150,9 @@ function limitOf(schema: TSchema): string | null {
 }
 
 function about(schema: TSchema, key: string): { hint?: string } {
-  const property: unknown = schema.properties?.[key];
-  if (typeof property !== 'object' || property === null || !('description' in property)) return {};
-  return { hint: `\`${key}\`: ${String(property.description)}` };
+  if (typeof schema.description !== 'string') return {};
+  const { hint } = example(schema);
+  return { hint: `\`${key}\`: ${schema.description}${hint ? ` ${hint[0]?.toUpperCase()}${hint.slice(1)}` : ''}` };
 }
 
 function literalsOf(schema: TSchema): string[] | null {

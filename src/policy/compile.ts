@@ -1,17 +1,14 @@
-import { toNumber } from '../core/decimal.ts';
-import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
-import { environmentFacts, selectAvailable } from './availability.ts';
-import { checkValue } from './check.ts';
-import { compileSelectors, compileTasks } from './choices.ts';
+import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { environmentFacts, reportNothing, selectAvailable } from './availability.ts';
+import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
-import { compileModels } from './models.ts';
-import { decimalAt } from './prices.ts';
-import { compileProviders } from './providers.ts';
-import { CreditsText, GatewayText, RecordsText, ReferencePriceText, SECTIONS, WeightsText } from './schema.ts';
-import { checkSection, type Scope, sectionSubject, unknownName } from './scope.ts';
-
-/** A scope before the value of a Credit is known. */
-export type CompileInput = Omit<Scope, 'usdPerCredit'>;
+import type { ParsedPolicy } from './parsed.ts';
+import { type Installed, type LoadedPlugin, withOwnPlugins } from './plugins.ts';
+import { compileProvider, type Environment, type ProviderState } from './providers.ts';
+import type { Report } from './report.ts';
+import { compileRules } from './rule-bits.ts';
+import { checkRules } from './rules.ts';
+import { compileSelector } from './selectors.ts';
 
 /** A compiled policy that still lacks its revision, and the facts of the environment that are part of it. */
 export interface Compiled {
@@ -19,99 +16,66 @@ export interface Compiled {
   readonly environment: readonly (readonly unknown[])[];
 }
 
-const USD_PER_CREDIT = { digits: 1n, scale: 3 };
+export interface CompileContext extends Installed {
+  readonly env: Environment;
+  readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
+  readonly today?: string;
+}
 
-/** Checks all sections and compiles them; null when anything is wrong, and then the report says what. */
-export function compile(input: CompileInput): Compiled | null {
-  const usdPerCredit = compileCredits(input);
-  const scope: Scope = { ...input, usdPerCredit };
-  checkVersion(scope);
-  const tasks = compileTasks(scope);
-  const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
-  const providerStates = compileProviders(scope);
-  const { drafts, ids } = compileModels({ ...scope, providerStates, taskIndex });
-  const selectors = compileSelectors(scope, ids);
-  const gateway = compileGateway(scope);
-  const defaultWeights = compileWeights(scope);
-  const referencePrice = compileReferencePrice(scope);
-  const answerWorth = compileScalar('answer_worth', scope);
-  const records = checkSection('records', RecordsText, scope);
-  const baselineId = compileBaseline(ids, scope);
-  // Whether anything can be served is asked only of a policy that is right.
-  if (scope.report.failed || !gateway || !defaultWeights || !referencePrice || !records) return null;
-  const { providers, models, leftOut } = selectAvailable(providerStates, drafts, scope);
-  if (scope.report.failed) return null;
+/** Checks what needs plugins, expressions and the environment, and compiles; null when anything is wrong. */
+export function* compile(
+  parsed: ParsedPolicy,
+  { env, plugins, today, ...installed }: CompileContext,
+  report: Report,
+): Generator<undefined, Compiled | null> {
+  const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), report);
+  const states = new Map<string, ProviderState>();
+  for (const named of parsed.providers) {
+    states.set(named.name, compileProvider(named, { env, report, providers: all.providers }));
+    yield;
+  }
+  const drafts: Omit<Selector, 'allows'>[] = [];
+  for (const named of parsed.selectors) {
+    const selector = compileSelector(named, { report, strategies: all.strategies });
+    if (selector) drafts.push(selector);
+    yield;
+  }
+  const programs = yield* checkRules(parsed, report);
+  if (today !== undefined) for (const { figures } of parsed.models) review(figures, today, report);
+  // Whether anything can be served, and what rules do to it, is asked only of a policy that is right.
+  const { settings } = parsed;
+  if (report.failed || !settings) return null;
+  const { providers, models, leftOut } = selectAvailable(states, parsed.models);
+  if (models.length === 0) reportNothing(states, parsed.providersPlace, report);
+  yield;
+  const rules = yield* compileRules(parsed, programs, models, report);
+  if (report.failed) return null;
+  for (const model of models) {
+    deepFreeze(model);
+    yield;
+  }
   const modelIndex = new Map(models.map((model, index) => [model.id, index]));
+  const selectors = drafts.map(
+    (draft) => [draft.name, { ...draft, allows: rules.filters.get(draft.name) ?? null }] as const,
+  );
+  const { baseline, ...figures } = settings;
   const snapshot = {
-    usdPerCredit: toNumber(usdPerCredit),
-    gateway,
-    tasks,
-    taskIndex,
+    ...figures,
+    tasks: parsed.tasks,
+    taskIndex: new Map(parsed.tasks.map((task, index) => [task.name, index])),
     providers,
     models,
     modelIndex,
-    selectors,
-    defaultWeights,
-    referencePrice,
-    answerWorth: answerWorth ?? SECTIONS.answer_worth.default,
-    baseline: baselineId === null ? null : (modelIndex.get(baselineId) ?? null),
-    recordDays: records.retention_days,
+    selectors: new Map(selectors),
+    baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
+    constraints: rules.constraints,
+    preferences: rules.preferences,
+    cases: parsed.cases,
     leftOut,
   };
-  return { snapshot: deepFreeze(snapshot), environment: environmentFacts(providerStates) };
+  return { snapshot: deepFreeze(snapshot), environment: environmentFacts(states) };
 }
 
-function checkVersion({ sections, start, report }: Scope): void {
-  const entry = sections.get('version');
-  if (entry) checkValue(SECTIONS.version, { path: 'version', tree: entry.value, place: entry.place }, report);
-  else report.add('no-version', start, 'the policy does not state its `version`', { expected: '`version: 1`' });
-}
-
-function compileCredits({ sections, start, report }: CompileInput) {
-  const subject = sectionSubject('credits', { sections, start });
-  const checked = checkValue(CreditsText, subject, report);
-  return (checked && decimalAt(subject.tree, 'usd_per_credit', report)) ?? USD_PER_CREDIT;
-}
-
-function compileGateway(scope: Scope): GatewayPolicy | null {
-  const text = checkSection('gateway', GatewayText, scope);
-  return (
-    text && {
-      bodyBytesMax: text.body_bytes_max,
-      messagesMax: text.messages_max,
-      toolsMax: text.tools_max,
-      commitAfterMs: text.commit_after_ms,
-      alternatives: text.alternatives,
-    }
-  );
-}
-
-function compileWeights(scope: Scope): PolicySnapshot['defaultWeights'] | null {
-  const text = checkSection('default_weights', WeightsText, scope);
-  if (text?.cost === 0 && text.quality === 0) {
-    const { place } = sectionSubject('default_weights', scope);
-    scope.report.add('out-of-range', place, 'the weights cannot both be 0', { expected: 'at least one above 0' });
-  }
-  return text;
-}
-
-/** From USD to Credits; a yardstick for weights, so that doubles do. */
-function compileReferencePrice(scope: Scope): PolicySnapshot['referencePrice'] | null {
-  const text = checkSection('reference_price', ReferencePriceText, scope);
-  const usdPerCredit = toNumber(scope.usdPerCredit);
-  return text && { input: text.input / usdPerCredit, output: text.output / usdPerCredit };
-}
-
-function compileScalar(section: 'answer_worth', { sections, report }: Scope): number | null {
-  const entry = sections.get(section);
-  return entry ? checkValue(SECTIONS[section], { path: section, tree: entry.value, place: entry.place }, report) : null;
-}
-
-/** The ID of the baseline; null for none. A model that is only left out here is fine. */
-function compileBaseline(ids: ReadonlySet<string>, { sections, report }: Scope): string | null {
-  const entry = sections.get('baseline');
-  if (!entry) return null;
-  const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
-  if (id !== null && !ids.has(id)) unknownName('model', id, ids, entry.value.place, report);
-  return id;
+function review(figures: ParsedPolicy['models'][number]['figures'], today: string, report: Report): void {
+  for (const figure of figures) reviewFigure(figure, today, report);
 }

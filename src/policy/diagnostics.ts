@@ -1,9 +1,15 @@
-import { frameOf, sourceLines } from './frame.ts';
-import { maskSecrets } from './secrets.ts';
+import { type FileText, frameOf, sourceLines } from './frame.ts';
+import { type Paint, painter } from './paint.ts';
 
-/** Every kind of problem that loading a policy can report. Codes are never renamed or reused. */
+/**
+ * Every kind of problem that loading a policy can report. Codes are never renamed or reused.
+ * `docs/diagnostics.md` is made from this table.
+ */
 export const DIAGNOSTICS = {
   'file-too-large': { severity: 'error', means: 'a policy file is larger than 1 MiB' },
+  'unreadable-file': { severity: 'error', means: 'a policy file is there and cannot be read' },
+  'not-utf-8': { severity: 'error', means: 'a policy file is not UTF-8 text' },
+  'symlink-loop': { severity: 'error', means: 'a policy file is a symbolic link that leads back to itself' },
   'yaml-syntax': { severity: 'error', means: 'the text is not YAML' },
   'yaml-feature': { severity: 'error', means: 'anchors, aliases, merge keys and tags are not part of the language' },
   'wrong-type': { severity: 'error', means: 'a value is of another type than its key takes' },
@@ -24,9 +30,47 @@ export const DIAGNOSTICS = {
   'no-models': { severity: 'error', means: 'the policy declares no model' },
   'nothing-to-serve': { severity: 'error', means: 'no provider is available in this environment' },
   'bad-environment': { severity: 'error', means: 'a variable that the policy names holds something unusable' },
+  'plugin-not-loaded': { severity: 'error', means: 'a plugin of the policy cannot be loaded, or lacks its contract' },
   'plugin-failed': { severity: 'error', means: 'a plugin refused its options' },
+  'cel-syntax': { severity: 'error', means: 'an expression is not CEL' },
+  'cel-unknown-name': { severity: 'error', means: 'an expression names something that nobody knows' },
+  'cel-unknown-field': { severity: 'error', means: 'an expression asks for a field that is not there' },
+  'cel-type': { severity: 'error', means: 'the types in an expression do not fit each other' },
+  'cel-not-bool': { severity: 'error', means: 'an expression is neither true nor false' },
+  'cel-wrong-place': {
+    severity: 'error',
+    means: 'an expression asks for what its key cannot see: the request in `require`, the model in `when`',
+  },
+  'cel-refused': {
+    severity: 'error',
+    means: 'what is not part of the language: `matches`, `has`, `dyn`, and `in` on labels',
+  },
+  'cel-too-large': { severity: 'error', means: 'an expression is too long or nests too deep' },
+  'selector-empty': { severity: 'error', means: 'no model of the catalog passes the filter of a selector' },
+  'refuses-everything': {
+    severity: 'error',
+    means: 'a constraint without `when` that no model of the catalog fulfils',
+  },
+  'case-failed': { severity: 'error', means: 'a case of the policy did not come out as it expects' },
+  'selector-idle': { severity: 'warning', means: 'no model that can be served here passes the filter of a selector' },
+  'satisfied-by-none': {
+    severity: 'warning',
+    means: 'no model of the catalog fulfils a constraint: requests that it applies to are refused',
+  },
+  'prefers-none': { severity: 'warning', means: 'a preference prefers no model of the catalog, or is worth nothing' },
+  'rule-never-applies': { severity: 'warning', means: 'the condition of a rule can never be true' },
+  'when-can-fail': {
+    severity: 'warning',
+    means: 'a condition fails for a request that says nothing; the rule then applies',
+  },
+  'require-fails': { severity: 'warning', means: 'an expression fails for a model, which counts as false' },
   'free-model': { severity: 'warning', means: 'a provider with a key is priced at 0: its use would not be metered' },
   'passthrough-all': { severity: 'warning', means: '`*` lets callers send any field to the provider, priced or not' },
+  'stale-figure': { severity: 'warning', means: 'a price was seen more than 90 days ago. Only `policy check` tells' },
+  'unverified-figure': {
+    severity: 'warning',
+    means: 'nobody says when or where a figure was seen. Only `policy check` tells',
+  },
 } as const satisfies Record<string, { severity: 'error' | 'warning'; means: string }>;
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS;
@@ -59,43 +103,9 @@ export interface Details {
   related?: { readonly place: Place; readonly message: string };
 }
 
-/** Collects the problems of one load. */
-export class Report {
-  readonly #found: Diagnostic[] = [];
-
-  add(code: DiagnosticCode, place: Place, message: string, details: Details = {}): void {
-    const { file, line, column, length } = place;
-    const { severity } = DIAGNOSTICS[code];
-    // Masked here, once, because names and values of the policy are part of many messages.
-    const said = { ...details, message: maskSecrets(message) };
-    if (said.expected) said.expected = maskSecrets(said.expected);
-    if (said.hint) said.hint = maskSecrets(said.hint);
-    this.#found.push({ severity, code, file, line, column, length, ...said });
-  }
-
-  get failed(): boolean {
-    return this.#found.some((found) => found.severity === 'error');
-  }
-
-  /** All problems by file, line and column. Where a secret or an alias stands, that is all that is said. */
-  sorted(): Diagnostic[] {
-    const at = (found: Place) => `${found.file}\n${found.line}\n${found.column}`;
-    const isFinal = ({ code }: Diagnostic) => code === 'secret' || code === 'yaml-feature';
-    const settled = new Set(this.#found.filter(isFinal).map(at));
-    const seen = new Set<string>();
-    return this.#found
-      .filter((found) => isFinal(found) || !settled.has(at(found)))
-      .filter((found) => {
-        const key = `${at(found)}\n${found.code}\n${found.message}`;
-        return !seen.has(key) && seen.add(key);
-      })
-      .sort(byPlace);
-  }
-}
-
-function byPlace(a: Diagnostic, b: Diagnostic): number {
-  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
-  return a.line - b.line || a.column - b.column;
+export interface FormatOptions {
+  /** Colours of a terminal; without it plain text. */
+  readonly colour?: boolean;
 }
 
 /**
@@ -104,25 +114,41 @@ function byPlace(a: Diagnostic, b: Diagnostic): number {
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
-  files: readonly { readonly path: string; readonly text: string }[],
+  files: readonly FileText[],
+  { colour = false }: FormatOptions = {},
 ): string {
-  const lines = sourceLines(
-    files,
-    diagnostics.filter((found) => found.code === 'secret'),
-  );
-  return diagnostics
-    .map((found) => {
-      const parts = [`${position(found)}  ${found.code}  ${found.message}`, frameOf(found, lines)];
-      if (found.expected) parts.push(`  expected: ${found.expected}`);
-      if (found.hint) parts.push(`  hint: ${found.hint}`);
-      if (found.related) {
-        parts.push(`  ${position(found.related.place)}  ${found.related.message}`, frameOf(found.related.place, lines));
-      }
-      return parts.filter((part) => part !== '').join('\n');
-    })
-    .join('\n\n');
+  const secrets = diagnostics.filter((found) => found.code === 'secret');
+  const lines = sourceLines(files, secrets);
+  const paint = painter(colour);
+  return diagnostics.map((found) => format(found, lines, paint)).join('\n\n');
+}
+
+function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint: Paint): string {
+  const { severity, code, message, expected, hint, related } = found;
+  const kind = severity === 'warning' ? 'warning ' : '';
+  const parts = [
+    `${paint.place(position(found))}  ${paint[severity](kind + code)}  ${message}`,
+    frameOf(found, lines, paint[severity]),
+  ];
+  if (expected) parts.push(`  ${paint.label('expected:')} ${expected}`);
+  if (hint) parts.push(`  ${paint.label('hint:')} ${hint}`);
+  if (related) {
+    parts.push(`  ${paint.place(position(related.place))}  ${related.message}`);
+    parts.push(frameOf(related.place, lines, paint.label));
+  }
+  return parts.filter((part) => part !== '').join('\n');
 }
 
 function position(place: Place): string {
   return `${place.file}:${place.line}:${place.column}`;
+}
+
+/** The diagnostics for a program: what `--json` prints, with the counts that decide the exit code. */
+export function diagnosticsJson(diagnostics: readonly Diagnostic[]): {
+  readonly errors: number;
+  readonly warnings: number;
+  readonly diagnostics: readonly Diagnostic[];
+} {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+  return { errors, warnings: diagnostics.length - errors, diagnostics };
 }

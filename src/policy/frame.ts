@@ -1,15 +1,19 @@
 import type { Place } from './diagnostics.ts';
 import { maskSecrets } from './secrets.ts';
+import { blanksFor, widthOf } from './width.ts';
+
+/** A file as diagnostics show it; without a text, where it could not be read. */
+export interface FileText {
+  readonly path: string;
+  readonly text?: string;
+}
 
 /** File → its lines, fit to be shown. */
 export type SourceLines = ReadonlyMap<string, readonly string[]>;
 
 /** Splits files into lines in which nothing secret is left: neither what looks like a key nor the given places. */
-export function sourceLines(
-  files: readonly { readonly path: string; readonly text: string }[],
-  secrets: readonly Place[],
-): SourceLines {
-  const lines = new Map(files.map((file) => [file.path, file.text.split(/\r?\n/)]));
+export function sourceLines(files: readonly FileText[], secrets: readonly Place[]): SourceLines {
+  const lines = new Map(files.map(({ path, text }) => [path, text?.split(/\r?\n/) ?? []]));
   for (const { file, line, column, length } of secrets) {
     const of = lines.get(file);
     const text = of?.[line - 1];
@@ -21,22 +25,35 @@ export function sourceLines(
   return new Map([...lines].map(([path, of]) => [path, of.map(maskSecrets)]));
 }
 
+/** Longer lines are shown around the place. */
+const SHOWN_MAX = 160;
+const SHOWN_BEFORE = 60;
+
 /** The line of a place with the line before it and carets below; empty when the file is not at hand. */
-export function frameOf(place: Place, lines: SourceLines): string {
+export function frameOf(place: Place, lines: SourceLines, paint: (carets: string) => string = (text) => text): string {
   const of = lines.get(place.file);
-  const text = of?.[place.line - 1];
-  if (!of || text === undefined) return '';
+  const whole = of?.[place.line - 1];
+  if (!of || whole === undefined) return '';
   const width = String(place.line).length;
   const row = (mark: string, number: string, content: string) =>
     `${mark} ${number.padStart(width)} | ${content}`.trimEnd();
   const before = of[place.line - 2];
-  const from = Math.min(place.column - 1, text.length);
-  // Tabs stay tabs, so that the carets stand right whatever a tab's width.
-  const indent = text.slice(0, from).replace(/[^\t]/g, ' ');
-  const carets = '^'.repeat(Math.max(1, Math.min(place.length, text.length - from)));
+  const at = Math.min(place.column - 1, whole.length);
+  const [text, from] = windowOf(whole, at);
+  const marked = text.slice(from, from + Math.max(1, place.length));
+  const carets = '^'.repeat(Math.max(1, widthOf(marked)));
   return [
-    ...(before?.trim() ? [row(' ', String(place.line - 1), before)] : []),
+    ...(before?.trim() ? [row(' ', String(place.line - 1), windowOf(before, 0)[0])] : []),
     row('>', String(place.line), text),
-    row(' ', '', indent + carets),
+    row(' ', '', blanksFor(text.slice(0, from)) + paint(carets)),
   ].join('\n');
+}
+
+/** What is shown of a line, and where in it a place then stands. */
+function windowOf(line: string, at: number): readonly [string, number] {
+  if (line.length <= SHOWN_MAX) return [line, at];
+  const start = Math.max(0, at - SHOWN_BEFORE);
+  const end = Math.min(line.length, start + SHOWN_MAX);
+  const shown = `${start > 0 ? '…' : ''}${line.slice(start, end)}${end < line.length ? '…' : ''}`;
+  return [shown, at - start + (start > 0 ? 1 : 0)];
 }

@@ -1,21 +1,25 @@
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { compile } from './compile.ts';
-import { type Diagnostic, type DiagnosticCode, Report } from './diagnostics.ts';
+import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
 import { deepFreeze } from './freeze.ts';
-import { mergeFiles } from './merge.ts';
-import { type PolicyFile, parseFile } from './parse.ts';
-import type { Environment, Providers, Strategies } from './scope.ts';
-import { findSecrets } from './secrets.ts';
+import type { PolicyFile } from './parse.ts';
+import { type ParsedPolicy, parsePolicy } from './parsed.ts';
+import type { Installed, LoadedPlugin } from './plugins.ts';
+import type { Environment } from './providers.ts';
+import { Report } from './report.ts';
 
-export type { PolicyFile } from './parse.ts';
-export type { Environment } from './scope.ts';
+export type { FileProblem, PolicyFile } from './parse.ts';
+export { type ParsedPolicy, parsePolicy } from './parsed.ts';
+export type { LoadedPlugin } from './plugins.ts';
+export type { Environment } from './providers.ts';
 
-/** What a policy is loaded against. */
-export interface LoadContext {
+/** What a policy is loaded against: the installed plugins by name, and more. */
+export interface LoadContext extends Installed {
   readonly env: Environment;
-  /** The installed plugins by name. Their option schemas are checked, and `prepare` is tried, with places. */
-  readonly strategies: Strategies;
-  readonly providers: Providers;
+  /** What loading the policy's own plugins gave, by specifier. Their option schemas are checked, and `prepare` is tried. */
+  readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
+  /** The day, as `2026-10-07`. Given, figures that are old or unverified are warned of. */
+  readonly today?: string;
   /**
    * Names a content: a hash. Gets the texts of the files and what the environment made of them
    * (which providers lack a variable, which addresses are in force), never a secret.
@@ -38,19 +42,30 @@ const SEEM_MISSING: ReadonlySet<DiagnosticCode> = new Set(['unknown-reference', 
  * sorted by file, line and column. Pure: the order of the files does not matter.
  */
 export function loadPolicy(files: readonly PolicyFile[], context: LoadContext): LoadResult {
-  const report = new Report();
-  const ordered = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
-  const trees = ordered.map((file) => parseFile(file, report)).filter((tree) => tree !== null);
-  for (const tree of trees) findSecrets(tree, report);
-  const sections = mergeFiles(trees, report);
-  const start = { file: ordered[0]?.path ?? 'policies', line: 1, column: 1, length: 1 };
-  const { env, strategies, providers } = context;
-  const compiled = compile({ env, strategies, providers, sections, report, start });
+  return compilePolicy(parsePolicy(files), context);
+}
+
+/** The second half of `loadPolicy`, in one go. */
+export function compilePolicy(parsed: ParsedPolicy, context: LoadContext): LoadResult {
+  const steps = compileSteps(parsed, context);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/**
+ * The second half of `loadPolicy` in steps, each well under 5 ms, so that a host can serve requests
+ * between them. Yields nothing of use; the result is what it returns.
+ */
+export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Generator<undefined, LoadResult> {
+  const report = new Report(parsed.diagnostics);
+  const compiled = yield* compile(parsed, context, report);
   // What seems to be missing may stand in a file that cannot be read.
-  const isPartial = trees.length < ordered.length;
-  const diagnostics = report.sorted().filter((found) => !(isPartial && SEEM_MISSING.has(found.code)));
+  const diagnostics = report.sorted().filter((found) => !(parsed.isPartial && SEEM_MISSING.has(found.code)));
   if (!compiled || report.failed) return { snapshot: null, diagnostics };
-  const content = JSON.stringify([ordered.map((file) => file.text), compiled.environment]);
-  const snapshot = deepFreeze({ revision: context.revisionOf(content), ...compiled.snapshot });
-  return { snapshot, diagnostics };
+  yield;
+  const texts = parsed.files.map((file) => file.text);
+  const revision = context.revisionOf(JSON.stringify([texts, compiled.environment]));
+  return { snapshot: deepFreeze({ revision, ...compiled.snapshot }), diagnostics };
 }

@@ -1,6 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
-import type { Place, Report } from './diagnostics.ts';
+import type { Place } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
+import type { Report } from './report.ts';
 import { SECTIONS, SECTIONS_NOT_YET } from './schema.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 
@@ -50,12 +51,15 @@ function refuseSection({ key, place }: Entry, report: Report): void {
 /** Every file may state the version, as long as it is the same. */
 function repeatVersion(before: Entry, again: Entry, report: Report): void {
   if (Value.Equal(toData(before.value), toData(again.value))) return;
-  duplicate('version', again.place, before.place, report);
+  const related = { place: before.place, message: 'stated here' };
+  report.add('duplicate-name', again.place, '`version` is stated twice, and differs', { related });
 }
 
 function join(section: string, before: Entry, again: Entry, report: Report): Tree {
   const first = before.value;
   const second = again.value;
+  // Names of lists are compared where the lists are checked.
+  if (first.kind === 'list' && second.kind === 'list') return { ...first, items: [...first.items, ...second.items] };
   if (first.kind !== 'map' || second.kind !== 'map') {
     duplicate(section, again.place, before.place, report);
     return first;
@@ -69,7 +73,8 @@ function join(section: string, before: Entry, again: Entry, report: Report): Tre
   return { ...first, entries: [...first.entries, ...fresh] };
 }
 
-function duplicate(name: string, place: Place, first: Place, report: Report): void {
+/** Reports a name that is defined again, with both places. */
+export function duplicate(name: string, place: Place, first: Place, report: Report): void {
   const related = { place: first, message: 'first defined here' };
   report.add('duplicate-name', place, `\`${name}\` is defined twice`, { related });
 }

@@ -1,11 +1,13 @@
 import { capabilityBits } from '../core/capability.ts';
+import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, Endpoint, Model } from '../core/snapshot.ts';
-import { readPrice } from './prices.ts';
-import type { ProviderState } from './providers.ts';
+import type { Place } from './diagnostics.ts';
+import { type Figure, figuresOf } from './figures.ts';
+import { readPrice, type UsdPrice, usdOf } from './prices.ts';
 import { ModelText, type PriceText } from './schema-model.ts';
-import { checkNamed, type Named, type Scope, unknownName } from './scope.ts';
+import { checkNamed, type Named, type Source, unknownName } from './scope.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Of a request without a cap of its own, where the policy does not say. */
@@ -13,24 +15,37 @@ const DEFAULT_MAX_OUTPUT = 4096;
 /** To the first content part of a model whose speed nobody knows, before hidden reasoning. */
 const NEUTRAL_TTFT_MS = 1000;
 const NEUTRAL_TOKENS_PER_SECOND = 50;
-const DEADLINES = { connectMs: 3000, firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
+const DEADLINES = { firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
 
-/** A model as the policy states it: with all its endpoints, whether they can serve here or not. */
-export type ModelDraft = Omit<Model, 'endpoints'> & { readonly endpoints: readonly Endpoint[] };
+/** A model as the policy states it: with all its endpoints, whether they can serve here or not. Plain data. */
+export interface ModelDraft {
+  readonly model: Omit<Model, 'endpoints' | 'firstSlot'>;
+  readonly endpoints: readonly EndpointDraft[];
+  /** Share of good answers for tasks without a figure of their own, 0 to 1. */
+  readonly defaultQuality: number;
+  readonly figures: readonly Figure[];
+}
 
-export interface ModelContext extends Scope {
-  readonly providerStates: ReadonlyMap<string, ProviderState>;
+export interface EndpointDraft {
+  readonly endpoint: Endpoint;
+  readonly usd: UsdPrice;
+}
+
+export interface ModelContext extends Source {
+  readonly usdPerCredit: Decimal;
+  /** Provider → whether it asks for a key. */
+  readonly asksForKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
 }
 
 export interface Drafts {
   readonly drafts: readonly ModelDraft[];
-  /** Every ID of the catalog, those of faulty models too. */
-  readonly ids: ReadonlySet<string>;
+  /** Every ID of the catalog, those of faulty models too, with its place. */
+  readonly ids: ReadonlyMap<string, Place>;
 }
 
-/** Checks and compiles the catalog; models that are wrong are in the report instead. */
-export function compileModels(context: ModelContext): Drafts {
+/** Checks the catalog and makes drafts of it; models that are wrong are in the report instead. */
+export function draftModels(context: ModelContext): Drafts {
   const named = checkNamed('models', ModelText, context);
   const section = context.sections.get('models');
   if (named.length === 0) {
@@ -38,18 +53,17 @@ export function compileModels(context: ModelContext): Drafts {
       expected: 'at least one under `models`',
     });
   }
-  const drafts = named.map((model) => compileModel(model, context)).filter((draft) => draft !== null);
-  return { drafts, ids: new Set(named.map(({ name }) => name)) };
+  const drafts = named.map((model) => draftModel(model, context)).filter((draft) => draft !== null);
+  return { drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
 }
 
-function compileModel(named: Named<ModelText>, context: ModelContext): ModelDraft | null {
+function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft | null {
   const { data, tree, name } = named;
   if (!data) return null;
   checkSizes(named, data, context);
   const ttftMs = ttftOf(data);
-  return {
+  const model = {
     id: name,
-    endpoints: compileEndpoints(named, data, context),
     contextWindow: data.context_window,
     maxOutput: data.max_output,
     defaultMaxOutput: data.default_max_output ?? Math.min(DEFAULT_MAX_OUTPUT, data.max_output),
@@ -64,6 +78,12 @@ function compileModel(named: Named<ModelText>, context: ModelContext): ModelDraf
     deadlines: compileDeadlines(data.deadlines, ttftMs),
     created: secondsOf(data.released),
   };
+  return {
+    model,
+    endpoints: draftEndpoints(named, data, context),
+    defaultQuality: data.quality.default,
+    figures: figuresOf(named, data),
+  };
 }
 
 function rateOf(data: ModelText): number {
@@ -75,7 +95,7 @@ function ttftOf(data: ModelText): number {
   return data.latency?.ttft_ms ?? Math.round(NEUTRAL_TTFT_MS + (1000 * data.reasoning_tokens) / rateOf(data));
 }
 
-function checkSizes({ path, tree }: Named<ModelText>, data: ModelText, { report }: Scope): void {
+function checkSizes({ path, tree }: Named<ModelText>, data: ModelText, { report }: Source): void {
   const atMost = (key: 'max_output' | 'default_max_output', value: number, limitKey: string, limit: number) => {
     if (value <= limit) return;
     const message = `\`${path}.${key}\` is more than \`${limitKey}\``;
@@ -92,7 +112,7 @@ interface EndpointText {
   readonly price?: PriceText;
 }
 
-function compileEndpoints(named: Named<ModelText>, data: ModelText, context: ModelContext): Endpoint[] {
+function draftEndpoints(named: Named<ModelText>, data: ModelText, context: ModelContext): EndpointDraft[] {
   const { name, path, tree, place } = named;
   const { report } = context;
   const shared = priceAt(tree, data.price, context);
@@ -103,9 +123,9 @@ function compileEndpoints(named: Named<ModelText>, data: ModelText, context: Mod
   if (data.endpoints) refuseBothForms(named, report);
   return listed.flatMap((text, at) => {
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
-    const known = context.providerStates.has(text.provider);
+    const known = context.asksForKey.has(text.provider);
     if (!known) {
-      unknownName('provider', text.provider, context.providerStates.keys(), placeAt(own, 'provider'), report);
+      unknownName('provider', text.provider, context.asksForKey.keys(), placeAt(own, 'provider'), report);
     }
     if (!text.price && !data.price) {
       const hint = data.endpoints ? 'one for the model, or one for each endpoint' : '`price: { input, output }`';
@@ -114,7 +134,8 @@ function compileEndpoints(named: Named<ModelText>, data: ModelText, context: Mod
     const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
     if (!price || !known) return [];
     warnIfFree(text.provider, price, own, named, context);
-    return [{ provider: text.provider, upstream: text.upstream ?? name, regions: text.regions, price }];
+    const endpoint = { provider: text.provider, upstream: text.upstream ?? name, regions: text.regions, price };
+    return [{ endpoint, usd: usdOf(text.price ?? data.price) }];
   });
 }
 
@@ -122,7 +143,7 @@ function shortForm({ provider, upstream, regions }: ModelText): EndpointText[] {
   return provider === undefined ? [] : [{ provider, upstream, regions }];
 }
 
-function refuseBothForms({ path, tree }: Named<ModelText>, report: Scope['report']): void {
+function refuseBothForms({ path, tree }: Named<ModelText>, report: Source['report']): void {
   for (const key of ['provider', 'upstream', 'regions']) {
     const entry = entryOf(tree, key);
     if (!entry) continue;
@@ -131,15 +152,14 @@ function refuseBothForms({ path, tree }: Named<ModelText>, report: Scope['report
   }
 }
 
-function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, report }: Scope): Price | null {
+function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, report }: ModelContext): Price | null {
   const tree = valueAt(owner, 'price');
   return data && tree ? readPrice(tree, data, usdPerCredit, report) : null;
 }
 
 function warnIfFree(provider: string, price: Price, own: Tree, named: Named<ModelText>, context: ModelContext): void {
-  const asksForKey = context.providerStates.get(provider)?.provider?.apiKeyEnv;
   const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
-  if (!asksForKey || !isFree) return;
+  if (!context.asksForKey.get(provider) || !isFree) return;
   const place = valueAt(own, 'price')?.place ?? placeAt(named.tree, 'price');
   const message = `\`${named.path}\` costs nothing, though provider \`${provider}\` asks for a key`;
   context.report.add('free-model', place, message);
@@ -159,7 +179,6 @@ function compileQuality(data: ModelText, tree: Tree, { taskIndex, report }: Mode
 
 function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlines {
   return {
-    connectMs: text?.connect_ms ?? DEADLINES.connectMs,
     firstTokenMs: text?.first_token_ms ?? Math.max(DEADLINES.firstTokenMs, 4 * ttftMs),
     idleMs: text?.idle_ms ?? DEADLINES.idleMs,
     totalMs: text?.total_ms ?? DEADLINES.totalMs,

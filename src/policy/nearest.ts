@@ -10,7 +10,14 @@ export function nearest(name: string, known: Iterable<string>): string | null {
       bestDistance = distance;
     }
   }
-  return best;
+  return best ?? onlyLonger(name, known);
+}
+
+/** The one known name that the given one is the beginning or the end of. */
+function onlyLonger(name: string, known: Iterable<string>): string | null {
+  if (name.length < 3) return null;
+  const longer = [...known].filter((candidate) => candidate.startsWith(name) || candidate.endsWith(name));
+  return longer.length === 1 ? (longer[0] ?? null) : null;
 }
 
 /** "did you mean" for a name, or nothing. */

@@ -1,62 +1,122 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import type { Place, Report } from './diagnostics.ts';
+import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
+import type { Place } from './diagnostics.ts';
+import { Lines } from './lines.ts';
+import type { Report } from './report.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
 
-/** One file of a policy. */
-export interface PolicyFile {
-  /** As diagnostics are to name it. */
-  readonly path: string;
-  readonly text: string;
-}
+/** One file of a policy, or why it could not be read. */
+export type PolicyFile =
+  | {
+      /** As diagnostics are to name it. */
+      readonly path: string;
+      readonly text: string;
+    }
+  | { readonly path: string; readonly text?: undefined; readonly problem: FileProblem; readonly detail: string };
+
+export type FileProblem = 'unreadable' | 'not-utf-8' | 'too-large' | 'symlink-loop';
 
 /** Most characters of one file. */
 export const FILE_LENGTH_MAX = 1_048_576;
 
+const PROBLEMS = {
+  unreadable: ['unreadable-file', 'the file cannot be read'],
+  'not-utf-8': ['not-utf-8', 'the file is not UTF-8 text'],
+  'too-large': ['file-too-large', 'the file is larger than 1 MiB'],
+  'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself'],
+} as const;
+
 /** Reads a file's YAML into a tree with places; null when that cannot be done, and then the report says why. */
 export function parseFile(file: PolicyFile, report: Report): MapTree | null {
   const start: Place = { file: file.path, line: 1, column: 1, length: 1 };
-  if (file.text.length > FILE_LENGTH_MAX) {
-    report.add('file-too-large', start, `the file has more than ${FILE_LENGTH_MAX} characters`);
+  if (file.text === undefined) {
+    const [code, message] = PROBLEMS[file.problem];
+    report.add(code, start, file.detail === '' ? message : `${message}: ${file.detail}`);
     return null;
   }
-  const tree = new Reader(file, report).read();
+  if (file.text.length > FILE_LENGTH_MAX) {
+    report.add('file-too-large', start, `the file has more than ${FILE_LENGTH_MAX} characters`, {
+      hint: 'split it: all files of the folder are one policy',
+    });
+    return null;
+  }
+  const tree = new Reader(file.path, file.text, report).read();
   if (!tree || tree.kind === 'map') return tree;
   if (tree.kind === 'scalar' && tree.value === null) return { kind: 'map', entries: [], place: start };
   report.add('wrong-type', tree.place, 'a policy file is a map of sections', { expected: '`section: …`' });
   return null;
 }
 
-class Reader {
-  readonly #file: PolicyFile;
-  readonly #report: Report;
-  readonly #lines = new LineCounter();
+/** Most syntax errors told of one file. */
+const SYNTAX_ERRORS_MAX = 5;
 
-  constructor(file: PolicyFile, report: Report) {
-    this.#file = file;
+/** What the library says for its own callers, said for an operator. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS: 'a policy file is one YAML document: put what follows `---` in a file of its own',
+};
+
+class Reader {
+  readonly #path: string;
+  readonly #text: string;
+  readonly #report: Report;
+  readonly #lines: Lines;
+  /** Where tags stand that nobody knows. */
+  readonly #tags: { readonly from: number; readonly to: number }[] = [];
+  /** Aliases that were refused: once each, for a bomb has a thousand. */
+  readonly #aliases = new Set<string>();
+
+  constructor(path: string, text: string, report: Report) {
+    this.#path = path;
+    this.#text = text;
+    this.#lines = new Lines(text);
     this.#report = report;
   }
 
   read(): Tree | null {
     // Duplicate keys are found here, with both places; the library's own check is slower and knows one.
-    const document = parseDocument(this.#file.text, {
-      lineCounter: this.#lines,
+    const document = parseDocument(this.#text, {
       uniqueKeys: false,
       prettyErrors: false,
       version: '1.2',
       schema: 'core',
     });
-    for (const error of [...document.errors, ...document.warnings]) {
+    for (const error of [...this.#telling(document.errors), ...document.warnings]) {
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
-      const hint = error.code === 'TAB_AS_INDENT' ? { hint: 'indent with spaces' } : {};
-      this.#report.add(code, this.#place(error.pos[0], error.pos[1]), error.message, hint);
+      const place = this.#place(error.pos[0], error.pos[1]);
+      if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
+      this.#report.add(code, place, MESSAGES[error.code] ?? error.message, this.#hintFor(error.code, place.line));
     }
     if (document.errors.length > 0) return null;
     return this.#tree(document.contents, this.#place(0, 0));
   }
 
+  /** The errors that stand for themselves: an error mostly has others on its line and after it in its train. */
+  #telling(errors: readonly YAMLError[]): readonly YAMLError[] {
+    const lines = new Set<number>();
+    return errors
+      .filter(({ code }, at) => at === 0 || code !== 'UNEXPECTED_TOKEN')
+      .filter(({ pos }) => {
+        const { line } = this.#lines.placeOf(pos[0]);
+        return !lines.has(line) && lines.add(line);
+      })
+      .slice(0, SYNTAX_ERRORS_MAX);
+  }
+
+  /** What most likely went wrong: CEL is full of signs that YAML takes for its own. */
+  #hintFor(code: string, lineNumber: number): { hint?: string } {
+    if (code === 'TAB_AS_INDENT') return { hint: 'indent with spaces' };
+    if (code === 'BAD_INDENT') return { hint: 'a `{`, `[` or quote that was opened before may lack its end' };
+    const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
+    const [, key, value = ''] = /^\s*(?:-\s+)?(when|require|prefer):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
+    const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
+    if (!key || isQuoted)
+      return code === 'TAG_RESOLVE_FAILED' ? { hint: 'a text that begins with `!` needs quotes' } : {};
+    const quoted = value.includes("'") ? `"${value.replaceAll('"', '\\"')}"` : `'${value}'`;
+    return { hint: `put the whole expression in quotes: ${key}: ${quoted}` };
+  }
+
   #tree(node: Node | null, fallback: Place): Tree {
     if (!node) return { kind: 'scalar', value: null, source: '', place: fallback };
-    const place = node.range ? this.#place(node.range[0], node.range[1]) : fallback;
+    const place = node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback;
     this.#refuseFeatures(node, place);
     if (isMap(node)) return { kind: 'map', entries: this.#entries(node.items, place), place };
     if (isSeq(node)) {
@@ -99,20 +159,22 @@ class Reader {
 
   #refuseFeatures(node: Node, place: Place): void {
     const refuse = (what: string) => this.#report.add('yaml-feature', place, `${what} not part of the policy language`);
-    if (isAlias(node)) refuse('aliases are');
-    else if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor) refuse('anchors are');
+    if (isAlias(node) && !this.#aliases.has(node.source)) refuse('aliases are');
+    if (isAlias(node)) this.#aliases.add(node.source);
+    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor) refuse('anchors are');
+  }
+
+  /** The place of a value; of its tag, where that is refused, so that only this is said. */
+  #placeOf(from: number, to: number): Place {
+    const tag = this.#tags.find((one) => one.to <= from && this.#text.slice(one.to, from).trim() === '');
+    return tag ? this.#place(tag.from, tag.to) : this.#place(from, to);
   }
 
   #place(from: number, to: number): Place {
-    const { line, col } = this.#lines.linePos(Math.min(from, this.#file.text.length));
-    const end = this.#file.text.indexOf('\n', from);
-    const last = Math.min(to, end < 0 ? this.#file.text.length : end);
-    return {
-      file: this.#file.path,
-      line: Math.max(1, line),
-      column: Math.max(1, col),
-      length: Math.max(1, last - from),
-    };
+    const { line, column } = this.#lines.placeOf(Math.min(from, this.#text.length));
+    const end = this.#text.indexOf('\n', from);
+    const last = Math.min(to, end < 0 ? this.#text.length : end);
+    return { file: this.#path, line, column, length: Math.max(1, last - from) };
   }
 }
 

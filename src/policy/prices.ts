@@ -1,6 +1,6 @@
 import { type Decimal, parseDecimal, toNumber } from '../core/decimal.ts';
 import { compilePrice, type ListPriceLine, type Price } from '../core/price.ts';
-import type { Report } from './diagnostics.ts';
+import type { Report } from './report.ts';
 import type { PriceText } from './schema-model.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
@@ -43,6 +43,20 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
     report.add('price-not-exact', tree.place, error.message, { hint: 'round it to fewer digits' });
     return null;
   }
+}
+
+/** A price as rules see it: USD per 1M tokens, of the shortest inputs. The nearest doubles, as in an expression. */
+export interface UsdPrice {
+  readonly input: number;
+  readonly cached_input: number;
+  readonly output: number;
+  /** USD. */
+  readonly per_request: number;
+}
+
+export function usdOf(text: PriceText | undefined): UsdPrice {
+  const { input = 0, output = 0, cached_input = input, per_request = 0 } = text ?? {};
+  return { input, cached_input, output, per_request };
 }
 
 function readLine(tree: Tree, overInputTokens: number, report: Report): ListPriceLine | null {

@@ -1,8 +1,9 @@
 import type { ProviderPlugin } from '../contract/provider.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { checkOptions } from './check.ts';
-import { ProviderText } from './schema.ts';
-import { checkNamed, emptyMap, type Named, type Scope, unknownName } from './scope.ts';
+import type { Report } from './report.ts';
+import type { ProviderText } from './schema.ts';
+import { emptyMap, type Named, unknownName } from './scope.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** A provider of the policy in this environment. */
@@ -16,13 +17,20 @@ export interface ProviderState {
   readonly whenAlone: boolean;
 }
 
-/** Checks and compiles the providers, and asks the environment which of them can serve. */
-export function compileProviders(scope: Scope): Map<string, ProviderState> {
-  const all = checkNamed('providers', ProviderText, scope).map((named) => compileProvider(named, scope));
-  return new Map(all.map((state) => [state.name, state]));
+/** The environment a policy meets. Only asked for variables that the policy names. */
+export interface Environment {
+  get(name: string): string | undefined;
 }
 
-function compileProvider(named: Named<ProviderText>, scope: Scope): ProviderState {
+/** What providers are compiled against. */
+interface Scope {
+  readonly report: Report;
+  readonly env: Environment;
+  readonly providers: ReadonlyMap<string, ProviderPlugin>;
+}
+
+/** Compiles a provider, and asks the environment whether it can serve. */
+export function compileProvider(named: Named<ProviderText>, scope: Scope): ProviderState {
   const { data, name, tree } = named;
   if (!data) return { name, provider: null, missing: null, whenAlone: false };
   const whenAlone = data.serve === 'when_alone';

@@ -1,6 +1,8 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { CaseText } from './schema-case.ts';
 import { ModelText } from './schema-model.ts';
 import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
+import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
 
 /**
  * The policy language: one schema that makes the check, the static types and the editor's
@@ -57,8 +59,15 @@ export const GatewayText = closed(
       examples: [3],
       description: "How many next best models a decision keeps: a route's alternatives, a chat's fallbacks.",
     }),
+    time_zone: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      default: 'UTC',
+      examples: ['Europe/Berlin'],
+      description: 'IANA name of the zone that rules read `time` in.',
+    }),
   },
-  { description: 'Limits of the door.', notYet: ['cors', 'trusted_proxies', 'time_zone'] },
+  { description: 'Limits of the door.', notYet: ['cors', 'trusted_proxies'] },
 );
 
 export const RecordsText = closed(
@@ -148,9 +157,11 @@ export const SelectorText = closed(
       examples: [{ quality_margin: 0.08 }],
       description: "The strategy's options, checked by its schema.",
     }),
+    models: Type.Optional(SelectorModelsText),
   },
-  { description: 'A name that callers give as `model` to have one chosen.', notYet: ['models'] },
+  { description: 'A name that callers give as `model` to have one chosen.' },
 );
+export type SelectorText = Static<typeof SelectorText>;
 
 export const WeightsText = closed(
   {
@@ -205,6 +216,13 @@ export const SECTIONS = {
   default_weights: WeightsText,
   reference_price: ReferencePriceText,
   answer_worth: AnswerWorth,
+  constraints: Type.Array(ConstraintText, { description: 'Hard rules: what one does not allow is rejected.' }),
+  preferences: Type.Array(PreferenceText, { description: 'Soft rules: what one prefers counts as if it were better.' }),
+  plugins: Type.Array(PluginText, {
+    examples: [['./plugins/thrifty.ts']],
+    description: 'Plugins of your own: a relative path or the name of a package.',
+  }),
+  cases: Type.Array(CaseText, { description: "The policy's own tests, run before it comes into force." }),
   baseline: Type.String({
     minLength: 1,
     examples: ['gpt-6.1-sol'],
@@ -213,17 +231,7 @@ export const SECTIONS = {
 } satisfies TProperties;
 
 /** Sections of the language that later versions enforce. Until then they are errors, never silently ignored. */
-export const SECTIONS_NOT_YET = [
-  'constraints',
-  'preferences',
-  'budgets',
-  'ledger',
-  'rate_limits',
-  'learning',
-  'payments',
-  'plugins',
-  'cases',
-] as const;
+export const SECTIONS_NOT_YET = ['budgets', 'ledger', 'rate_limits', 'learning', 'payments'] as const;
 
 /** One policy file as an editor sees it: any of the sections. */
 export const PolicySchema = Type.Partial(Type.Object(SECTIONS, { additionalProperties: false }));

@@ -1,31 +1,17 @@
 import type { Static, TSchema } from '@sinclair/typebox';
-import type { ProviderPlugin } from '../contract/provider.ts';
-import type { StrategyPlugin } from '../contract/strategy.ts';
-import type { Decimal } from '../core/decimal.ts';
 import { checkValue, type Subject } from './check.ts';
-import type { Place, Report } from './diagnostics.ts';
-import type { SectionName, Sections } from './merge.ts';
+import type { Place } from './diagnostics.ts';
+import { duplicate, type SectionName, type Sections } from './merge.ts';
 import { didYouMean, listNames } from './nearest.ts';
-import type { Tree } from './tree.ts';
+import type { Report } from './report.ts';
+import { type ListTree, type Tree, valueAt } from './tree.ts';
 
-/** The environment a policy meets. Only asked for variables that the policy names. */
-export interface Environment {
-  get(name: string): string | undefined;
-}
-
-export type Strategies = ReadonlyMap<string, StrategyPlugin>;
-export type Providers = ReadonlyMap<string, ProviderPlugin>;
-
-/** What compiling one policy works with. */
-export interface Scope {
+/** What checking one policy works with. */
+export interface Source {
   readonly sections: Sections;
   readonly report: Report;
-  readonly env: Environment;
-  readonly strategies: Strategies;
-  readonly providers: Providers;
   /** The beginning of the policy: the place of what is missing altogether. */
   readonly start: Place;
-  readonly usdPerCredit: Decimal;
 }
 
 /** A named thing of a section, with its checked data; null data where the check failed. */
@@ -35,8 +21,6 @@ export interface Named<Data> extends Subject {
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
-
-type Source = Pick<Scope, 'sections' | 'report' | 'start'>;
 
 /** Checks the things of a section one by one, so that one that is wrong hides nothing of the others. */
 export function checkNamed<Schema extends TSchema>(
@@ -61,6 +45,35 @@ export function checkNamed<Schema extends TSchema>(
   });
 }
 
+/** Checks the things of a list one by one. Each has a `name` of its own. */
+export function checkList<Schema extends TSchema>(
+  section: SectionName,
+  schema: Schema,
+  source: Source,
+): Named<Static<Schema>>[] {
+  const places = new Map<string, Place>();
+  return listOf(section, source).map((tree, at) => {
+    const nameTree = valueAt(tree, 'name');
+    const name = nameTree?.kind === 'scalar' && typeof nameTree.value === 'string' ? nameTree.value : null;
+    const place = nameTree?.place ?? tree.place;
+    const path = name === null ? `${section}[${at}]` : `${section}.${name}`;
+    const first = name === null ? undefined : places.get(name);
+    if (first) duplicate(path, place, first, source.report);
+    else if (name !== null) places.set(name, place);
+    const subject: Subject = { path, tree, place: tree.place };
+    return { ...subject, name: name ?? String(at), data: checkValue(schema, subject, source.report) };
+  });
+}
+
+/** The items of a section that is a list; none where it is left out or something else. */
+export function listOf(section: SectionName, { sections, report }: Source): ListTree['items'] {
+  const value = sections.get(section)?.value;
+  if (!value || (value.kind === 'scalar' && value.value === null)) return [];
+  if (value.kind === 'list') return value.items;
+  report.add('wrong-type', value.place, `\`${section}\` must be a list`, { hint: 'begin each with `- `' });
+  return [];
+}
+
 /** Checks a section that is one thing; left out, it is its defaults. */
 export function checkSection<Schema extends TSchema>(
   section: SectionName,
@@ -71,7 +84,7 @@ export function checkSection<Schema extends TSchema>(
 }
 
 /** A section as a thing to check; an empty map where it is left out. */
-export function sectionSubject(section: SectionName, { sections, start }: Omit<Source, 'report'>): Subject {
+export function sectionSubject(section: SectionName, { sections, start }: Pick<Source, 'sections' | 'start'>): Subject {
   const entry = sections.get(section);
   return { path: section, tree: entry?.value ?? emptyMap(start), place: entry?.place ?? start };
 }

@@ -1,4 +1,4 @@
-import type { Report } from './diagnostics.ts';
+import type { Report } from './report.ts';
 import type { Tree } from './tree.ts';
 
 /** How API keys and tokens look that are in common use. */

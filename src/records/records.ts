@@ -1,11 +1,12 @@
 import { idAt } from '../core/id.ts';
 import type { Migrations, Statement, Store, Write } from '../store/store.ts';
+import { decodeBody, encodeBody } from './body.ts';
 import type { DecisionRecord, Revision } from './record.ts';
 
 /** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
 const PRUNE_BATCH = 1_000;
 
-/** `body` is one JSON text, since encoding is most of what a record costs; figures stay exact as doubles. */
+/** `body` is one text, see `body.ts`; figures stay exact as doubles. */
 export const recordsMigrations: Migrations = {
   room: 'records',
   versions: [
@@ -45,7 +46,6 @@ const FIND_REVISION: Statement = { sql: 'SELECT revision, source, models, saved 
 
 type Head = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision'>;
 type FoundRow = Head & { quality: Uint8Array; body: string };
-type Body = Omit<DecisionRecord, keyof Head | 'quality'>;
 
 export interface RecordsOptions {
   readonly store: Store;
@@ -69,10 +69,9 @@ export interface Records {
 
 /** The writes of a record, to go with the settlement of its request. Copies the figures, so scratch arrays may be given. */
 export function recordWrite(record: DecisionRecord): Write[] {
-  const { id, time, keyId, kind, revision, quality, seed, facts, reason, choice, fallbacks, outcome } = record;
-  const body: Body = { seed, facts, reason, choice, fallbacks, outcome };
-  const figures = new Uint8Array(quality.slice().buffer);
-  return [{ statement: INSERT, params: [id, time, keyId, kind, revision, figures, JSON.stringify(body)] }];
+  const { id, time, keyId, kind, revision, quality } = record;
+  const figures = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
+  return [{ statement: INSERT, params: [id, time, keyId, kind, revision, figures, encodeBody(record)] }];
 }
 
 export function openRecords({ store, now }: RecordsOptions): Records {
@@ -86,9 +85,7 @@ export function openRecords({ store, now }: RecordsOptions): Records {
       }
       if (!row) return null;
       const { quality, body, ...head } = row;
-      // Written by `recordWrite` alone, so the shape is known.
-      const rest = JSON.parse(body) as Body;
-      return { ...head, ...rest, quality: new Float64Array(quality.slice().buffer) };
+      return { ...head, ...decodeBody(body), quality: new Float64Array(quality.slice().buffer) };
     },
     add(record) {
       store.append(recordWrite(record));

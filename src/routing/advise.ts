@@ -52,12 +52,14 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, taskNote: strin
   const id = snapshot.models[choice.model]!.id;
   const why = facts.pinned
     ? `${id} was asked for by name`
-    : `${id} is the best of ${eligible} eligible model${eligible === 1 ? '' : 's'} by ${reason}`;
+    : eligible === 1
+      ? `${id} is the only model that can serve it`
+      : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `expected quality ${percent(choice.quality)}, ${rounded(choice.costCredits)} Credits, ${Math.round(choice.latencyMs)} ms`;
   return `${taskNote ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
 }
 
-/** One sentence with figures: `3 % lower expected quality at 12 % of the cost`. */
+/** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost.` */
 export function tradeOff(other: Ranked, choice: Ranked): string {
   const difference = Math.round((other.quality - choice.quality) * 1000) / 10;
   const quality =

@@ -2,6 +2,7 @@ import { REJECTIONS } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Model, Task } from '../core/snapshot.ts';
 import { expectedInput, inputBound, usefulOutput } from './estimate.ts';
+import type { Limits } from './rules.ts';
 
 /** What a rejection is judged by, once per model and request. */
 export interface Judged {
@@ -13,11 +14,21 @@ export interface Judged {
   readonly latencyMs: number;
   /** Output tokens that the budget affords; below 0 when not even the input fits. */
   readonly affordable: number;
+  /** How many endpoints the constraints leave. */
+  readonly endpoints: number;
+  /** False when the selector does not choose from this model. */
+  readonly inSelector: boolean;
+  readonly limits: Limits;
 }
 
 /** The bits of every reason against a model; 0 when it is eligible. */
-export function rejectionsOf({ model, facts, task, allowed, costCredits, latencyMs, affordable }: Judged): number {
+export function rejectionsOf(judged: Judged): number {
+  const { model, facts, task, allowed, costCredits, latencyMs, affordable, limits } = judged;
   let bits = 0;
+  if (!judged.inSelector) bits |= REJECTIONS.selector.bit;
+  if (judged.endpoints === 0 || latencyMs > limits.latencyMsMax || costCredits > limits.costCreditsMax) {
+    bits |= REJECTIONS.constraint.bit;
+  }
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
   if ((facts.needs & ~model.capabilities) !== 0) bits |= REJECTIONS.capability.bit;
   for (const language of facts.languages) if (!model.languages.has(language)) bits |= REJECTIONS.language.bit;

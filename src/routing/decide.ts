@@ -8,6 +8,7 @@ import {
   type RejectionGroup,
 } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { costReference, expectedOutput, worstCase } from './estimate.ts';
 import { selectTop } from './rank.ts';
@@ -42,7 +43,7 @@ export function createDecider(snapshot: PolicySnapshot): Decider {
   function decide(facts: Facts, { id, seed, strategy, reason }: Choice): Decision | Refusal {
     const taskAt = snapshot.taskIndex.get(facts.task) ?? 0;
     const task = snapshot.tasks[taskAt]!;
-    const qualityOfAll = qualities[taskAt]!;
+    const qualityOfAll = withPreferences(qualities[taskAt]!, facts, snapshot);
     shortlist.fill(facts, task, qualityOfAll);
     if (shortlist.n === 0) return { group: decisiveGroup(shortlist.rejected), facts, rejected: shortlist.rejected };
     const { n, quality, cost, latency } = shortlist;
@@ -95,6 +96,7 @@ function ranked(snapshot: PolicySnapshot, facts: Facts, shortlist: Shortlist, at
   const index = shortlist.model[at]!;
   const model = snapshot.models[index]!;
   const outputCap = shortlist.cap[at]!;
+  const endpoints = shortlist.endpoints[at]!;
   return {
     model: index,
     quality: shortlist.quality[at]!,
@@ -102,8 +104,22 @@ function ranked(snapshot: PolicySnapshot, facts: Facts, shortlist: Shortlist, at
     latencyMs: shortlist.latency[at]!,
     utility,
     outputCap,
-    bound: Math.max(...model.endpoints.map(({ price }) => worstCase(price, model, facts, outputCap))),
+    endpoints,
+    bound: Math.max(...endpoints.map((one) => worstCase(model.endpoints[one]!.price, model, facts, outputCap))),
   };
+}
+
+/** The qualities as the active preferences let them count, within 0..1. The same array when none is active. */
+function withPreferences(quality: Float64Array, { rules }: Facts, { preferences }: PolicySnapshot): Float64Array {
+  if (rules.preferences.length === 0) return quality;
+  return quality.map((own, model) => {
+    let sum = own;
+    for (const at of rules.preferences) {
+      const { prefers, worth } = preferences[at]!;
+      if (hasBit(prefers, model)) sum += worth;
+    }
+    return Math.min(1, Math.max(0, sum));
+  });
 }
 
 /** The eligible model of the best quality; the cheapest of equals. */

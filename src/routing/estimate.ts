@@ -78,12 +78,12 @@ export function outputCap(model: Model, facts: Facts): number {
 }
 
 /** The cap lowered until the worst case on the dearest endpoint fits the budget; below 0 when not even the input does. */
-export function affordableCap(model: Model, facts: Facts, cap: number): number {
+export function affordableCap(model: Model, endpoints: readonly number[], facts: Facts, cap: number): number {
   if (facts.budget === null) return cap;
   const input = inputBound(model, facts);
   if (input === null) return -1;
   let affordable = cap;
-  for (let at = 0; at < model.endpoints.length; at++) {
+  for (const at of endpoints) {
     const output = outputWithin(model.endpoints[at]!.price, input, facts.budget);
     affordable = Math.min(affordable, output < 0 ? -1 : Math.floor(output / facts.choices));
   }

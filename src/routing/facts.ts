@@ -6,6 +6,7 @@ import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { RouteQuery } from '../core/route-query.ts';
+import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type Profile, profile } from './profile.ts';
 
@@ -19,7 +20,8 @@ export function chatFacts(request: ChatRequest, caller: Caller, snapshot: Policy
     outputTokens: null,
     outputTokensMax: request.max_completion_tokens ?? request.max_tokens ?? null,
     choices: n ?? 1,
-    budget: request.budget_limit === undefined ? null : limitFromCredits(request.budget_limit),
+    budget: request.budget_limit == null ? null : limitFromCredits(request.budget_limit),
+    rules: NO_RULES,
   };
 }
 
@@ -32,8 +34,7 @@ const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
 /** The facts of a route query; a task type that the policy does not know counts as `general`. */
 export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySnapshot): Facts {
   const read: Profile | null = query.messages ? profile({ messages: query.messages }) : null;
-  const named = query.task_type?.toLowerCase();
-  const task = named === undefined ? (read?.task ?? 'general') : snapshot.taskIndex.has(named) ? named : 'general';
+  const task = query.task_type === undefined ? (read?.task ?? 'general') : taskNamed(query.task_type, snapshot);
   const expected = snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
   const inputTokens = query.estimated_input_tokens ?? read?.inputTokens ?? expected;
   return {
@@ -49,7 +50,15 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     outputTokensMax: null,
     choices: 1,
     budget: null,
+    rules: NO_RULES,
   };
+}
+
+/** The policy's task of that name, whatever the case of its letters; `general` for one that it does not know. */
+export function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
+  if (taskIndex.has(name)) return name;
+  const lower = name.toLowerCase();
+  return taskIndex.has(lower) ? lower : 'general';
 }
 
 /** What `model` names, and which models the key may use. */
@@ -79,7 +88,7 @@ function aimOf(
 }
 
 function wishesOf(
-  request: { readonly constraints?: RouteConstraints; readonly route_strategy?: RouteStrategy },
+  request: { readonly constraints?: RouteConstraints | null; readonly route_strategy?: RouteStrategy | null },
   snapshot: PolicySnapshot,
 ): Pick<Facts, 'languages' | 'weights' | 'ceilings'> {
   const { constraints, route_strategy: strategy } = request;

@@ -29,10 +29,11 @@ export function selectTop(
   for (let i = 0; i < candidates.n; i++) {
     if (utility[i] === Number.NEGATIVE_INFINITY) continue;
     let at = into.length;
-    while (at > 0 && precedes(i, into[at - 1]!, utility, candidates)) at--;
-    if (at >= k) continue;
-    into.splice(at, 0, i);
-    if (into.length > k) into.length = k;
+    if (at < k) into.push(i);
+    else if (precedes(i, into[k - 1]!, utility, candidates)) at = k - 1;
+    else continue;
+    for (; at > 0 && precedes(i, into[at - 1]!, utility, candidates); at--) into[at] = into[at - 1]!;
+    into[at] = i;
   }
   return { faulty };
 }

@@ -3,6 +3,7 @@ import { toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { expectedCost, expectedInput, expectedLatency, expectedOutput, usefulOutput, worstCase } from './estimate.ts';
 
@@ -20,10 +21,13 @@ export function refusalError(refusal: Refusal, snapshot: PolicySnapshot): Signal
   }
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
-    reasons: reasonsAgainst(snapshot.models[model]!, rejections, facts, task),
+    reasons: reasonsAgainst(snapshot.models[model]!, rejections, facts, task, snapshot),
   }));
   const relaxation = nearestRelaxation(refusal, snapshot, task);
-  const nobody = facts.pinned ? `\`${facts.model}\` does not meet the request` : 'No model meets the request';
+  const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
+  // With one reason for all, or one model, the message can tell it; the details tell each.
+  const why = reasons.length === 1 || facts.pinned ? `: ${reasons.join('; ')}` : '';
+  const nobody = `${facts.pinned ? `\`${facts.model}\` does not meet the request` : 'No model meets the request'}${why}`;
   return new SignalboxError('no_eligible_model', relaxation ? `${nobody}; ${relaxation}.` : `${nobody}.`, {
     details: { rejected, ...(relaxation && { relaxation }) },
   });
@@ -66,9 +70,32 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot): SignalboxErro
   );
 }
 
-function reasonsAgainst(model: Model, rejections: number, facts: Facts, task: Task): string[] {
+/** The names of the active constraints that a model does not meet. */
+export function constraintsAgainst(model: Model, facts: Facts, snapshot: PolicySnapshot): string[] {
+  const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
+  const output = expectedOutput(facts, task);
+  const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
+    if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
+    if (maxLatencyMs !== null && expectedLatency(model, output) > maxLatencyMs) return true;
+    return maxCostCredits !== null && expectedCost(model, model.endpoints[0].price, facts, output) > maxCostCredits;
+  };
+  const active = facts.rules.constraints.map((at) => snapshot.constraints[at]!);
+  const names = active.filter(forbids).map(({ name }) => name);
+  // Each can be met by some endpoint, and no endpoint meets them all.
+  return names.length > 0 ? names : active.filter(({ allows }) => allows !== null).map(({ name }) => name);
+}
+
+function reasonsAgainst(
+  model: Model,
+  rejections: number,
+  facts: Facts,
+  task: Task,
+  snapshot: PolicySnapshot,
+): string[] {
   const output = expectedOutput(facts, task);
   const texts: Record<Rejection, () => string> = {
+    selector: () => `the selector \`${facts.model}\` does not choose from it`,
+    constraint: () => `the policy rejects it: ${constraintsAgainst(model, facts, snapshot).join(', ')}`,
     key_models: () => 'the API key may not use it',
     capability: () => `it lacks ${capabilityNames(facts.needs & ~model.capabilities).join(', ')}`,
     language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
@@ -76,7 +103,8 @@ function reasonsAgainst(model: Model, rejections: number, facts: Facts, task: Ta
     max_cost: () => `its expected cost of ${cost(model, facts, output)} Credits is above max_cost_credits`,
     max_latency: () =>
       `its expected latency of ${Math.round(expectedLatency(model, output))} ms is above max_latency_ms`,
-    unbounded_media: () => 'nothing bounds the tokens of its images or files, so budget_limit cannot be promised',
+    unbounded_media: () =>
+      'nothing bounds the tokens of images, audio or files on it, so budget_limit cannot be promised',
     context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
   };

@@ -2,14 +2,18 @@ import type { Candidates } from '../contract/strategy.ts';
 import type { Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Price, PriceLine } from '../core/price.ts';
+import { hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { rejectionsOf } from './constrain.ts';
 import { affordableCap, expectedCost, expectedLatency, expectedOutput, outputCap } from './estimate.ts';
+import { type Limits, limitsOf } from './rules.ts';
 
 /** A model with what the loop over the catalog reads most, lifted out of the frozen arrays once. */
 interface Entry {
   readonly index: number;
   readonly model: Model;
+  /** Every endpoint of the model. */
+  readonly all: readonly number[];
   /** Of the first endpoint. */
   readonly price: Price;
   /** Its line, when it has no tiers. */
@@ -30,6 +34,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   readonly latency: Float64Array;
   /** Output cap of one choice, as the budget affords it. */
   readonly cap: Float64Array;
+  /** The endpoints that may be tried, of each model. */
+  readonly endpoints: (readonly number[])[] = [];
   rejected: Refusal['rejected'][number][] = [];
   readonly #snapshot: PolicySnapshot;
   readonly #entries: readonly Entry[];
@@ -39,7 +45,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.#snapshot = snapshot;
     this.#entries = snapshot.models.map((model, index) => {
       const { price } = model.endpoints[0];
-      return { index, model, price, onlyLine: price.lines.length === 1 ? price.lines[0] : null };
+      const all = model.endpoints.map((_, at) => at);
+      return { index, model, all, price, onlyLine: price.lines.length === 1 ? price.lines[0] : null };
     });
     this.model = new Int32Array(size);
     this.quality = new Float64Array(size);
@@ -50,6 +57,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
 
   /** Judges the catalog, or the pinned model alone; `quality` has a figure for every model of the snapshot. */
   fill(facts: Facts, task: Task, quality: Float64Array): void {
+    const limits = limitsOf(facts, this.#snapshot);
     const allowed = facts.allowedModels === null ? null : new Set(facts.allowedModels);
     const output = expectedOutput(facts, task);
     const entries = this.#entries;
@@ -57,26 +65,44 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.rejected = [];
     if (facts.pinned) {
       const index = this.#snapshot.modelIndex.get(facts.model)!;
-      this.#consider(entries[index]!, facts, task, output, allowed, quality);
+      this.#consider(entries[index]!, facts, task, output, allowed, limits, quality);
       return;
     }
     for (let at = 0; at < entries.length; at++) {
-      this.#consider(entries[at]!, facts, task, output, allowed, quality);
+      this.#consider(entries[at]!, facts, task, output, allowed, limits, quality);
     }
   }
 
   #consider(
-    { index, model, price, onlyLine }: Entry,
+    entry: Entry,
     facts: Facts,
     task: Task,
     output: number,
     allowed: ReadonlySet<string> | null,
+    limits: Limits,
     quality: Float64Array,
   ): void {
-    const costCredits = expectedCost(model, price, facts, output, onlyLine);
+    const { index, model, all } = entry;
+    const endpoints = limits.slots === null ? all : allowedOf(entry, limits.slots);
+    const first = endpoints[0] ?? 0;
+    const costCredits =
+      first === 0
+        ? expectedCost(model, entry.price, facts, output, entry.onlyLine)
+        : expectedCost(model, model.endpoints[first]!.price, facts, output, null);
     const latencyMs = expectedLatency(model, output);
-    const affordable = affordableCap(model, facts, outputCap(model, facts));
-    const rejections = rejectionsOf({ model, facts, task, allowed, costCredits, latencyMs, affordable });
+    const affordable = affordableCap(model, endpoints, facts, outputCap(model, facts));
+    const rejections = rejectionsOf({
+      model,
+      facts,
+      task,
+      allowed,
+      costCredits,
+      latencyMs,
+      affordable,
+      endpoints: endpoints.length,
+      inSelector: limits.models === null || hasBit(limits.models, index),
+      limits,
+    });
     if (rejections !== 0) {
       this.rejected.push({ model: index, rejections });
       return;
@@ -87,6 +113,11 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.cost[n] = costCredits;
     this.latency[n] = latencyMs;
     this.cap[n] = affordable;
+    this.endpoints[n] = endpoints;
     this.n++;
   }
+}
+
+function allowedOf({ model, all }: Entry, slots: Uint32Array): readonly number[] {
+  return all.filter((at) => hasBit(slots, model.firstSlot + at));
 }

@@ -1,8 +1,11 @@
 import type { PreparedProvider } from '../contract/provider.ts';
 import type { PreparedStrategy } from '../contract/strategy.ts';
+import type { Facts } from '../core/facts.ts';
+import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { zonedClock } from '../core/zoned-time.ts';
 import type { Registry } from '../plugin-host/registry.ts';
-import { createDecider, type Decider } from '../routing/decide.ts';
+import { type Choice, createDecider, type Decider } from '../routing/decide.ts';
 import type { UpstreamTarget } from '../upstream/call.ts';
 
 /** A snapshot with its plugins prepared: what requests are decided and carried out with. Immutable. */
@@ -13,8 +16,16 @@ export interface Runtime {
   readonly strategies: ReadonlyMap<string, PreparedStrategy>;
   /** The strategy of a request with `route_strategy`. */
   readonly weighted: PreparedStrategy;
+  /** Calendar time in the policy's zone, of milliseconds since 1970. */
+  localTime(timeMs: number): RuleScope['time'];
   /** By model, then by endpoint, in the snapshot's order. */
   readonly targets: readonly (readonly UpstreamTarget[])[];
+}
+
+/** Who scores a request, and the label of it: the selector's strategy, or the weights or the model that it names. */
+export function strategyOf({ model, pinned, weights }: Facts, runtime: Runtime): Pick<Choice, 'strategy' | 'reason'> {
+  const strategy = weights !== null || pinned ? runtime.weighted : runtime.strategies.get(model)!;
+  return { strategy, reason: pinned ? 'pinned' : `${model}:${strategy.reason}` };
 }
 
 /** Prepares the plugins of a snapshot. Throws what a plugin's `prepare` throws, with the place named. */
@@ -41,6 +52,7 @@ export function buildRuntime(
     snapshot,
     decider: createDecider(snapshot),
     strategies,
+    localTime: zonedClock(snapshot.gateway.timeZone),
     weighted: prepareStrategy(registry, 'route_strategy', 'weighted', {}),
     targets: snapshot.models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
   };

@@ -1,32 +1,157 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
 import type { PolicyFile } from '../policy/load.ts';
+
+/** Most files of one policy. */
+export const FILES_MAX = 256;
+/** Most bytes of one file. */
+export const FILE_BYTES_MAX = 1_048_576;
+/** Most characters of all files together. */
+const LENGTH_MAX = 16_777_216;
+
+/** How often a folder that changes under the reader's eyes is read again before its content is taken as it is. */
+const READS_MAX = 8;
+const READ_AGAIN_MS = 15;
+
+/** All files of a policy, read as one. */
+export interface Bundle {
+  /** By path, ascending. Paths are from the working folder, or absolute outside it. */
+  readonly files: readonly PolicyFile[];
+  /** Names the content: equal files, equal hash. */
+  readonly hash: string;
+}
 
 /** A policy folder that cannot be read. The message names the path and what to do. */
 export class PolicySourceError extends Error {
   override readonly name = 'PolicySourceError';
 }
 
-/** Reads the `.yaml` and `.yml` files of a folder, in the order of their names. Paths are shown as from the working folder. */
-export async function readPolicies(folder: string): Promise<PolicyFile[]> {
-  let names: string[];
-  try {
-    names = await readdir(folder);
-  } catch (cause) {
-    throw new PolicySourceError(`The policy folder ${folder} cannot be read; name another with --policies.`, { cause });
+/**
+ * Reads the `.yaml` and `.yml` files of a folder as one bundle: where it changes meanwhile, it is read
+ * again, so that two generations are not mixed. Names that begin with a dot are not looked at.
+ */
+export async function readBundle(folder: string): Promise<Bundle> {
+  for (let reads = 1; ; reads++) {
+    const before = await signatureOf(folder);
+    const files = await readAll(folder);
+    if (files !== null && (reads >= READS_MAX || before === (await signatureOf(folder)))) {
+      return { files, hash: hashOf(JSON.stringify(files)) };
+    }
+    await Bun.sleep(READ_AGAIN_MS);
   }
-  const yaml = names.filter((name) => /\.ya?ml$/.test(name) && !name.startsWith('.')).sort();
-  if (yaml.length === 0) throw new PolicySourceError(`The policy folder ${folder} holds no .yaml files.`);
-  return Promise.all(
-    yaml.map(async (name) => {
-      const path = join(folder, name);
-      try {
-        return { path: relative('', path) || name, text: await readFile(path, 'utf8') };
-      } catch (cause) {
-        throw new PolicySourceError(`The policy file ${path} cannot be read.`, { cause });
-      }
-    }),
+}
+
+/** Null when a file went away between its listing and its reading. */
+async function readAll(folder: string): Promise<PolicyFile[] | null> {
+  const names = await namesIn(folder);
+  if (names === null) {
+    throw new PolicySourceError(`The policy folder ${folder} cannot be read; name another with --policies.`);
+  }
+  if (names.length === 0) throw new PolicySourceError(`The policy folder ${folder} holds no .yaml files.`);
+  if (names.length > FILES_MAX) {
+    throw new PolicySourceError(`The policy folder ${folder} holds ${names.length} files; at most ${FILES_MAX} do.`);
+  }
+  const files = await Promise.all(names.map((name) => readOne(join(folder, name))));
+  const found = files.filter((file) => file !== null);
+  if (found.reduce((all, file) => all + (file.text?.length ?? 0), 0) > LENGTH_MAX) {
+    throw new PolicySourceError(`The policy in ${folder} has more than ${LENGTH_MAX} characters.`);
+  }
+  return found.length < files.length ? null : found;
+}
+
+/** The names of policy files, sorted; null when the folder cannot be read. */
+async function namesIn(folder: string): Promise<string[] | null> {
+  try {
+    return (await readdir(folder)).filter(isPolicyFile).sort();
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a name is one of a policy file. */
+export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
+
+/** As diagnostics name it: from the working folder, or from the root where it lies elsewhere. */
+function shown(file: string): string {
+  const path = relative('', file);
+  return path.startsWith('..') ? resolve(file) : path;
+}
+
+async function readOne(file: string): Promise<PolicyFile | null> {
+  const path = shown(file);
+  try {
+    const { size } = await regularFile(file);
+    if (size > FILE_BYTES_MAX) return { path, problem: 'too-large', detail: `it has ${size} bytes` };
+    const bytes = await readFile(file);
+    return { path, ...decoded(bytes) };
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (code === 'ENOENT' && !(await isThere(file))) return null;
+    if (code === 'ELOOP') return { path, problem: 'symlink-loop', detail: 'its symbolic links lead in a circle' };
+    return { path, problem: 'unreadable', detail: REASONS.get(code) ?? messageOf(cause) };
+  }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['ENOENT', 'it is a symbolic link to nowhere'],
+]);
+
+async function regularFile(file: string): Promise<{ size: number }> {
+  const found = await stat(file);
+  // A pipe would be waited for without end.
+  if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is not a file');
+  return found;
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true });
+const lenient = new TextDecoder('utf-8');
+
+function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
+  try {
+    return { text: strict.decode(bytes) };
+  } catch {
+    const readable = lenient.decode(bytes);
+    const line = readable.slice(0, readable.indexOf('\uFFFD')).split('\n').length;
+    return { problem: 'not-utf-8', detail: `the first byte that is not UTF-8 is in line ${line}` };
+  }
+}
+
+const isThere = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    () => true,
+    () => false,
   );
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Tells one state of the folder from another without reading the files: names, sizes, inodes and times.
+ * `more` are files elsewhere that count too.
+ */
+export async function signatureOf(folder: string, more: readonly string[] = []): Promise<string> {
+  const names = (await namesIn(folder)) ?? ['\0unreadable'];
+  const paths = [folder, ...names.map((name) => join(folder, name)), ...more];
+  return (await Promise.all(paths.map(async (path) => `${path} ${await stampOf(path)}`))).join('\n');
+}
+
+/** Links are followed: what counts is the file that would be read. */
+async function stampOf(path: string): Promise<string> {
+  try {
+    const found = await stat(path, { bigint: true });
+    const { dev, ino, size, mtimeNs, ctimeNs } = found;
+    // A folder's own times change with every file beside the policy; what is in it is told by the names.
+    return found.isDirectory() ? `${dev} ${ino}` : `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch (cause) {
+    return codeOf(cause);
+  }
 }
 
 /** Names a content by its hash: equal content, equal name. */

@@ -27,6 +27,8 @@ export async function openSqlite(
     createPrivately(path);
     db = new Database(path, { readwrite: true });
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    // Of a new file. Larger pages are fewer system calls a commit; beyond this, more is written than gained.
+    db.run('PRAGMA page_size = 8192');
     db.run('PRAGMA journal_mode = WAL');
     db.run('PRAGMA synchronous = FULL');
     db.run('PRAGMA foreign_keys = ON');

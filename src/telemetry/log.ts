@@ -34,17 +34,31 @@ export function createLog({ write, pretty, now }: LogOptions): BufferedLog {
     if (waiting !== '') write(waiting);
     waiting = '';
   };
+  let stampedAt = Number.NaN;
+  let stamp = '';
+  const time = (): string => {
+    const at = now();
+    if (at !== stampedAt) {
+      stampedAt = at;
+      stamp = new Date(at).toISOString();
+    }
+    return stamp;
+  };
   const line =
     (level: string) =>
     (message: string, fields: Fields = {}) => {
-      const time = new Date(now()).toISOString();
-      waiting += pretty
-        ? prettyLine(time, level, message, fields)
-        : `${JSON.stringify({ time, level, message, ...fields })}\n`;
+      waiting += pretty ? prettyLine(time(), level, message, fields) : jsonLine(time(), level, message, fields);
       if (waiting.length > WAITING_CHARS_MAX) flush();
       else timer ??= setTimeout(flush, WRITE_AFTER_MS);
     };
   return { info: line('info'), warn: line('warn'), error: line('error'), flush };
+}
+
+/** The head is written as text: to copy the fields into one object with it costs as much as to encode them. */
+function jsonLine(time: string, level: string, message: string, fields: Fields): string {
+  const head = `{"time":"${time}","level":"${level}","message":${JSON.stringify(message)}`;
+  const rest = JSON.stringify(fields);
+  return rest === '{}' ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
 }
 
 function prettyLine(time: string, level: string, message: string, fields: Fields): string {

@@ -36,8 +36,8 @@ export interface UpstreamCall {
  * `totalDeadlineAt` is a time on performance.now's clock, in ms: attempts of one request share it.
  * A streamed call must show its first content part within `firstTokenMs` of now, and bytes within
  * `idleMs` of each read after that. A call that is not streamed shows nothing before its end, so
- * only the total binds it. `connectMs` has no clock of its own: fetch does not say when it has
- * connected; `firstTokenMs` covers that time.
+ * only the total binds it. The time to connect is part of that to the first content: fetch does not say
+ * when it has connected.
  */
 export function openCall(
   target: UpstreamTarget,

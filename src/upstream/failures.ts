@@ -38,7 +38,7 @@ export function connectFailure(error: unknown): { failure: ProviderFailure; sent
 export function bodyFailure(error: unknown): ProviderFailure {
   if (error instanceof Broken) return error.failure;
   const code = codeOf(error);
-  return { kind: 'malformed', message: `the answer broke off${code ? ` (${code})` : ''}` };
+  return { kind: 'cut', message: `the answer broke off${code ? ` (${code})` : ''}` };
 }
 
 function codeOf(error: unknown): string {

@@ -10,7 +10,7 @@ const BATCH_MAX = 256;
 
 /** Runs an adapter's own answer under the same deadlines as a call over the wire. */
 export class InProcessCall implements UpstreamCall {
-  readonly dropped: readonly string[] = [];
+  readonly dropped: readonly string[];
   readonly sent = true;
   readonly #parts: Iterator<StreamPart | Pause> | null;
   readonly #completion: Completion;
@@ -25,6 +25,7 @@ export class InProcessCall implements UpstreamCall {
   #wake: (() => void) | null = null;
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, deadlines: Deadlines, totalDeadlineAt: number) {
+    this.dropped = adapter.dropped?.(call) ?? [];
     this.#completion = new Completion(call.request.n ?? 1);
     this.#deadlines = deadlines;
     this.#due = performance.now();
@@ -77,7 +78,7 @@ export class InProcessCall implements UpstreamCall {
         if (!this.#parts) throw new Error('no answer');
         const next = this.#parts.next();
         if (next.done) {
-          if (!this.#completion.finished) return { kind: 'malformed', message: 'the answer ended without a finish' };
+          if (!this.#completion.finished) return { kind: 'cut', message: 'the answer ended without a finish' };
           this.#end();
         } else if (next.value.type === 'pause') {
           this.#lastPause = Math.max(0, next.value.ms);

@@ -94,7 +94,7 @@ export class WireCall implements UpstreamCall {
       http = this.#adapter.request(call);
       this.dropped = http.dropped;
       url = callUrl(target.baseUrl, http.path);
-      headers = callHeaders(this.#adapter, http, target.apiKey, call.stream);
+      headers = callHeaders(this.#adapter, http, target, call.stream);
     } catch (error) {
       return {
         error: error instanceof Broken ? error : new Broken('server', 'the adapter could not build the request'),
@@ -213,7 +213,10 @@ export class WireCall implements UpstreamCall {
   }
 
   #endOfBytes(): void {
-    if (!this.#completion.finished) throw new Broken('malformed', 'the answer ended without a finish');
+    if (!this.#completion.finished) {
+      // What never began was no answer; what did was cut.
+      throw new Broken(this.#completion.started ? 'cut' : 'malformed', 'the answer ended without a finish');
+    }
     this.#over = true;
     this.#alarm.clear();
   }

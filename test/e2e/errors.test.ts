@@ -36,6 +36,8 @@ interface Case {
   readonly code: ErrorCode;
   readonly when: string;
   readonly param?: string;
+  /** Where it differs from the table. */
+  readonly retry?: boolean;
   readonly provoke: () => Promise<Response>;
 }
 
@@ -289,8 +291,20 @@ const cases: readonly Case[] = [
     },
   },
   {
+    code: 'unsupported_parameter',
+    when: 'a tool is of a kind that is not supported',
+    param: 'tools[0].type',
+    provoke: () => chat({ tools: [{ type: 'custom', custom: { name: 'x' } }] }),
+  },
+  {
+    code: 'unsupported_media_type',
+    when: 'the body is compressed',
+    provoke: () => box.post('/v1/chat/completions', {}, { headers: { 'content-encoding': 'gzip' } }),
+  },
+  {
     code: 'upstream_failed',
-    when: 'the operator’s key is refused upstream',
+    when: 'the operator’s key is refused upstream: it will be again',
+    retry: false,
     provoke: () => {
       first.next({ status: 401, error: { message: `Incorrect API key provided: ${UPSTREAM_KEY}.` } });
       return chat({ model: 'best' });
@@ -298,8 +312,15 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Codes with a test of their own in error-details.test.ts. */
-const OWN_TEST: readonly ErrorCode[] = ['request_timeout', 'upstream_timeout', 'overloaded', 'internal_error'];
+/** Codes with a test of their own, in error-details.test.ts and policy.test.ts. */
+const OWN_TEST: readonly ErrorCode[] = [
+  'precondition_failed',
+  'policy_invalid',
+  'request_timeout',
+  'upstream_timeout',
+  'overloaded',
+  'internal_error',
+];
 
 test('the table of errors is the contract’s, and every code of it is provoked here', () => {
   const table = Object.entries<{ status: number; type: string; retry: boolean; code?: string }>(ERRORS);
@@ -310,7 +331,7 @@ test('the table of errors is the contract’s, and every code of it is provoked 
 });
 
 describe('each error has its status, type, code, param and headers:', () => {
-  for (const { code, when, param, provoke } of cases) {
-    test(`${code} when ${when}`, async () => void (await expectError(await provoke(), code, param)));
+  for (const { code, when, param, retry, provoke } of cases) {
+    test(`${code} when ${when}`, async () => void (await expectError(await provoke(), code, param, retry)));
   }
 });

@@ -7,6 +7,7 @@ import { type Browser, type Page, chromium as playwright } from 'playwright-core
 import { ChatRequest } from '../../src/core/chat-request.ts';
 import { RouteQuery } from '../../src/core/route-query.ts';
 import * as examples from '../../src/http/docs/examples.ts';
+import { POLICY_ANSWER, RELOAD_ANSWER } from '../../src/http/docs/examples-admin.ts';
 import { ROUTES } from '../../src/http/guard.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
@@ -61,10 +62,11 @@ describe('the OpenAPI document', () => {
         const name = `${method} ${path}`;
         expect(operation.summary, name).toBeTruthy();
         expect(operation.description, name).toBeTruthy();
-        expect(operation.responses['200']?.content?.['application/json']?.example, name).toBeDefined();
-        if (method === 'post')
+        const [answer] = Object.values(operation.responses['200']?.content ?? {});
+        expect(answer?.example, name).toBeDefined();
+        if (method === 'post' && operation.requestBody)
           expect(Object.keys(operation.requestBody?.content['application/json']?.examples ?? {}), name).not.toEqual([]);
-        if (!path.startsWith('/v1')) continue;
+        if (!path.startsWith('/v1') && !path.startsWith('/admin')) continue;
         expect(operation.responses['401']?.content?.['application/json']?.examples, name).toHaveProperty(
           'invalid_api_key',
         );
@@ -74,7 +76,7 @@ describe('the OpenAPI document', () => {
     const chat = document.paths['/v1/chat/completions']?.post;
     expect(chat?.responses['200']?.content?.['text/event-stream']?.example).toContain('data: [DONE]');
     expect(Object.keys(chat?.responses ?? {}).map(Number)).toEqual([
-      200, 400, 401, 403, 404, 413, 415, 422, 429, 431, 500, 502, 503, 504,
+      200, 400, 401, 403, 404, 408, 413, 415, 422, 429, 431, 500, 502, 503, 504,
     ]);
   });
 
@@ -88,6 +90,8 @@ describe('the OpenAPI document', () => {
       [ANSWERS.ModelList, examples.MODELS_ANSWER],
       [ANSWERS.Model, examples.MODEL_ANSWER],
       [ANSWERS.Decision, examples.DECISION_ANSWER],
+      [ANSWERS.PolicyStatus, POLICY_ANSWER],
+      [ANSWERS.PolicyReload, RELOAD_ANSWER],
     ];
     for (const [schema, value] of shown)
       expect([...Value.Errors(schema, value)].map(({ path, message }) => `${path}: ${message}`)).toEqual([]);

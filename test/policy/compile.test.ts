@@ -56,7 +56,7 @@ describe('models', () => {
       imageTokensMax: null,
       // 1 s, and 500 tokens at 50 a second.
       latency: { ttftMs: 11_000, outputTokensPerSecond: 50 },
-      deadlines: { connectMs: 3000, firstTokenMs: 44_000, idleMs: 30_000, totalMs: 300_000 },
+      deadlines: { firstTokenMs: 44_000, idleMs: 30_000, totalMs: 300_000 },
       created: 0,
     });
   });
@@ -127,12 +127,16 @@ describe('the rest', () => {
       answerWorth: 20,
       baseline: null,
       recordDays: 30,
+      constraints: [],
+      preferences: [],
+      cases: [],
       leftOut: [],
     });
     expect(snapshot.selectors.get('auto')).toEqual({
       name: 'auto',
       strategy: 'auto',
       options: { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 },
+      allows: null,
     });
     expect([...snapshot.selectors.keys()]).toEqual(['auto', 'auto-fast', 'auto-cheap']);
   });

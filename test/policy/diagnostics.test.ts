@@ -133,17 +133,7 @@ function descendingTiers(): string {
 }
 
 describe('what is known but not enforced is refused', () => {
-  const sections = [
-    'constraints',
-    'preferences',
-    'budgets',
-    'ledger',
-    'rate_limits',
-    'learning',
-    'payments',
-    'plugins',
-    'cases',
-  ];
+  const sections = ['budgets', 'ledger', 'rate_limits', 'learning', 'payments'];
   test.each(sections)('section %s', (section) => {
     const found = only(loadText(`${SMALL}${section}: []\n`), 'not-yet');
     expect(brief(found)).toBe('14:1 not-yet');
@@ -151,7 +141,6 @@ describe('what is known but not enforced is refused', () => {
   });
 
   test.each([
-    ['selectors: { mine: { strategy: auto, models: {} } }', '14:38 not-yet'],
     ['gateway: { cors: [] }', '14:12 not-yet'],
     ['records: { content: true }', '14:12 not-yet'],
     ['providers: { x: { adapter: simulated, preset: ollama } }', '14:39 not-yet'],

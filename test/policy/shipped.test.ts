@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import { costOf } from '../../src/core/price.ts';
 import { plainUsage } from '../../src/core/usage.ts';
+import { rehearsed } from './rehearsal.ts';
 import { load, shippedPolicy, snapshotOf } from './support.ts';
 
 const files = shippedPolicy();
@@ -67,9 +68,10 @@ describe('the shipped policy', () => {
     }
   });
 
-  test('simulates every capability in one model, and bounds its images', () => {
+  test('simulates in one model every capability that can be made up, and bounds its images', () => {
     const snapshot = snapshotOf(load(files));
-    const all = Object.values(CAPABILITIES).reduce((bits, { bit }) => bits | bit, 0);
+    // Probabilities of tokens that no model has weighed would be invented.
+    const all = Object.values(CAPABILITIES).reduce((bits, { bit }) => bits | bit, 0) & ~CAPABILITIES.logprobs.bit;
     const large = snapshot.models[snapshot.modelIndex.get('sim-large') ?? -1];
     expect(large?.capabilities).toBe(all);
     expect(large?.imageTokensMax).toBe(1600);
@@ -80,5 +82,28 @@ describe('the shipped policy', () => {
     const price = snapshot.models[snapshot.modelIndex.get('sim-small') ?? -1]?.endpoints[0].price;
     if (!price) throw new Error('no price');
     expect(costOf(price, plainUsage(1_000_000, 1_000_000))).toBe(500_000_000);
+  });
+
+  test('has cases that hold without keys, with each one alone, with local models and with all', () => {
+    const keys = [...new Set(files.flatMap(({ text }) => [...text.matchAll(/\b[A-Z]+_API_KEY\b/g)].map(String)))];
+    expect(keys.length).toBeGreaterThan(5);
+    expect(snapshotOf(load(files)).cases.length).toBeGreaterThan(8);
+    const none = rehearsed(files, () => undefined);
+    const each = keys.map((key) => rehearsed(files, (name) => (name === key ? 'x' : undefined)));
+    const local = rehearsed(files, (name) => (name === 'OLLAMA_BASE_URL' ? 'http://127.0.0.1:11434/v1' : undefined));
+    const all = rehearsed(files, () => 'http://127.0.0.1:11434/v1');
+    expect([none, ...each, local, all].filter((said) => said !== '')).toEqual([]);
+  });
+
+  test('has rules in comments that are right once they are none', () => {
+    const text = files.find(({ path }) => path.endsWith('signalbox.yaml'))?.text ?? '';
+    const rules = text
+      .slice(text.indexOf('# constraints:'))
+      .split('\n')
+      .map((line) => line.replace(/^# ?/, ''))
+      .join('\n');
+    const result = load([...files, { path: 'rules.yaml', text: rules }]);
+    expect(snapshotOf(result).constraints.length + snapshotOf(result).preferences.length).toBe(2);
+    expect(result.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import type { ProviderPlugin } from '../../src/contract/provider.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import type { Diagnostic, DiagnosticCode } from '../../src/policy/diagnostics.ts';
-import { type LoadResult, loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
+import { type LoadContext, type LoadResult, loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
 
 const share = (value: number) => Type.Number({ minimum: 0, maximum: 1, default: value });
 const prepare = () => ({ reason: 'test', score: () => {} });
@@ -80,14 +80,23 @@ const providers: ProviderPlugin[] = [
 const byName = <Plugin extends { name: string }>(plugins: Plugin[]) =>
   new Map(plugins.map((plugin) => [plugin.name, plugin]));
 
-/** Loads files against plugins of the shipped names; the revision is the content itself. */
-export function load(files: readonly PolicyFile[], env: Readonly<Record<string, string>> = {}): LoadResult {
-  return loadPolicy(files, {
+/** Plugins of the shipped names and an environment; the revision is the content itself. */
+export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
+  return {
     env: { get: (name) => env[name] },
     strategies: byName(strategies),
     providers: byName(providers),
     revisionOf: (content) => content,
-  });
+  };
+}
+
+/** Loads files against such a context. */
+export function load(
+  files: readonly PolicyFile[],
+  env: Readonly<Record<string, string>> = {},
+  more: Pick<LoadContext, 'plugins' | 'today'> = {},
+): LoadResult {
+  return loadPolicy(files, { ...contextOf(env), ...more });
 }
 
 /** Loads one file, `p.yaml`. */
@@ -120,7 +129,7 @@ export function only(result: LoadResult, code: DiagnosticCode): Diagnostic {
 }
 
 /** The files of the shipped policy. */
-export function shippedPolicy(): PolicyFile[] {
+export function shippedPolicy(): { path: string; text: string }[] {
   const folder = new URL('../../policies/', import.meta.url);
   return readdirSync(folder)
     .filter((name) => name.endsWith('.yaml'))

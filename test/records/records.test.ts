@@ -32,6 +32,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
       weights: { cost: 0.1 + 0.2, quality: 1 },
       ceilings: { costCredits: null, latencyMs: null },
       budget: null,
+      rules: { constraints: [2], preferences: [] },
       allowedModels: null,
     },
     quality: new Float64Array([0.1 + 0.2, Number.NaN, 5e-324]),

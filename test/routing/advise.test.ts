@@ -11,6 +11,7 @@ const ranked = (quality: number, costCredits: number): Ranked => ({
   latencyMs: 100,
   utility: 0,
   outputCap: 1,
+  endpoints: [0],
   bound: 1,
 });
 

@@ -3,6 +3,7 @@ import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import type { Price } from '../../src/core/price.ts';
+import { NO_RULES } from '../../src/core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../../src/core/snapshot.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
@@ -32,8 +33,9 @@ export function model(id: string, more: Partial<Model> & { q?: number; cost?: Pr
     imageTokensMax: null,
     latency: { ttftMs: 500, outputTokensPerSecond: 100 },
     quality: Float64Array.of(q),
-    deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 1, totalMs: 1 },
+    deadlines: { firstTokenMs: 1, idleMs: 1, totalMs: 1 },
     created: 0,
+    firstSlot: 0,
     ...rest,
   };
 }
@@ -51,20 +53,25 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
   return {
     revision: 'r',
     usdPerCredit: 0.001,
-    gateway: { bodyBytesMax: 1, messagesMax: 1, toolsMax: 1, commitAfterMs: 1, alternatives: 3 },
+    gateway: { bodyBytesMax: 1, messagesMax: 1, toolsMax: 1, commitAfterMs: 1, alternatives: 3, timeZone: 'UTC' },
     tasks: [GENERAL],
     taskIndex: new Map([['general', 0]]),
     providers: new Map(),
     models: sorted,
     modelIndex: new Map(sorted.map(({ id }, at) => [id, at])),
     selectors: new Map(
-      ['auto', 'auto-fast', 'auto-cheap'].map((name) => [name, { name, strategy: name, options: {} }] as const),
+      ['auto', 'auto-fast', 'auto-cheap'].map(
+        (name) => [name, { name, strategy: name, options: {}, allows: null }] as const,
+      ),
     ),
     defaultWeights: { cost: 0.3, quality: 0.7 },
     referencePrice: { input: 1000, output: 4000 },
     answerWorth: 20,
     baseline: null,
     recordDays: 1,
+    constraints: [],
+    preferences: [],
+    cases: [],
     leftOut: [],
     ...more,
   };
@@ -87,6 +94,7 @@ export function facts(more: Partial<Facts> = {}): Facts {
     weights: null,
     ceilings: { costCredits: null, latencyMs: null },
     budget: null,
+    rules: NO_RULES,
     allowedModels: null,
     ...more,
   };

@@ -21,10 +21,12 @@ export const CONTRACT = {
   not_found: [404, 'invalid_request_error', 'not_found', false],
   method_not_allowed: [405, 'invalid_request_error', 'method_not_allowed', false],
   request_timeout: [408, 'invalid_request_error', 'request_timeout', true],
+  precondition_failed: [412, 'invalid_request_error', 'precondition_failed', false],
   unsupported_media_type: [415, 'invalid_request_error', 'unsupported_media_type', false],
   request_too_large: [413, 'invalid_request_error', 'request_too_large', false],
   headers_too_large: [431, 'invalid_request_error', 'request_too_large', false],
   no_eligible_model: [422, 'invalid_request_error', 'no_eligible_model', false],
+  policy_invalid: [422, 'invalid_request_error', 'policy_invalid', false],
   upstream_rate_limited: [429, 'rate_limit_error', 'upstream_rate_limited', true],
   upstream_failed: [502, 'upstream_error', 'upstream_failed', true],
   upstream_timeout: [504, 'upstream_error', 'upstream_timeout', true],
@@ -37,9 +39,10 @@ export async function expectError(
   response: { status: number; headers: Headers } & ({ body: string } | { json(): Promise<unknown> }),
   code: ErrorCode,
   param: string | null = null,
+  retry: boolean = CONTRACT[code][3],
 ): Promise<Answer['error']> {
   const body = ('json' in response ? await response.json() : JSON.parse(response.body)) as Answer;
-  const [status, type, wireCode, retry] = CONTRACT[code];
+  const [status, type, wireCode] = CONTRACT[code];
   expect({ status: response.status, ...body.error }).toMatchObject({ status, type, code: wireCode, param });
   expect(body.error.message).toBeString();
   expect(body.error.message.length).toBeGreaterThan(10);

@@ -5,7 +5,7 @@ import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
 import { openCall, type UpstreamCall } from '../../src/upstream/call.ts';
 
-export const DEADLINES: Deadlines = { connectMs: 1_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
+export const DEADLINES: Deadlines = { firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
 
 /** A call with everything filled in but what a test is about. */
 export function providerCall(

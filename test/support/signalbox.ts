@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
-const BIN = join(import.meta.dir, '../../node_modules/.bin');
+export const BIN = join(import.meta.dir, '../../node_modules/.bin');
 
 /** A strong key, made for a test. */
 export function makeTestKey(id = 'test00000001'): string {

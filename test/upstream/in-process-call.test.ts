@@ -66,7 +66,7 @@ describe('an answer made in-process', () => {
   test('without a finish, or with a throw, is a failure after what was said', async () => {
     const cut = await partsOf(open(() => [say('a')]));
     expect(cut[0]).toEqual(say('a'));
-    expect(failureIn(cut)?.kind).toBe('malformed');
+    expect(failureIn(cut)?.kind).toBe('cut');
     const thrown = await partsOf(
       open(function* () {
         yield say('a');

@@ -139,7 +139,7 @@ describe('the end of a stream', () => {
   test('without a finish is a failure', async () => {
     const { parts, failure } = await play({ text: ['a', 'b'], endAfter: 2 });
     expect(textIn(parts)).toBe('a');
-    expect(failure).toMatchObject({ kind: 'malformed' });
+    expect(failure).toMatchObject({ kind: 'cut' });
   });
 
   test('by [DONE] alone, without a finish for each choice, is a failure', async () => {
@@ -149,13 +149,13 @@ describe('the end of a stream', () => {
         call: providerCall({ n: 2 }),
       },
     );
-    expect(failure?.kind).toBe('malformed');
+    expect(failure?.kind).toBe('cut');
   });
 
   test('by a broken connection is a failure', async () => {
     const { parts, failure } = await play({ text: ['a', 'b', 'c'], cutAfter: 3 });
     expect(textIn(parts)).toBe('ab');
-    expect(failure?.kind).toBe('malformed');
+    expect(failure?.kind).toBe('cut');
   });
 
   test('by a broken connection after the finish is clean: only usage is missing', async () => {

@@ -9,13 +9,14 @@ export function readReply(body: string): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];
   if (reply.error) return [{ type: 'failure', failure: failureOfError(reply.error) }];
-  const choices = listOf(reply.choices);
-  if (choices.length === 0) return [malformed('the answer has no choices')];
   const parts: StreamPart[] = [];
   const reader = new ChoiceReader();
+  const choices = listOf(reply.choices);
   for (const choice of choices) reader.read(choice, parts);
   const usage = readUsage(reply.usage);
+  // What was used is billed, whether or not anything came of it.
   if (usage) parts.push({ type: 'usage', usage });
+  if (choices.length === 0) parts.push(malformed('the answer has no choices'));
   return parts;
 }
 

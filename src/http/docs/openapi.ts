@@ -38,6 +38,7 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
           { name: 'route', description: 'Recommendations, at no cost' },
           { name: 'models', description: 'What can be asked for' },
           { name: 'decisions', description: 'Why, and what came of it' },
+          { name: 'admin', description: 'For operators: keys with the scope `admin`' },
           { name: 'health', description: 'For load balancers; no key' },
         ],
       },

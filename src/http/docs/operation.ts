@@ -7,9 +7,15 @@ export interface Operation {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
-  readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'health';
+  readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'admin' | 'health';
   /** The answer with status 200. */
-  readonly answer: { readonly schema: TSchema; readonly description: string; readonly example: object };
+  readonly answer: {
+    readonly schema: TSchema;
+    readonly description: string;
+    readonly example: object | string;
+    /** JSON, unless said otherwise. */
+    readonly mediaType?: string;
+  };
   /** Its other form, as server-sent events: the schema of one event's data, and a whole stream as text. */
   readonly events?: { readonly schema: TSchema; readonly description: string; readonly example: string };
   /** Bodies to send, by name. */
@@ -30,6 +36,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'missing_field',
   'out_of_range',
   'unsupported_media_type',
+  'request_timeout',
   'request_too_large',
   'overloaded',
 ];
@@ -38,7 +45,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 export function operation(spec: Operation) {
   const { summary, description, tag, answer, events, requests, errors = [], open } = spec;
   const content = {
-    'application/json': { schema: answer.schema, example: answer.example },
+    [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answer.example },
     ...(events && { 'text/event-stream': { schema: events.schema, example: events.example } }),
   };
   const told = events ? `${answer.description} ${events.description}` : answer.description;
@@ -63,7 +70,7 @@ function errorResponses(codes: readonly ErrorCode[]) {
       .map(([status, group]) => [
         status,
         {
-          description: group.map((code) => `\`${code}\`: ${ERRORS[code].means}`).join('; '),
+          description: group.map((code) => `- \`${code}\`: ${ERRORS[code].means}`).join('\n'),
           content: {
             'application/json': {
               schema: ErrorBody,

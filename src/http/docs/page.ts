@@ -32,7 +32,6 @@ const SCRIPT = `SwaggerUIBundle({
   dom_id: '#swagger-ui',
   validatorUrl: null,
   deepLinking: true,
-  persistAuthorization: true,
   displayRequestDuration: true,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,

@@ -4,6 +4,7 @@ import { Decision } from './decision.ts';
 import { ErrorBody } from './error.ts';
 import { Health, Readiness } from './health.ts';
 import { Model, ModelList } from './model.ts';
+import { PolicyReload, PolicyStatus } from './policy.ts';
 
 /** The schema of every answer, by the name that it has in the API's documentation. */
 export const ANSWERS = {
@@ -15,6 +16,8 @@ export const ANSWERS = {
   Model,
   ModelList,
   Platform,
+  PolicyReload,
+  PolicyStatus,
   Readiness,
   RouteAdvice,
   StreamError,

@@ -95,7 +95,7 @@ const message = {
 };
 
 const identity = {
-  id: Type.String({ description: 'Names the completion.', examples: ['chatcmpl-01a1f7ff163e702abbd133a9cb2cfe49'] }),
+  id: Type.String({ description: 'Names the completion.', examples: ['chatcmpl-0a4x1wm3zk0'] }),
   created: unixTime('When the request was admitted.'),
   model: modelId('The model that answered; equals `platform.routed_model`.'),
 };

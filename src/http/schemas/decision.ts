@@ -71,6 +71,7 @@ const Attempt = Type.Object({
         'overloaded',
         'server',
         'malformed',
+        'cut',
         'connect',
         'timeout',
         'abandoned',

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { ERRORS } from '../../core/errors.ts';
 import { credits, named, orNull, tokens, word } from './parts.ts';
+import { PolicyDiagnostic } from './policy.ts';
 
 const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
 
@@ -25,6 +26,12 @@ const details = Type.Object(
         }),
         { description: 'Every model with what excluded it. With `no_eligible_model`.' },
       ),
+    ),
+    policy_revision: Type.Optional(
+      Type.String({ description: 'The revision in force. With `precondition_failed` and `policy_invalid`.' }),
+    ),
+    diagnostics: Type.Optional(
+      Type.Array(PolicyDiagnostic, { description: 'All that is wrong with the policy. With `policy_invalid`.' }),
     ),
     relaxation: Type.Optional(
       Type.String({

@@ -9,4 +9,14 @@ export const Readiness = named('Readiness', 'Whether requests should be sent her
   status: word(['ready', 'draining'], '`draining`, with status 503, once the process is to stop.'),
   policy_revision: policyRevision,
   models: Type.Integer({ minimum: 0, description: 'How many models can be served.' }),
+  policy: Type.Object(
+    {
+      state: word(
+        ['in_force', 'edit_refused'],
+        '`edit_refused`: the files hold a policy that was refused; the one before serves on.',
+      ),
+      message: Type.String({ description: 'How the last look at the files ended; `/admin/policy` tells more.' }),
+    },
+    { description: 'How the policy in force stands to its files.' },
+  ),
 });

@@ -34,7 +34,7 @@ export const modelId = (description: string) => Type.String({ description, examp
 
 export const decisionId = Type.String({
   description: 'Names the decision; `GET /v1/decisions/{id}` explains it.',
-  examples: ['dec_01a1f7ff163e702abbd133a9cb2cfe49'],
+  examples: ['dec_0a4x1wm3zk0'],
 });
 
 export const policyRevision = Type.String({

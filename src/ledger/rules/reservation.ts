@@ -57,7 +57,8 @@ export function raise(reservation: Reservation, by: Microcredits): Reservation |
 export function post(reservation: Reservation, cost: Microcredits): Step {
   const charged = Math.min(knownCost(reservation, cost), leftOf(reservation));
   const excess = knownCost(reservation, cost) - charged;
-  return { next: { ...reservation, charged: reservation.charged + charged }, charged, excess };
+  const { state, amount, limit } = reservation;
+  return { next: { state, amount, charged: reservation.charged + charged, limit }, charged, excess };
 }
 
 /**
@@ -66,9 +67,10 @@ export function post(reservation: Reservation, cost: Microcredits): Step {
  */
 export function settle(reservation: Reservation, cost: Microcredits | null): Step {
   if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
-  const step = post(reservation, cost ?? 0);
+  const { next, charged, excess } = post(reservation, cost ?? 0);
   const state = cost === null && reservation.charged === 0 ? 'void' : 'posted';
-  return { ...step, next: { ...step.next, state } };
+  const { amount, limit } = reservation;
+  return { next: { state, amount, charged: next.charged, limit }, charged, excess };
 }
 
 /** Closes what a crash left behind: charged in full, since what the upstream did is not known. */

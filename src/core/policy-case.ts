@@ -1,0 +1,36 @@
+import type { SourcePlace } from './source-place.ts';
+
+/**
+ * A test that a policy carries: a request as it might come, and what the policy must make of it.
+ * Checked by the policy room, run by the rehearsal before a reload and by `signalbox policy test`.
+ */
+export interface PolicyCase {
+  readonly name: string;
+  readonly place: SourcePlace;
+  readonly given: {
+    /** Selector or model ID; `auto` when left out. */
+    readonly model: string;
+    /** The request's body as for `/v1/route`, without `model`. Checked with that schema. */
+    readonly query: Readonly<Record<string, unknown>>;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly key: {
+      readonly id: string;
+      readonly labels: Readonly<Record<string, string>>;
+      readonly models: readonly string[] | null;
+    };
+    /** ISO 8601, for `time`; null for a fixed Wednesday noon. */
+    readonly time: string | null;
+  };
+  readonly expect: {
+    readonly model: string | null;
+    /** `route_reason`. */
+    readonly reason: string | null;
+    /** Model → the rule, or the kind of reason, that rejects it. */
+    readonly rejected: Readonly<Record<string, string>>;
+    readonly costBelowCredits: number | null;
+    readonly latencyBelowMs: number | null;
+    readonly qualityAbove: number | null;
+    /** An error code, when no model may be left. */
+    readonly refused: string | null;
+  };
+}

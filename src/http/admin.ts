@@ -1,0 +1,99 @@
+import { Elysia } from 'elysia';
+import { SignalboxError } from '../core/errors.ts';
+import { type PolicyStatus, type ReloadAttempt, StaleRevision } from '../runtime/attempt.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { POLICY_ANSWER, RELOAD_ANSWER } from './docs/examples-admin.ts';
+import { operation } from './docs/operation.ts';
+import * as schemas from './schemas/policy.ts';
+
+/** The policy in force, as the edge sees it. */
+export interface PolicyAdmin {
+  lease(): Runtime;
+  status(): PolicyStatus;
+  /** Rejects with StaleRevision when `expected` is not the revision in force. */
+  reload(cause: 'request', expected: string | null): Promise<ReloadAttempt>;
+}
+
+/** `/admin/policy`: what is in force, and having the files looked at. */
+export const adminRoutes = (policy: PolicyAdmin) =>
+  new Elysia({ name: 'admin' })
+    .get(
+      '/admin/policy',
+      ({ set }) => {
+        const status = policy.status();
+        set.headers.etag = `"${status.revision}"`;
+        return statusBody(status, policy.lease().snapshot.models.length);
+      },
+      STATUS,
+    )
+    .post(
+      '/admin/policy/reload',
+      async ({ request, set }) => {
+        const attempt = await reload(policy, expectedRevision(request.headers.get('if-match')));
+        if (attempt.result === 'refused') {
+          const { diagnostics } = attempt;
+          throw new SignalboxError('policy_invalid', attempt.message, {
+            details: { policy_revision: attempt.revision, diagnostics },
+          });
+        }
+        set.headers.etag = `"${attempt.revision}"`;
+        return attemptBody(attempt);
+      },
+      RELOAD,
+    );
+
+async function reload(policy: PolicyAdmin, expected: string | null): Promise<ReloadAttempt> {
+  try {
+    return await policy.reload('request', expected);
+  } catch (cause) {
+    if (!(cause instanceof StaleRevision)) throw cause;
+    throw new SignalboxError('precondition_failed', `${cause.message} If-Match names another, so nothing was done.`, {
+      details: { policy_revision: cause.revision },
+      headers: { etag: `"${cause.revision}"` },
+    });
+  }
+}
+
+/** One revision, with or without quotes; null for any. */
+function expectedRevision(header: string | null): string | null {
+  const text = header?.trim() ?? '*';
+  return text === '*' ? null : text.replace(/^"(.*)"$/, '$1');
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+const attemptBody = ({ time, tookMs, ...rest }: ReloadAttempt) => ({ time: iso(time), took_ms: tookMs, ...rest });
+
+function statusBody(
+  { revision, since, files, warnings, outdatedPlugins, last, previous }: PolicyStatus,
+  models: number,
+) {
+  return {
+    revision,
+    since: iso(since),
+    files,
+    models,
+    warnings,
+    outdated_plugins: outdatedPlugins,
+    last_reload: attemptBody(last),
+    previous,
+  };
+}
+
+const STATUS = operation({
+  summary: 'Policy in force',
+  description:
+    'The revision in force, and how the last look at the policy’s files ended: with all diagnostics if it was refused. The header `etag` has the revision.',
+  tag: 'admin',
+  answer: { schema: schemas.PolicyStatus, description: 'The policy in force.', example: POLICY_ANSWER },
+  errors: ['insufficient_permissions'],
+});
+
+const RELOAD = operation({
+  summary: 'Reload the policy',
+  description:
+    'Looks at the policy’s files now. The folder is watched, so this is for those who want to know the result. With `If-Match: <revision>` it is done only while that revision is in force.',
+  tag: 'admin',
+  answer: { schema: schemas.PolicyReload, description: 'Applied, or unchanged.', example: RELOAD_ANSWER },
+  errors: ['insufficient_permissions', 'precondition_failed', 'policy_invalid'],
+});

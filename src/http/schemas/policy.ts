@@ -1,0 +1,79 @@
+import { Type } from '@sinclair/typebox';
+import { named, orNull, policyRevision, word } from './parts.ts';
+
+const moment = (description: string) =>
+  Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-20T09:30:00.000Z'] });
+
+const place = {
+  file: Type.String({ description: 'Path of the file.', examples: ['policies/models.yaml'] }),
+  line: Type.Integer({ minimum: 1, description: 'Counts from 1.' }),
+  column: Type.Integer({ minimum: 1, description: 'Counts from 1, in UTF-16 units.' }),
+  length: Type.Integer({ minimum: 1, description: 'How many columns it takes.' }),
+};
+
+export const PolicyDiagnostic = named('PolicyDiagnostic', 'One problem of a policy, with its place.', {
+  severity: word(['error', 'warning'], 'Errors keep a policy from serving.'),
+  code: Type.String({ description: 'The problem for programs. Codes are never renamed.', examples: ['unknown-key'] }),
+  message: Type.String({ description: 'The problem for people.' }),
+  ...place,
+  expected: Type.Optional(Type.String({ description: 'What would have been right.' })),
+  hint: Type.Optional(Type.String({ description: 'What was probably meant, or what to do.' })),
+  related: Type.Optional(
+    Type.Object(
+      {
+        place: Type.Object(place, { description: 'Where it is.' }),
+        message: Type.String({ description: 'What is there.' }),
+      },
+      { description: 'Another place that has to do with it.' },
+    ),
+  ),
+});
+
+export const PolicyChange = named('PolicyChange', 'One thing of the policy that an edit changed.', {
+  change: word(['added', 'removed', 'changed'], 'What became of it.'),
+  section: Type.String({ description: 'The section of the policy.', examples: ['models'] }),
+  name: orNull(Type.String({ examples: ['gpt-6-astra'] }), 'Its name; null for a section that is one thing.'),
+  keys: Type.Optional(
+    Type.Array(
+      Type.Object({
+        key: Type.String({ description: 'Path of the key.', examples: ['price.input'] }),
+        from: Type.Optional(Type.Unknown({ description: 'What it held; absent if it was not there.' })),
+        to: Type.Optional(Type.Unknown({ description: 'What it holds; absent if it is gone.' })),
+      }),
+      { description: 'The keys that changed, with their old and new values.' },
+    ),
+  ),
+});
+
+export const PolicyReload = named('PolicyReload', 'One look at the policy’s files, and what came of it.', {
+  time: moment('When it ended.'),
+  took_ms: Type.Integer({ minimum: 0, description: 'How long it took, in ms.' }),
+  cause: word(
+    ['start', 'edit', 'signal', 'request'],
+    'Who asked: the start, a change of the folder, SIGHUP, or the reload route.',
+  ),
+  result: word(['applied', 'unchanged', 'refused'], '`refused` leaves the former policy in force.'),
+  revision: policyRevision,
+  message: Type.String({ description: 'One sentence.' }),
+  diagnostics: Type.Array(PolicyDiagnostic, { description: 'All that is wrong, sorted by place.' }),
+  changes: Type.Array(PolicyChange, { description: 'From the revision before; empty unless applied.' }),
+});
+
+export const PolicyStatus = named('PolicyStatus', 'The policy in force, and the last look at its files.', {
+  revision: policyRevision,
+  since: moment('Since when it is in force.'),
+  files: Type.Array(Type.String(), { description: 'The files that it was read from.' }),
+  models: Type.Integer({ minimum: 0, description: 'How many models can be served.' }),
+  warnings: Type.Array(PolicyDiagnostic, { description: 'What it might be better without.' }),
+  outdated_plugins: Type.Array(Type.String(), {
+    description: 'Plugins whose code has changed on disk: it takes effect at a restart.',
+  }),
+  last_reload: PolicyReload,
+  previous: orNull(
+    Type.Object({
+      revision: policyRevision,
+      changes: Type.Array(PolicyChange, { description: 'What made the one in force of it.' }),
+    }),
+    'The revision before this one; null if there was none since the start.',
+  ),
+});

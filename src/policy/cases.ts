@@ -1,0 +1,93 @@
+import { REJECTIONS } from '../core/decision.ts';
+import { ERRORS } from '../core/errors.ts';
+import type { PolicyCase } from '../core/policy-case.ts';
+import { CaseText } from './schema-case.ts';
+import { checkList, type Named, type Source, unknownName } from './scope.ts';
+import { entryOf, placeAt, valueAt } from './tree.ts';
+
+/** The names that cases may use. */
+export interface CaseNames {
+  readonly models: { has(name: string): boolean; keys(): Iterable<string> };
+  readonly selectors: ReadonlySet<string>;
+  readonly constraints: ReadonlySet<string>;
+}
+
+/** The cases of the policy, checked: every name in them exists. Running them is not for this room. */
+export function draftCases(source: Source, names: CaseNames): PolicyCase[] {
+  return checkList('cases', CaseText, source).flatMap((named) => {
+    const { data, tree, name } = named;
+    if (!data) return [];
+    checkNames(named, data, names, source);
+    checkExpectation(named, data, source);
+    const { model, metadata, key, time = null, ...query } = data.given;
+    const { expect } = data;
+    return [
+      {
+        name,
+        place: placeAt(tree, 'name'),
+        given: {
+          model,
+          query: definedOnly(query),
+          metadata,
+          key: { id: key.id, labels: key.labels, models: key.models ?? null },
+          time,
+        },
+        expect: {
+          model: expect.model ?? null,
+          reason: expect.reason ?? null,
+          rejected: expect.rejected,
+          costBelowCredits: expect.cost_below_credits ?? null,
+          latencyBelowMs: expect.latency_below_ms ?? null,
+          qualityAbove: expect.quality_above ?? null,
+          refused: expect.refused ?? null,
+        },
+      },
+    ];
+  });
+}
+
+function definedOnly(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+}
+
+function checkNames({ tree }: Named<CaseText>, data: CaseText, names: CaseNames, { report }: Source): void {
+  const models = [...names.models.keys()];
+  const { given, expect } = data;
+  if (!names.models.has(given.model) && !names.selectors.has(given.model)) {
+    const place = placeAt(tree, 'given', 'model');
+    unknownName('selector or model', given.model, [...names.selectors, ...models], place, report);
+  }
+  for (const [at, id] of (given.key.models ?? []).entries()) {
+    if (!names.models.has(id)) unknownName('model', id, models, placeAt(tree, 'given', 'key', 'models', at), report);
+  }
+  if (expect.model !== undefined && !names.models.has(expect.model)) {
+    unknownName('model', expect.model, models, placeAt(tree, 'expect', 'model'), report);
+  }
+  if (expect.refused !== undefined && !Object.hasOwn(ERRORS, expect.refused)) {
+    unknownName('error code', expect.refused, Object.keys(ERRORS), placeAt(tree, 'expect', 'refused'), report);
+  }
+  const rejected = valueAt(tree, 'expect', 'rejected');
+  for (const [id, reason] of Object.entries(expect.rejected)) {
+    const entry = rejected && entryOf(rejected, id);
+    if (!entry) continue;
+    if (!names.models.has(id)) unknownName('model', id, models, entry.place, report);
+    if (names.constraints.has(reason) || Object.hasOwn(REJECTIONS, reason)) continue;
+    const known = [...names.constraints, ...Object.keys(REJECTIONS)];
+    unknownName('constraint or kind of rejection', reason, known, entry.value.place, report);
+  }
+}
+
+function checkExpectation({ tree, path, place }: Named<CaseText>, { expect }: CaseText, { report }: Source): void {
+  const { refused, rejected, ...ofTheChoice } = expect;
+  const stated = Object.entries(ofTheChoice).filter(([, value]) => value !== undefined);
+  if (refused === undefined && Object.keys(rejected).length === 0 && stated.length === 0) {
+    const at = valueAt(tree, 'expect')?.place ?? place;
+    report.add('missing-key', at, `\`${path}.expect\` expects nothing`, { expected: 'at least one key' });
+  }
+  const [first] = stated;
+  if (refused === undefined || !first) return;
+  const at = placeAt(tree, 'expect', first[0]);
+  report.add('conflicting-keys', at, `\`${path}.expect\` has both \`refused\` and \`${first[0]}\``, {
+    expected: 'one of them: where no model is left, none is chosen',
+  });
+}

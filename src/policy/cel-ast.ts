@@ -1,0 +1,57 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+
+export type { ASTNode } from '@marcbachmann/cel-js';
+
+/** A literal of an expression, or undefined. `-1` is one. */
+export function literalOf(node: ASTNode): string | number | boolean | undefined {
+  if (node.op === '-_') {
+    const value = literalOf(node.args);
+    return typeof value === 'number' ? -value : undefined;
+  }
+  if (node.op !== 'value') return undefined;
+  const value = node.args;
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
+}
+
+/** Whether a node is a whole number as CEL means it: `100`, not `100.0`. */
+export function isWhole(node: ASTNode): boolean {
+  return node.op === '-_' ? isWhole(node.args) : node.op === 'value' && typeof node.args === 'bigint';
+}
+
+/** The names of an access: `model.price["input"]` gives model, price, input; null for anything else. */
+export function pathOf(node: ASTNode): readonly string[] | null {
+  if (node.op === 'id') return [node.args];
+  if (node.op === '.') {
+    const [owner, field] = node.args;
+    const path = pathOf(owner);
+    return path && [...path, field];
+  }
+  if (node.op === '[]') {
+    const [owner, index] = node.args;
+    const path = pathOf(owner);
+    const field = literalOf(index);
+    return path && typeof field === 'string' ? [...path, field] : null;
+  }
+  return null;
+}
+
+/** The nodes that an expression is made of, itself first. */
+export function* nodesOf(node: ASTNode): Generator<ASTNode> {
+  yield node;
+  for (const child of childrenOf(node)) yield* nodesOf(child);
+}
+
+function childrenOf(node: ASTNode): readonly ASTNode[] {
+  const found: ASTNode[] = [];
+  const collect = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(collect);
+    else if (isNode(value)) found.push(value);
+  };
+  collect(node.args);
+  return found;
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+}

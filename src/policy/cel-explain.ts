@@ -1,0 +1,187 @@
+import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
+import { type ASTNode, isWhole, nodesOf, pathOf } from './cel-ast.ts';
+import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
+import type { Details, DiagnosticCode } from './diagnostics.ts';
+import { didYouMean, listNames } from './nearest.ts';
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is wrong with an expression, and where in it. */
+export interface CelFault {
+  readonly code: DiagnosticCode;
+  readonly at: Range;
+  readonly message: string;
+  readonly details: Details;
+}
+
+const WORDS: Readonly<Record<string, string>> = { and: '&&', or: '||', not: '!', '=': '==', '&': '&&', '|': '||' };
+
+/** Explains why a text is no CEL. */
+export function explainSyntax({ code, range, summary }: ParseError, text: string): CelFault {
+  const start = Math.min(range?.start ?? 0, text.length);
+  const at = { start, end: Math.max(start, range?.end ?? start) };
+  const [, limit = '', most = ''] = /^Exceeded (\w+) \((\d+)\)/.exec(summary) ?? [];
+  if (limit) {
+    const what = limit === 'maxDepth' ? `nests deeper than ${most}` : `has more parts than ${most}`;
+    const details = { hint: 'split the rule, or compare with a list: `x in ["a", "b"]`' };
+    return { code: 'cel-too-large', at, message: `the expression ${what}`, details };
+  }
+  const end = text.trimEnd().length;
+  if (start >= end) {
+    const message = end === 0 ? 'the expression is empty' : 'the expression ends too early';
+    return { code: 'cel-syntax', at: { start: Math.max(0, end - 1), end }, message, details: {} };
+  }
+  const word = /^(?:\w+|[^\w\s])/.exec(text.slice(start))?.[0] ?? '';
+  const meant = WORDS[word];
+  const hint = meant ? `write \`${meant}\`` : code.startsWith('unterminated') ? 'the closing quote is missing' : null;
+  const message = meant ? `\`${word}\` is not CEL` : `not CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
+  return {
+    code: 'cel-syntax',
+    at: meant ? { start, end: start + word.length } : at,
+    message,
+    details: hint ? { hint } : {},
+  };
+}
+
+/** Explains why an expression does not fit the types of what it sees. */
+export function explainType(error: Error | undefined, ast: ASTNode, sight: Sight): CelFault {
+  const { code, range, summary, node } = readError(error);
+  const at = range ?? ast;
+  const found = [...nodesOf(ast)].find((one) => one === node);
+  if (code === 'unknown_variable') return unknownName(summary.split(': ').at(-1) ?? '', at, sight);
+  if (code === 'no_such_key' && found) return unknownField(found, at, sight);
+  if (code === 'no_matching_overload') return unknownFunction(summary, found, at);
+  return clash(summary, found, at);
+}
+
+function readError(error: Error | undefined): Pick<CelTypeError, 'code' | 'range' | 'summary' | 'node'> {
+  const { code, range, summary, node } = (error ?? {}) as Partial<CelTypeError>;
+  return { code: code ?? '', range, summary: summary ?? error?.message ?? '', node };
+}
+
+function unknownName(name: string, at: Range, sight: Sight): CelFault {
+  const known = Object.entries(VARIABLES[sight]);
+  const owner = known.find(([, type]) => name in FIELDS[type]);
+  const meant = owner
+    ? { hint: `did you mean \`${owner[0]}.${name}\`?` }
+    : didYouMean(
+        name,
+        known.map(([variable]) => variable),
+      );
+  const hint = meant.hint ?? `a text needs quotes: "${name}"`;
+  const details = { expected: `one of ${listNames(known.map(([variable]) => variable))}`, hint };
+  return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, details };
+}
+
+function unknownField(node: ASTNode, at: Range, sight: Sight): CelFault {
+  const path = pathOf(node) ?? [];
+  const field = path.at(-1) ?? '';
+  const owner = path.slice(0, -1);
+  const type = typeOf(owner, sight);
+  const known = type ? Object.keys(FIELDS[type]) : [];
+  const message = `\`${owner.join('.')}\` has no field \`${field}\``;
+  const free = type === 'Key' ? 'labels' : type === 'Request' ? 'metadata' : null;
+  const meant = didYouMean(field, known);
+  const hint =
+    meant.hint ?? (free ? `what callers name themselves is in \`${owner.join('.')}.${free}.${field}\`` : undefined);
+  return {
+    code: 'cel-unknown-field',
+    at,
+    message,
+    details: { expected: `one of ${listNames(known)}`, ...(hint && { hint }) },
+  };
+}
+
+/** The declared type that an access leads to; null where it leads to something else. */
+function typeOf(path: readonly string[], sight: Sight): TypeName | null {
+  const [variable = '', ...fields] = path;
+  let type: TypeName | null = VARIABLES[sight][variable] ?? null;
+  for (const field of fields) {
+    const known: Readonly<Record<string, readonly [string, string]>> = type ? FIELDS[type] : {};
+    const next: string = known[field]?.[0] ?? '';
+    type = isTypeName(next) ? next : null;
+  }
+  return type;
+}
+
+function isTypeName(name: string): name is TypeName {
+  return name in FIELDS;
+}
+
+const FUNCTIONS = [
+  'contains',
+  'startsWith',
+  'endsWith',
+  'size',
+  'lowerAscii',
+  'upperAscii',
+  'trim',
+  'indexOf',
+  'split',
+];
+const GLOBALS = ['size', 'int', 'double', 'string', 'bool', 'type'];
+const MACROS = ['exists', 'all', 'exists_one', 'filter', 'map'];
+
+function unknownFunction(summary: string, node: ASTNode | undefined, at: Range): CelFault {
+  const call = /'(.+)'/.exec(summary)?.[1] ?? '';
+  const isMethod = node?.op === 'rcall';
+  const name = node?.op === 'rcall' || node?.op === 'call' ? node.args[0] : call;
+  const known = isMethod ? [...FUNCTIONS, ...MACROS] : GLOBALS;
+  const range = node?.op === 'rcall' ? { start: node.args[1].end + 1, end: node.end } : at;
+  if (known.includes(name)) {
+    return { code: 'cel-type', at: range, message: `\`${name}\` does not take this: ${plainTypes(call)}`, details: {} };
+  }
+  const details = { expected: `one of ${listNames(known)}`, ...didYouMean(name, known) };
+  return { code: 'cel-unknown-name', at: range, message: `there is no function \`${name}\``, details };
+}
+
+function plainTypes(text: string): string {
+  return text
+    .replaceAll(/\bstring\b/g, 'text')
+    .replaceAll(/\bdouble\b/g, 'number')
+    .replaceAll(/\bint\b/g, 'whole number')
+    .replaceAll(/\bbool\b/g, 'true or false');
+}
+
+/** Two types that do not go together. The usual one is a whole number against a figure. */
+function clash(summary: string, node: ASTNode | undefined, at: Range): CelFault {
+  const message = `these types do not fit: ${plainTypes(summary.replace(/^no such overload: /, ''))}`;
+  const whole = wholeAgainstFigure(summary, node);
+  if (whole) {
+    const written = whole.input.slice(whole.start, whole.end);
+    const details = { expected: 'a number with a point', hint: `write ${written}.0` };
+    return {
+      code: 'cel-type',
+      at: whole,
+      message: 'figures have a point in CEL: a whole number is of another type',
+      details,
+    };
+  }
+  if (/double % int|double % double/.test(summary)) {
+    return { code: 'cel-type', at, message, details: { hint: '`%` takes whole numbers: `int(time.hour) % 2 == 0`' } };
+  }
+  if (/^no such overload: string [<>]=? (?:int|double)|^no such overload: string [!=]= (?:int|double)/.test(summary)) {
+    return {
+      code: 'cel-type',
+      at,
+      message,
+      details: { hint: 'compare with a text in quotes, or convert: `double(…) > 3.0`' },
+    };
+  }
+  if (/list<string> [!=]= string/.test(summary)) {
+    return { code: 'cel-type', at, message, details: { hint: 'ask whether it is in the list: `"…" in …`' } };
+  }
+  return { code: 'cel-type', at, message, details: {} };
+}
+
+/** The whole number of an operation on a figure; undefined when that is not what is wrong. */
+function wholeAgainstFigure(summary: string, node: ASTNode | undefined): ASTNode | undefined {
+  if (!node) return undefined;
+  if (/expected type 'double' but found 'int'/.test(summary)) return isWhole(node) ? node : undefined;
+  if (!/double \S+ (?:int|list<int>)$|(?:int|list<int>) \S+ double$/.test(summary) || summary.includes(' % '))
+    return undefined;
+  return [...nodesOf(node)].find((one) => isWhole(one));
+}

@@ -1,0 +1,79 @@
+import { CAPABILITY_NAMES } from '../core/capability.ts';
+import { canonicalLanguage } from '../core/languages.ts';
+import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
+import type { Program } from './cel-check.ts';
+import type { Report } from './report.ts';
+import { unknownName } from './scope.ts';
+
+/** The names that a policy defines. */
+export interface KnownNames {
+  readonly tasks: readonly string[];
+  readonly models: readonly string[];
+  readonly selectors: readonly string[];
+  readonly providers: readonly string[];
+}
+
+/** Reports texts that are compared with a name of the policy and are none: such a comparison is never true. */
+export function checkReferences({ ast, placeOf }: Program, names: KnownNames, report: Report): void {
+  for (const node of nodesOf(ast)) {
+    const path = pathOf(node);
+    const [owner, field, task] = path ?? [];
+    if (path?.length === 3 && owner === 'model' && field === 'quality' && task !== undefined) {
+      const known = ['default', ...names.tasks];
+      const at = { start: node.end - task.length, end: node.end };
+      if (!known.includes(task)) unknownName('task', task, known, placeOf(node.op === '.' ? at : node), report);
+    }
+    for (const [literal, compared] of comparisonsOf(node)) {
+      const text = literalOf(literal);
+      if (typeof text === 'string') checkName(text, compared, () => placeOf(literal), names, report);
+    }
+  }
+}
+
+/** Literal → the path that it is compared with. */
+function comparisonsOf(node: ASTNode): [ASTNode, string][] {
+  if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return [];
+  const [left, right] = node.args;
+  const leftPath = pathOf(left)?.join('.');
+  const rightPath = pathOf(right)?.join('.');
+  if (leftPath && right.op === 'list') return right.args.map((item) => [item, leftPath]);
+  if (leftPath) return [[right, leftPath]];
+  return rightPath ? [[left, rightPath]] : [];
+}
+
+function checkName(
+  text: string,
+  path: string,
+  place: () => ReturnType<Program['placeOf']>,
+  names: KnownNames,
+  report: Report,
+): void {
+  const [what, known] = knownAt(path, names);
+  if (known && !known.includes(text)) unknownName(what, text, known, place(), report);
+  if (path !== 'request.languages' && path !== 'model.languages') return;
+  const canonical = canonicalLanguage(text);
+  if (canonical === text) return;
+  report.add('unknown-reference', place(), `no language is called \`${text}\` here`, {
+    expected: 'the canonical name, in lower case',
+    hint: `did you mean \`${canonical}\`?`,
+  });
+}
+
+function knownAt(path: string, names: KnownNames): [string, readonly string[] | null] {
+  switch (path) {
+    case 'request.task':
+      return ['task', names.tasks];
+    case 'request.model':
+      return ['selector or model', [...names.selectors, ...names.models]];
+    case 'model.id':
+      return ['model', names.models];
+    case 'model.provider':
+    case 'model.providers':
+    case 'endpoint.provider':
+      return ['provider', names.providers];
+    case 'model.capabilities':
+      return ['capability', CAPABILITY_NAMES];
+    default:
+      return ['', null];
+  }
+}

@@ -1,0 +1,220 @@
+import { Environment } from '@marcbachmann/cel-js';
+import type { RuleScope } from '../core/rules.ts';
+import type { EndpointDraft, ModelDraft } from './models.ts';
+
+/** What an expression may see: a condition the request, the key and the time; the others the model, constraints its endpoint too. */
+export type Sight = 'when' | 'constraint' | 'model';
+
+/**
+ * Every field that expressions know: type → field → its CEL type and meaning. Figures are doubles,
+ * because a JS number is one. The environments, the hints and the docs are made from this table.
+ */
+export const FIELDS = {
+  Request: {
+    model: ['string', 'The `model` of the request: a selector or the ID of a model.'],
+    task: ['string', 'Its task, such as `coding`.'],
+    input_tokens: ['double', 'Expected input, tokens.'],
+    max_tokens: ['double', "The caller's cap on output tokens; 0 without one."],
+    stream: ['bool', 'Whether it asks for a stream.'],
+    tools: ['bool', 'Whether it offers tools.'],
+    images: ['double', 'How many images it has.'],
+    languages: ['list<string>', 'Programming languages that the model must handle, by their canonical names.'],
+    budget_limit: ['double', '`budget_limit`, Credits; 0 without one.'],
+    user: ['string', '`user`; empty without one.'],
+    metadata: ['map<string, string>', '`metadata`; a key that is missing reads as the empty text.'],
+  },
+  Key: {
+    id: ['string', 'ID of the API key.'],
+    labels: ['map<string, string>', 'Labels of the API key; one that is missing reads as the empty text.'],
+  },
+  Time: {
+    year: ['double', 'Such as 2026.'],
+    month: ['double', '1 to 12.'],
+    day: ['double', '1 to 31.'],
+    weekday: ['double', '1 is Monday, 7 is Sunday.'],
+    hour: ['double', '0 to 23.'],
+    minute: ['double', '0 to 59.'],
+  },
+  Model: {
+    id: ['string', 'ID in the catalog.'],
+    price: ['Price', 'Of its first endpoint.'],
+    context_window: ['double', 'Tokens of input and output together.'],
+    max_output: ['double', 'Most output tokens.'],
+    capabilities: ['list<string>', 'What it can do, such as `tools`.'],
+    languages: ['list<string>', 'Programming languages that it handles, by their canonical names.'],
+    tags: ['list<string>', "The operator's marks."],
+    quality: [
+      'map<string, double>',
+      'Task → share of good answers, 0 to 1; `default` where a task has none of its own.',
+    ],
+    latency: ['Latency', 'How fast it is by the catalog.'],
+    reasoning_tokens: ['double', 'Hidden reasoning tokens expected.'],
+    provider: ['string', 'Provider of its first endpoint.'],
+    providers: ['list<string>', 'Providers of all its endpoints.'],
+  },
+  Endpoint: {
+    provider: ['string', 'Name of the provider.'],
+    upstream: ['string', "The provider's own name of the model."],
+    regions: ['list<string>', 'Where it computes.'],
+    price: ['Price', 'Its own price.'],
+  },
+  Price: {
+    input: ['double', 'USD per 1M input tokens, of the shortest inputs.'],
+    cached_input: ['double', 'USD per 1M input tokens read from the cache.'],
+    output: ['double', 'USD per 1M output tokens.'],
+    per_request: ['double', 'USD for each request.'],
+  },
+  Latency: {
+    ttft_ms: ['double', 'Median ms to the first content.'],
+    output_tokens_per_second: ['double', 'Median rate of visible output.'],
+  },
+} as const satisfies Record<string, Record<string, readonly [type: string, means: string]>>;
+
+export type TypeName = keyof typeof FIELDS;
+
+/** Variable → its type, by what sees it. */
+export const VARIABLES: Readonly<Record<Sight, Readonly<Record<string, TypeName>>>> = {
+  when: { request: 'Request', key: 'Key', time: 'Time' },
+  constraint: { model: 'Model', endpoint: 'Endpoint' },
+  model: { model: 'Model' },
+};
+
+type View = Readonly<Record<string, unknown>>;
+
+/** Values of declared types must be instances of a class each: an object literal would be a map to CEL. */
+class Request {
+  readonly model: string;
+  readonly task: string;
+  readonly input_tokens: number;
+  readonly max_tokens: number;
+  readonly stream: boolean;
+  readonly tools: boolean;
+  readonly images: number;
+  readonly languages: readonly string[];
+  readonly budget_limit: number;
+  readonly user: string;
+  readonly metadata: ReadonlyMap<string, string>;
+  constructor(from: RuleScope['request']) {
+    this.model = from.model;
+    this.task = from.task;
+    this.input_tokens = from.input_tokens;
+    this.max_tokens = from.max_tokens;
+    this.stream = from.stream;
+    this.tools = from.tools;
+    this.images = from.images;
+    this.languages = from.languages;
+    this.budget_limit = from.budget_limit;
+    this.user = from.user;
+    this.metadata = labels(from.metadata);
+  }
+}
+class Key {
+  readonly id: string;
+  readonly labels: ReadonlyMap<string, string>;
+  constructor(from: RuleScope['key']) {
+    this.id = from.id;
+    this.labels = labels(from.labels);
+  }
+}
+class Time {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  readonly weekday: number;
+  readonly hour: number;
+  readonly minute: number;
+  constructor(from: RuleScope['time']) {
+    this.year = from.year;
+    this.month = from.month;
+    this.day = from.day;
+    this.weekday = from.weekday;
+    this.hour = from.hour;
+    this.minute = from.minute;
+  }
+}
+class Model {}
+class Endpoint {}
+class Price {}
+class Latency {}
+const CLASSES = { Price, Latency, Request, Key, Time, Model, Endpoint } as const;
+
+const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
+
+const environments = new Map<Sight, Environment>();
+
+/** The environment that expressions of a sight are checked and run in. Made once. */
+export function environmentOf(sight: Sight): Environment {
+  const known = environments.get(sight);
+  if (known) return known;
+  const environment = new Environment({ limits: LIMITS });
+  for (const [name, ctor] of Object.entries(CLASSES)) {
+    const fields = Object.entries(FIELDS[name as TypeName]).map(([field, [type]]) => [field, type]);
+    environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
+  }
+  for (const [name, type] of Object.entries(VARIABLES[sight])) environment.registerVariable(name, type);
+  environments.set(sight, environment);
+  return environment;
+}
+
+const instance = (ctor: new () => object, fields: object): object => Object.assign(new ctor(), fields);
+
+/** Shared, because most requests say nothing. */
+const NO_LABELS: ReadonlyMap<string, string> = Object.assign(new Map<string, string>(), { get: () => '' });
+
+function readOrEmpty(this: ReadonlyMap<string, string>, key: string): string {
+  return Map.prototype.get.call(this, key) ?? '';
+}
+
+/** A map in which a key that is missing reads as the empty text. Its class stays Map, which CEL insists on. */
+function labels(from: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  if (from.size === 0) return NO_LABELS;
+  const copy = new Map(from);
+  copy.get = readOrEmpty;
+  return copy;
+}
+
+let lastScope: RuleScope | null = null;
+let lastView: View = {};
+
+/** A scope as CEL takes it. The last one is kept, because all conditions of a request see the same. */
+export function viewOf(scope: RuleScope): View {
+  if (scope === lastScope) return lastView;
+  lastView = { request: new Request(scope.request), key: new Key(scope.key), time: new Time(scope.time) };
+  lastScope = scope;
+  return lastView;
+}
+
+/** A model of the catalog with its endpoints, as CEL takes them: one view for each endpoint. */
+export function modelViews(
+  { model, endpoints, defaultQuality }: ModelDraft,
+  capabilities: readonly string[],
+  taskNames: readonly string[],
+): readonly View[] {
+  const prices = endpoints.map(({ usd }) => instance(Price, usd));
+  const view = instance(Model, {
+    id: model.id,
+    price: prices[0] ?? instance(Price, { input: 0, cached_input: 0, output: 0, per_request: 0 }),
+    context_window: model.contextWindow,
+    max_output: model.maxOutput,
+    capabilities,
+    languages: [...model.languages],
+    tags: model.tags,
+    quality: new Map([['default', defaultQuality], ...taskNames.map((task, at) => [task, model.quality[at]] as const)]),
+    latency: instance(Latency, {
+      ttft_ms: model.latency.ttftMs,
+      output_tokens_per_second: model.latency.outputTokensPerSecond,
+    }),
+    reasoning_tokens: model.reasoningTokens,
+    provider: endpoints[0]?.endpoint.provider ?? '',
+    providers: endpoints.map(({ endpoint }) => endpoint.provider),
+  });
+  return endpoints.map(({ endpoint }: EndpointDraft, at) => ({
+    model: view,
+    endpoint: instance(Endpoint, {
+      provider: endpoint.provider,
+      upstream: endpoint.upstream,
+      regions: endpoint.regions,
+      price: prices[at],
+    }),
+  }));
+}

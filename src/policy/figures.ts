@@ -1,0 +1,72 @@
+import type { Place } from './diagnostics.ts';
+import type { Report } from './report.ts';
+import type { ModelText, PriceText } from './schema-model.ts';
+import type { Named } from './scope.ts';
+import { placeAt, type Tree, valueAt } from './tree.ts';
+
+/** A stated figure, for the question whether it can be relied upon. */
+export interface Figure {
+  /** Such as `models.gpt-5.price`. */
+  readonly path: string;
+  readonly place: Place;
+  /** Of the day. */
+  readonly dayPlace?: Place;
+  /** The day it was seen; null where nobody says, undefined where it does not age. */
+  readonly asOf?: string | null;
+  /** Whether it says where it comes from. */
+  readonly isVerified: boolean;
+  readonly expected: string;
+}
+
+/** Days after which a price is called old. */
+export const STALE_AFTER_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+/** The figures of a model: its prices, quality and speed. */
+export function figuresOf({ path, tree }: Named<ModelText>, data: ModelText): Figure[] {
+  const figures = [quality(path, tree, data)];
+  if (data.price) figures.push(price(path, valueAt(tree, 'price') ?? tree, data.price));
+  for (const [at, endpoint] of (data.endpoints ?? []).entries()) {
+    const own = valueAt(tree, 'endpoints', at, 'price');
+    if (own && endpoint.price) figures.push(price(`${path}.endpoints[${at}]`, own, endpoint.price));
+  }
+  if (data.latency) {
+    const place = placeAt(tree, 'latency', 'basis');
+    const isVerified = data.latency.basis !== 'unknown';
+    figures.push({ path: `${path}.latency`, place, isVerified, expected: BASIS });
+  }
+  return figures;
+}
+
+const BASIS = '`basis: measured`, or `basis: guessed` where it is';
+
+function quality(path: string, tree: Tree, data: ModelText): Figure {
+  const isVerified = data.quality.basis !== 'unknown';
+  return { path: `${path}.quality`, place: placeAt(tree, 'quality', 'basis'), isVerified, expected: BASIS };
+}
+
+function price(path: string, tree: Tree, text: PriceText): Figure {
+  return {
+    path: `${path}.price`,
+    place: placeAt(tree, 'basis'),
+    dayPlace: placeAt(tree, 'as_of'),
+    asOf: text.as_of ?? null,
+    isVerified: text.basis !== 'unverified',
+    expected: '`as_of` with the day it was seen, and `basis: vendor-list`, `aggregator` or `own`',
+  };
+}
+
+/** Warns of a figure that is old or that nobody vouches for. `today` as `2026-10-07`. */
+export function reviewFigure(figure: Figure, today: string, report: Report): void {
+  const { path, place, dayPlace = place, asOf, isVerified, expected } = figure;
+  if (!isVerified || asOf === null) {
+    const lack = isVerified ? 'when it was seen' : 'where it comes from';
+    report.add('unverified-figure', place, `\`${path}\` does not say ${lack}`, { expected });
+  }
+  if (!asOf) return;
+  const days = Math.round((Date.parse(today) - Date.parse(asOf)) / DAY_MS);
+  if (days <= STALE_AFTER_DAYS) return;
+  report.add('stale-figure', dayPlace, `\`${path}\` was seen ${days} days ago, on ${asOf}`, {
+    hint: 'look the price up again, and correct it or its `as_of`',
+  });
+}

@@ -1,0 +1,196 @@
+import { type Decimal, toNumber } from '../core/decimal.ts';
+import type { PolicyCase } from '../core/policy-case.ts';
+import type { GatewayPolicy, PolicySnapshot, Task } from '../core/snapshot.ts';
+import { draftCases } from './cases.ts';
+import { checkValue } from './check.ts';
+import type { Diagnostic, Place } from './diagnostics.ts';
+import { mergeFiles } from './merge.ts';
+import { draftModels, type ModelDraft } from './models.ts';
+import { type PolicyFile, parseFile } from './parse.ts';
+import { draftPlugins, type PluginDraft } from './plugins.ts';
+import { decimalAt } from './prices.ts';
+import { Report } from './report.ts';
+import { type ConstraintDraft, draftConstraints, draftPreferences, type PreferenceDraft } from './rule-drafts.ts';
+import {
+  CreditsText,
+  GatewayText,
+  ProviderText,
+  RecordsText,
+  ReferencePriceText,
+  SECTIONS,
+  type SelectorText,
+  WeightsText,
+} from './schema.ts';
+import { checkNamed, checkSection, type Named, type Source, sectionSubject, unknownName } from './scope.ts';
+import { findSecrets } from './secrets.ts';
+import { draftSelectors } from './selectors.ts';
+import { compileTasks } from './tasks.ts';
+import { toData } from './tree.ts';
+
+/**
+ * A policy, read and checked as far as that needs neither plugins nor expressions nor the
+ * environment. Plain data: it may cross from a worker by structured clone.
+ */
+export interface ParsedPolicy {
+  /** By path, ascending. */
+  readonly files: readonly PolicyFile[];
+  /** What was found so far, not sorted. `compilePolicy` gives all. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Some file could not be read, so that what seems to be missing may stand there. */
+  readonly isPartial: boolean;
+  /** The beginning of the policy: the place of what is missing altogether. */
+  readonly start: Place;
+  /** The plugins that it lists: to be loaded before it is compiled. */
+  readonly plugins: readonly PluginDraft[];
+  /** Null where a section is wrong. */
+  readonly settings: Settings | null;
+  readonly tasks: readonly Task[];
+  readonly providers: readonly Named<ProviderText>[];
+  readonly providersPlace: Place;
+  readonly models: readonly ModelDraft[];
+  /** Every ID of the catalog, those of faulty models too, with its place. */
+  readonly modelIds: ReadonlyMap<string, Place>;
+  readonly selectors: readonly Named<SelectorText>[];
+  readonly constraints: readonly ConstraintDraft[];
+  readonly preferences: readonly PreferenceDraft[];
+  readonly cases: readonly PolicyCase[];
+  /** The bare data of every section, as stated: what two revisions are compared by. */
+  readonly outline: Readonly<Record<string, unknown>>;
+}
+
+/** The sections that are figures alone. */
+export interface Settings
+  extends Pick<PolicySnapshot, 'usdPerCredit' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth'> {
+  readonly recordDays: number;
+  /** ID of a model of the catalog. */
+  readonly baseline: string | null;
+}
+
+/** Reads and checks the files of a policy; see ParsedPolicy. Their order does not matter. Pure. */
+export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
+  const report = new Report();
+  const files = [...given].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const trees = files.map((file) => parseFile(file, report)).filter((tree) => tree !== null);
+  for (const tree of trees) findSecrets(tree, report);
+  const start = { file: files[0]?.path ?? 'policies', line: 1, column: 1, length: 1 };
+  const sections = mergeFiles(trees, report);
+  const content = checkSections({ sections, report, start });
+  return { files, isPartial: trees.length < files.length, start, ...content, diagnostics: report.found };
+}
+
+function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
+  const { sections, start } = source;
+  checkVersion(source);
+  const usdPerCredit = readCredits(source);
+  const tasks = compileTasks(source);
+  const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
+  const providers = checkNamed('providers', ProviderText, source);
+  const asksForKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
+  const { drafts, ids } = draftModels({ ...source, usdPerCredit, asksForKey, taskIndex });
+  const selectors = draftSelectors(source, ids);
+  const constraints = draftConstraints(source);
+  const preferences = draftPreferences(source);
+  const names = {
+    models: ids,
+    selectors: new Set(selectors.map(({ name }) => name)),
+    constraints: new Set(constraints.map(({ name }) => name)),
+  };
+  return {
+    plugins: draftPlugins(source),
+    settings: readSettings(source, usdPerCredit, ids),
+    tasks,
+    providers,
+    providersPlace: sections.get('providers')?.place ?? start,
+    models: drafts,
+    modelIds: ids,
+    selectors,
+    constraints,
+    preferences,
+    cases: draftCases(source, names),
+    outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
+  };
+}
+
+function checkVersion({ sections, start, report }: Source): void {
+  const entry = sections.get('version');
+  if (entry) checkValue(SECTIONS.version, { path: 'version', tree: entry.value, place: entry.place }, report);
+  else report.add('no-version', start, 'the policy does not state its `version`', { expected: '`version: 1`' });
+}
+
+const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
+
+function readCredits({ sections, start, report }: Source): Decimal {
+  const subject = sectionSubject('credits', { sections, start });
+  const checked = checkValue(CreditsText, subject, report);
+  return (checked && decimalAt(subject.tree, 'usd_per_credit', report)) ?? USD_PER_CREDIT;
+}
+
+function readSettings(source: Source, credit: Decimal, ids: ReadonlyMap<string, Place>): Settings | null {
+  const usdPerCredit = toNumber(credit);
+  const gateway = readGateway(source);
+  const defaultWeights = readWeights(source);
+  const reference = checkSection('reference_price', ReferencePriceText, source);
+  const answerWorth = readAnswerWorth(source);
+  const records = checkSection('records', RecordsText, source);
+  const baseline = readBaseline(ids, source);
+  if (!gateway || !defaultWeights || !reference || !records) return null;
+  // A yardstick for weights, so that doubles do.
+  const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
+  const recordDays = records.retention_days;
+  return { usdPerCredit, gateway, defaultWeights, referencePrice, answerWorth, recordDays, baseline };
+}
+
+function readGateway(source: Source): GatewayPolicy | null {
+  const text = checkSection('gateway', GatewayText, source);
+  if (!text) return null;
+  if (!isTimeZone(text.time_zone)) {
+    const { tree } = sectionSubject('gateway', source);
+    const place = tree.kind === 'map' ? tree.entries.find(({ key }) => key === 'time_zone')?.value.place : undefined;
+    source.report.add('bad-form', place ?? tree.place, `there is no time zone \`${text.time_zone}\``, {
+      expected: 'an IANA name such as `UTC` or `Europe/Berlin`',
+    });
+  }
+  return {
+    bodyBytesMax: text.body_bytes_max,
+    messagesMax: text.messages_max,
+    toolsMax: text.tools_max,
+    commitAfterMs: text.commit_after_ms,
+    timeZone: text.time_zone,
+    alternatives: text.alternatives,
+  };
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {
+  const text = checkSection('default_weights', WeightsText, source);
+  if (text?.cost === 0 && text.quality === 0) {
+    const { place } = sectionSubject('default_weights', source);
+    source.report.add('out-of-range', place, 'the weights cannot both be 0', { expected: 'at least one above 0' });
+  }
+  return text;
+}
+
+function readAnswerWorth({ sections, report }: Source): number {
+  const entry = sections.get('answer_worth');
+  const fallback = SECTIONS.answer_worth.default;
+  if (!entry) return fallback;
+  const subject = { path: 'answer_worth', tree: entry.value, place: entry.place };
+  return checkValue(SECTIONS.answer_worth, subject, report) ?? fallback;
+}
+
+/** The ID of the baseline; null for none. A model that is only left out here is fine. */
+function readBaseline(ids: ReadonlyMap<string, Place>, { sections, report }: Source): string | null {
+  const entry = sections.get('baseline');
+  if (!entry) return null;
+  const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
+  if (id !== null && !ids.has(id)) unknownName('model', id, ids.keys(), entry.value.place, report);
+  return id;
+}

@@ -1,0 +1,79 @@
+import type { ProviderPlugin } from '../contract/provider.ts';
+import type { StrategyPlugin } from '../contract/strategy.ts';
+import { checkValue } from './check.ts';
+import type { Place } from './diagnostics.ts';
+import { duplicate } from './merge.ts';
+import type { Report } from './report.ts';
+import { PluginText } from './schema-rules.ts';
+import { listOf, type Source } from './scope.ts';
+
+/** A plugin that the policy lists. */
+export interface PluginDraft {
+  /** As written: a path seen from the policy folder, or the name of a package. */
+  readonly specifier: string;
+  readonly place: Place;
+}
+
+/** What loading a plugin gave: all that the module exports and the contract admits, or why it gave nothing. */
+export type LoadedPlugin = readonly (StrategyPlugin | ProviderPlugin)[] | Error;
+
+export interface Installed {
+  readonly strategies: ReadonlyMap<string, StrategyPlugin>;
+  readonly providers: ReadonlyMap<string, ProviderPlugin>;
+}
+
+const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
+const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
+
+/** The plugins that the policy lists, checked by their form alone. Loading them is not for this room. */
+export function draftPlugins(source: Source): PluginDraft[] {
+  const first = new Map<string, Place>();
+  return listOf('plugins', source).flatMap((tree, at) => {
+    const subject = { path: `plugins[${at}]`, tree, place: tree.place };
+    const specifier = checkValue(PluginText, subject, source.report);
+    if (specifier === null) return [];
+    if (!PATH.test(specifier) && !PACKAGE.test(specifier)) {
+      source.report.add('bad-form', tree.place, `\`${specifier}\` is neither a path nor the name of a package`, {
+        expected: 'a path to a .ts or .js file such as `./plugins/thrifty.ts`, or a name such as `@acme/strategy`',
+        ...(/\.[cm]?[jt]s$/.test(specifier) && { hint: 'a path begins with `./` or `../`' }),
+      });
+      return [];
+    }
+    const before = first.get(specifier);
+    if (before) duplicate(specifier, tree.place, before, source.report);
+    if (before) return [];
+    first.set(specifier, tree.place);
+    return [{ specifier, place: tree.place }];
+  });
+}
+
+/** The installed plugins with those that the policy lists; reports what could not be loaded and names that clash. */
+export function withOwnPlugins(
+  drafts: readonly PluginDraft[],
+  { strategies, providers }: Installed,
+  loaded: ReadonlyMap<string, LoadedPlugin>,
+  report: Report,
+): Installed {
+  const all = { strategies: new Map(strategies), providers: new Map(providers) };
+  for (const { specifier, place } of drafts) {
+    const found = loaded.get(specifier) ?? new Error('it was not loaded');
+    if (found instanceof Error) {
+      report.add('plugin-not-loaded', place, `plugin \`${specifier}\` cannot be used: ${found.message}`);
+      continue;
+    }
+    if (found.length === 0) {
+      report.add('plugin-not-loaded', place, `\`${specifier}\` exports no plugin`, {
+        expected: 'an export made by `defineStrategy` or `defineProvider` of `signalbox/plugin`',
+      });
+    }
+    for (const plugin of found) {
+      const known: ReadonlyMap<string, unknown> = plugin.kind === 'strategy' ? all.strategies : all.providers;
+      if (known.has(plugin.name)) {
+        const message = `\`${specifier}\` brings the ${plugin.kind} \`${plugin.name}\`, and there is one of that name`;
+        report.add('duplicate-name', place, message, { hint: 'give it another name' });
+      } else if (plugin.kind === 'strategy') all.strategies.set(plugin.name, plugin);
+      else all.providers.set(plugin.name, plugin);
+    }
+  }
+  return all;
+}

@@ -1,0 +1,51 @@
+import { type Details, DIAGNOSTICS, type Diagnostic, type DiagnosticCode, type Place } from './diagnostics.ts';
+import { maskSecrets } from './secrets.ts';
+
+/** Collects the problems of one load. */
+export class Report {
+  readonly #found: Diagnostic[];
+
+  /** May go on from what an earlier phase found. */
+  constructor(found: readonly Diagnostic[] = []) {
+    this.#found = [...found];
+  }
+
+  /** Everything as it was found, for the next phase. */
+  get found(): readonly Diagnostic[] {
+    return this.#found;
+  }
+
+  add(code: DiagnosticCode, place: Place, message: string, details: Details = {}): void {
+    const { file, line, column, length } = place;
+    const { severity } = DIAGNOSTICS[code];
+    // Masked here, once, because names and values of the policy are part of many messages.
+    const said = { ...details, message: maskSecrets(message) };
+    if (said.expected) said.expected = maskSecrets(said.expected);
+    if (said.hint) said.hint = maskSecrets(said.hint);
+    this.#found.push({ severity, code, file, line, column, length, ...said });
+  }
+
+  get failed(): boolean {
+    return this.#found.some((found) => found.severity === 'error');
+  }
+
+  /** All problems by file, line and column. Where a secret or an alias stands, that is all that is said. */
+  sorted(): Diagnostic[] {
+    const at = (found: Place) => `${found.file}\n${found.line}\n${found.column}`;
+    const isFinal = ({ code }: Diagnostic) => code === 'secret' || code === 'yaml-feature';
+    const settled = new Set(this.#found.filter(isFinal).map(at));
+    const seen = new Set<string>();
+    return this.#found
+      .filter((found) => isFinal(found) || !settled.has(at(found)))
+      .filter((found) => {
+        const key = `${at(found)}\n${found.code}\n${found.message}`;
+        return !seen.has(key) && seen.add(key);
+      })
+      .sort(byPlace);
+  }
+}
+
+function byPlace(a: Diagnostic, b: Diagnostic): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
+}

@@ -1,0 +1,171 @@
+import { capabilityNames } from '../core/capability.ts';
+import { type Constraint, emptyBits, type Preference, setBit } from '../core/rules.ts';
+import type { Model } from '../core/snapshot.ts';
+import { literalOf } from './cel-ast.ts';
+import type { Program } from './cel-check.ts';
+import { modelViews, viewOf } from './cel-types.ts';
+import { listNames } from './nearest.ts';
+import type { ParsedPolicy } from './parsed.ts';
+import type { Report } from './report.ts';
+import {
+  type CheckedConstraint,
+  type CheckedFilter,
+  type CheckedPreference,
+  type CheckedRules,
+  reasonOf,
+} from './rules.ts';
+
+/** The rules of a policy as decisions use them. */
+export interface CompiledRules {
+  readonly constraints: readonly Constraint[];
+  readonly preferences: readonly Preference[];
+  /** Selector → bits by index of the model. */
+  readonly filters: ReadonlyMap<string, Uint32Array>;
+}
+
+/** Something of the catalog that a rule judges. */
+interface Candidate {
+  readonly id: string;
+  readonly view: Readonly<Record<string, unknown>>;
+  /** Its bit; -1 for what cannot be served here. */
+  readonly slot: number;
+}
+
+/** How often models are turned into views before a step ends. */
+const VIEWS_PER_STEP = 50;
+
+/** Judges the whole catalog by every rule, and keeps the bits of what can be served. */
+export function* compileRules(
+  parsed: ParsedPolicy,
+  { constraints, preferences, filters }: CheckedRules,
+  served: readonly Model[],
+  report: Report,
+): Generator<undefined, CompiledRules> {
+  const { endpoints, models } = yield* candidatesOf(parsed, served);
+  const slots = served.reduce((sum, model) => sum + model.endpoints.length, 0);
+  const compiled: { constraints: Constraint[]; preferences: Preference[] } = { constraints: [], preferences: [] };
+  for (const constraint of constraints) {
+    compiled.constraints.push(compileConstraint(constraint, endpoints, slots, report));
+    yield;
+  }
+  for (const preference of preferences) {
+    compiled.preferences.push(compilePreference(preference, models, served.length, report));
+    yield;
+  }
+  const bits = new Map<string, Uint32Array>();
+  for (const filter of filters) {
+    bits.set(filter.selector, compileFilter(filter, models, served.length, report));
+    yield;
+  }
+  return { ...compiled, filters: bits };
+}
+
+function* candidatesOf(
+  parsed: ParsedPolicy,
+  served: readonly Model[],
+): Generator<undefined, { endpoints: readonly Candidate[]; models: readonly Candidate[] }> {
+  const tasks = parsed.tasks.map(({ name }) => name);
+  const indexes = new Map(served.map((model, index) => [model.id, index]));
+  const endpoints: Candidate[] = [];
+  const models: Candidate[] = [];
+  for (const [at, draft] of parsed.models.entries()) {
+    const { id } = draft.model;
+    const index = indexes.get(id) ?? -1;
+    const model = served[index];
+    const views = modelViews(draft, capabilityNames(draft.model.capabilities), tasks);
+    for (const [i, { endpoint }] of draft.endpoints.entries()) {
+      const place = model ? model.endpoints.indexOf(endpoint) : -1;
+      const view = views[i] ?? {};
+      endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1 });
+      if (i === 0) models.push({ id, view, slot: index });
+    }
+    if (at % VIEWS_PER_STEP === 0) yield;
+  }
+  return { endpoints, models };
+}
+
+interface Judged {
+  readonly bits: Uint32Array;
+  /** How many of the catalog fulfil it, and how many of those can be served here. */
+  readonly ofCatalog: number;
+  readonly ofServed: number;
+}
+
+function judge(program: Program, candidates: readonly Candidate[], size: number, report: Report): Judged {
+  const bits = emptyBits(size);
+  const failed = new Set<string>();
+  let reason = '';
+  let ofCatalog = 0;
+  let ofServed = 0;
+  for (const { id, view, slot } of candidates) {
+    try {
+      if (!program.run(view)) continue;
+    } catch (error) {
+      failed.add(id);
+      reason = reasonOf(error);
+      continue;
+    }
+    ofCatalog++;
+    if (slot < 0) continue;
+    ofServed++;
+    setBit(bits, slot);
+  }
+  if (failed.size > 0) {
+    const message = `\`${program.draft.path}\` fails for ${listNames(failed)}, which counts as false: ${reason}`;
+    report.add('require-fails', program.placeOf(program.ast), message);
+  }
+  return { bits, ofCatalog, ofServed };
+}
+
+function conditionOf(when: Program | null): Constraint['when'] {
+  return when && ((scope) => when.run(viewOf(scope)));
+}
+
+function compileConstraint(
+  { draft, when, require }: CheckedConstraint,
+  endpoints: readonly Candidate[],
+  slots: number,
+  report: Report,
+): Constraint {
+  const { name, place, maxLatencyMs, maxCostCredits } = draft;
+  const judged = require && judge(require, endpoints, slots, report);
+  // `require: false` says plainly that it refuses.
+  if (require && judged?.ofCatalog === 0 && !(when && literalOf(require.ast) === false)) {
+    const at = require.placeOf(require.ast);
+    const message = `no model of the catalog fulfils \`${require.draft.path}\``;
+    if (when) report.add('satisfied-by-none', at, message, { hint: 'requests that it applies to will be refused' });
+    else report.add('refuses-everything', at, message, { hint: 'without `when` it applies to every request' });
+  }
+  return { name, place, when: conditionOf(when), allows: judged?.bits ?? null, maxLatencyMs, maxCostCredits };
+}
+
+function compilePreference(
+  { draft, when, prefer }: CheckedPreference,
+  models: readonly Candidate[],
+  size: number,
+  report: Report,
+): Preference {
+  const { name, place, worth } = draft;
+  const judged = prefer && judge(prefer, models, size, report);
+  if (prefer && judged?.ofCatalog === 0) {
+    report.add('prefers-none', prefer.placeOf(prefer.ast), `\`${prefer.draft.path}\` prefers no model of the catalog`);
+  }
+  return { name, place, when: conditionOf(when), prefers: judged?.bits ?? emptyBits(size), worth };
+}
+
+function compileFilter(
+  { selector, require }: CheckedFilter,
+  models: readonly Candidate[],
+  size: number,
+  report: Report,
+): Uint32Array {
+  const { bits, ofCatalog, ofServed } = judge(require, models, size, report);
+  const at = () => require.placeOf(require.ast);
+  if (ofCatalog === 0) {
+    report.add('selector-empty', at(), `selector \`${selector}\` has no candidates: no model of the catalog passes`);
+  } else if (ofServed === 0 && size > 0) {
+    const message = `selector \`${selector}\` has no candidates here: no model that passes can be served`;
+    report.add('selector-idle', at(), message, { hint: 'set the variable of a provider that serves one' });
+  }
+  return bits;
+}

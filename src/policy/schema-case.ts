@@ -1,0 +1,108 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { RouteQuery } from '../core/route-query.ts';
+import { closed } from './schema-parts.ts';
+
+const query = RouteQuery.properties;
+/** The caller's own schemas, with examples. */
+const ROUTE_QUERY = {
+  task_type: { ...query.task_type, examples: ['coding'] },
+  estimated_input_tokens: { ...query.estimated_input_tokens, examples: [500] },
+  estimated_output_tokens: { ...query.estimated_output_tokens, examples: [200] },
+  messages: { ...query.messages, examples: [[{ role: 'user', content: 'hi' }]] },
+  constraints: { ...query.constraints, examples: [{ max_cost_credits: 2 }] },
+  route_strategy: { ...query.route_strategy, examples: [{ cost_weight: 0.3, quality_weight: 0.7 }] },
+};
+const labels = (description: string, example: Record<string, string>) =>
+  Type.Record(Type.String(), Type.String(), { default: {}, examples: [example], description });
+const name = (description: string, example: string) =>
+  Type.String({ minLength: 1, maxLength: 256, examples: [example], description });
+const optional = (description: string, example: string) => Type.Optional(name(description, example));
+
+export const CaseKeyText = closed(
+  {
+    id: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      default: 'case',
+      examples: ['case'],
+      description: 'ID of the key.',
+    }),
+    labels: labels('Labels of the key.', { department: 'legal' }),
+    models: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        examples: [['gpt-5-mini']],
+        description: 'The only models that the key may use.',
+      }),
+    ),
+  },
+  { default: {}, description: 'The key that asks.' },
+);
+
+export const GivenText = closed(
+  {
+    model: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      default: 'auto',
+      examples: ['auto'],
+      description: 'A selector or the ID of a model.',
+    }),
+    ...ROUTE_QUERY,
+    metadata: labels('What the caller says for rules.', { interactive: 'true' }),
+    key: CaseKeyText,
+    time: Type.Optional(
+      Type.String({
+        pattern:
+          '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
+        expected: 'a moment with its offset, such as 2026-10-07T02:30:00Z',
+        examples: ['2026-10-07T02:30:00Z'],
+        description: 'When it is asked. Default: a fixed Wednesday at noon.',
+      }),
+    ),
+  },
+  { default: {}, description: 'A request as for `/v1/route`, with the key, the metadata and the time of it.' },
+);
+
+export const ExpectText = closed(
+  {
+    model: optional('The model that is chosen.', 'sim-coder'),
+    reason: optional('The `route_reason` of the choice.', 'auto:balanced'),
+    rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
+      default: {},
+      examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
+      description: 'Model → the constraint, or the kind of reason, that rejects it.',
+    }),
+    cost_below_credits: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, examples: [1], description: 'The expected cost is below this, in Credits.' }),
+    ),
+    latency_below_ms: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, examples: [5000], description: 'The expected latency is below this, in ms.' }),
+    ),
+    quality_above: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        exclusiveMaximum: 1,
+        examples: [0.7],
+        description: 'The expected quality is above this, 0 to 1.',
+      }),
+    ),
+    refused: optional('The error code, where no model may be left.', 'no_eligible_model'),
+  },
+  { description: 'What must come of it. At least one key.' },
+);
+
+export const CaseText = closed(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      examples: ['legal work never leaves the EU'],
+      description: 'What it proves.',
+    }),
+    given: GivenText,
+    expect: ExpectText,
+  },
+  { description: 'A test of the policy.' },
+);
+export type CaseText = Static<typeof CaseText>;

@@ -1,0 +1,81 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { closed } from './schema-parts.ts';
+
+const EXPRESSION_LENGTH_MAX = 4000;
+
+const expression = (description: string, example: string) =>
+  Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples: [example], description });
+
+const ruleName = (example: string) =>
+  Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',
+    expected: 'letters, digits and . _ : / @ + - after a letter or digit, at most 128',
+    examples: [example],
+    description: 'Its name, in decisions and messages.',
+  });
+
+const when = Type.Optional(
+  expression(
+    'When the rule applies: CEL over `request`, `key` and `time`. Without it, always.',
+    'key.labels.department == "legal"',
+  ),
+);
+
+export const ConstraintText = closed(
+  {
+    name: ruleName('legal-stays-in-the-eu'),
+    when,
+    require: Type.Optional(
+      expression(
+        'What a model and its endpoint must fulfil: CEL over `model` and `endpoint`.',
+        '"eu" in endpoint.regions',
+      ),
+    ),
+    max_latency_ms: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 86_400_000,
+        examples: [5000],
+        description: 'Ceiling of the expected latency to the end of the answer, in ms.',
+      }),
+    ),
+    max_cost_credits: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1_000_000_000,
+        examples: [2.5],
+        description: 'Ceiling of the expected cost, in Credits.',
+      }),
+    ),
+  },
+  { description: 'A hard rule. At least one of `require`, `max_latency_ms` and `max_cost_credits`.' },
+);
+export type ConstraintText = Static<typeof ConstraintText>;
+
+export const PreferenceText = closed(
+  {
+    name: ruleName('own-hardware-at-night'),
+    when,
+    prefer: expression('The models that it is for: CEL over `model`.', '"local" in model.tags'),
+    worth: Type.Number({
+      minimum: -1,
+      maximum: 1,
+      examples: [0.05],
+      description: 'What is added to their quality: 0.05 is as if 5 more answers of 100 were good.',
+    }),
+  },
+  { description: 'A soft rule.' },
+);
+export type PreferenceText = Static<typeof PreferenceText>;
+
+export const SelectorModelsText = closed(
+  { require: expression('The models that it may choose: CEL over `model`.', '"private" in model.tags') },
+  { description: 'Which models the selector chooses from; without it, all.' },
+);
+
+export const PluginText = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  examples: ['./plugins/thrifty.ts', '@acme/signalbox-strategy'],
+  description: 'A path that begins with `./` or `../`, seen from the policy folder, or the name of a package.',
+});

@@ -1,0 +1,136 @@
+import type { Facts } from '../core/facts.ts';
+import type { Usage } from '../core/usage.ts';
+import type { Attempt, DecisionRecord, Outcome } from './record.ts';
+
+/** What of a record stands in its one text. */
+export type Body = Pick<DecisionRecord, 'seed' | 'facts' | 'reason' | 'choice' | 'fallbacks' | 'outcome'>;
+
+/**
+ * The fields by their places: their names would be two thirds of the text, and bytes are what a record
+ * costs. A list may grow at its end alone: what is stored is read by it too.
+ */
+const FACTS = fieldsOf<Facts>()([
+  'model',
+  'pinned',
+  'task',
+  'inputTokens',
+  'inputTokensMax',
+  'images',
+  'unboundedMedia',
+  'outputTokens',
+  'outputTokensMax',
+  'choices',
+  'needs',
+  'languages',
+  'weights',
+  'ceilings',
+  'budget',
+  'allowedModels',
+]);
+const OUTCOME = fieldsOf<Outcome>()([
+  'status',
+  'error',
+  'attempts',
+  'usage',
+  'estimated',
+  'charged',
+  'saved',
+  'firstPartMs',
+  'totalMs',
+]);
+const ATTEMPT = fieldsOf<Attempt>()(['model', 'provider', 'upstream', 'ms', 'firstPartMs', 'failure']);
+const USAGE = fieldsOf<Usage>()([
+  'inputTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'reasoningTokens',
+]);
+
+/** Takes a list of all fields of T; one that is forgotten does not compile. */
+function fieldsOf<T>() {
+  return <const L extends readonly (keyof T)[]>(list: keyof T extends L[number] ? L : never): L => list;
+}
+
+/** The values of a list's fields, each at its place. */
+type Packed<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]: T[L[I]] };
+
+// Written out, since looking fields up by name costs more than encoding them; the types keep the order.
+
+const packFacts = (facts: Facts): Packed<Facts, typeof FACTS> => [
+  facts.model,
+  facts.pinned,
+  facts.task,
+  facts.inputTokens,
+  facts.inputTokensMax,
+  facts.images,
+  facts.unboundedMedia,
+  facts.outputTokens,
+  facts.outputTokensMax,
+  facts.choices,
+  facts.needs,
+  facts.languages,
+  facts.weights,
+  facts.ceilings,
+  facts.budget,
+  facts.allowedModels,
+];
+
+const packOutcome = (outcome: Outcome): readonly unknown[] => [
+  outcome.status,
+  outcome.error,
+  outcome.attempts.map(packAttempt),
+  outcome.usage && packUsage(outcome.usage),
+  outcome.estimated,
+  outcome.charged,
+  outcome.saved,
+  outcome.firstPartMs,
+  outcome.totalMs,
+];
+
+const packAttempt = (attempt: Attempt): Packed<Attempt, typeof ATTEMPT> => [
+  attempt.model,
+  attempt.provider,
+  attempt.upstream,
+  attempt.ms,
+  attempt.firstPartMs,
+  attempt.failure,
+];
+
+const packUsage = (usage: Usage): Packed<Usage, typeof USAGE> => [
+  usage.inputTokens,
+  usage.cachedInputTokens,
+  usage.cacheWriteTokens,
+  usage.outputTokens,
+  usage.reasoningTokens,
+];
+
+export function encodeBody({ seed, facts, reason, choice, fallbacks, outcome }: Body): string {
+  return JSON.stringify([seed, packFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)]);
+}
+
+/** Reads what `encodeBody` wrote. */
+export function decodeBody(text: string): Body {
+  const [seed, facts, reason, choice, fallbacks, outcome] = JSON.parse(text);
+  return { seed, facts: unpack(facts, FACTS), reason, choice, fallbacks, outcome: outcome && unpackOutcome(outcome) };
+}
+
+/** By name what stood by place. Written by `encodeBody` alone, so the shape is known. */
+function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[]): T {
+  return Object.fromEntries(fields.map((field, i) => [field, values[i]])) as T;
+}
+
+function unpackOutcome(values: readonly unknown[]): Outcome {
+  const { attempts, usage, ...rest } = unpack<RawOutcome>(values, OUTCOME);
+  return {
+    ...rest,
+    attempts: attempts.map((attempt) => unpack<Attempt>(attempt, ATTEMPT)),
+    usage: usage && unpack<Usage>(usage, USAGE),
+  };
+}
+
+/** An outcome whose attempts and usage are still lists. */
+interface RawOutcome extends Omit<Outcome, 'attempts' | 'usage'> {
+  readonly attempts: readonly (readonly unknown[])[];
+  readonly usage: readonly unknown[] | null;
+}

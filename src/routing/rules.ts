@@ -1,0 +1,105 @@
+import type { Caller } from '../core/caller.ts';
+import { CAPABILITIES } from '../core/capability.ts';
+import { toCredits } from '../core/credits.ts';
+import type { Facts } from '../core/facts.ts';
+import { type ActiveRules, bothBits, type Constraint, type Preference, type RuleScope } from '../core/rules.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+
+/** What of a request only rules look at. */
+export interface RuleInputs {
+  readonly stream: boolean;
+  readonly user: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly caller: Caller;
+  readonly time: RuleScope['time'];
+}
+
+/** What conditions see of a request. */
+export function ruleScope(
+  facts: Omit<Facts, 'rules'>,
+  { stream, user, metadata, caller, time }: RuleInputs,
+): RuleScope {
+  return {
+    request: {
+      model: facts.model,
+      task: facts.task,
+      input_tokens: facts.inputTokens,
+      max_tokens: facts.outputTokensMax ?? 0,
+      stream,
+      tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
+      images: facts.images,
+      languages: facts.languages,
+      budget_limit: facts.budget === null ? 0 : toCredits(facts.budget),
+      user,
+      metadata: new Map(Object.entries(metadata)),
+    },
+    key: { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) },
+    time,
+  };
+}
+
+export type OnRuleFailure = (rule: Constraint | Preference, error: unknown) => void;
+
+/** The facts with the rules that apply to them. `inputs` is asked only when the policy has any. */
+export function withRules(
+  facts: Facts,
+  snapshot: PolicySnapshot,
+  inputs: () => RuleInputs,
+  onFailure: OnRuleFailure,
+): Facts {
+  if (snapshot.constraints.length === 0 && snapshot.preferences.length === 0) return facts;
+  return { ...facts, rules: activeRules(snapshot, ruleScope(facts, inputs()), onFailure) };
+}
+
+/** What the active rules, and the selector, leave of the catalog. */
+export interface Limits {
+  /** Endpoint slots that every constraint allows; null for all. */
+  readonly slots: Uint32Array | null;
+  /** Models that the selector chooses from; null for all. */
+  readonly models: Uint32Array | null;
+  /** The lowest ceilings of constraints; Infinity without one. */
+  readonly latencyMsMax: number;
+  readonly costCreditsMax: number;
+}
+
+/** Joins the constraints that apply: bits are ANDed, ceilings lowered. */
+export function limitsOf({ model, pinned, rules }: Facts, { constraints, selectors }: PolicySnapshot): Limits {
+  let slots: Uint32Array | null = null;
+  let latencyMsMax = Number.POSITIVE_INFINITY;
+  let costCreditsMax = Number.POSITIVE_INFINITY;
+  for (const at of rules.constraints) {
+    const { allows, maxLatencyMs, maxCostCredits } = constraints[at]!;
+    slots = bothBits(slots, allows);
+    latencyMsMax = Math.min(latencyMsMax, maxLatencyMs ?? latencyMsMax);
+    costCreditsMax = Math.min(costCreditsMax, maxCostCredits ?? costCreditsMax);
+  }
+  const models = pinned ? null : (selectors.get(model)?.allows ?? null);
+  return { slots, models, latencyMsMax, costCreditsMax };
+}
+
+/**
+ * The rules whose condition holds. A condition that fails counts as true, and is reported: a gate that
+ * cannot be judged stays shut.
+ */
+export function activeRules(
+  { constraints, preferences }: PolicySnapshot,
+  scope: RuleScope,
+  onFailure: OnRuleFailure,
+): ActiveRules {
+  const applies = (rule: Constraint | Preference): boolean => {
+    if (rule.when === null) return true;
+    try {
+      return rule.when(scope);
+    } catch (error) {
+      onFailure(rule, error);
+      return true;
+    }
+  };
+  return { constraints: indexesOf(constraints, applies), preferences: indexesOf(preferences, applies) };
+}
+
+function indexesOf<Rule>(rules: readonly Rule[], applies: (rule: Rule) => boolean): number[] {
+  const found: number[] = [];
+  for (let at = 0; at < rules.length; at++) if (applies(rules[at]!)) found.push(at);
+  return found;
+}

@@ -1,0 +1,99 @@
+import { resolve } from 'node:path';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { LoadedModule, LoadedModules, PluginShelf } from '../plugin-host/load.ts';
+import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
+import type { Diagnostic } from '../policy/diagnostics.ts';
+import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
+import type { PolicyChange } from './diff.ts';
+import type { Parsed } from './language.ts';
+import { rehearse } from './rehearse.ts';
+import { buildRuntime, type Runtime } from './runtime.ts';
+import { inSlices, Superseded } from './slices.ts';
+import { type Bundle, hashOf } from './source.ts';
+
+/** A policy that is fit to serve. */
+export interface Candidate {
+  readonly bundle: Bundle;
+  readonly runtime: Runtime;
+  /** The bare data of the policy, as JSON: the next one is compared with it. */
+  readonly outline: string;
+  /** What made it of the one in force. */
+  readonly changes: readonly PolicyChange[];
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** A policy that is not, with all that is wrong with it. */
+export interface Rejected {
+  readonly problems: readonly Diagnostic[];
+  /** What no place in a file can be named for; null when the problems say it all. */
+  readonly message: string | null;
+}
+
+/** What policies are judged with. */
+export interface Judge {
+  /** The policy's folder; relative plugins are looked for from here. */
+  readonly folder: string;
+  /** The plugins that come with Signalbox. */
+  readonly shipped: readonly Plugin[];
+  readonly shelf: PluginShelf;
+  readonly env: Environment;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** The day, such as `2026-10-07`; given, old figures are warned of. */
+  readonly today?: string;
+  /** See `parseFiles`. */
+  parse(files: readonly PolicyFile[], before: string | null): Parsed | Promise<Parsed>;
+}
+
+export interface JudgeOptions {
+  /** The policy in force, to compare with. */
+  readonly inForce?: Candidate;
+  readonly isStale?: () => boolean;
+}
+
+/** Steps 3 to 6: check, compile, build, rehearse. Throws Superseded once stale, and nothing else. */
+export async function judge(
+  bundle: Bundle,
+  tools: Judge,
+  { inForce, isStale = () => false }: JudgeOptions = {},
+): Promise<Candidate | Rejected> {
+  try {
+    const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
+    const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
+    const own = await tools.shelf.load(specifiers, resolve(tools.folder));
+    if (isStale()) throw new Superseded();
+    const { snapshot, diagnostics } = await inSlices(compileSteps(parsed.policy, contextOf(own, tools)), isStale);
+    if (!snapshot) return { problems: diagnostics, message: null };
+    const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
+    const runtime = buildRuntime(snapshot, registry, (name) => tools.env.get(name));
+    const failures = await inSlices(rehearse(runtime), isStale);
+    if (failures.length > 0) return { problems: [...diagnostics, ...failures], message: null };
+    return { bundle, runtime, outline: parsed.outline, changes: parsed.changes, warnings: diagnostics };
+  } catch (cause) {
+    if (cause instanceof Superseded) throw cause;
+    return { problems: [], message: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+export const isRejected = (judged: Candidate | Rejected): judged is Rejected => 'problems' in judged;
+
+const modulesIn = (own: LoadedModules): LoadedModule[] =>
+  [...own.values()].filter((module): module is LoadedModule => !(module instanceof Error));
+
+function contextOf(own: LoadedModules, { env, shipped, today }: Judge): LoadContext {
+  const hashes = modulesIn(own).map(({ specifier, hash }) => [specifier, hash]);
+  const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
+  return {
+    env,
+    ...createRegistry(shipped),
+    plugins,
+    today,
+    // The code of operators' plugins is part of what a policy is.
+    revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),
+  };
+}
+
+/** The names of what the policy declares and this environment cannot serve: `openai (OPENAI_API_KEY is not set)`. */
+export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {
+  return leftOut.filter(({ kind }) => kind === 'provider').map(({ name, reason }) => `${name} (${reason})`);
+}

@@ -1,0 +1,116 @@
+/** Bare data of a policy, section by section, as its files state it. */
+export type Outline = Readonly<Record<string, unknown>>;
+
+/** A key with what it held before and holds now; undefined where it was not, or is no longer. */
+export interface KeyChange {
+  /** Path within the thing, such as `price.input`. */
+  readonly key: string;
+  readonly from?: unknown;
+  readonly to?: unknown;
+}
+
+export interface PolicyChange {
+  readonly change: 'added' | 'removed' | 'changed';
+  /** `models`, `constraints`, … */
+  readonly section: string;
+  /** Null for a section that is one thing, such as `credits`. */
+  readonly name: string | null;
+  /** Only of what changed; by key, ascending. */
+  readonly keys?: readonly KeyChange[];
+}
+
+/** Sections whose members have names, as maps or as lists of things with a `name`. */
+const NAMED: ReadonlySet<string> = new Set([
+  'providers',
+  'models',
+  'tasks',
+  'selectors',
+  'constraints',
+  'preferences',
+  'budgets',
+  'rate_limits',
+  'cases',
+  'plugins',
+]);
+
+/** What makes one policy of another: sorted by section and name, the same for the same two. Order within files is no change. */
+export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {
+  const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return sections.flatMap((section) => {
+    const from = before[section];
+    const to = after[section];
+    if (NAMED.has(section)) return diffNamed(section, membersOf(from), membersOf(to));
+    return diffThing(section, null, from, to);
+  });
+}
+
+function diffNamed(
+  section: string,
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): PolicyChange[] {
+  const names = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return names.flatMap((name): PolicyChange[] => {
+    if (!before.has(name)) return [{ change: 'added', section, name }];
+    if (!after.has(name)) return [{ change: 'removed', section, name }];
+    return diffThing(section, name, before.get(name), after.get(name));
+  });
+}
+
+function diffThing(section: string, name: string | null, from: unknown, to: unknown): PolicyChange[] {
+  if (name === null && from === undefined) return [{ change: 'added', section, name }];
+  if (name === null && to === undefined) return [{ change: 'removed', section, name }];
+  const keys: KeyChange[] = [];
+  collect('', from, to, keys);
+  if (keys.length === 0) return [];
+  return [{ change: 'changed', section, name, keys: keys.sort((a, b) => (a.key < b.key ? -1 : 1)) }];
+}
+
+/** Walks two values side by side and notes where they part. Lists of plain values are one value. */
+function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): void {
+  if (isMap(from) && isMap(to)) {
+    for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+      collect(path === '' ? key : `${path}.${key}`, from[key], to[key], into);
+    }
+    return;
+  }
+  if (isListOfMaps(from) && isListOfMaps(to)) {
+    for (let i = 0; i < Math.max(from.length, to.length); i++) collect(`${path}[${i}]`, from[i], to[i], into);
+    return;
+  }
+  if (JSON.stringify(from) === JSON.stringify(to)) return;
+  into.push({ key: path, ...(from !== undefined && { from }), ...(to !== undefined && { to }) });
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+const isMap = (value: unknown): value is Data => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isListOfMaps = (value: unknown): value is readonly Data[] => Array.isArray(value) && value.every(isMap);
+
+/** The members of a section by name; a list's members without a name by their text. */
+function membersOf(section: unknown): Map<string, unknown> {
+  if (isMap(section)) return new Map(Object.entries(section));
+  if (!Array.isArray(section)) return new Map();
+  return new Map(
+    section.map((member: unknown) => {
+      const name = isMap(member) ? member.name : member;
+      return [typeof name === 'string' ? name : JSON.stringify(member), member];
+    }),
+  );
+}
+
+/** One line: `2 models changed, 1 selector added`. */
+export function summary(changes: readonly PolicyChange[]): string {
+  const counts = new Map<string, number>();
+  for (const { section, name, change } of changes) {
+    const what = name === null ? `${section} ${change}` : `${section}\n${change}`;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  const told = [...counts].map(([what, count]) => {
+    const [section = '', change] = what.split('\n');
+    if (change === undefined) return section;
+    return `${count} ${count === 1 ? section.replace(/s$/, '') : section} ${change}`;
+  });
+  return told.length === 0 ? 'nothing that is declared' : told.join(', ');
+}

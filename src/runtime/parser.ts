@@ -1,0 +1,79 @@
+import type { PolicyFile } from '../policy/load.ts';
+import type { Parsed } from './language.ts';
+import type { ParseRequest } from './parse-worker.ts';
+
+/** The longest that a policy may take to be parsed, ms. */
+const PARSE_MS = 10_000;
+/** An unused worker is ended after so long, and its memory given back, ms. */
+const IDLE_MS = 10_000;
+
+export interface Parser {
+  /** Starts the worker, if there is none, so that a parse soon after need not wait for it. */
+  warm(): void;
+  /** Parses in a worker. Throws when it fails or takes too long; a policy's own mistakes are in the result. */
+  parse(files: readonly PolicyFile[], before: string | null): Promise<Parsed>;
+  close(): void;
+}
+
+type Answer = { readonly parsed: Parsed } | { readonly error: string };
+
+/** One worker, started when it is needed; one parse at a time. */
+export function createParser(): Parser {
+  let worker: Worker | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+
+  function end(): void {
+    clearTimeout(idle);
+    worker?.terminate();
+    worker = null;
+  }
+
+  function started(): Worker {
+    clearTimeout(idle);
+    worker ??= new Worker(new URL('./parse-worker.ts', import.meta.url).href);
+    return worker;
+  }
+
+  function endWhenIdle(): void {
+    clearTimeout(idle);
+    idle = setTimeout(end, IDLE_MS);
+  }
+
+  return {
+    warm() {
+      if (worker !== null) return;
+      started();
+      endWhenIdle();
+    },
+    async parse(files, before) {
+      try {
+        const answer = await ask(started(), { files, before });
+        if ('error' in answer) throw new Error(answer.error);
+        endWhenIdle();
+        return answer.parsed;
+      } catch (cause) {
+        end();
+        throw cause;
+      }
+    },
+    close: end,
+  };
+}
+
+function ask(worker: Worker, request: ParseRequest): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`The policy could not be parsed within ${PARSE_MS / 1000} s.`)),
+      PARSE_MS,
+    );
+    worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+      clearTimeout(timer);
+      resolve(data);
+    };
+    worker.onerror = ({ message }) => {
+      clearTimeout(timer);
+      reject(new Error(`The policy could not be parsed: ${message}`));
+    };
+    worker.postMessage(request);
+  });
+}

@@ -1,0 +1,64 @@
+import { type Caller, SCOPES } from '../core/caller.ts';
+import { REJECTIONS } from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
+import type { PolicyCase } from '../core/policy-case.ts';
+import type { RouteQuery } from '../core/route-query.ts';
+import { type Constraint, hasBit } from '../core/rules.ts';
+import type { Model } from '../core/snapshot.ts';
+import { isRefusal } from '../routing/decide.ts';
+import { expectedCost, expectedLatency, expectedOutput } from '../routing/estimate.ts';
+import { routeFacts } from '../routing/facts.ts';
+import { withRules } from '../routing/rules.ts';
+import { type Runtime, strategyOf } from './runtime.ts';
+
+/** A Wednesday noon, for cases that state no time. */
+const USUAL_TIME = '2026-01-07T12:00:00Z';
+
+/** The facts of a case's request, with the rules that apply to it. Throws SignalboxError as a request would. */
+export function factsOf({ given }: PolicyCase, { snapshot, localTime }: Runtime): Facts {
+  const { key, metadata, time } = given;
+  const caller: Caller = {
+    keyId: key.id,
+    scopes: new Set(SCOPES),
+    labels: key.labels,
+    models: key.models === null ? null : new Set(key.models),
+  };
+  // Checked with the query's schema when the policy was read.
+  const query: RouteQuery = { ...given.query, model: given.model };
+  const inputs = () => ({
+    stream: false,
+    user: '',
+    metadata,
+    caller,
+    time: localTime(Date.parse(time ?? USUAL_TIME)),
+  });
+  return withRules(routeFacts(query, caller, snapshot), snapshot, inputs, () => {});
+}
+
+/** Everything that rejects a model: the names of constraints, and the kinds of all other reasons. */
+export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): string[] {
+  const { snapshot, decider } = runtime;
+  const index = snapshot.modelIndex.get(id)!;
+  const model = snapshot.models[index]!;
+  const asked: Facts = { ...facts, model: id, pinned: true };
+  const outcome = decider.decide(asked, { id: 0, seed: '0', ...strategyOf(asked, runtime) });
+  const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
+  const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
+  const allows = facts.pinned ? null : (snapshot.selectors.get(facts.model)?.allows ?? null);
+  const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
+  const output = expectedOutput(facts, task);
+  const rules = facts.rules.constraints
+    .map((at) => snapshot.constraints[at]!)
+    .filter((rule) => forbids(rule, model, facts, output));
+  return [
+    ...rules.map(({ name }) => name),
+    ...kinds.map(([kind]) => kind),
+    ...(allows !== null && !hasBit(allows, index) ? ['selector'] : []),
+  ];
+}
+
+function forbids({ allows, maxCostCredits, maxLatencyMs }: Constraint, model: Model, facts: Facts, output: number) {
+  if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
+  if (maxLatencyMs !== null && expectedLatency(model, output) > maxLatencyMs) return true;
+  return maxCostCredits !== null && expectedCost(model, model.endpoints[0].price, facts, output) > maxCostCredits;
+}

@@ -1,0 +1,254 @@
+import type { Diagnostic } from '../policy/diagnostics.ts';
+import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './attempt.ts';
+import { type Candidate, isRejected, type Judge, judge, type Rejected } from './candidate.ts';
+import type { PolicyChange } from './diff.ts';
+import type { Runtime } from './runtime.ts';
+import { Superseded } from './slices.ts';
+import { type Bundle, PolicySourceError, readBundle } from './source.ts';
+
+export interface ReloaderOptions {
+  readonly judge: Judge;
+  /** Keeps a revision's text before it serves. A failure refuses the revision. */
+  save(candidate: Candidate): Promise<void>;
+  /** Told of each attempt; `bundle` is what was read, null when it could not be. */
+  onAttempt(attempt: ReloadAttempt, bundle: Bundle | null): void;
+}
+
+/** An edit that looks half done, or that is wrong, gets so long to be finished before it is judged for good, ms. */
+const FINISH_MS = 250;
+/** An attempt that newer edits have kept from ending for so long is carried through, ms. */
+const PATIENCE_MS = 1_000;
+
+interface Waiting {
+  readonly cause: ReloadCause;
+  /** The revision that must be in force; null for any. */
+  readonly expected: string | null;
+  resolve(attempt: ReloadAttempt): void;
+  reject(error: StaleRevision): void;
+}
+
+/**
+ * Holds the policy in force and replaces it: steps 2 to 8 of an edit. One attempt at a time; a newer
+ * request starts the attempt anew. Whatever goes wrong before the swap leaves everything as it was.
+ */
+export class Reloader {
+  readonly #options: ReloaderOptions;
+  #inForce: Candidate;
+  #since: number;
+  #last: ReloadAttempt;
+  #lastSuccess: number;
+  #previous: PolicyStatus['previous'] = null;
+  /** Hash of the files that were refused last; null once anything was accepted. */
+  #refused: string | null = null;
+  #outdated: readonly string[] = [];
+  #waiting: Waiting[] = [];
+  #running = false;
+  /** Ends a pause of the attempt under way. */
+  #wake: () => void = () => {};
+  readonly #counts = { applied: 0, unchanged: 0, refused: 0 };
+
+  constructor(first: Candidate, options: ReloaderOptions) {
+    this.#inForce = first;
+    this.#options = options;
+    this.#since = this.#lastSuccess = options.judge.now();
+    const { revision } = first.runtime.snapshot;
+    const how = { time: this.#since, tookMs: 0, cause: 'start', result: 'applied', revision } as const;
+    this.#last = { ...how, message: 'The policy is in force.', diagnostics: first.warnings, changes: [] };
+    this.#counts.applied++;
+  }
+
+  /** The runtime in force. */
+  readonly lease = (): Runtime => this.#inForce.runtime;
+
+  status(): PolicyStatus {
+    const { runtime, bundle, warnings } = this.#inForce;
+    return {
+      revision: runtime.snapshot.revision,
+      since: this.#since,
+      files: bundle.files.map(({ path }) => path),
+      warnings,
+      outdatedPlugins: this.#outdated,
+      last: this.#last,
+      previous: this.#previous,
+      counts: { ...this.#counts },
+      lastSuccess: this.#lastSuccess,
+    };
+  }
+
+  /**
+   * Looks at the files. Resolves with what came of it, a refusal too; rejects with StaleRevision alone.
+   * The attempt begins after the call, so it sees all that was written before.
+   */
+  reload(cause: ReloadCause, expected: string | null = null): Promise<ReloadAttempt> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ cause, expected, resolve, reject });
+      this.#wake();
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    let batch: Waiting[] = [];
+    let begun = performance.now();
+    while (batch.length > 0 || this.#waiting.length > 0) {
+      batch = this.#stillMeant([...batch, ...this.#waiting.splice(0)]);
+      if (batch.length === 0) continue;
+      const look: Look = { cause: mostExplicit(batch), begun, bundle: null };
+      try {
+        const attempt = await this.#attempt(look);
+        for (const { resolve } of batch) resolve(attempt);
+      } catch (cause) {
+        if (cause instanceof Superseded) continue;
+        const attempt = this.#refuse(look, null, cause instanceof Error ? cause : new Error(String(cause)));
+        for (const { resolve } of batch) resolve(attempt);
+      }
+      batch = [];
+      begun = performance.now();
+    }
+    this.#running = false;
+  }
+
+  #stillMeant(batch: readonly Waiting[]): Waiting[] {
+    const { revision } = this.#inForce.runtime.snapshot;
+    return batch.filter(({ expected, reject }) => {
+      if (expected === null || expected === revision) return true;
+      reject(new StaleRevision(revision));
+      return false;
+    });
+  }
+
+  async #attempt(look: Look): Promise<ReloadAttempt> {
+    const isEarly = () => performance.now() - look.begun < PATIENCE_MS;
+    const isStale = () => this.#waiting.length > 0 && isEarly();
+    let paused = '';
+    for (;;) {
+      const bundle = await this.#read();
+      const hash = bundle instanceof Error ? bundle.message : bundle.hash;
+      look.bundle = bundle instanceof Error ? null : bundle;
+      if (isStale()) throw new Superseded();
+      if (hash === this.#inForce.bundle.hash) return this.#keep(look);
+      // Who asks by name wants an answer now; an edit may still be going on.
+      const isPatient = look.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
+      const judged =
+        bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
+          ? null
+          : await judge(bundle, this.#options.judge, { inForce: this.#inForce, isStale });
+      if (judged && !isRejected(judged)) return await this.#apply(look, judged);
+      if (isPatient) {
+        paused = hash;
+        await this.#pause(isStale);
+      } else if (bundle instanceof Error) return this.#refuse(look, hash, bundle);
+      else if (judged) return this.#refuse(look, hash, judged);
+    }
+  }
+
+  async #read(): Promise<Bundle | PolicySourceError> {
+    try {
+      return await readBundle(this.#options.judge.folder);
+    } catch (cause) {
+      if (cause instanceof PolicySourceError) return cause;
+      return new PolicySourceError(`The policy cannot be read: ${cause instanceof Error ? cause.message : cause}.`);
+    }
+  }
+
+  /** A file that is gone or empty all at once is often one that is being written anew. */
+  #looksHalfDone({ files }: Bundle): boolean {
+    const now = new Map(files.map((file) => [file.path, file]));
+    return this.#inForce.bundle.files.some((before) => {
+      const file = now.get(before.path);
+      return !file || (file.text?.trim() === '' && before.text?.trim() !== '');
+    });
+  }
+
+  async #pause(isStale: () => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      setTimeout(resolve, FINISH_MS);
+    });
+    this.#wake = () => {};
+    if (isStale()) throw new Superseded();
+  }
+
+  /** The files say what is in force already, maybe after a mistake was taken back. */
+  #keep(look: Look): ReloadAttempt {
+    const outdated = this.#options.judge.shelf.outdated();
+    const isNews = this.#last.result === 'refused' || outdated.join() !== this.#outdated.join();
+    this.#outdated = outdated;
+    // Many events end here: a file that was touched, or the last write of an edit that is in force.
+    return look.cause === 'edit' && !isNews
+      ? this.#last
+      : this.#end(look, 'unchanged', { message: unchanged(outdated) });
+  }
+
+  async #apply(look: Look, candidate: Candidate): Promise<ReloadAttempt> {
+    try {
+      await this.#options.save(candidate);
+    } catch (cause) {
+      return this.#refuse(look, candidate.bundle.hash, new Error(`The new revision could not be saved: ${cause}`));
+    }
+    const before = this.#inForce;
+    const { changes } = candidate;
+    // The swap. Requests under way keep the runtime that they leased.
+    this.#inForce = candidate;
+    this.#outdated = this.#options.judge.shelf.outdated();
+    const { revision } = before.runtime.snapshot;
+    if (revision === candidate.runtime.snapshot.revision) {
+      return this.#end(look, 'unchanged', { message: unchanged(this.#outdated) });
+    }
+    this.#since = this.#options.judge.now();
+    this.#previous = { revision, changes };
+    const said = { message: 'The policy is in force.', diagnostics: candidate.warnings, changes };
+    return this.#end(look, 'applied', said);
+  }
+
+  #refuse(look: Look, hash: string | null, why: Rejected | Error): ReloadAttempt {
+    const diagnostics = why instanceof Error ? [] : why.problems;
+    const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+    const message = why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; nothing was changed.`;
+    const isKnown = hash === this.#refused && message === this.#last.message;
+    // A file that was touched is no news.
+    if (look.cause === 'edit' && isKnown && sameProblems(diagnostics, this.#last.diagnostics)) return this.#last;
+    this.#refused = hash;
+    return this.#end(look, 'refused', { message, diagnostics });
+  }
+
+  #end(
+    { cause, begun, bundle }: Look,
+    result: ReloadAttempt['result'],
+    said: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
+  ): ReloadAttempt {
+    const { revision } = this.#inForce.runtime.snapshot;
+    const time = this.#options.judge.now();
+    const tookMs = Math.round(performance.now() - begun);
+    const attempt = { time, tookMs, cause, result, revision, diagnostics: [], changes: [], ...said };
+    this.#last = attempt;
+    this.#counts[result]++;
+    if (result !== 'refused') {
+      this.#refused = null;
+      this.#lastSuccess = time;
+    }
+    try {
+      this.#options.onAttempt(attempt, bundle);
+    } catch {
+      // Who cannot be told must not keep the next edit from being looked at.
+    }
+    return attempt;
+  }
+}
+
+interface Look {
+  readonly cause: ReloadCause;
+  /** On the clock that never goes back, ms. */
+  readonly begun: number;
+  /** What was read last. */
+  bundle: Bundle | null;
+}
+
+const unchanged = (outdated: readonly string[]): string =>
+  outdated.length === 0
+    ? 'The files say what is in force already.'
+    : `The code of ${outdated.join(', ')} has changed; it takes effect at a restart.`;
+
+const sameProblems = (a: readonly Diagnostic[], b: readonly Diagnostic[]): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);

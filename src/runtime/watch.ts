@@ -1,0 +1,157 @@
+import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
+import { readdir, realpath } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isPolicyFile, signatureOf } from './source.ts';
+
+/** The writes of one edit follow each other within so long, ms. */
+const QUIET_MS = 100;
+/** Who never stops writing is looked at nevertheless, after so long, ms. */
+const PATIENCE_MS = 500;
+/** How often to look without being told: the net below events that a file system does not send. */
+const POLL_MS = 2_000;
+
+export interface WatchOptions {
+  readonly folder: string;
+  /** Files elsewhere that count too, such as plugins' code; they are only looked at now and then. */
+  readonly more: () => readonly string[];
+  /** Called with the first event of an edit: what it will take can be made ready. */
+  readonly onStir: () => void;
+  /** Called once per edit, after its last write. */
+  readonly onEdit: () => void;
+}
+
+export interface Watch {
+  close(): void;
+}
+
+/** Directories are watched, never files: a file that is replaced by renaming falls silent. */
+export function watchPolicies({ folder, more, onStir, onEdit }: WatchOptions): Watch {
+  const net = new Net(resolve(folder), noticed);
+  let first = 0;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let seen: string | null = null;
+  let closed = false;
+
+  function noticed(): void {
+    if (closed) return;
+    const time = performance.now();
+    if (timer) clearTimeout(timer);
+    else {
+      first = time;
+      onStir();
+    }
+    timer = setTimeout(settled, Math.max(0, Math.min(QUIET_MS, first + PATIENCE_MS - time)));
+  }
+
+  function settled(): void {
+    timer = null;
+    void look(true);
+  }
+
+  /** Compares the folder with what it was when last looked at; what was told by an event counts in any case. */
+  async function look(told: boolean): Promise<void> {
+    await net.mend();
+    const signature = await signatureOf(folder, more());
+    const changed = seen !== null && signature !== seen;
+    seen = signature;
+    if (!closed && (told || changed)) onEdit();
+  }
+
+  const poll = setInterval(() => timer ?? void look(false), POLL_MS);
+  void look(false);
+  return {
+    close() {
+      closed = true;
+      clearInterval(poll);
+      if (timer) clearTimeout(timer);
+      net.close();
+    },
+  };
+}
+
+interface Watched {
+  readonly watcher: FSWatcher;
+  /** Which directory it was, for its path may come to name another. */
+  readonly inode: string;
+}
+
+/**
+ * Watches on the directories that an edit can happen in: the folder itself, the one above it (the folder
+ * may be replaced), and those that its links lead to.
+ */
+class Net {
+  readonly #folder: string;
+  readonly #onEvent: () => void;
+  readonly #watched = new Map<string, Watched>();
+  #closed = false;
+
+  constructor(folder: string, onEvent: () => void) {
+    this.#folder = folder;
+    this.#onEvent = onEvent;
+    this.#watch(new Set(this.#near()));
+  }
+
+  /** Opens what is missing, closes what is no longer there, and takes up directories that were replaced. */
+  async mend(): Promise<void> {
+    const wanted = new Set(this.#near());
+    const names = await readdir(this.#folder).catch(() => []);
+    for (const name of names.filter(isPolicyFile)) {
+      const real = await realpath(join(this.#folder, name)).catch(() => null);
+      if (real !== null) wanted.add(dirname(real));
+    }
+    if (!this.#closed) this.#watch(wanted);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { watcher } of this.#watched.values()) watcher.close();
+    this.#watched.clear();
+  }
+
+  #near(): string[] {
+    const real = realOf(this.#folder);
+    return [this.#folder, dirname(this.#folder), ...(real === null ? [] : [real, dirname(real)])];
+  }
+
+  #watch(wanted: ReadonlySet<string>): void {
+    for (const [path, { watcher, inode }] of this.#watched) {
+      if (wanted.has(path) && inodeOf(path) === inode) continue;
+      watcher.close();
+      this.#watched.delete(path);
+    }
+    for (const path of wanted) {
+      if (this.#watched.has(path)) continue;
+      const inode = inodeOf(path);
+      const watcher = inode === null ? null : this.#open(path);
+      if (inode !== null && watcher !== null) this.#watched.set(path, { watcher, inode });
+    }
+  }
+
+  #open(path: string): FSWatcher | null {
+    const isAbove = path !== this.#folder && path !== realOf(this.#folder);
+    const folders = new Set([basename(this.#folder), basename(realOf(this.#folder) ?? this.#folder)]);
+    try {
+      const watcher = watch(path, (_, name) => {
+        if (name === null || isPolicyFile(name) || name === '..data' || (isAbove && folders.has(name))) this.#onEvent();
+      });
+      // The directory went away: the next look finds what took its place.
+      watcher.on('error', this.#onEvent);
+      return watcher;
+    } catch {
+      return null;
+    }
+  }
+}
+
+function realOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function inodeOf(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? `${found.dev} ${found.ino}` : null;
+}

@@ -1,0 +1,43 @@
+import { appendFileSync } from 'node:fs';
+
+/** How hard a test tries: a little in `npm test`, each time with another seed; much in `npm run test:deep`. */
+export interface Effort {
+  readonly runs: number;
+  readonly seed: number;
+  /** Random numbers in [0, 1) that follow from the seed. */
+  random(): number;
+  /** To be called when all runs held: what was tried, in a line for `docs/proofs.md`. */
+  proved(what: string): void;
+}
+
+/** What the environment asks of a section's test, and where it wants the proof. */
+const { SIGNALBOX_DEEP, SIGNALBOX_SEED, SIGNALBOX_RUNS, SIGNALBOX_PROOF } = process.env;
+
+/** True in `npm run test:deep`. */
+export const isDeep = SIGNALBOX_DEEP === '1';
+
+/** The seed is printed, so that a failure can be had again: `SIGNALBOX_SEED=… bun test <file>`. */
+export function effort(section: string, few: number, many: number): Effort {
+  const runs = Number(SIGNALBOX_RUNS ?? (isDeep ? many : few));
+  const seed = Number(SIGNALBOX_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]! % 1_000_000);
+  console.log(`${section}: ${runs} runs, seed ${seed}`);
+  return {
+    runs,
+    seed,
+    random: randomFrom(seed),
+    proved(what) {
+      if (SIGNALBOX_PROOF) appendFileSync(SIGNALBOX_PROOF, `${JSON.stringify({ section, what, runs, seed })}\n`);
+    },
+  };
+}
+
+/** Mulberry32: small, and the same everywhere. */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,86 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SECTIONS, type Section } from './sections.ts';
+
+/**
+ * `npm run test:deep [section]`: the expensive counts. Every test that holds writes a row of
+ * `docs/proofs.md`; rows of sections that were not run stay. Ends with 1 when anything failed.
+ */
+const ROOT = join(import.meta.dir, '../..');
+const PAGE = join(ROOT, 'docs/proofs.md');
+
+interface Proof {
+  readonly section: string;
+  readonly what: string;
+  readonly runs: number;
+  readonly seed: number;
+}
+
+const asked = process.argv[2];
+const chosen = SECTIONS.filter(({ name }) => asked === undefined || name === asked);
+if (chosen.length === 0) {
+  console.error(`There is no section ${asked}; there are ${SECTIONS.map(({ name }) => name).join(', ')}.`);
+  process.exit(1);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'signalbox-deep-'));
+let failed = false;
+for (const section of chosen) failed = !(await prove(section)) || failed;
+rmSync(folder, { recursive: true });
+process.exit(failed ? 1 : 0);
+
+async function prove({ name, files }: Section): Promise<boolean> {
+  const proofs = join(folder, name);
+  const began = performance.now();
+  const child = Bun.spawn([process.execPath, 'test', '--timeout=3600000', ...files], {
+    cwd: ROOT,
+    env: { ...process.env, SIGNALBOX_DEEP: '1', SIGNALBOX_PROOF: proofs },
+    stdout: 'inherit',
+    stderr: 'inherit',
+  });
+  if ((await child.exited) !== 0 || !existsSync(proofs)) return false;
+  const minutes = (performance.now() - began) / 60_000;
+  const found = readFileSync(proofs, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Proof);
+  writeFileSync(PAGE, pageWith(name, await Promise.all(found.map((proof) => row(proof, minutes)))));
+  // The house's form, which pads tables.
+  await Bun.spawn([join(ROOT, 'node_modules/.bin/biome'), 'format', '--write', PAGE], { cwd: ROOT, stdout: 'ignore' })
+    .exited;
+  return true;
+}
+
+async function row({ section, what, runs, seed }: Proof, minutes: number): Promise<string> {
+  const date = new Date().toISOString().slice(0, 10);
+  const told = [section, what, String(runs), String(seed), await commit(), date, `${minutes.toFixed(1)} min`];
+  return `| ${told.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+/** The commit that was tried; `+` when the folder held more than it. */
+async function commit(): Promise<string> {
+  const git = async (...args: string[]) =>
+    (await new Response(Bun.spawn(['git', ...args], { cwd: ROOT, stderr: 'ignore' }).stdout).text()).trim();
+  const hash = await git('rev-parse', '--short', 'HEAD');
+  const changed = await git('status', '--porcelain', '--untracked-files=no', '--', 'src', 'plugins', 'test');
+  return changed === '' ? hash : `${hash}+`;
+}
+
+function pageWith(section: string, rows: readonly string[]): string {
+  const before = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
+  const order = SECTIONS.map(({ name }) => name);
+  const at = (line: string) => order.indexOf(line.split('|')[1]?.trim() ?? '');
+  const kept = before.filter((line) => at(line) >= 0 && at(line) !== order.indexOf(section));
+  const all = [...kept, ...rows].sort((a, b) => at(a) - at(b));
+  return `# Proofs
+
+What \`npm run test:deep\` tried, and that held. \`npm test\` tries the same with few runs and another seed
+each time. One section again: \`npm run test:deep -- reload\`; the same seed again: \`SIGNALBOX_SEED=…\`.
+A commit with \`+\` had changes on top. Made on ${cpus().length} cores.
+
+| section | what held | runs | seed | commit | date | took |
+| --- | --- | ---: | ---: | --- | --- | ---: |
+${all.join('\n')}
+`;
+}

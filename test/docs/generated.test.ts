@@ -1,0 +1,20 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { diagnosticsPage } from './diagnostics-page.ts';
+import { errorsPage } from './errors-page.ts';
+import { policyReferencePage } from './policy-reference-page.ts';
+
+/** Pages that are made from code. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
+const PAGES = {
+  'docs/errors.md': errorsPage,
+  'docs/diagnostics.md': diagnosticsPage,
+  'docs/policy-reference.md': policyReferencePage,
+} as const;
+
+for (const [path, make] of Object.entries(PAGES)) {
+  test(`${path} says what the code says`, async () => {
+    const file = Bun.file(join(import.meta.dir, '../..', path));
+    if (process.env.UPDATE) await file.write(make());
+    expect(await file.text()).toBe(make());
+  });
+}

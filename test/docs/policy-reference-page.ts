@@ -1,0 +1,127 @@
+import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox';
+import { FIELDS, VARIABLES } from '../../src/policy/cel-types.ts';
+import { SECTIONS, SECTIONS_NOT_YET } from '../../src/policy/schema.ts';
+
+/** `docs/policy-reference.md`, made from the schema of the language; a test holds the file to it. */
+export function policyReferencePage(): string {
+  const sections = Object.entries<TSchema>(SECTIONS).map(([name, schema]) => section(name, schema));
+  return `# Policy reference
+
+Every key of the policy language, made from the schema that checks it. How it is meant: [policies.md](policies.md).
+What can go wrong: [diagnostics.md](diagnostics.md). A key without a default that is not marked *required* may be
+left out. Keys that are not listed are errors. Sections of later versions are errors until something enforces
+them: ${SECTIONS_NOT_YET.map((name) => `\`${name}\``).join(', ')}.
+
+${sections.join('\n\n')}
+
+## Expressions
+
+What each may see. Figures are doubles: write \`100.0\` where they are compared with \`==\` or used in sums.
+
+- \`when\` of constraints and preferences: ${seen('when')}
+- \`require\` of constraints: ${seen('constraint')}
+- \`prefer\` of preferences and \`models.require\` of selectors: ${seen('model')}
+
+${Object.entries(FIELDS)
+  .map(([type, fields]) => fieldsOf(type, fields))
+  .join('\n\n')}
+`;
+}
+
+function seen(sight: keyof typeof VARIABLES): string {
+  return Object.entries(VARIABLES[sight])
+    .map(([name, type]) => `\`${name}\` (${type})`)
+    .join(', ');
+}
+
+function fieldsOf(type: string, fields: Readonly<Record<string, readonly [string, string]>>): string {
+  const rows = Object.entries(fields).map(([name, [of, means]]) => `| \`${name}\` | \`${of}\` | ${means} |`);
+  return `### ${type}\n\n| field | type | means |\n| --- | --- | --- |\n${rows.join('\n')}`;
+}
+
+function section(name: string, schema: TSchema): string {
+  const rows = rowsOf(schema, '');
+  const about = schema.description ?? '';
+  if (rows.length === 0) return `## ${name}\n\n${line(schema)}${about}${defaultOf(schema)}${exampleOf(schema)}`;
+  return `## ${name}\n\n${about}\n\n| key | type | default | means |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
+}
+
+const line = (schema: TSchema) => `${typeName(schema)}${limitsOf(schema)}. `;
+const defaultOf = (schema: TSchema) => (schema.default === undefined ? '' : ` Default: ${code(schema.default)}.`);
+const exampleOf = (schema: TSchema) => {
+  const [first]: unknown[] = schema.examples ?? [];
+  return first === undefined ? '' : ` For example ${code(first)}.`;
+};
+
+/** The rows of a map, of each of its names, or of each item of a list. */
+function rowsOf(schema: TSchema, prefix: string): string[] {
+  const inner = named(schema);
+  if (inner) return rowsOf(inner, `${prefix}<name>.`);
+  if (schema.type === 'array' && schema.items?.properties) return rowsOf(schema.items, prefix);
+  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
+  const required: readonly string[] = schema.required ?? [];
+  return Object.entries(properties).flatMap(([key, property]) => {
+    const path = `${prefix}${key}`;
+    const isRequired = required.includes(key) && property.default === undefined;
+    // Messages have OpenAI's shape, which is told elsewhere, and a price is told with the model.
+    const isTold = key === 'messages' || path.endsWith('endpoints[].price');
+    const below = isTold ? [] : rowsOf(property, property.type === 'array' ? `${path}[].` : `${path}.`);
+    return [row(path, property, isRequired), ...below, ...(isTold ? [] : otherKeys(property, path))];
+  });
+}
+
+/** The row of a map's keys that are names, beside those that are known. */
+function otherKeys({ properties, additionalProperties }: TSchema, path: string): string[] {
+  return properties && additionalProperties?.type ? [row(`${path}.<task>`, additionalProperties, false)] : [];
+}
+
+/** The schema of what stands under each name of a map; null where its keys are known. */
+function named(schema: TSchema): TSchema | null {
+  const [pattern]: TSchema[] = Object.values(schema.patternProperties ?? {});
+  return pattern?.properties ? pattern : null;
+}
+
+function row(path: string, schema: TSchema, isRequired: boolean): string {
+  const fallback =
+    isRequired && !schema[OptionalKind] ? '*required*' : schema.default === undefined ? '' : code(schema.default);
+  return `| \`${path}\` | ${typeName(schema)}${limitsOf(schema)} | ${fallback} | ${cell(`${schema.description ?? ''}${exampleOf(schema)}`)} |`;
+}
+
+const code = (value: unknown) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+const cell = (text: string) => text.replaceAll('|', '\\|').trim();
+
+function typeName(schema: TSchema): string {
+  const options: TSchema[] | undefined = schema.anyOf;
+  if (options?.every((option) => 'const' in option)) return options.map((option) => `\`${option.const}\``).join(', ');
+  if ('const' in schema) return `\`${schema.const}\``;
+  switch (schema.type) {
+    case 'integer':
+      return 'whole number';
+    case 'number':
+      return 'number';
+    case 'string':
+      return 'text';
+    case 'boolean':
+      return 'true or false';
+    case 'array':
+      return schema.items?.type === 'string' ? 'list of texts' : 'list';
+    case 'object':
+      return 'map';
+    default:
+      return schema[Kind] === 'Unknown' ? 'anything' : 'one of several forms';
+  }
+}
+
+function limitsOf(schema: TSchema): string {
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
+  const low =
+    minimum !== undefined ? `${minimum}` : exclusiveMinimum !== undefined ? `above ${exclusiveMinimum}` : null;
+  const high =
+    maximum !== undefined ? `${maximum}` : exclusiveMaximum !== undefined ? `below ${exclusiveMaximum}` : null;
+  if (low !== null && high !== null) return `, ${low} to ${high}`;
+  return low !== null
+    ? `, ${low.startsWith('above') ? low : `at least ${low}`}`
+    : high !== null
+      ? `, up to ${high}`
+      : '';
+}

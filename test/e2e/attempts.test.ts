@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** What becomes of attempts that fail: who else is asked, what is charged, and what the operator learns. */
+let first: FakeUpstream;
+let second: FakeUpstream;
+let box: Signalbox;
+
+beforeAll(async () => {
+  first = startFakeUpstream({ key: UPSTREAM_KEY });
+  second = startFakeUpstream({ key: UPSTREAM_KEY });
+  const policy = testPolicy(
+    { first: first.url, second: second.url },
+    {
+      best: {
+        endpoints: ['first', 'second'],
+        more: '    deadlines: { first_token_ms: 200, total_ms: 5000 }\n    default_max_output: 20\n',
+      },
+    },
+  ).replace('    default_max_output: 1024\n', '');
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterAll(async () => {
+  await box.stop();
+  await Promise.all([first.stop(), second.stop()]);
+});
+
+const chat = (body: object = {}) =>
+  box.post('/v1/chat/completions', { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], ...body });
+
+const failures = () => box.lines.filter((line) => line.includes('attempt failed') || line.includes('refuses its key'));
+
+describe('a silent endpoint', () => {
+  test('does not keep a JSON request from the next one until its total deadline', async () => {
+    first.next({ hang: 'headers' });
+    const since = performance.now();
+    const response = await chat();
+    expect(response.status).toBe(200);
+    // 200 ms for the first token and twice 20 tokens at 100 a second; tested at four times that.
+    expect(performance.now() - since).toBeLessThan(2_400);
+  });
+});
+
+describe('what an attempt used', () => {
+  test('is charged, though nothing came of it and another answered', async () => {
+    const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 };
+    first.next({ raw: [JSON.stringify({ id: 'x', object: 'chat.completion', choices: [], usage })], form: 'json' });
+    second.next({ text: 'Hi', usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
+    const { platform } = await answerOf(await chat());
+    // 20 + 4 × 5 of the first and 10 + 4 × 5 of the second, thousandths of a Credit.
+    expect(platform.credits_consumed).toBe(0.07);
+  });
+
+  test('of an answer that is cut in the middle of its JSON is charged by the stated rule, and not to be repeated blindly', async () => {
+    second.next({ raw: ['{"id":"x","choices":[{"index":0,"mess'], form: 'json', cutAfter: 1 });
+    first.next({ status: 500 });
+    const response = await chat();
+    expect(response.status).toBe(502);
+    expect((await answerOf(response)).error.code).toBe('upstream_failed');
+  });
+});
+
+describe('the operator', () => {
+  test('learns the status and the words of an upstream that failed', async () => {
+    first.next({ status: 503, error: { message: 'the model is being loaded' } });
+    await chat();
+    const line = await waitFor(() => failures().find((text) => text.includes('being loaded')));
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'warn',
+      provider: 'first',
+      model: 'best',
+      kind: 'overloaded',
+      status: 503,
+    });
+  });
+
+  test('is alarmed when a provider refuses its key, and the caller is not told to try again', async () => {
+    for (const upstream of [first, second]) upstream.next({ status: 401, error: { message: 'Incorrect API key.' } });
+    const response = await chat();
+    expect(response.status).toBe(502);
+    expect(response.headers.get('x-should-retry')).toBe('false');
+    const line = await waitFor(() => failures().find((text) => text.includes('refuses its key')));
+    expect(JSON.parse(line)).toMatchObject({ level: 'error', provider: 'first', kind: 'auth', status: 401 });
+  });
+});
+
+test('no address of an upstream is repeated to a caller, in whatever form its words hold one', async () => {
+  first.next({
+    status: 400,
+    error: { message: 'Bad schema at https://api.example.com/v1, host 10.1.2.3:99, see db.internal.example:5432' },
+  });
+  const { error } = await answerOf(await chat());
+  expect(error.code).toBe('upstream_rejected_request');
+  for (const part of ['api.example.com', '10.1.2.3', 'internal.example']) expect(error.message).not.toContain(part);
+});

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { runCommand, startSignalbox, writePolicy } from '../support/signalbox.ts';
+
+const hello = [{ role: 'user', content: 'Say hello.' }];
+let upstream: FakeUpstream;
+let live: LivePolicy;
+let policy: string;
+const folders: string[] = [];
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  policy = testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } });
+  live = await startLivePolicy({ 'policy.yaml': policy });
+});
+afterAll(async () => {
+  await live.stop();
+  await upstream.stop();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function newFolder(files: Readonly<Record<string, string>>): string {
+  const folder = writePolicy(files);
+  folders.push(folder);
+  return folder;
+}
+
+const ask = async () =>
+  (await answerOf(await live.box.post('/v1/chat/completions', { model: 'auto', messages: hello }))).platform;
+const FAILED = 'signalbox_policy_last_reload_failed';
+
+describe('a bad edit', () => {
+  test('changes nothing, is visible everywhere at once, and is forgotten when it is taken back', async () => {
+    const { revision, since } = await live.status();
+    const broken = policy.replace('context_window', 'contxt_window');
+    const line = broken.split('\n').findIndex((text) => text.includes('contxt_window')) + 1;
+    live.write('policy.yaml', broken);
+    const status = await live.refused();
+    expect(status).toMatchObject({ revision, since, last_reload: { cause: 'edit', result: 'refused', revision } });
+    expect(status.last_reload.diagnostics.find(({ code }) => code === 'unknown-key')).toMatchObject({ line });
+    expect(await ask()).toMatchObject({ routed_model: 'one', policy_revision: revision });
+
+    const ready = await fetch(`${live.box.url}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({ status: 'ready', policy: { state: 'edit_refused' } });
+    const metrics = await live.metrics();
+    expect(metrics.get(FAILED)).toBe(1);
+    expect(metrics.get(`signalbox_policy_info{revision="${revision}"}`)).toBe(1);
+    const logged = await waitFor(() => live.box.lines.find((text) => text.includes('policy refused')));
+    expect(JSON.parse(logged)).toMatchObject({ level: 'error', revision });
+
+    const error = await expectError(await live.reload(), 'policy_invalid');
+    expect(error.details).toMatchObject({ policy_revision: revision, diagnostics: status.last_reload.diagnostics });
+
+    live.write('policy.yaml', policy);
+    await waitFor(async () => (await live.status()).last_reload.result === 'unchanged', 4_000);
+    expect((await live.metrics()).get(FAILED)).toBe(0);
+    expect(await (await fetch(`${live.box.url}/readyz`)).json()).toMatchObject({ policy: { state: 'in_force' } });
+    expect((await live.status()).since).toBe(since);
+  }, 20_000);
+
+  test('may be a folder without files, or without itself', async () => {
+    const { revision } = await live.status();
+    rmSync(live.file('policy.yaml'));
+    const status = await live.refused();
+    expect(status.last_reload.message).toContain('holds no .yaml files');
+    rmSync(live.folder, { recursive: true });
+    await waitFor(async () => (await live.status()).last_reload.message.includes('cannot be read'), 4_000);
+    expect(await ask()).toMatchObject({ policy_revision: revision });
+    mkdirSync(live.folder);
+    live.write('policy.yaml', policy);
+    await waitFor(async () => (await live.status()).last_reload.result === 'unchanged', 4_000);
+  }, 20_000);
+});
+
+describe('GET /admin/policy', () => {
+  test('tells the difference from the revision before', async () => {
+    const before = await live.status();
+    live.write('policy.yaml', policy.replace('input: 1, output: 4, as_of', 'input: 2, output: 4, as_of'));
+    const { previous, revision, last_reload: last } = await live.changedFrom(before.revision);
+    const change = {
+      change: 'changed',
+      section: 'models',
+      name: 'one',
+      keys: [{ key: 'price.input', from: 1, to: 2 }],
+    };
+    expect(previous).toEqual({ revision: before.revision, changes: [change] });
+    expect(last).toMatchObject({ result: 'applied', revision, changes: [change] });
+    live.write('policy.yaml', policy);
+    expect((await live.changedFrom(revision)).revision).toBe(before.revision);
+  });
+
+  test('needs the scope admin, and so does the reload', async () => {
+    const { out } = await live.box.run('keys', 'create');
+    const authorization = `Bearer ${out.split('\n')[0]}`;
+    await waitFor(async () => (await live.box.get('/v1/models', { headers: { authorization } })).status === 200);
+    await expectError(await live.box.get('/admin/policy', { headers: { authorization } }), 'insufficient_permissions');
+    await expectError(await live.reload({ authorization }), 'insufficient_permissions');
+    await expectError(await fetch(`${live.box.url}/admin/policy`), 'invalid_api_key');
+  });
+});
+
+test('a reload on condition of a revision that is not in force is refused with 412', async () => {
+  const { revision } = await live.status();
+  const error = await expectError(await live.reload({ 'if-match': '"0123456789abcdef"' }), 'precondition_failed');
+  expect(error.details).toEqual({ policy_revision: revision });
+  expect((await live.reload({ 'if-match': `"${revision}"` })).status).toBe(200);
+  expect((await live.reload({ 'if-match': '*' })).status).toBe(200);
+});
+
+test('decisions under a former revision can still be explained', async () => {
+  const { decision_id: id, policy_revision: revision } = await ask();
+  live.write('policy.yaml', policy.replace('quality: { default: 0.8', 'quality: { default: 0.7'));
+  const { revision: next } = await live.changedFrom(revision);
+  const decision = (await (await live.box.get(`/v1/decisions/${id}`)).json()) as { policy_revision: string };
+  expect(decision.policy_revision).toBe(revision);
+  live.write('policy.yaml', policy);
+  await live.changedFrom(next);
+});
+
+test('--metrics off takes /metrics away', async () => {
+  const box = await startSignalbox({ args: ['--metrics', 'off'] });
+  await expectError(await fetch(`${box.url}/metrics`), 'not_found');
+  await box.stop();
+});
+
+describe('signalbox policy check', () => {
+  const check = (...args: string[]) => runCommand(['policy', 'check', ...args]);
+  const wrong = () => newFolder({ 'policy.yaml': policy.replace('context_window', 'contxt_window') });
+
+  test('ends with 0 for a policy that may serve, whatever variables are set', async () => {
+    const folder = newFolder({ 'policy.yaml': policy });
+    for (const env of [{}, UPSTREAM_ENV]) {
+      const { code, out, err } = await runCommand(['policy', 'check', folder], env);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(out).toContain('1 file, 1 model');
+      expect(out).not.toContain('\u001b');
+      expect(out.includes('TEST_UPSTREAM_KEY')).toBe(env !== UPSTREAM_ENV);
+    }
+  });
+
+  test('judges the shipped policy without an argument', async () => {
+    expect((await check()).code).toBe(0);
+  });
+
+  test('ends with 2 and every place for one that may not', async () => {
+    const folder = wrong();
+    const { code, out } = await check(folder);
+    expect(code).toBe(2);
+    expect(out).toMatch(/policy\.yaml:\d+:\d+ {2}unknown-key/);
+    expect(out).toContain('did you mean');
+    const json = await check(folder, '--json');
+    expect(json.code).toBe(2);
+    const told = JSON.parse(json.out) as { errors: number; diagnostics: { code: string; line: number }[] };
+    expect(told.errors).toBe(told.diagnostics.length);
+    expect(told.diagnostics.map((found) => found.code)).toContain('unknown-key');
+  });
+
+  test('ends with 0 for warnings, and with 2 when they count', async () => {
+    const folder = newFolder({ 'policy.yaml': policy.replace('passthrough: [verbosity]', 'passthrough: ["*"]') });
+    expect((await check(folder)).code).toBe(0);
+    expect((await check(folder, '--strict')).code).toBe(2);
+  });
+
+  test('ends with 1 where there is nothing to judge', async () => {
+    for (const args of [['/no/such/folder'], [newFolder({})], ['a', 'b'], ['--colour']]) {
+      const { code, err } = await check(...args);
+      expect(err).toMatch(/^signalbox: [^\n]+\.\n$/);
+      expect(code).toBe(1);
+    }
+    expect((await runCommand(['policy', 'chek'])).code).toBe(1);
+  });
+
+  test('names files that cannot be read as text', async () => {
+    const folder = newFolder({ 'policy.yaml': policy });
+    writeFileSync(join(folder, 'latin.yaml'), Buffer.from('version: 1\n# caf\xe9\n', 'latin1'));
+    writeFileSync(join(folder, 'large.yaml'), '#'.repeat(1_048_577));
+    symlinkSync('loop.yaml', join(folder, 'loop.yaml'));
+    symlinkSync('gone', join(folder, 'nowhere.yaml'));
+    mkdirSync(join(folder, 'folder.yaml'));
+    const { code, out } = await check(folder, '--json');
+    const told = JSON.parse(out) as { diagnostics: { file: string; code: string }[] };
+    expect(code).toBe(2);
+    const byFile = Object.fromEntries(told.diagnostics.map(({ file, code: kind }) => [file.split('/').at(-1), kind]));
+    expect(byFile).toMatchObject({
+      'latin.yaml': 'not-utf-8',
+      'large.yaml': 'file-too-large',
+      'loop.yaml': 'symlink-loop',
+      'nowhere.yaml': 'unreadable-file',
+      'folder.yaml': 'unreadable-file',
+    });
+  });
+});

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { adviceOf, answerOf } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** Constraints, preferences and selector filters, as an operator writes them and a caller meets them. */
+const policy = (us: string, eu: string) => `version: 1
+credits: { usd_per_credit: 0.001 }
+gateway: { time_zone: Europe/Berlin }
+providers:
+  us: { adapter: openai-compatible, base_url: "${us}", api_key_env: TEST_UPSTREAM_KEY }
+  eu: { adapter: openai-compatible, base_url: "${eu}", api_key_env: TEST_UPSTREAM_KEY }
+models:
+  both:
+    endpoints: [{ provider: us, regions: [us] }, { provider: eu, regions: [eu], price: { input: 2, output: 8, as_of: 2026-11-01, basis: own } }]
+    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 4096
+    latency: { ttft_ms: 100, output_tokens_per_second: 100 }
+    quality: { default: 0.8 }
+  only-us:
+    endpoints: [{ provider: us, regions: [us] }]
+    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 4096
+    tags: [fast]
+    latency: { ttft_ms: 50, output_tokens_per_second: 1000 }
+    quality: { default: 0.82 }
+  private:
+    endpoints: [{ provider: eu, regions: [eu] }]
+    price: { input: 0, output: 0, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 4096
+    tags: [private]
+    latency: { ttft_ms: 100, output_tokens_per_second: 40 }
+    quality: { default: 0.5 }
+selectors:
+  auto-private: { strategy: auto, models: { require: '"private" in model.tags' } }
+constraints:
+  - name: legal-stays-in-the-eu
+    when: key.labels.department == "legal"
+    require: '"eu" in endpoint.regions'
+  - name: answers-quickly
+    when: request.metadata.interactive == "true"
+    max_latency_ms: 1000
+  - name: impossible
+    when: request.user == "nobody"
+    require: model.price.output > 1000.0
+preferences:
+  - name: private-for-those-who-ask
+    when: request.metadata["taste"] == "private"
+    prefer: '"private" in model.tags'
+    worth: 0.5
+`;
+
+let us: FakeUpstream;
+let eu: FakeUpstream;
+let box: Signalbox;
+let legal: string;
+
+beforeAll(async () => {
+  us = startFakeUpstream({ key: UPSTREAM_KEY });
+  eu = startFakeUpstream({ key: UPSTREAM_KEY });
+  box = await startSignalbox({ policy: policy(us.url, eu.url), env: UPSTREAM_ENV });
+  const made = await box.run('keys', 'create', '--name', 'legal', '--label', 'department=legal');
+  legal = made.out.split('\n')[0]!;
+  // A running server learns of a new key within a second.
+  await Bun.sleep(600);
+});
+afterAll(async () => {
+  await box.stop();
+  await Promise.all([us.stop(), eu.stop()]);
+});
+
+const chat = (body: object = {}, key = box.key) =>
+  box.post(
+    '/v1/chat/completions',
+    { model: 'auto', messages: [{ role: 'user', content: 'Hello.' }], ...body },
+    { headers: { authorization: `Bearer ${key}` } },
+  );
+const routedTo = async (body: object = {}, key = box.key) => (await answerOf(await chat(body, key))).platform;
+
+describe('a constraint', () => {
+  test('is not felt by requests that it does not speak of', async () => {
+    expect((await routedTo()).routed_model).toBe('only-us');
+  });
+
+  test('sends a key’s requests only to endpoints that it allows, at their own price', async () => {
+    const before = us.requests.length;
+    eu.next({ text: 'x', usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 } });
+    const platform = await routedTo({}, legal);
+    expect(platform).toMatchObject({ routed_model: 'both', credits_consumed: 0.1 });
+    expect(us.requests.length).toBe(before);
+  });
+
+  test('rejects a pinned model by name', async () => {
+    const response = await chat({ model: 'only-us' }, legal);
+    expect(response.status).toBe(422);
+    const { error } = await answerOf(response);
+    expect(error.message).toContain('legal-stays-in-the-eu');
+    expect(error.details.rejected).toEqual([
+      { model: 'only-us', reasons: ['the policy rejects it: legal-stays-in-the-eu'] },
+    ]);
+  });
+
+  test('can be a ceiling', async () => {
+    expect((await routedTo({ metadata: { interactive: 'true' } })).routed_model).toBe('only-us');
+    const response = await chat({ metadata: { interactive: 'true' } }, legal);
+    expect(response.status).toBe(422);
+    expect(JSON.stringify((await answerOf(response)).error.details)).toContain('answers-quickly');
+  });
+
+  test('holds for a route query alike', async () => {
+    const asked = await box.post(
+      '/v1/route',
+      { metadata: { interactive: 'true' } },
+      { headers: { authorization: `Bearer ${legal}` } },
+    );
+    expect(asked.status).toBe(422);
+    const query = { messages: [{ role: 'user', content: 'Hello.' }] };
+    const advice = await adviceOf(
+      await box.post('/v1/route', query, { headers: { authorization: `Bearer ${legal}` } }),
+    );
+    expect([advice.recommended_model, ...advice.alternatives.map(({ model }) => model)]).toEqual(['both', 'private']);
+  });
+
+  test('that leaves nothing names itself against every model', async () => {
+    const { error } = await answerOf(await chat({ user: 'nobody' }));
+    expect(error.code).toBe('no_eligible_model');
+    expect(error.message).toBe('No model meets the request: the policy rejects it: impossible.');
+  });
+});
+
+describe('a preference', () => {
+  test('moves the choice by its worth, for those it speaks of', async () => {
+    expect((await routedTo({ metadata: { taste: 'private' } })).routed_model).toBe('private');
+    expect((await routedTo({ metadata: { taste: 'other' } })).routed_model).toBe('only-us');
+  });
+});
+
+describe('a selector of the operator’s own', () => {
+  test('chooses within its filter, and is listed', async () => {
+    expect(await routedTo({ model: 'auto-private' })).toMatchObject({
+      routed_model: 'private',
+      route_reason: 'auto-private:balanced',
+    });
+    const { data } = (await (await box.get('/v1/models')).json()) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toContain('auto-private');
+  });
+
+  test('keeps its filter under route_strategy', async () => {
+    const platform = await routedTo({ model: 'auto-private', route_strategy: { quality_weight: 1, cost_weight: 0 } });
+    expect(platform).toMatchObject({ routed_model: 'private', route_reason: 'auto-private:weighted' });
+  });
+});

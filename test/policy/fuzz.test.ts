@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { load, shippedPolicy } from './support.ts';
+
+/** Policies that are right and have every part of the language, of which one file is damaged. */
+const DOCS = readFileSync(join(import.meta.dir, '../../docs/policies.md'), 'utf8');
+const POLICIES: readonly (readonly string[])[] = [
+  [...DOCS.matchAll(/^```yaml policy(?: beside)?\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text),
+  shippedPolicy()
+    .filter(({ path }) => !path.endsWith('models.yaml'))
+    .map(({ text }) => text),
+];
+const SIGNS = [
+  ...'{}[]:,-"\'|>&*!%@`#?\\\n\t =<()é🚆0',
+  'e9',
+  '<<',
+  '---',
+  'null',
+  'true',
+  '&&',
+  '!=',
+  '\u0000',
+  '\ud800',
+];
+
+/** Also for the many runs that `FUZZ_RUNS` asks for. */
+const TIMEOUT_MS = 600_000;
+
+const damage = fc.record({
+  policy: fc.constantFrom(...POLICIES),
+  file: fc.nat(),
+  edits: fc.array(
+    fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), drop: fc.nat(12), add: fc.constantFrom('', ...SIGNS) }),
+    { minLength: 1, maxLength: 4 },
+  ),
+});
+
+type Damage = typeof damage extends fc.Arbitrary<infer Value> ? Value : never;
+
+const filesOf = ({ policy, file, edits }: Damage) =>
+  policy.map((text, at) => ({
+    path: `${at}.yaml`,
+    text: at === file % policy.length ? edits.reduce((from, edit) => apply(from, edit), text) : text,
+  }));
+
+function apply(from: string, { at, drop, add }: Damage['edits'][number]): string {
+  const start = Math.floor(at * from.length);
+  return from.slice(0, start) + add + from.slice(start + drop);
+}
+
+test(
+  'a damaged policy is never a crash: it loads, or says what is wrong at places that exist',
+  () => {
+    const numRuns = Number(process.env.FUZZ_RUNS ?? 150);
+    fc.assert(
+      fc.property(damage, (given) => {
+        const files = filesOf(given);
+        const { snapshot, diagnostics } = load(files);
+        expect(snapshot === null).toBe(diagnostics.some(({ severity }) => severity === 'error'));
+        for (const { file, line, column, length } of diagnostics) {
+          const lines = files.find(({ path }) => path === file)?.text.split('\n') ?? [];
+          expect(line).toBeGreaterThanOrEqual(1);
+          expect(line).toBeLessThanOrEqual(lines.length);
+          expect(length).toBeGreaterThanOrEqual(1);
+          expect(column).toBeGreaterThanOrEqual(1);
+          expect(column).toBeLessThanOrEqual((lines[line - 1] ?? '').length + 1);
+        }
+        expect(formatDiagnostics(diagnostics, files).length > 0).toBe(diagnostics.length > 0);
+      }),
+      { numRuns },
+    );
+  },
+  TIMEOUT_MS,
+);

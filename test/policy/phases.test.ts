@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'bun:test';
+import { caseDiagnostics } from '../../src/policy/case-diagnostics.ts';
+import { diagnosticsJson, formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { compilePolicy, compileSteps, parsePolicy } from '../../src/policy/load.ts';
+import { contextOf, loadText, SMALL, shippedPolicy } from './support.ts';
+
+const context = contextOf({});
+
+describe('a policy is loaded in two phases', () => {
+  test('the first gives plain data: a clone of it compiles to the same', () => {
+    const parsed = parsePolicy(shippedPolicy());
+    const there = compilePolicy(structuredClone(parsed), context);
+    const here = compilePolicy(parsed, context);
+    expect(there.diagnostics).toEqual(here.diagnostics);
+    expect(there.snapshot?.revision).toBe(here.snapshot?.revision ?? '');
+    expect(there.snapshot?.models).toEqual([...(here.snapshot?.models ?? [])]);
+  });
+
+  test('the second goes in steps, at least one for each provider, selector, rule and model', () => {
+    const text = `${SMALL}constraints:\n  - { name: a, max_cost_credits: 1 }\n  - { name: b, require: model.price.output < 1.0 }\n`;
+    const steps = compileSteps(parsePolicy([{ path: 'p.yaml', text }]), context);
+    let count = 0;
+    for (;;) {
+      const step = steps.next();
+      if (step.done) {
+        expect(step.value.snapshot?.constraints.length).toBe(2);
+        break;
+      }
+      count++;
+    }
+    expect(count).toBeGreaterThan(10);
+  });
+
+  test('problems of both come together, sorted', () => {
+    const text = `${SMALL}baseline: tinny\nselectors: { mine: { strategy: atuo } }\n`;
+    const found = loadText(text).diagnostics.map(({ line, code }) => `${line} ${code}`);
+    expect(found).toEqual(['14 unknown-reference', '15 unknown-reference']);
+  });
+
+  test('lists the plugins that have to be loaded between them', () => {
+    const parsed = parsePolicy([{ path: 'p.yaml', text: `${SMALL}plugins: [./a.ts, '@acme/b']\n` }]);
+    expect(parsed.plugins.map(({ specifier }) => specifier)).toEqual(['./a.ts', '@acme/b']);
+  });
+});
+
+describe('diagnostics', () => {
+  const { diagnostics } = loadText(`${SMALL}modles: {}\n`);
+  const files = [{ path: 'p.yaml', text: `${SMALL}modles: {}\n` }];
+
+  test('have colour only where it is asked for', () => {
+    expect(formatDiagnostics(diagnostics, files)).not.toContain('\u001b');
+    const coloured = formatDiagnostics(diagnostics, files, { colour: true });
+    expect(coloured).toContain('\u001b[31munknown-key\u001b[0m');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape codes of a terminal are what this is about
+    expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(formatDiagnostics(diagnostics, files));
+  });
+
+  test('have a form for programs, with counts', () => {
+    expect(diagnosticsJson(diagnostics)).toMatchObject({
+      errors: 1,
+      warnings: 0,
+      diagnostics: [{ file: 'p.yaml', line: 14, column: 1, length: 6, code: 'unknown-key', severity: 'error' }],
+    });
+  });
+
+  test('put carets under wide signs and after tabs', () => {
+    const text = "tasks:\n  '日本': 1\t# 🚆\n";
+    const [found] = loadText(SMALL + text).diagnostics;
+    const printed = formatDiagnostics(found ? [{ ...found, line: 2, column: 3, length: 4, file: 'x' }] : [], [
+      { path: 'x', text },
+    ]);
+    expect(printed).toContain("> 2 |   '日本': 1\t# 🚆\n    |   ^^^^^^");
+    const after = formatDiagnostics(found ? [{ ...found, line: 2, column: 11, length: 4, file: 'x' }] : [], [
+      { path: 'x', text },
+    ]);
+    expect(after).toContain('\n    |            \t^^^^');
+  });
+
+  test('show of a line without end what is around the place', () => {
+    const text = `${SMALL}tasks: { ${'a: {}, '.repeat(300)}oops: 7 }\n`;
+    const found = loadText(text).diagnostics.filter(({ message }) => message.includes('oops'));
+    const printed = formatDiagnostics(found, [{ path: 'p.yaml', text }]);
+    expect(Math.max(...printed.split('\n').map((line) => line.length))).toBeLessThan(180);
+    const [, shown = '', carets = ''] = /> 14 \| (.*)\n +\| (.*)/.exec(printed) ?? [];
+    expect(shown[carets.indexOf('^')]).toBe('7');
+  });
+
+  test('count from the same place in a file that begins with a mark of its byte order', () => {
+    expect(loadText(`\ufeff${SMALL}modles: {}\n`).diagnostics).toMatchObject([{ line: 14, column: 1 }]);
+    expect(loadText(`\ufeffversion: 2\n`).diagnostics[0]).toMatchObject({ line: 1 });
+  });
+
+  test('tell of cases that fail, with their place', () => {
+    const place = { file: 'p.yaml', line: 2, column: 3 };
+    const [found] = caseDiagnostics([{ case: { name: 'cheap', place }, message: 'chose x', expected: 'model y' }]);
+    expect(found).toEqual({
+      ...place,
+      length: 1,
+      severity: 'error',
+      code: 'case-failed',
+      message: 'case `cheap` failed: chose x',
+      expected: 'model y',
+    });
+  });
+});

@@ -1,0 +1,218 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOf, eventsOf } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { IN_FORCE_MS, type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
+
+const hello = [{ role: 'user', content: 'Say hello.' }];
+let upstream: FakeUpstream;
+let live: LivePolicy | null = null;
+
+beforeAll(() => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+});
+afterEach(async () => {
+  await live?.stop();
+  live = null;
+});
+afterAll(() => upstream.stop());
+
+/** A policy of one model. */
+const serving = (model: string, more = '') =>
+  testPolicy({ first: upstream.url }, { [model]: { endpoints: ['first'] } }, more);
+/** A file that adds a model to it. */
+const adding = (model: string) => `models:
+  ${model}:
+    provider: first
+    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 8192
+    quality: { default: 0.9, basis: guessed }
+`;
+
+async function start(files: Readonly<Record<string, string>>, layOut?: (folder: string) => void): Promise<LivePolicy> {
+  live = await startLivePolicy(files, layOut && { layOut });
+  return live;
+}
+
+const ask = async ({ box }: LivePolicy) =>
+  (await answerOf(await box.post('/v1/chat/completions', { model: 'auto', messages: hello }))).platform;
+
+/** Edits, and expects that within the promised time another model serves under another revision. */
+async function expectServes(policy: LivePolicy, model: string, edit: () => void): Promise<void> {
+  const { revision } = await policy.status();
+  edit();
+  const { revision: next } = await policy.changedFrom(revision);
+  expect(await ask(policy)).toMatchObject({ routed_model: model, policy_revision: next });
+}
+
+describe('an edit is in force soon after its last write:', () => {
+  test('written in place', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    await expectServes(policy, 'two', () => policy.write('policy.yaml', serving('two')));
+    await expectServes(policy, 'three', () => policy.write('policy.yaml', serving('three')));
+  });
+
+  test('written beside and renamed, again and again: a watch on the file would fall silent', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    for (const model of ['two', 'three', 'four']) {
+      await expectServes(policy, model, () => policy.replace('policy.yaml', serving(model)));
+    }
+    await expectServes(policy, 'five', () => policy.write('policy.yaml', serving('five')));
+  });
+
+  test('as vim does: the old file renamed to a backup, a new one written, the backup removed', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    await expectServes(policy, 'two', () => {
+      renameSync(policy.file('policy.yaml'), policy.file('policy.yaml~'));
+      policy.write('policy.yaml', serving('two'));
+      unlinkSync(policy.file('policy.yaml~'));
+    });
+  });
+
+  test('a file added, and removed', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    await expectServes(policy, 'better', () => policy.write('more.yml', adding('better')));
+    await expectServes(policy, 'one', () => unlinkSync(policy.file('more.yml')));
+  });
+
+  test('a ConfigMap: files are links into `..data`, which is swapped', async () => {
+    const write = (folder: string, at: string, model: string) => {
+      mkdirSync(join(folder, at));
+      writeFileSync(join(folder, at, 'policy.yaml'), serving(model));
+    };
+    const policy = await start({}, (folder) => {
+      write(folder, '..2026_11_20_1', 'one');
+      symlinkSync('..2026_11_20_1', join(folder, '..data'));
+      symlinkSync('..data/policy.yaml', join(folder, 'policy.yaml'));
+    });
+    const models = ['two', 'three'];
+    for (const [i, model] of models.entries()) {
+      await expectServes(policy, model, () => {
+        write(policy.folder, `..2026_11_20_${i + 2}`, model);
+        symlinkSync(`..2026_11_20_${i + 2}`, policy.file('..data_tmp'));
+        renameSync(policy.file('..data_tmp'), policy.file('..data'));
+        rmSync(policy.file(`..2026_11_20_${i + 1}`), { recursive: true });
+      });
+    }
+  });
+
+  test('the whole folder replaced, and then edited again', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    await expectServes(policy, 'two', () => {
+      mkdirSync(`${policy.folder}.new`);
+      writeFileSync(join(`${policy.folder}.new`, 'policy.yaml'), serving('two'));
+      renameSync(policy.folder, `${policy.folder}.old`);
+      renameSync(`${policy.folder}.new`, policy.folder);
+    });
+    await expectServes(policy, 'three', () => policy.write('policy.yaml', serving('three')));
+  });
+
+  test('a file behind a link into another folder', async () => {
+    const policy = await start({}, (folder) => {
+      mkdirSync(join(folder, '../elsewhere'));
+      writeFileSync(join(folder, '../elsewhere/policy.yaml'), serving('one'));
+      symlinkSync('../elsewhere/policy.yaml', join(folder, 'policy.yaml'));
+    });
+    await expectServes(policy, 'two', () => policy.write('../elsewhere/policy.yaml', serving('two')));
+  });
+
+  test('many files at once are one reload', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `m${i}`);
+    const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, adding(name)]));
+    const policy = await start({ 'policy.yaml': serving('one'), ...files });
+    const { revision } = await policy.status();
+    const before = await policy.metrics();
+    for (const name of names) {
+      unlinkSync(policy.file(`${name}.yaml`));
+      policy.write(`${name}.yaml`, adding(`${name}-new`));
+    }
+    const { previous, models } = await policy.changedFrom(revision);
+    expect(models).toBe(21);
+    expect(previous).toMatchObject({ revision });
+    expect(previous!.changes).toHaveLength(40);
+    await Bun.sleep(400);
+    const applied = 'signalbox_policy_reloads_total{result="applied"}';
+    expect((await policy.metrics()).get(applied)! - before.get(applied)!).toBe(1);
+  });
+
+  test('a file written in halves is judged when it is whole', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    const { revision } = await policy.status();
+    const text = serving('two');
+    for (const part of [0.3, 0.6, 0.9]) {
+      policy.write('policy.yaml', text.slice(0, Math.floor(text.length * part)));
+      await Bun.sleep(120);
+    }
+    policy.write('policy.yaml', text);
+    const { last_reload: last } = await policy.changedFrom(revision);
+    expect(last.result).toBe('applied');
+    expect((await policy.metrics()).get('signalbox_policy_reloads_total{result="refused"}')).toBe(0);
+  });
+
+  test('a file that stays half is reported, and mended later', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    policy.write('policy.yaml', serving('two').slice(0, 400));
+    const { last_reload: last } = await policy.refused();
+    expect(last.diagnostics.length).toBeGreaterThan(0);
+    await expectServes(policy, 'two', () => policy.write('policy.yaml', serving('two')));
+  });
+});
+
+describe('without waiting for the watch:', () => {
+  test('SIGHUP has the files looked at, and says so when they are the same', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    process.kill(policy.box.pid, 'SIGHUP');
+    await Bun.sleep(300);
+    const { last_reload: last } = await policy.status();
+    expect(last).toMatchObject({ cause: 'signal', result: 'unchanged' });
+    const { revision } = await policy.status();
+    policy.write('policy.yaml', serving('two'));
+    process.kill(policy.box.pid, 'SIGHUP');
+    expect((await policy.changedFrom(revision)).last_reload.cause).toBe('signal');
+  });
+
+  test('POST /admin/policy/reload answers with the result', async () => {
+    const policy = await start({ 'policy.yaml': serving('one') });
+    const { revision } = await policy.status();
+    policy.write('policy.yaml', serving('two'));
+    const response = await policy.reload();
+    expect(response.status).toBe(200);
+    const answer = (await response.json()) as { revision: string };
+    expect(answer).toMatchObject({ cause: 'request', result: 'applied', changes: [{ name: 'one' }, { name: 'two' }] });
+    expect(answer.revision).not.toBe(revision);
+    expect(response.headers.get('etag')).toBe(`"${answer.revision}"`);
+    expect(await ask(policy)).toMatchObject({ routed_model: 'two', policy_revision: answer.revision });
+    expect(await (await policy.reload({ 'if-match': answer.revision })).json()).toMatchObject({ result: 'unchanged' });
+  });
+});
+
+describe('requests under way', () => {
+  test(
+    'end on the revision that they began with, JSON and stream alike',
+    async () => {
+      const policy = await start({ 'policy.yaml': serving('one') });
+      const { revision } = await policy.status();
+      upstream.next(
+        { text: ['from ', 'the ', 'old ', 'one'], betweenChunksMs: 300 },
+        { text: 'old too', headersAfterMs: 1_200 },
+      );
+      const stream = await policy.box.post('/v1/chat/completions', { model: 'auto', messages: hello, stream: true });
+      const json = policy.box.post('/v1/chat/completions', { model: 'auto', messages: hello });
+      await Bun.sleep(50);
+      policy.write('policy.yaml', serving('two'));
+      const { revision: next } = await policy.changedFrom(revision);
+      expect(await ask(policy)).toMatchObject({ routed_model: 'two', policy_revision: next });
+      const { chunks, done } = await eventsOf(stream);
+      expect(done).toBe(true);
+      expect(chunks.find((chunk) => chunk.platform)?.platform).toMatchObject({
+        routed_model: 'one',
+        policy_revision: revision,
+      });
+      expect((await answerOf(await json)).platform).toMatchObject({ routed_model: 'one', policy_revision: revision });
+    },
+    IN_FORCE_MS * 2,
+  );
+});

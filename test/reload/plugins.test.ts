@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { adviceOf, waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { IN_FORCE_MS, type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
+import { runCommand } from '../support/signalbox.ts';
+
+let upstream: FakeUpstream;
+let live: LivePolicy | null = null;
+
+beforeAll(() => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+});
+afterEach(async () => {
+  await live?.stop();
+  live = null;
+});
+afterAll(() => upstream.stop());
+
+/** Two models of equal price, and a selector that uses an operator's own strategy, where there is one. */
+const policy = (plugins: readonly string[], strategy: string | null = 'thrifty') =>
+  testPolicy(
+    { first: upstream.url },
+    { good: { endpoints: ['first'], quality: 0.9 }, poor: { endpoints: ['first'], quality: 0.2 } },
+    `${plugins.length > 0 ? `plugins:\n${plugins.map((name) => `  - ${name}\n`).join('')}` : ''}${
+      strategy === null ? '' : `selectors:\n  mine: { strategy: ${strategy} }\n`
+    }`,
+  );
+
+/** Prefers quality with sign 1, and its lack with -1; the sign stands in a file of its own. */
+const STRATEGY = `import { defineStrategy, Type } from 'signalbox/plugin';
+import { sign } from './sign.ts';
+export const thrifty = defineStrategy({
+  name: 'thrifty',
+  status: 'alpha',
+  options: Type.Object({}),
+  prepare: () => ({
+    reason: 'contrary',
+    score: ({ n, quality }, out) => { for (let i = 0; i < n; i++) out[i] = sign * quality[i]; },
+  }),
+});
+`;
+const sign = (value: number) => `export const sign = ${value};\n`;
+
+function write(folder: string, name: string, text: string): void {
+  const path = `${folder}/${name}`;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+function withPlugin(folder: string): void {
+  write(folder, 'plugins/thrifty.ts', STRATEGY);
+  write(folder, 'plugins/sign.ts', sign(-1));
+}
+
+const route = async ({ box }: LivePolicy) => adviceOf(await box.post('/v1/route', { model: 'mine' }));
+
+test('a strategy of the operator’s own, by a path beside the policy, decides', async () => {
+  live = await startLivePolicy({ 'policy.yaml': policy(['./plugins/thrifty.ts']) }, { layOut: withPlugin });
+  expect(await route(live)).toMatchObject({ recommended_model: 'poor', route_reason: 'mine:contrary' });
+});
+
+test('a package that is installed beside the policy works by its name', async () => {
+  live = await startLivePolicy(
+    { 'policy.yaml': policy(['"@acme/thrifty"']) },
+    {
+      layOut: (folder) => {
+        const home = 'node_modules/@acme/thrifty';
+        write(folder, `${home}/package.json`, '{"name": "@acme/thrifty", "main": "./main.ts"}');
+        write(folder, `${home}/main.ts`, STRATEGY);
+        write(folder, `${home}/sign.ts`, sign(1));
+      },
+    },
+  );
+  expect(await route(live)).toMatchObject({ recommended_model: 'good', route_reason: 'mine:contrary' });
+});
+
+test('code that changes is part of the revision, is reported, and takes effect at a restart', async () => {
+  live = await startLivePolicy({ 'policy.yaml': policy(['./plugins/thrifty.ts']) }, { layOut: withPlugin });
+  const { revision } = await live.status();
+  write(live.folder, 'plugins/sign.ts', sign(1));
+  const status = await waitFor(async () => {
+    const answer = await live!.status();
+    return answer.outdated_plugins.length > 0 ? answer : null;
+  }, 2 * IN_FORCE_MS);
+  expect(status).toMatchObject({ revision, outdated_plugins: ['./plugins/thrifty.ts'] });
+  expect(status.last_reload.message).toContain('takes effect at a restart');
+  expect((await route(live)).recommended_model).toBe('poor');
+
+  const { folder } = live;
+  const again = await startLivePolicy({}, { args: ['--policies', folder], layOut: () => {} });
+  expect((await again.status()).revision).not.toBe(revision);
+  expect((await route(again)).recommended_model).toBe('good');
+  await again.stop();
+}, 20_000);
+
+test('a plugin is added by a reload, refused while it is broken, and taken once it is mended', async () => {
+  live = await startLivePolicy({ 'policy.yaml': policy([], null) });
+  const { revision } = await live.status();
+  withPlugin(live.folder);
+  write(live.folder, 'plugins/thrifty.ts', `${STRATEGY}oh no(`);
+  live.write('policy.yaml', policy(['./plugins/thrifty.ts']));
+  const { last_reload: last } = await live.refused();
+  expect(last.diagnostics[0]).toMatchObject({ code: 'plugin-not-loaded' });
+  write(live.folder, 'plugins/thrifty.ts', STRATEGY);
+  await live.changedFrom(revision, 2 * IN_FORCE_MS);
+  expect((await route(live)).recommended_model).toBe('poor');
+}, 20_000);
+
+const REFUSED: readonly (readonly [what: string, code: string, expected: RegExp])[] = [
+  ['throws while it is loaded', `throw new Error('out of order')`, /out of order/],
+  [
+    'has no prepare that can be called',
+    `export default { kind: 'strategy', name: 'thrifty', options: {}, prepare: 1 }`,
+    /no prepare function/,
+  ],
+  ['has a bad name', `export default { kind: 'strategy', name: 'Th rifty', options: {}, prepare() {} }`, /lower-case/],
+  ['has no schema', `export default { kind: 'strategy', name: 'thrifty', prepare() {} }`, /no schema/],
+  ['exports none', 'export const nothing = 1;', /exports no plugin/],
+  ['imports what is not there', `import './gone.ts';`, /gone/],
+  ['takes a shipped name', STRATEGY.replace(`name: 'thrifty'`, `name: 'auto'`), /there is one of that name/],
+];
+
+for (const [what, code, expected] of REFUSED) {
+  test(`a plugin that ${what} is reported at its place`, async () => {
+    live = await startLivePolicy({ 'policy.yaml': policy([], null) });
+    withPlugin(live.folder);
+    write(live.folder, 'plugins/thrifty.ts', code);
+    const text = policy(['./plugins/thrifty.ts'], null);
+    live.write('policy.yaml', text);
+    const { out, code: ended } = await runCommand(['policy', 'check', live.folder]);
+    expect(out).toMatch(expected);
+    expect(out).toMatch(/policy\.yaml:\d+:\d+/);
+    expect(ended).toBe(2);
+    const { last_reload: last } = await live.refused();
+    expect(last.diagnostics[0]!.line).toBe(text.split('\n').findIndex((line) => line.includes('thrifty.ts')) + 1);
+  });
+}
+
+test('a package that is not installed is not fetched', async () => {
+  live = await startLivePolicy({ 'policy.yaml': policy([], null) });
+  live.write('policy.yaml', policy(['left-pad'], null));
+  expect((await live.refused()).last_reload.diagnostics[0]!.message).toContain('not installed');
+});

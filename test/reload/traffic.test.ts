@@ -1,0 +1,140 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { effort, isDeep } from '../deep/effort.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { IN_FORCE_MS, type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { UPSTREAM_KEY } from '../support/policies.ts';
+import { RandomEdits } from './random-edits.ts';
+
+const hello = [{ role: 'user', content: 'Say hello.' }];
+
+/** Who asked, in which form, and what platform told. */
+interface Answered {
+  readonly revision: string;
+  readonly model: string;
+}
+
+/** Keeps asking until told to stop; what failed, and under which revision which model answered. */
+function startTraffic({ box }: LivePolicy) {
+  const seen = new Map<string, Answered>();
+  const failures: string[] = [];
+  let asked = 0;
+  let stopped = false;
+  const ask = async (stream: boolean) => {
+    const response = await box.post('/v1/chat/completions', { model: 'auto', messages: hello, stream });
+    asked++;
+    if (response.status !== 200) return failures.push(`${response.status} ${await response.text()}`);
+    if (!stream) {
+      const { platform } = await answerOf(response);
+      return note(platform.policy_revision, platform.routed_model);
+    }
+    const { chunks, done } = await eventsOf(response);
+    const platform = chunks.find((chunk) => chunk.platform)?.platform;
+    if (!done || !platform) return failures.push('a stream broke off');
+    return note(platform.policy_revision, platform.routed_model);
+  };
+  const note = (revision: string, model: string) => void seen.set(`${revision} ${model}`, { revision, model });
+  const worker = async (stream: boolean) => {
+    while (!stopped) {
+      await ask(stream).catch((error) => failures.push(String(error)));
+      await Bun.sleep(5);
+    }
+  };
+  const workers = [false, false, false, true, true, true].map(worker);
+  return {
+    seen,
+    failures,
+    asked: () => asked,
+    async stop() {
+      stopped = true;
+      await Promise.all(workers);
+    },
+  };
+}
+
+/** Open files that are no sockets: those come and go with the traffic. */
+function openFiles(pid: number): string[] {
+  const target = (fd: string) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return 'socket: gone';
+    }
+  };
+  return readdirSync(`/proc/${pid}/fd`)
+    .map(target)
+    .filter((name) => !name.startsWith('socket:'))
+    .sort();
+}
+
+const residentMiB = (pid: number) =>
+  (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 2 ** 20;
+
+/** Far more than what comes and goes between two collections, far less than a leaked runtime an edit would cost. */
+const GROWTH_MIB = 96;
+
+const { runs, random, proved } = effort('reload', 100, 1_000);
+
+test(
+  `${runs} random edits under traffic: no request fails, and each answer agrees with a valid revision`,
+  async () => {
+    const upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { text: ['all ', 'is ', 'well'] } });
+    let edits: RandomEdits | undefined;
+    const live = await startLivePolicy(
+      {},
+      {
+        layOut: (folder) => {
+          edits = new RandomEdits(folder, upstream.url, random);
+          void edits.layOut();
+        },
+      },
+    );
+    const traffic = startTraffic(live);
+    const { pid } = live.box;
+    let warm = { files: [] as string[], mib: 0 };
+    let inForce = 0;
+    let refused = 0;
+    try {
+      for (let i = 0; i < runs; i++) {
+        const revision = await edits!.edit();
+        // Some edits follow hard upon each other; the others are waited for.
+        if (random() < 0.3) await edits!.pause(200);
+        else if (revision === null) {
+          await live.refused();
+          refused++;
+        } else {
+          await waitFor(async () => (await live.status()).revision === revision, IN_FORCE_MS);
+          inForce++;
+        }
+        if (i === Math.floor(runs / 4)) warm = { files: openFiles(pid), mib: residentMiB(pid) };
+      }
+      const last = await edits!.state();
+      if (last !== null) await waitFor(async () => (await live.status()).revision === last, IN_FORCE_MS);
+      await Bun.sleep(200);
+      const grown = residentMiB(pid) - warm.mib;
+      const files = openFiles(pid);
+      await traffic.stop();
+
+      expect(traffic.failures).toEqual([]);
+      expect([...traffic.seen.values()].filter(({ revision, model }) => edits!.valid.get(revision) !== model)).toEqual(
+        [],
+      );
+      expect(files.length).toBeLessThanOrEqual(warm.files.length + 2);
+      expect(grown).toBeLessThan(GROWTH_MIB);
+      expect(traffic.seen.size).toBeGreaterThan(runs / 5);
+      proved(
+        `random edits of a policy folder under JSON and SSE traffic: ${traffic.asked()} requests, none failed; ` +
+          `${traffic.seen.size} revisions answered, each valid and with its own model; ${inForce} edits seen in force, ` +
+          `${refused} refused; memory ${grown < 0 ? '−' : '+'}${Math.abs(grown).toFixed(0)} MiB, open files ` +
+          `${warm.files.length} → ${files.length}`,
+      );
+      if (isDeep) console.log(Object.fromEntries(edits!.kinds));
+    } finally {
+      await traffic.stop();
+      await live.stop();
+      await upstream.stop();
+    }
+  },
+  runs * 4_000,
+);
