@@ -15,9 +15,9 @@ export interface Sample {
   readonly latencies: Float64Array;
 }
 
-/** The bytes of a whole HTTP request. */
-export function requestBytes({ stream, promptChars }: Shape, port: number, key: string): Uint8Array {
-  const body = JSON.stringify({
+/** The JSON text of a request. */
+export function requestBody({ stream, promptChars }: Shape): string {
+  return JSON.stringify({
     model: 'auto',
     ...(stream && { stream: true }),
     messages: [
@@ -28,6 +28,11 @@ export function requestBytes({ stream, promptChars }: Shape, port: number, key: 
       },
     ],
   });
+}
+
+/** The bytes of a whole HTTP request. */
+export function requestBytes(shape: Shape, port: number, key: string): Uint8Array {
+  const body = requestBody(shape);
   const head = [
     'POST /v1/chat/completions HTTP/1.1',
     `host: 127.0.0.1:${port}`,
@@ -38,6 +43,8 @@ export function requestBytes({ stream, promptChars }: Shape, port: number, key: 
   return new TextEncoder().encode(`${head}\r\n\r\n${body}`);
 }
 
+/** No round takes so long. */
+const STALL_MS = 60_000;
 const LAST_CHUNK = [48, 13, 10, 13, 10]; // "0\r\n\r\n"
 
 /** Whether an answer has come to its end: the last chunk of a chunked body, or the length that its head tells. */
@@ -74,7 +81,9 @@ export function run(port: number, bytes: Uint8Array, concurrency: number, reques
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
     const sockets: Socket<State>[] = [];
+    const stalled = setTimeout(() => reject(new Error(`${done} of ${requests} answers came`)), STALL_MS);
     const finish = () => {
+      clearTimeout(stalled);
       for (const socket of sockets) socket.end();
       resolve({ requests, seconds: (performance.now() - startedAt) / 1000, latencies: latencies.sort() });
     };

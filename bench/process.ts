@@ -3,6 +3,13 @@ import { join } from 'node:path';
 
 const BIN = join(import.meta.dir, '../node_modules/.bin');
 
+/** Whatever way this process ends, nothing that it started stays behind. */
+const running = new Set<Bun.Subprocess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
 export interface Program {
   readonly pid: number;
   readonly port: number;
@@ -20,6 +27,7 @@ export async function startProgram(
     stderr: 'inherit',
     env: { ...process.env, PATH: `${BIN}:${process.env.PATH}`, ...env },
   });
+  running.add(child);
   const port = await new Promise<number>((resolve, reject) => {
     void (async () => {
       let text = '';
@@ -41,6 +49,7 @@ export async function startProgram(
     async stop() {
       child.kill();
       await child.exited;
+      running.delete(child);
     },
   };
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --no-install --max-http-header-size=262144
-import { closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { shipped } from '../plugins/index.ts';
 import { openKeys } from './access/keys.ts';
@@ -34,7 +34,7 @@ import type { Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
 /** Time for the last error events to reach their readers. */
-const FAREWELL_MS = 250;
+const FAREWELL_MS = 1_000;
 /** How soon a key that another process made or revoked counts here. */
 const KEY_REFRESH_MS = 400;
 const PRUNE_EVERY_MS = 3_600_000;
@@ -48,6 +48,7 @@ async function main(): Promise<void> {
   const shippedPolicies = join(import.meta.dir, '..', 'policies');
   const command = parseCommand(process.argv.slice(2), process.env, shippedPolicies);
   if (command.name === 'help') return print(command.text);
+  if (command.name === 'version') return print(`${manifest.version}\n`);
   if (command.name === 'serve') return serve(command.options);
   if (command.name === 'policy') {
     const { folder, args } = command;
@@ -56,6 +57,11 @@ async function main(): Promise<void> {
     print(text);
     process.exitCode = code;
     return;
+  }
+  if (!existsSync(databaseOf(command.data))) {
+    throw new UsageError(
+      `There is no database in ${resolve(command.data)}; start the server once, or name its folder with --data.`,
+    );
   }
   const store = await openSqlite(databaseOf(command.data), [accessMigrations]);
   const keys = await openKeys({ store, now });
@@ -66,6 +72,10 @@ async function main(): Promise<void> {
     await store.close();
   }
 }
+
+/** Whether made-up models answer, for want of a provider. */
+const isSimulated = ({ lease }: Gateway): boolean =>
+  [...lease().snapshot.providers.values()].some(({ adapter }) => adapter === 'simulated');
 
 /** What policies are judged with here, parsed on this thread. */
 function judgeTools(): Omit<Judge, 'folder'> {
@@ -108,7 +118,7 @@ async function serve(options: ServeOptions): Promise<void> {
     metrics: options.metrics,
   });
   const address = listen(app, options.port, options.host);
-  await announce(address, keys, options.data, log, print);
+  await announce(address, keys, options.data, isSimulated(gateway), log, print);
 
   const shutDown = async (signal: string) => {
     if (gateway.draining()) process.exit(1);
@@ -180,11 +190,18 @@ function saveRevision(records: Records, { bundle, runtime }: Candidate): Promise
   return records.saveRevision(revision, JSON.stringify(bundle.files), ids);
 }
 
-function logAttempt(log: Log, { result, cause, revision, tookMs, message, changes }: ReloadAttempt): void {
+function logAttempt(log: Log, attempt: ReloadAttempt): void {
+  const { result, cause, revision, tookMs, message, changes } = attempt;
   const fields = { cause, revision, took_ms: tookMs };
   if (result === 'applied') log.info('policy reloaded', { ...fields, changes: summary(changes) });
   else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
-  else log.error('policy refused', { ...fields, detail: message });
+  else log.error('policy refused', { ...fields, detail: message, first: firstError(attempt.diagnostics) });
+}
+
+/** The first error in one line: log collectors do not keep the code frames that follow it. */
+function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
+  const first = diagnostics.find(({ severity }) => severity === 'error');
+  return first && `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}`;
 }
 
 async function openGateway(first: Candidate, tools: Judge, store: Store, log: Log) {

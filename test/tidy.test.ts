@@ -24,7 +24,7 @@ const LAYERS: readonly (readonly string[])[] = [
 const PURE = ['src/core/', 'src/contract/', 'src/policy/', 'src/routing/', 'src/ledger/rules/', 'plugins/'];
 const IMPURE_IMPORT = /^(?:node:|bun:|bun$)/;
 const IMPURE_CALL =
-  /\bBun\.|\bprocess\.|\bDate\.now\(|\bnew Date\(\)|\bperformance\.|\bMath\.random\(|\bcrypto\.|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(|\bqueueMicrotask\(|\brequire\(/;
+  /\bBun\.|\bprocess\.|\bglobalThis\b|\bimport\.meta\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\(|\bcrypto\.|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(|\bqueueMicrotask\(|\brequire\(/;
 
 interface Source {
   readonly path: string;

@@ -14,13 +14,14 @@ export async function announce(
   address: string,
   keys: Keys,
   data: string,
+  simulated: boolean,
   log: Log,
   print: (text: string) => void,
 ): Promise<void> {
   const first = (await keys.list()).length === 0;
   const create = async () => (await keys.create({ name: 'admin', scopes: SCOPES })).key;
   if (process.stdout.isTTY) {
-    print(welcome(address, first ? await create() : null));
+    print(welcome(address, first ? await create() : null, simulated));
     return;
   }
   if (first) {

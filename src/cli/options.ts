@@ -23,6 +23,7 @@ export interface ServeOptions {
 
 export type Command =
   | { readonly name: 'help'; readonly text: string }
+  | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'keys'; readonly data: string; readonly args: readonly string[] }
   | { readonly name: 'policy'; readonly folder: string; readonly args: readonly string[] };
@@ -46,19 +47,22 @@ export const HELP = `signalbox: a self-hosted LLM gateway and policy engine
   signalbox keys list [--json]
   signalbox keys revoke ID
       All three take --data, as serve does; a running server follows within a second.
+  signalbox version
 `;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the command line; flags win over the environment. Throws UsageError. */
 export function parseCommand(argv: readonly string[], env: Environment, shippedPolicies: string): Command {
-  const [name = 'serve', ...rest] = argv;
+  // Flags alone are those of `serve`.
+  const [name = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
   const asked = ['--help', '-h'];
   if (name === 'help' || asked.some((flag) => argv.includes(flag))) return { name: 'help', text: HELP };
+  if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
   if (name === 'keys') return keysCommand(rest, env);
   if (name === 'policy') return { name, folder: env.SIGNALBOX_POLICIES || shippedPolicies, args: rest };
-  throw new UsageError(`There is no command \`${name}\`; there are serve, keys, policy and help.`);
+  throw new UsageError(`There is no command \`${name}\`; there are serve, policy, keys, version and help.`);
 }
 
 const dataFolder = (env: Environment): string => env.SIGNALBOX_DATA || join('.', '.signalbox');

@@ -32,13 +32,14 @@ export async function runPolicy(args: readonly string[], options: CheckOptions):
   const tools = { ...options.judge, today: new Date(options.judge.now()).toISOString().slice(0, 10) };
   const judged = await judge(bundle, { ...tools, folder, env: generous(tools.env) });
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
-  const found = isRejected(judged) ? judged.problems : judged.warnings;
-  const missing = isRejected(judged) ? [] : await missingHere(bundle, { ...tools, folder });
+  const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
+  const here = isRejected(judged) ? NOTHING_HERE : await judgeHere(bundle, { ...tools, folder });
+  const found = [...anywhere, ...here.problems.filter((one) => !anywhere.some((other) => isSame(one, other)))];
   const errors = countOf(found, 'error');
   const code = errors > 0 || (values.strict && found.length > 0) ? 2 : 0;
   const { snapshot = null } = isRejected(judged) ? {} : judged.runtime;
-  if (values.json) return { text: asJson(bundle, snapshot, found, missing), code };
-  return { text: asText(folder, bundle, snapshot, found, missing, options.colour), code };
+  if (values.json) return { text: asJson(bundle, snapshot, found, here.missing), code };
+  return { text: asText(folder, bundle, snapshot, found, here.missing, options.colour), code };
 }
 
 async function read(folder: string): Promise<Bundle> {
@@ -57,12 +58,29 @@ const PLACEHOLDER = 'http://127.0.0.1:9/';
 /** A policy is judged as if every variable were set: whether it is right does not depend on who looks. */
 const generous = (env: Judge['env']): Judge['env'] => ({ get: (name) => env.get(name)?.trim() || PLACEHOLDER });
 
-/** What would be left out with the variables that are set here. */
-async function missingHere(bundle: Bundle, tools: Judge): Promise<string[]> {
-  const judged = await judge(bundle, tools);
-  if (!isRejected(judged)) return leftOutProviders(judged.runtime.snapshot);
-  return judged.problems.filter(({ code }) => code === 'nothing-to-serve').map((found) => found.hint ?? found.message);
+/** What only shows with the variables that are set here. */
+interface Here {
+  /** Providers that would be left out, with the reason. */
+  readonly missing: readonly string[];
+  /** What `serve` would refuse the policy for: its cases run on the models that can be served here. */
+  readonly problems: readonly Diagnostic[];
 }
+
+const NOTHING_HERE: Here = { missing: [], problems: [] };
+
+async function judgeHere(bundle: Bundle, tools: Judge): Promise<Here> {
+  const judged = await judge(bundle, tools);
+  if (!isRejected(judged)) return { missing: leftOutProviders(judged.runtime.snapshot), problems: [] };
+  // That nobody can serve is said of this place, not of the policy.
+  const nothing = judged.problems.filter(({ code }) => code === 'nothing-to-serve');
+  return {
+    missing: nothing.map(({ hint, message }) => `\`serve\` would not start: ${hint ?? message}`),
+    problems: judged.problems.filter((one) => !nothing.includes(one)),
+  };
+}
+
+const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
+  a.code === b.code && a.file === b.file && a.line === b.line && a.column === b.column && a.message === b.message;
 
 const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   found.filter((one) => one.severity === severity).length;
@@ -79,14 +97,20 @@ function asText(
   missing: readonly string[],
   colour: boolean,
 ): string {
-  const parts = found.length === 0 ? [] : [formatDiagnostics(found, bundle.files, { colour })];
   const errors = countOf(found, 'error');
+  // Warnings would bury what keeps the policy from serving.
+  const shown = errors > 0 ? found.filter(({ severity }) => severity === 'error') : found;
+  const parts = shown.length === 0 ? [] : [formatDiagnostics(shown, bundle.files, { colour })];
   const warnings = countOf(found, 'warning');
-  const counts = [errors > 0 && plural(errors, 'error'), warnings > 0 && plural(warnings, 'warning')].filter(Boolean);
+  const hidden = errors > 0 ? ' (not shown)' : '';
+  const counts = [
+    errors > 0 && plural(errors, 'error'),
+    warnings > 0 && `${plural(warnings, 'warning')}${hidden}`,
+  ].filter(Boolean);
   const files = plural(bundle.files.length, 'file');
   const size = snapshot ? `, ${plural(snapshot.models.length, 'model')}, ${plural(snapshot.cases.length, 'case')}` : '';
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}`);
-  if (missing.length > 0) parts.push(`With the variables that are set here: ${missing.join(', ')}`);
+  if (missing.length > 0) parts.push(`Left out with the variables that are set here: ${missing.join(', ')}`);
   return `${parts.join('\n\n')}\n`;
 }
 

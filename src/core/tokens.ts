@@ -30,11 +30,13 @@ function weigh(text: string, from: number, to: number): number {
 }
 
 const encoder = new TextEncoder();
+/** Bytes go here to be counted and are never read. */
+const scratch = new Uint8Array(65_536);
 
 /** Bytes of a text in UTF-8: a byte-level tokenizer never makes more tokens than this. */
 export function utf8Bytes(text: string): number {
   const { length } = text;
-  if (length > 512) return encoder.encode(text).length;
+  if (length > 512) return encodedBytes(text);
   let bytes = length;
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i);
@@ -44,6 +46,17 @@ export function utf8Bytes(text: string): number {
       bytes += 2;
       i++;
     } else bytes += 2;
+  }
+  return bytes;
+}
+
+/** Encodes piece by piece into the same memory: a whole copy of a long text costs several times as much. */
+function encodedBytes(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; ) {
+    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), scratch);
+    bytes += written;
+    at += read;
   }
   return bytes;
 }

@@ -11,7 +11,7 @@ import { StoreError } from '../store/store.ts';
 import { decide, type ForRules } from './decide.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
-import type { Gateway } from './gateway.ts';
+import type { Gateway, Place } from './gateway.ts';
 import type { Platform } from './receipt.ts';
 import { decisionRecord } from './record.ts';
 import { screen } from './screen.ts';
@@ -28,7 +28,8 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
   screen(request, runtime.snapshot.gateway);
   const decision = decide(gateway, chatFacts(request, caller, runtime.snapshot), forRules(request), caller, runtime);
   const hold = await reserve(gateway, decision, caller, request.agent_wallet);
-  const exchange: Exchange = new Exchange({
+  const place: Place = { exchange: null };
+  const exchange = new Exchange({
     runtime,
     request,
     decision,
@@ -41,9 +42,13 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
       return recordWrite(decisionRecord('chat', decision, caller, runtime.snapshot, gateway.now(), outcome));
     },
     onFailure: (attempt) => logFailure(gateway, decision, attempt),
-    onEnd: () => gateway.exchanges.delete(exchange),
+    onEnd: () => {
+      gateway.exchanges.delete(place);
+      place.exchange = null;
+    },
   });
-  gateway.exchanges.add(exchange);
+  place.exchange = exchange;
+  gateway.exchanges.add(place);
   return exchange;
 }
 

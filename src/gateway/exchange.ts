@@ -1,5 +1,5 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
-import type { ProviderCall } from '../contract/provider.ts';
+import type { ModelTraits, ProviderCall } from '../contract/provider.ts';
 import { capabilityNames } from '../core/capability.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { toCredits } from '../core/credits.ts';
@@ -105,17 +105,19 @@ export class Exchange {
   /** Tries endpoint after endpoint, then the fallbacks, until one shows content. Throws the SignalboxError of the last. */
   async open(): Promise<void> {
     const { decision, runtime } = this.#context;
-    const targets = decision.ranked.flatMap((ranked) => ranked.endpoints.map((at) => ({ ranked, at })));
-    for (const [i, { ranked, at }] of targets.entries()) {
+    const last = decision.ranked.at(-1);
+    for (const ranked of decision.ranked) {
       const model = runtime.snapshot.models[ranked.model]!;
-      const affordable = await this.#affords(ranked, model, model.endpoints[at]!);
-      if (this.#ended()) throw this.#error;
-      if (!affordable) continue;
-      const failure = await this.#attempt(ranked, model, at, i === targets.length - 1);
-      if (failure === null) return;
-      if (this.#ended()) throw this.#error;
-      this.#giveUp(this.#running!, failure);
-      if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) break;
+      for (const at of ranked.endpoints) {
+        const affordable = await this.#affords(ranked, model, model.endpoints[at]!);
+        if (this.#ended()) throw this.#error;
+        if (!affordable) continue;
+        const failure = await this.#attempt(ranked, model, at, ranked === last && at === ranked.endpoints.at(-1));
+        if (failure === null) return;
+        if (this.#ended()) throw this.#error;
+        this.#giveUp(this.#running!, failure);
+        if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) throw this.#fail();
+      }
     }
     throw this.#fail();
   }
@@ -182,7 +184,7 @@ export class Exchange {
   }
 
   /** Runs one attempt up to its first content part. Null when that came. */
-  async #attempt(ranked: Ranked, model: Model, at: number, last: boolean): Promise<ProviderFailure | null> {
+  #attempt(ranked: Ranked, model: Model, at: number, last: boolean): Promise<ProviderFailure | null> {
     const { runtime, request, clock } = this.#context;
     const endpoint = model.endpoints[at]!;
     const extras = sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
@@ -192,16 +194,11 @@ export class Exchange {
       extras: extras.passed,
       stream: request.stream === true,
       outputCap: ranked.outputCap,
-      model: {
-        capabilities: capabilityNames(model.capabilities),
-        acceptsTemperature: model.acceptsTemperature,
-        ttftMs: model.latency.ttftMs,
-        outputTokensPerSecond: model.latency.outputTokensPerSecond,
-      },
+      model: traitsOf(model),
     };
     const deadlineAt = last ? this.#deadlineAt : Math.min(this.#deadlineAt, clock() + patienceMs(ranked, model, call));
     const opened = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, deadlineAt);
-    const dropped = [...extras.dropped, ...opened.dropped];
+    const dropped = extras.dropped.length === 0 ? opened.dropped : [...extras.dropped, ...opened.dropped];
     const running = { ranked, model, endpoint, call: opened, meter: new Meter(), openedAt: clock(), dropped };
     this.#running = running;
     return this.#awaitContent(running);
@@ -323,6 +320,20 @@ function patienceMs({ outputCap }: Ranked, { deadlines, latency }: Model, { stre
 /** For whoever still holds the exchange. */
 const callerGone = () =>
   new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });
+
+/** Models are frozen with their snapshot, so what adapters see of one is made once. */
+const knownTraits = new WeakMap<Model, ModelTraits>();
+
+function traitsOf(model: Model): ModelTraits {
+  let traits = knownTraits.get(model);
+  if (!traits) {
+    const { ttftMs, outputTokensPerSecond } = model.latency;
+    const capabilities = capabilityNames(model.capabilities);
+    traits = { capabilities, acceptsTemperature: model.acceptsTemperature, ttftMs, outputTokensPerSecond };
+    knownTraits.set(model, traits);
+  }
+  return traits;
+}
 
 /** True for a failure that leaves open what the upstream has done: it took the request and was not heard to the end. */
 function wasCut(failure: ProviderFailure | undefined): boolean {

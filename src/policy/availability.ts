@@ -1,7 +1,6 @@
 import type { Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
 import type { Place } from './diagnostics.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
-import { listNames } from './nearest.ts';
 import type { ProviderState } from './providers.ts';
 import type { Report } from './report.ts';
 
@@ -71,7 +70,7 @@ export function reportNothing(states: ReadonlyMap<string, ProviderState>, place:
   const reasons = [...states.values()].map((state) => state.missing).filter((missing) => missing !== null);
   report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
     expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',
-    ...(reasons.length > 0 && { hint: listNames(reasons) }),
+    ...(reasons.length > 0 && { hint: reasons.join(', ') }),
   });
 }
 

@@ -64,6 +64,11 @@ function parse(text: string, sight: Sight): ParseResult | CelFault {
   }
 }
 
+/** Whether a text is CEL at all, whatever it names. */
+export function isCel(text: string): boolean {
+  return !('code' in parse(text, 'when'));
+}
+
 export function nameOfType(type: string | undefined): string {
   const names: Readonly<Record<string, string>> = { string: 'a text', double: 'a number', int: 'a whole number' };
   if (type?.startsWith('list')) return 'a list';

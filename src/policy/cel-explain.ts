@@ -1,5 +1,6 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
-import { type ASTNode, isWhole, nodesOf, pathOf } from './cel-ast.ts';
+import { type ASTNode, isWhole, literalOf, nodesOf, pathOf } from './cel-ast.ts';
+import { fieldHint } from './cel-fields.ts';
 import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
 import type { Details, DiagnosticCode } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
@@ -34,16 +35,19 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
     const message = end === 0 ? 'the expression is empty' : 'the expression ends too early';
     return { code: 'cel-syntax', at: { start: Math.max(0, end - 1), end }, message, details: {} };
   }
+  const negation = /\bnot\s+$/.exec(text.slice(0, start));
+  if (negation) return notCel('not', negation.index);
   const word = /^(?:\w+|[^\w\s])/.exec(text.slice(start))?.[0] ?? '';
-  const meant = WORDS[word];
-  const hint = meant ? `write \`${meant}\`` : code.startsWith('unterminated') ? 'the closing quote is missing' : null;
-  const message = meant ? `\`${word}\` is not CEL` : `not CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
-  return {
-    code: 'cel-syntax',
-    at: meant ? { start, end: start + word.length } : at,
-    message,
-    details: hint ? { hint } : {},
-  };
+  if (WORDS[word]) return notCel(word, start);
+  const message = `not CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
+  const details = code.startsWith('unterminated') ? { hint: 'the closing quote is missing' } : {};
+  return { code: 'cel-syntax', at, message, details };
+}
+
+/** A word of other languages, with the sign that CEL has for it. */
+function notCel(word: string, start: number): CelFault {
+  const at = { start, end: start + word.length };
+  return { code: 'cel-syntax', at, message: `\`${word}\` is not CEL`, details: { hint: `write \`${WORDS[word]}\`` } };
 }
 
 /** Explains why an expression does not fit the types of what it sees. */
@@ -83,10 +87,7 @@ function unknownField(node: ASTNode, at: Range, sight: Sight): CelFault {
   const type = typeOf(owner, sight);
   const known = type ? Object.keys(FIELDS[type]) : [];
   const message = `\`${owner.join('.')}\` has no field \`${field}\``;
-  const free = type === 'Key' ? 'labels' : type === 'Request' ? 'metadata' : null;
-  const meant = didYouMean(field, known);
-  const hint =
-    meant.hint ?? (free ? `what callers name themselves is in \`${owner.join('.')}.${free}.${field}\`` : undefined);
+  const hint = fieldHint(field, owner.join('.'), type, known);
   return {
     code: 'cel-unknown-field',
     at,
@@ -132,7 +133,9 @@ function unknownFunction(summary: string, node: ASTNode | undefined, at: Range):
   const known = isMethod ? [...FUNCTIONS, ...MACROS] : GLOBALS;
   const range = node?.op === 'rcall' ? { start: node.args[1].end + 1, end: node.end } : at;
   if (known.includes(name)) {
-    return { code: 'cel-type', at: range, message: `\`${name}\` does not take this: ${plainTypes(call)}`, details: {} };
+    const message = `\`${name}\` does not take this: ${plainTypes(call)}`;
+    const hint = name === 'contains' && call.startsWith('list') && node ? membership(node) : undefined;
+    return { code: 'cel-type', at: range, message, details: hint ? { hint } : {} };
   }
   const details = { expected: `one of ${listNames(known)}`, ...didYouMean(name, known) };
   return { code: 'cel-unknown-name', at: range, message: `there is no function \`${name}\``, details };
@@ -171,10 +174,30 @@ function clash(summary: string, node: ASTNode | undefined, at: Range): CelFault 
       details: { hint: 'compare with a text in quotes, or convert: `double(…) > 3.0`' },
     };
   }
-  if (/list<string> [!=]= string/.test(summary)) {
-    return { code: 'cel-type', at, message, details: { hint: 'ask whether it is in the list: `"…" in …`' } };
+  if (/list<string> [!=]= string|string [!=]= list<string>/.test(summary)) {
+    return { code: 'cel-type', at, message, details: { hint: `ask whether it is in the list: ${inList(node)}` } };
   }
   return { code: 'cel-type', at, message, details: {} };
+}
+
+/** What `list.contains(text)` is in CEL. */
+function membership({ op, args }: ASTNode): string | undefined {
+  if (op !== 'rcall') return undefined;
+  const [, list, [item]] = args;
+  return item && `write \`${sourceOf(item)} in ${sourceOf(list)}\``;
+}
+
+/** What a list that is compared with a text should be: `"local" in model.tags`. */
+function inList(node: ASTNode | undefined): string {
+  if (node?.op !== '==' && node?.op !== '!=') return '`"…" in …`';
+  const [left, right] = node.args;
+  const [item, list] = literalOf(left) === undefined ? [right, left] : [left, right];
+  const test = `${sourceOf(item)} in ${sourceOf(list)}`;
+  return node.op === '!=' ? `\`!(${test})\`` : `\`${test}\``;
+}
+
+function sourceOf({ input, start, end }: ASTNode): string {
+  return input.slice(start, end);
 }
 
 /** The whole number of an operation on a figure; undefined when that is not what is wrong. */

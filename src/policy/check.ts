@@ -4,6 +4,7 @@ import type { Place } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
+import { example, formHint, splitDecimal, typeHint } from './value-hints.ts';
 
 /** Where a checked value stands in the policy, for messages: `models.gpt-5`. */
 export interface Subject {
@@ -76,6 +77,11 @@ function explainUnknown(error: ValueError, subject: Subject, steps: readonly str
   const properties: unknown = error.schema.properties;
   const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
   const owner = nameOf(subject.path, subject.tree, parent);
+  const decimal = splitDecimal(valueAt(subject.tree, ...parent), key);
+  if (decimal) {
+    report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, { hint: decimal });
+    return;
+  }
   report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, {
     expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',
     ...didYouMean(key, known),
@@ -98,7 +104,7 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
   if (type === ValueErrorType.Literal) return ['not-one-of', `must be ${String(schema.const)}, found ${found}`, {}];
   if (type === ValueErrorType.StringPattern) {
     const expected = typeof schema.expected === 'string' ? schema.expected : `a text like ${String(schema.pattern)}`;
-    return ['bad-form', `cannot be ${found}`, { expected }];
+    return ['bad-form', `cannot be ${found}`, { expected, ...formHint(schema, tree) }];
   }
   const wanted = TYPE_NAMES[type];
   if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, typeHint(schema, tree)];
@@ -116,23 +122,6 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
   [ValueErrorType.Object]: 'a map',
   [ValueErrorType.String]: 'a text',
 };
-
-function typeHint(schema: TSchema, tree: Tree): { hint?: string } {
-  if (tree.kind !== 'scalar') return {};
-  if (tree.value === null) return example(schema);
-  if (typeof tree.value !== 'string') return schema.type === 'string' ? { hint: 'put it in quotes' } : example(schema);
-  const isNumber = schema.type === 'number' || schema.type === 'integer';
-  if (!isNumber) return schema.type === 'array' ? { hint: `write a list: [${tree.source}]` } : {};
-  if (/^[\d_]+$/.test(tree.source) && tree.source.includes('_')) return { hint: 'write the digits without `_`' };
-  if (/^-?\d+(\.\d+)?$/.test(tree.source)) return { hint: 'remove the quotes' };
-  const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(tree.source);
-  return hasUnit ? { hint: 'write the figure alone, in the unit that the key names' } : example(schema);
-}
-
-function example(schema: TSchema): { hint?: string } {
-  const [first]: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
-  return first === undefined ? {} : { hint: `for example ${JSON.stringify(first)}` };
-}
 
 function limitOf(schema: TSchema): string | null {
   const limits: readonly (readonly [string, unknown])[] = [

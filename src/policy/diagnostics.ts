@@ -24,7 +24,10 @@ export const DIAGNOSTICS = {
   'duplicate-name': { severity: 'error', means: 'the same name is defined twice, in one file or in two' },
   'unknown-reference': { severity: 'error', means: 'a name that is referred to is not defined' },
   secret: { severity: 'error', means: 'a literal looks like a secret; policies name variables instead' },
-  'price-per-token': { severity: 'error', means: 'a price looks like one per token; prices are USD per 1M tokens' },
+  'price-per-token': {
+    severity: 'error',
+    means: 'a price looks like one per token or per 1K tokens; prices are USD per 1M',
+  },
   'price-not-exact': { severity: 'error', means: 'a price has more digits than can be charged exactly' },
   'no-version': { severity: 'error', means: 'the policy does not state the version of its language' },
   'no-models': { severity: 'error', means: 'the policy declares no model' },

@@ -55,9 +55,17 @@ function repeatVersion(before: Entry, again: Entry, report: Report): void {
   report.add('duplicate-name', again.place, '`version` is stated twice, and differs', { related });
 }
 
-function join(section: string, before: Entry, again: Entry, report: Report): Tree {
+function join(section: SectionName, before: Entry, again: Entry, report: Report): Tree {
   const first = before.value;
   const second = again.value;
+  if (isEmpty(second)) return first;
+  if (isEmpty(first)) return second;
+  const wanted = kindOf(section);
+  if (first.kind !== second.kind && wanted !== 'scalar') {
+    const isFirst = first.kind === wanted;
+    wrongKind(section, isFirst ? second : first, report);
+    return isFirst ? first : second;
+  }
   // Names of lists are compared where the lists are checked.
   if (first.kind === 'list' && second.kind === 'list') return { ...first, items: [...first.items, ...second.items] };
   if (first.kind !== 'map' || second.kind !== 'map') {
@@ -71,6 +79,23 @@ function join(section: string, before: Entry, again: Entry, report: Report): Tre
     return !known;
   });
   return { ...first, entries: [...first.entries, ...fresh] };
+}
+
+/** A section whose every entry is a comment. */
+export function isEmpty(tree: Tree): boolean {
+  return tree.kind === 'scalar' && tree.value === null;
+}
+
+function kindOf(section: SectionName): Tree['kind'] {
+  const { type } = SECTIONS[section];
+  return type === 'array' ? 'list' : type === 'object' ? 'map' : 'scalar';
+}
+
+/** Reports a section that is no list, or no map, though it must be one. */
+export function wrongKind(section: SectionName, { place }: Tree, report: Report): void {
+  const isList = kindOf(section) === 'list';
+  const hint = isList ? 'begin each with `- `' : 'write `name:`, and what belongs to it indented below';
+  report.add('wrong-type', place, `\`${section}\` must be a ${isList ? 'list' : 'map of names'}`, { hint });
 }
 
 /** Reports a name that is defined again, with both places. */

@@ -10,7 +10,7 @@ export function nearest(name: string, known: Iterable<string>): string | null {
       bestDistance = distance;
     }
   }
-  return best ?? onlyLonger(name, known);
+  return best ?? onlyLonger(name, known) ?? ofSameWords(name, known);
 }
 
 /** The one known name that the given one is the beginning or the end of. */
@@ -20,17 +20,48 @@ function onlyLonger(name: string, known: Iterable<string>): string | null {
   return longer.length === 1 ? (longer[0] ?? null) : null;
 }
 
+const wordsOf = (name: string): readonly string[] => name.toLowerCase().split(/[^a-z0-9]+/);
+
+function sharedWords(a: string, b: string): number {
+  const words = wordsOf(b);
+  return wordsOf(a).filter((word) => word !== '' && words.includes(word)).length;
+}
+
+/** The one known name whose words are all in the given one, or the other way round: `task_type` and `task`. */
+function ofSameWords(name: string, known: Iterable<string>): string | null {
+  const contained = [...known]
+    .map((candidate) => ({ candidate, shared: sharedWords(name, candidate) }))
+    .filter(({ candidate, shared }) => shared > 0 && shared === Math.min(...[name, candidate].map(countWords)))
+    .sort((a, b) => b.shared - a.shared);
+  const [first, second] = contained;
+  return first && first.shared > (second?.shared ?? 0) ? first.candidate : null;
+}
+
+const countWords = (name: string): number => wordsOf(name).length;
+
+/** The known names, those most like a given one first. */
+export function byNearness(name: string, known: Iterable<string>): string[] {
+  const far = (candidate: string) => editDistance(name.toLowerCase(), candidate.toLowerCase());
+  return [...known]
+    .map((candidate) => ({ candidate, shared: sharedWords(name, candidate), distance: far(candidate) }))
+    .sort((a, b) => b.shared - a.shared || a.distance - b.distance)
+    .map(({ candidate }) => candidate);
+}
+
 /** "did you mean" for a name, or nothing. */
 export function didYouMean(name: string, known: Iterable<string>): { hint?: string } {
   const meant = nearest(name, known);
   return meant === null ? {} : { hint: `did you mean \`${meant}\`?` };
 }
 
+/** Most names that are listed in a row. */
+export const NAMES_SHOWN = 20;
+
 /** Names in a row for a person, at most 20 of them. */
 export function listNames(names: Iterable<string>): string {
   const all = [...names];
-  const shown = all.slice(0, 20).map((name) => `\`${name}\``);
-  return shown.join(', ') + (all.length > 20 ? ` and ${all.length - 20} more` : '') || 'none';
+  const shown = all.slice(0, NAMES_SHOWN).map((name) => `\`${name}\``);
+  return shown.join(', ') + (all.length > NAMES_SHOWN ? ` and ${all.length - NAMES_SHOWN} more` : '') || 'none';
 }
 
 function editDistance(a: string, b: string): number {

@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
+import { isCel } from './cel-check.ts';
 import type { Place } from './diagnostics.ts';
 import { Lines } from './lines.ts';
 import type { Report } from './report.ts';
@@ -110,8 +111,7 @@ class Reader {
     const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
     if (!key || isQuoted)
       return code === 'TAG_RESOLVE_FAILED' ? { hint: 'a text that begins with `!` needs quotes' } : {};
-    const quoted = value.includes("'") ? `"${value.replaceAll('"', '\\"')}"` : `'${value}'`;
-    return { hint: `put the whole expression in quotes: ${key}: ${quoted}` };
+    return { hint: `put the whole expression in quotes: ${key}: ${quoted(meantBy(value))}` };
   }
 
   #tree(node: Node | null, fallback: Place): Tree {
@@ -176,6 +176,16 @@ class Reader {
     const last = Math.min(to, end < 0 ? this.#text.length : end);
     return { file: this.#path, line, column, length: Math.max(1, last - from) };
   }
+}
+
+/** The expression of a line: without the quotes around it, where only that is CEL: `"a == "b""`. */
+function meantBy(value: string): string {
+  const inner = /^(["'])(.*)\1$/.exec(value)?.[2];
+  return inner !== undefined && !isCel(value) && isCel(inner) ? inner : value;
+}
+
+function quoted(expression: string): string {
+  return expression.includes("'") ? `"${expression.replaceAll('"', '\\"')}"` : `'${expression}'`;
 }
 
 function asNode(value: unknown): Node | null {

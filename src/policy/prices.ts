@@ -4,8 +4,15 @@ import type { Report } from './report.ts';
 import type { PriceText } from './schema-model.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
 
-/** Below this, in USD per 1M tokens, a price was surely meant per token: the cheapest models cost 20 times as much. */
+/** Below this, in USD per 1M tokens, a price was most likely meant per token or per 1K: the cheapest models cost 20 times as much. */
 const PER_MILLION_MIN = 0.001;
+/** What models cost, in USD per 1M tokens. */
+const PLAUSIBLE = { min: 0.01, max: 200 } as const;
+/** What a price may have been meant for, with how often that goes into 1M tokens. */
+const OTHER_UNITS = [
+  ['per 1K tokens', 1000n],
+  ['per token', 1_000_000n],
+] as const;
 const RATES = ['input', 'cached_input', 'cache_write', 'output'] as const;
 
 /** Reads a decimal from the source text, exactly; null when there is none or it is not a plain one. */
@@ -70,10 +77,15 @@ function readLine(tree: Tree, overInputTokens: number, report: Report): ListPric
 function rateAt(tree: Tree, key: (typeof RATES)[number], report: Report): Decimal | null {
   const rate = decimalAt(tree, key, report);
   if (!rate || rate.digits <= 0n || toNumber(rate) >= PER_MILLION_MIN) return rate;
-  const perMillion = toNumber({ digits: rate.digits * 1_000_000n, scale: rate.scale });
-  report.add('price-per-token', placeAt(tree, key), `\`${key}\` looks like a price per token`, {
+  const meant = OTHER_UNITS.map(([unit, times]) => ({
+    unit,
+    perMillion: toNumber({ digits: rate.digits * times, scale: rate.scale }),
+  })).filter(({ perMillion }) => perMillion >= PLAUSIBLE.min && perMillion <= PLAUSIBLE.max);
+  const hint = meant.map(({ unit, perMillion }) => `${perMillion} if it was ${unit}`).join(', ');
+  const looks = meant.map(({ unit }) => unit).join(' or ') || 'per token';
+  report.add('price-per-token', placeAt(tree, key), `\`${key}\` looks like a price ${looks}`, {
     expected: 'USD per 1M tokens',
-    hint: `did you mean ${perMillion}?`,
+    ...(hint && { hint }),
   });
   return rate;
 }

@@ -1,8 +1,8 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { checkValue, type Subject } from './check.ts';
 import type { Place } from './diagnostics.ts';
-import { duplicate, type SectionName, type Sections } from './merge.ts';
-import { didYouMean, listNames } from './nearest.ts';
+import { duplicate, isEmpty, type SectionName, type Sections, wrongKind } from './merge.ts';
+import { byNearness, didYouMean, listNames, NAMES_SHOWN } from './nearest.ts';
 import type { Report } from './report.ts';
 import { type ListTree, type Tree, valueAt } from './tree.ts';
 
@@ -31,8 +31,7 @@ export function checkNamed<Schema extends TSchema>(
   const entry = sections.get(section);
   if (!entry) return [];
   if (entry.value.kind !== 'map') {
-    const isEmpty = entry.value.kind === 'scalar' && entry.value.value === null;
-    if (!isEmpty) report.add('wrong-type', entry.value.place, `\`${section}\` must be a map of names`);
+    if (!isEmpty(entry.value)) wrongKind(section, entry.value, report);
     return [];
   }
   return entry.value.entries.map(({ key, place, value }) => {
@@ -68,9 +67,9 @@ export function checkList<Schema extends TSchema>(
 /** The items of a section that is a list; none where it is left out or something else. */
 export function listOf(section: SectionName, { sections, report }: Source): ListTree['items'] {
   const value = sections.get(section)?.value;
-  if (!value || (value.kind === 'scalar' && value.value === null)) return [];
+  if (!value || isEmpty(value)) return [];
   if (value.kind === 'list') return value.items;
-  report.add('wrong-type', value.place, `\`${section}\` must be a list`, { hint: 'begin each with `- `' });
+  wrongKind(section, value, report);
   return [];
 }
 
@@ -95,7 +94,9 @@ export function emptyMap(place: Place): Tree {
 
 /** Reports a name that nothing has, with the names that are known and the one probably meant. */
 export function unknownName(what: string, name: string, known: Iterable<string>, place: Place, report: Report): void {
-  const names = [...known];
+  const all = [...known];
+  // Of many only some are listed: those that may have been meant.
+  const names = all.length > NAMES_SHOWN ? byNearness(name, all) : all;
   report.add('unknown-reference', place, `there is no ${what} \`${name}\``, {
     expected: `one of ${listNames(names)}`,
     ...didYouMean(name, names),

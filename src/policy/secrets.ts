@@ -7,6 +7,8 @@ const LOOKS =
 const CREDENTIALS_IN_URL = /(?<=:\/\/)[^/\s@:]*:[^/\s@]+(?=@)/g;
 const SECRET_KEYS = /^(?:api_?key|x-api-key|(?:access_?|auth_?)?token|secret|client_?secret|password|authorization)$/i;
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
+/** How people write a variable otherwise: `$NAME`, `${NAME}` or `openai_api_key`. Wrong, and no secret. */
+const MEANT_AS_VARIABLE = /^(?:\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_)?(?:api_?)?(?:key|token|secret))$/i;
 
 const mask = (text: string) => '*'.repeat(text.length);
 
@@ -34,8 +36,12 @@ const WHAT_TO_DO = { hint: 'put the secret in an environment variable and name t
 function isSecret(key: string, tree: Tree & { kind: 'scalar' }): boolean {
   if (tree.value === null || tree.source === '') return false;
   // Keys of some providers have no mark of their own: what is not a variable's name is taken for one.
-  if (key === 'api_key_env') return !VARIABLE.test(tree.source) || looksSecret(tree.source);
+  if (key === 'api_key_env') return !isVariable(tree.source) || looksSecret(tree.source);
   return SECRET_KEYS.test(key) || looksSecret(tree.source);
+}
+
+function isVariable(text: string): boolean {
+  return VARIABLE.test(text) || MEANT_AS_VARIABLE.test(text);
 }
 
 function looksSecret(text: string): boolean {

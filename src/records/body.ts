@@ -26,6 +26,7 @@ const FACTS = fieldsOf<Facts>()([
   'ceilings',
   'budget',
   'allowedModels',
+  'rules',
 ]);
 const OUTCOME = fieldsOf<Outcome>()([
   'status',
@@ -74,6 +75,7 @@ const packFacts = (facts: Facts): Packed<Facts, typeof FACTS> => [
   facts.ceilings,
   facts.budget,
   facts.allowedModels,
+  facts.rules,
 ];
 
 const packOutcome = (outcome: Outcome): readonly unknown[] => [

@@ -40,7 +40,11 @@ const DELETE_OLD: Statement = {
   sql: 'DELETE FROM decisions WHERE id IN (SELECT id FROM decisions WHERE id < ? ORDER BY id LIMIT ?)',
 };
 const SAVE_REVISION: Statement = {
-  sql: 'INSERT INTO revisions (revision, source, models, saved) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  sql: 'INSERT INTO revisions (revision, source, models, saved) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET saved = excluded.saved',
+};
+/** The one in force at a moment is the last saved before it; those before that one have no decisions since. */
+const DELETE_OLD_REVISIONS: Statement = {
+  sql: 'DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)',
 };
 const FIND_REVISION: Statement = { sql: 'SELECT revision, source, models, saved FROM revisions WHERE revision = ?' };
 
@@ -60,9 +64,9 @@ export interface Records {
   add(record: DecisionRecord): void;
   /** The greatest ID in use; 0 for none. */
   lastId(): Promise<number>;
-  /** Deletes decisions older than `ageMs`, a batch at a time. Returns how many. */
+  /** Deletes decisions older than `ageMs`, a batch at a time, and revisions that none can name any more. Returns how many decisions. */
   prune(ageMs: number): Promise<number>;
-  /** Keeps a policy's text and models under its revision. Keeping it again changes nothing. */
+  /** Keeps a policy's text and models under its revision, as in force from now on. What was kept once stays as it is. */
   saveRevision(revision: string, source: string, models: readonly string[]): Promise<void>;
   findRevision(revision: string): Promise<Revision | null>;
 }
@@ -96,12 +100,15 @@ export function openRecords({ store, now }: RecordsOptions): Records {
     },
     async prune(ageMs) {
       const before = idAt(now() - ageMs);
-      for (let deleted = 0; ; ) {
+      let deleted = 0;
+      for (;;) {
         const [old] = await store.query<{ n: number }>(COUNT_OLD, [before, PRUNE_BATCH]);
-        if (!old?.n) return deleted;
+        if (!old?.n) break;
         await store.commit([{ statement: DELETE_OLD, params: [before, PRUNE_BATCH] }]);
         deleted += old.n;
       }
+      await store.commit([{ statement: DELETE_OLD_REVISIONS, params: [now() - ageMs] }]);
+      return deleted;
     },
     saveRevision(revision, source, models) {
       const params = [revision, source, JSON.stringify(models), now()];

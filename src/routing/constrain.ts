@@ -1,37 +1,53 @@
 import { REJECTIONS } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
 import { expectedInput, inputBound, usefulOutput } from './estimate.ts';
 import type { Limits } from './rules.ts';
 
-/** What a rejection is judged by, once per model and request. */
-export interface Judged {
-  readonly model: Model;
+/** What every model is judged by: one per request. */
+export interface Demand {
   readonly facts: Facts;
   readonly task: Task;
+  /** IDs of the models that the key may use; null for all. */
   readonly allowed: ReadonlySet<string> | null;
-  readonly costCredits: number;
-  readonly latencyMs: number;
-  /** Output tokens that the budget affords; below 0 when not even the input fits. */
-  readonly affordable: number;
-  /** How many endpoints the constraints leave. */
-  readonly endpoints: number;
-  /** False when the selector does not choose from this model. */
-  readonly inSelector: boolean;
+  /** Expected visible output tokens of one choice. */
+  readonly output: number;
   readonly limits: Limits;
 }
 
-/** The bits of every reason against a model; 0 when it is eligible. */
-export function rejectionsOf(judged: Judged): number {
-  const { model, facts, task, allowed, costCredits, latencyMs, affordable, limits } = judged;
+/** What constraints and the selector have against the model at `index`, of which they leave so many `endpoints`. */
+export function limitRejections(
+  { models, latencyMsMax, costCreditsMax }: Limits,
+  index: number,
+  endpoints: number,
+  costCredits: number,
+  latencyMs: number,
+): number {
   let bits = 0;
-  if (!judged.inSelector) bits |= REJECTIONS.selector.bit;
-  if (judged.endpoints === 0 || latencyMs > limits.latencyMsMax || costCredits > limits.costCreditsMax) {
-    bits |= REJECTIONS.constraint.bit;
-  }
+  if (models !== null && !hasBit(models, index)) bits |= REJECTIONS.selector.bit;
+  if (endpoints === 0 || latencyMs > latencyMsMax || costCredits > costCreditsMax) bits |= REJECTIONS.constraint.bit;
+  return bits;
+}
+
+/**
+ * The bits of every other reason against a model; 0 when there is none. `affordable`: output tokens
+ * that the budget affords; below 0 when not even the input fits.
+ */
+export function rejectionsOf(
+  model: Model,
+  { facts, task, allowed }: Demand,
+  costCredits: number,
+  latencyMs: number,
+  affordable: number,
+): number {
+  let bits = 0;
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
   if ((facts.needs & ~model.capabilities) !== 0) bits |= REJECTIONS.capability.bit;
-  for (const language of facts.languages) if (!model.languages.has(language)) bits |= REJECTIONS.language.bit;
+  const { languages } = facts;
+  for (let i = 0; i < languages.length; i++) {
+    if (!model.languages.has(languages[i]!)) bits |= REJECTIONS.language.bit;
+  }
   if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
   const useful = usefulOutput(model, facts, task);
   if (expectedInput(facts, model) + useful > model.contextWindow) bits |= REJECTIONS.context.bit;

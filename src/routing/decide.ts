@@ -10,7 +10,7 @@ import {
 import type { Facts } from '../core/facts.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { costReference, expectedOutput, worstCase } from './estimate.ts';
+import { costReference, dearestCase, expectedOutput } from './estimate.ts';
 import { selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
 
@@ -52,15 +52,20 @@ export function createDecider(snapshot: PolicySnapshot): Decider {
     score(strategy, candidates, facts, utility);
     const { faulty } = selectTop(candidates, utility, 1 + snapshot.gateway.alternatives, top);
     if (faulty) faults++;
-    const [choice, ...fallbacks] = top.map((at) => ranked(snapshot, facts, shortlist, at, utility[at]!));
-    if (!choice) throw new Error('ranking lost every candidate');
+    if (top.length === 0) throw new Error('ranking lost every candidate');
+    const at = top[0]!;
+    const choice = rankedAt(snapshot, facts, shortlist, at, utility[at]!);
+    const ranked: [Ranked, ...Ranked[]] = [choice];
+    for (let i = 1; i < top.length; i++) {
+      ranked.push(rankedAt(snapshot, facts, shortlist, top[i]!, utility[top[i]!]!));
+    }
     return {
       id,
       seed,
       revision: snapshot.revision,
       facts,
       reason,
-      ranked: [choice, ...fallbacks],
+      ranked,
       eligible: n,
       quality: qualityOfAll,
       baseline: facts.pinned ? choice.model : (snapshot.baseline ?? bestOf(shortlist)),
@@ -92,7 +97,7 @@ function normalised({ cost, quality }: { cost: number; quality: number }): Calle
   return { cost: cost / largest / sum, quality: quality / largest / sum };
 }
 
-function ranked(snapshot: PolicySnapshot, facts: Facts, shortlist: Shortlist, at: number, utility: number): Ranked {
+function rankedAt(snapshot: PolicySnapshot, facts: Facts, shortlist: Shortlist, at: number, utility: number): Ranked {
   const index = shortlist.model[at]!;
   const model = snapshot.models[index]!;
   const outputCap = shortlist.cap[at]!;
@@ -105,7 +110,7 @@ function ranked(snapshot: PolicySnapshot, facts: Facts, shortlist: Shortlist, at
     utility,
     outputCap,
     endpoints,
-    bound: Math.max(...endpoints.map((one) => worstCase(model.endpoints[one]!.price, model, facts, outputCap))),
+    bound: dearestCase(model, endpoints, facts, outputCap),
   };
 }
 

@@ -99,3 +99,12 @@ export function worstCase(price: Price, model: Model, facts: Facts, cap: number)
     inputBound(model, facts) ?? facts.inputTokensMax + (facts.images + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
   return costBound(price, input, cap * facts.choices);
 }
+
+/** The same on the dearest of the endpoints that may be tried. */
+export function dearestCase(model: Model, endpoints: readonly number[], facts: Facts, cap: number): number {
+  let dearest = 0;
+  for (let i = 0; i < endpoints.length; i++) {
+    dearest = Math.max(dearest, worstCase(model.endpoints[endpoints[i]!]!.price, model, facts, cap));
+  }
+  return dearest;
+}

@@ -12,15 +12,28 @@ import { type Profile, profile } from './profile.ts';
 
 /** The facts of a chat request. Throws SignalboxError where the request contradicts itself or the key. */
 export function chatFacts(request: ChatRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
-  const { messages, tools, tool_choice, response_format, n, logprobs } = request;
+  const pinned = isPinned(request.model, caller, snapshot);
+  const { constraints, route_strategy: strategy } = request;
+  const weights = strategy ? weightsOf(strategy, snapshot) : null;
+  const read = profile(request);
+  // Field by field: three spread objects would cost more than reading the prompt.
   return {
-    ...aimOf(request.model, caller, snapshot),
-    ...wishesOf(request, snapshot),
-    ...profile({ messages, tools, tool_choice, response_format, n, logprobs }),
+    model: request.model,
+    pinned,
+    task: read.task,
+    inputTokens: read.inputTokens,
+    inputTokensMax: read.inputTokensMax,
+    images: read.images,
+    unboundedMedia: read.unboundedMedia,
     outputTokens: null,
     outputTokensMax: request.max_completion_tokens ?? request.max_tokens ?? null,
-    choices: n ?? 1,
+    choices: request.n ?? 1,
+    needs: read.needs,
+    languages: languagesOf(constraints),
+    weights,
+    ceilings: ceilingsOf(constraints),
     budget: request.budget_limit == null ? null : limitFromCredits(request.budget_limit),
+    allowedModels: allowedModels(caller),
     rules: NO_RULES,
   };
 }
@@ -33,23 +46,31 @@ const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
 
 /** The facts of a route query; a task type that the policy does not know counts as `general`. */
 export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySnapshot): Facts {
+  const model = query.model ?? 'auto';
+  const pinned = isPinned(model, caller, snapshot);
+  const { constraints, route_strategy: strategy } = query;
+  const weights = strategy ? weightsOf(strategy, snapshot) : null;
   const read: Profile | null = query.messages ? profile({ messages: query.messages }) : null;
   const task = query.task_type === undefined ? (read?.task ?? 'general') : taskNamed(query.task_type, snapshot);
   const expected = snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
   const inputTokens = query.estimated_input_tokens ?? read?.inputTokens ?? expected;
   return {
-    ...aimOf(query.model ?? 'auto', caller, snapshot),
-    ...wishesOf(query, snapshot),
+    model,
+    pinned,
     task,
     inputTokens,
     inputTokensMax: Math.max(read?.inputTokensMax ?? 0, inputTokens),
     images: read?.images ?? 0,
     unboundedMedia: read?.unboundedMedia ?? 0,
-    needs: (read?.needs ?? 0) | (NEEDS_OF_TASK[task] ?? 0),
     outputTokens: query.estimated_output_tokens ?? null,
     outputTokensMax: null,
     choices: 1,
+    needs: (read?.needs ?? 0) | (NEEDS_OF_TASK[task] ?? 0),
+    languages: languagesOf(constraints),
+    weights,
+    ceilings: ceilingsOf(constraints),
     budget: null,
+    allowedModels: allowedModels(caller),
     rules: NO_RULES,
   };
 }
@@ -61,12 +82,8 @@ export function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   return taskIndex.has(lower) ? lower : 'general';
 }
 
-/** What `model` names, and which models the key may use. */
-function aimOf(
-  name: string,
-  caller: Caller,
-  snapshot: PolicySnapshot,
-): Pick<Facts, 'model' | 'pinned' | 'allowedModels'> {
+/** Whether `name` is a model's, not a selector's. Throws SignalboxError when it is neither or the key may not use it. */
+function isPinned(name: string, caller: Caller, snapshot: PolicySnapshot): boolean {
   const pinned = !snapshot.selectors.has(name);
   if (pinned && !snapshot.modelIndex.has(name)) {
     const selectors = [...snapshot.selectors.keys()].join(', ');
@@ -84,20 +101,18 @@ function aimOf(
       param: 'model',
     });
   }
-  return { model: name, pinned, allowedModels: caller.models === null ? null : [...caller.models] };
+  return pinned;
 }
 
-function wishesOf(
-  request: { readonly constraints?: RouteConstraints | null; readonly route_strategy?: RouteStrategy | null },
-  snapshot: PolicySnapshot,
-): Pick<Facts, 'languages' | 'weights' | 'ceilings'> {
-  const { constraints, route_strategy: strategy } = request;
-  return {
-    languages: constraints?.required_languages?.map(canonicalLanguage) ?? [],
-    weights: strategy ? weightsOf(strategy, snapshot) : null,
-    ceilings: { costCredits: constraints?.max_cost_credits ?? null, latencyMs: constraints?.max_latency_ms ?? null },
-  };
-}
+const allowedModels = ({ models }: Caller): Facts['allowedModels'] => (models === null ? null : [...models]);
+
+const languagesOf = (constraints: RouteConstraints | null | undefined): Facts['languages'] =>
+  constraints?.required_languages?.map(canonicalLanguage) ?? [];
+
+const ceilingsOf = (constraints: RouteConstraints | null | undefined): Facts['ceilings'] => ({
+  costCredits: constraints?.max_cost_credits ?? null,
+  latencyMs: constraints?.max_latency_ms ?? null,
+});
 
 function weightsOf(strategy: RouteStrategy, { defaultWeights }: PolicySnapshot): { cost: number; quality: number } {
   const cost = strategy.cost_weight ?? defaultWeights.cost;

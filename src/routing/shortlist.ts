@@ -4,9 +4,9 @@ import type { Facts } from '../core/facts.ts';
 import type { Price, PriceLine } from '../core/price.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { rejectionsOf } from './constrain.ts';
+import { type Demand, limitRejections, rejectionsOf } from './constrain.ts';
 import { affordableCap, expectedCost, expectedLatency, expectedOutput, outputCap } from './estimate.ts';
-import { type Limits, limitsOf } from './rules.ts';
+import { limitsOf } from './rules.ts';
 
 /** A model with what the loop over the catalog reads most, lifted out of the frozen arrays once. */
 interface Entry {
@@ -59,30 +59,23 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   fill(facts: Facts, task: Task, quality: Float64Array): void {
     const limits = limitsOf(facts, this.#snapshot);
     const allowed = facts.allowedModels === null ? null : new Set(facts.allowedModels);
-    const output = expectedOutput(facts, task);
+    const demand: Demand = { facts, task, allowed, output: expectedOutput(facts, task), limits };
     const entries = this.#entries;
     this.n = 0;
     this.rejected = [];
     if (facts.pinned) {
       const index = this.#snapshot.modelIndex.get(facts.model)!;
-      this.#consider(entries[index]!, facts, task, output, allowed, limits, quality);
+      this.#consider(entries[index]!, demand, quality);
       return;
     }
     for (let at = 0; at < entries.length; at++) {
-      this.#consider(entries[at]!, facts, task, output, allowed, limits, quality);
+      this.#consider(entries[at]!, demand, quality);
     }
   }
 
-  #consider(
-    entry: Entry,
-    facts: Facts,
-    task: Task,
-    output: number,
-    allowed: ReadonlySet<string> | null,
-    limits: Limits,
-    quality: Float64Array,
-  ): void {
+  #consider(entry: Entry, demand: Demand, quality: Float64Array): void {
     const { index, model, all } = entry;
+    const { facts, output, limits } = demand;
     const endpoints = limits.slots === null ? all : allowedOf(entry, limits.slots);
     const first = endpoints[0] ?? 0;
     const costCredits =
@@ -91,18 +84,9 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
         : expectedCost(model, model.endpoints[first]!.price, facts, output, null);
     const latencyMs = expectedLatency(model, output);
     const affordable = affordableCap(model, endpoints, facts, outputCap(model, facts));
-    const rejections = rejectionsOf({
-      model,
-      facts,
-      task,
-      allowed,
-      costCredits,
-      latencyMs,
-      affordable,
-      endpoints: endpoints.length,
-      inSelector: limits.models === null || hasBit(limits.models, index),
-      limits,
-    });
+    const rejections =
+      limitRejections(limits, index, endpoints.length, costCredits, latencyMs) |
+      rejectionsOf(model, demand, costCredits, latencyMs, affordable);
     if (rejections !== 0) {
       this.rejected.push({ model: index, rejections });
       return;

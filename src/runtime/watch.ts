@@ -132,7 +132,8 @@ class Net {
     const folders = new Set([basename(this.#folder), basename(realOf(this.#folder) ?? this.#folder)]);
     try {
       const watcher = watch(path, (_, name) => {
-        if (name === null || isPolicyFile(name) || name === '..data' || (isAbove && folders.has(name))) this.#onEvent();
+        const matters = name !== null && (isAbove ? folders.has(name) : isPolicyFile(name) || name === '..data');
+        if (name === null || matters) this.#onEvent();
       });
       // The directory went away: the next look finds what took its place.
       watcher.on('error', this.#onEvent);

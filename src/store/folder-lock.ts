@@ -1,6 +1,7 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { reasonOf } from './reason.ts';
 
 export interface FolderLock {
   release(): void;
@@ -25,11 +26,10 @@ export function lockFolder(folder: string): FolderLock {
   } catch (error) {
     lock?.close();
     const busy = error instanceof SQLiteError && error.code?.startsWith('SQLITE_BUSY');
-    const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
       busy
         ? `Another Signalbox server is using the data folder ${resolve(folder)}.`
-        : `Cannot use the data folder ${resolve(folder)}: ${reason}.`,
+        : `Cannot use the data folder ${resolve(folder)}: ${reasonOf(error)}.`,
       { cause: error },
     );
   }

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
+import { reasonOf } from './reason.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from './store.ts';
 
 /** How long a write waits for another process, such as a command that makes a key, before it fails. */
@@ -138,15 +139,4 @@ function createPrivately(path: string): void {
   // An existing file is never opened here: closing it would drop the locks that this process holds on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
-}
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  if (code === 'EROFS' || code.startsWith('SQLITE_READONLY')) return 'the file system is read-only';
-  if (code === 'ENOTDIR' || code === 'EEXIST') return 'a part of this path is a file, not a folder';
-  if (code === 'ENOSPC' || code === 'SQLITE_FULL') return 'the disk is full';
-  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) return 'the file is damaged or not a database';
-  if (code.startsWith('SQLITE_BUSY')) return 'another process keeps it locked';
-  return error instanceof Error ? error.message : String(error);
 }

@@ -223,7 +223,7 @@ describe('on a terminal', () => {
     const key = makeTestKey();
     const { shown, curl } = await onTerminal(data, { SIGNALBOX_API_KEY: key });
     expect(shown()).not.toContain(key);
-    const { choices } = await paste(curl, { SIGNALBOX_API_KEY: key });
+    const { choices } = await paste(curl, { SIGNALBOX_KEY: key });
     expect(choices[0]?.message.content).toContain('simulated');
   });
 

@@ -114,3 +114,26 @@ test('a revision is kept as it was first saved', async () => {
   expect(await records.findRevision('r2')).toBeNull();
   await store.close();
 });
+
+test('revisions go with the last decisions that could name them; the one in force never does', async () => {
+  using folder = tempFolder();
+  let day = 0;
+  const { store, records } = await open(folder.file, () => NOW + day * DAY);
+  for (const revision of ['first', 'second', 'third']) {
+    await records.saveRevision(revision, revision, []);
+    day += 10;
+  }
+  const kept = async () => {
+    await records.prune(30 * DAY);
+    const found = await Promise.all(['first', 'second', 'third'].map((name) => records.findRevision(name)));
+    return found.flatMap((revision) => (revision ? [revision.revision] : []));
+  };
+  day = 40;
+  // Until day 10 the first was in force; decisions of then are gone from day 40 on.
+  expect(await kept()).toEqual(['first', 'second', 'third']);
+  day = 41;
+  expect(await kept()).toEqual(['second', 'third']);
+  day = 1_000;
+  expect(await kept()).toEqual(['third']);
+  await store.close();
+});

@@ -1,0 +1,43 @@
+import { shipped } from '../plugins/index.ts';
+import { createRegistry } from '../src/plugin-host/registry.ts';
+import { loadPolicy } from '../src/policy/load.ts';
+import { buildRuntime, type Runtime } from '../src/runtime/runtime.ts';
+
+/** Twelve models of different figures behind one upstream: the size of a usual catalog. */
+export function benchPolicy(upstream: string): string {
+  const models = Array.from({ length: 12 }, (_, i) => {
+    const price = (i + 1) / 10;
+    return `  bench-model-${i}:
+    provider: bench
+    upstream: bench-model-upstream
+    price: { input: ${price}, output: ${price * 4}, as_of: 2026-11-01, basis: own }
+    context_window: 131072
+    max_output: 8192
+    capabilities: [tools, json_schema]
+    languages: [python, typescript]
+    latency: { ttft_ms: ${300 + 40 * i}, output_tokens_per_second: ${140 - 6 * i}, basis: guessed }
+    quality: { default: ${(0.5 + i / 30).toFixed(3)}, coding: ${(0.45 + i / 28).toFixed(3)}, basis: guessed }`;
+  });
+  return `version: 1
+credits: { usd_per_credit: 0.001 }
+providers:
+  bench: { adapter: openai-compatible, base_url: "${upstream}" }
+reference_price: { input: 1, output: 4 }
+answer_worth: 20
+default_weights: { cost: 0.3, quality: 0.7 }
+tasks:
+  general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
+models:
+${models.join('\n')}
+`;
+}
+
+/** The same, ready for use within this process. */
+export function benchRuntime(upstream: string): Runtime {
+  const registry = createRegistry(shipped);
+  const files = [{ path: 'policy.yaml', text: benchPolicy(upstream) }];
+  const env = { get: () => undefined };
+  const { snapshot, diagnostics } = loadPolicy(files, { env, ...registry, revisionOf: () => 'bench' });
+  if (!snapshot) throw new Error(JSON.stringify(diagnostics));
+  return buildRuntime(snapshot, registry, env.get);
+}

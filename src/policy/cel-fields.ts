@@ -1,0 +1,39 @@
+import { KNOWN_FIELDS, RouteConstraints } from '../core/chat-request.ts';
+import { RouteQuery } from '../core/route-query.ts';
+import type { TypeName } from './cel-types.ts';
+import { nearest } from './nearest.ts';
+
+/** What the API calls otherwise than rules do, and what callers of other gateways write. */
+const ALIASES: Readonly<Record<string, string>> = {
+  task_type: 'task',
+  estimated_input_tokens: 'input_tokens',
+  prompt_tokens: 'input_tokens',
+  max_completion_tokens: 'max_tokens',
+  max_output_tokens: 'max_tokens',
+  required_languages: 'languages',
+  language: 'languages',
+};
+
+/** Fields of requests: none of them is ever found in the metadata. */
+const OF_THE_API: ReadonlySet<string> = new Set([
+  ...KNOWN_FIELDS,
+  ...Object.keys(RouteQuery.properties),
+  ...Object.keys(RouteConstraints.properties),
+]);
+
+/** What was probably meant by a field that a type does not have. `owner` as `request`. */
+export function fieldHint(
+  field: string,
+  owner: string,
+  type: TypeName | null,
+  known: readonly string[],
+): string | undefined {
+  const alias = type === 'Request' ? ALIASES[field] : undefined;
+  if (alias) return `rules call it \`${owner}.${alias}\``;
+  const isOfTheApi = type === 'Request' && OF_THE_API.has(field);
+  if (isOfTheApi) return `rules do not see the field \`${field}\` of a request`;
+  const meant = nearest(field, known);
+  if (meant) return `did you mean \`${meant}\`?`;
+  const free = type === 'Key' ? 'labels' : type === 'Request' ? 'metadata' : null;
+  return free ? `what callers name themselves is in \`${owner}.${free}.${field}\`` : undefined;
+}

@@ -1,0 +1,59 @@
+import type { TSchema } from '@sinclair/typebox';
+import { VARIABLE_NAME } from './schema-parts.ts';
+import type { ScalarTree, Tree } from './tree.ts';
+
+interface Hint {
+  readonly hint?: string;
+}
+
+/** What to write where a value is of another type than its key takes. */
+export function typeHint(schema: TSchema, tree: Tree): Hint {
+  if (tree.kind !== 'scalar') return {};
+  if (schema.type === 'object' && tree.value !== null) return asMap(schema, tree);
+  if (tree.value === null) return example(schema);
+  if (typeof tree.value !== 'string') return schema.type === 'string' ? { hint: 'put it in quotes' } : example(schema);
+  const isNumber = schema.type === 'number' || schema.type === 'integer';
+  if (!isNumber) return schema.type === 'array' ? { hint: `write a list: [${tree.source}]` } : {};
+  if (/^[\d_]+$/.test(tree.source) && tree.source.includes('_')) return { hint: 'write the digits without `_`' };
+  if (/^-?\d+(\.\d+)?$/.test(tree.source)) return { hint: 'remove the quotes' };
+  if (/^-?\d+,\d+$/.test(tree.source)) return { hint: `write a decimal point: ${tree.source.replace(',', '.')}` };
+  const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(tree.source);
+  return hasUnit ? { hint: 'write the figure alone, in the unit that the key names' } : example(schema);
+}
+
+export function example(schema: TSchema): Hint {
+  const [first]: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
+  return first === undefined ? {} : { hint: `for example ${JSON.stringify(first)}` };
+}
+
+/** A lone value where a map is wanted belongs under the first key that the map needs. */
+function asMap(schema: TSchema, { value, source }: ScalarTree): Hint {
+  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
+  const required: readonly string[] = schema.required ?? [];
+  const [first, ...others] = required.filter((key) => properties[key]?.default === undefined);
+  if (first === undefined || properties[first]?.type !== typeof value) return {};
+  const written = typeof value === 'string' ? quoted(value) : source;
+  return { hint: `write \`{ ${[`${first}: ${written}`, ...others.map((key) => `${key}: …`)].join(', ')} }\`` };
+}
+
+function quoted(text: string): string {
+  return text.includes("'") ? JSON.stringify(text) : `'${text}'`;
+}
+
+/** What to write where a text is not of its form. */
+export function formHint(schema: TSchema, tree: Tree): Hint {
+  if (schema.pattern !== VARIABLE_NAME.pattern || tree.kind !== 'scalar') return {};
+  const [, dollar, name = ''] = /^(\$?)\{?([A-Za-z_]\w*)\}?$/.exec(tree.source) ?? [];
+  if (name === '') return {};
+  return { hint: `write \`${name.toUpperCase()}\`${dollar ? ' without `$`' : ', in capitals'}` };
+}
+
+/** `{ input: 0,25 }` is a price of 0 and a key 25 to YAML. */
+export function splitDecimal(owner: Tree | undefined, key: string): string | null {
+  if (owner?.kind !== 'map' || !/^\d+$/.test(key)) return null;
+  const at = owner.entries.findIndex((entry) => entry.key === key);
+  const value = owner.entries[at]?.value;
+  const before = owner.entries[at - 1]?.value;
+  if (value?.kind !== 'scalar' || value.value !== null || before?.kind !== 'scalar') return null;
+  return /^-?\d+$/.test(before.source) ? `write a decimal point: ${before.source}.${key}` : null;
+}
