@@ -177,7 +177,7 @@ async function ledgerStages(runtime: Runtime, folder: string, count: number): Pr
     const order = { id, keyId: CALLER.keyId, selector: 'auto', labels: CALLER.labels, amount: 50_000, limit: null };
     const hold = await ledger.reserve(order);
     await new Promise((resolve) => setImmediate(resolve));
-    hold.settle(line, withRecord ? recordOf(runtime, { ...decision, id }) : []);
+    hold.settle(line, () => (withRecord ? recordOf(runtime, { ...decision, id }) : []));
   };
   const rows: [string, number][] = [];
   for (const concurrency of [64, 16, 1]) {

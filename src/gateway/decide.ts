@@ -16,7 +16,14 @@ export interface ForRules {
 }
 
 /** Finds the rules that apply, and decides under them. Throws SignalboxError when no model is left. */
-export function decide(gateway: Gateway, facts: Facts, forRules: ForRules, caller: Caller, runtime: Runtime): Decision {
+export function decide(
+  gateway: Gateway,
+  facts: Facts,
+  forRules: ForRules,
+  caller: Caller,
+  runtime: Runtime,
+  promptField?: string,
+): Decision {
   const { stream, user, metadata } = forRules;
   const ruled = withRules(
     facts,
@@ -30,7 +37,7 @@ export function decide(gateway: Gateway, facts: Facts, forRules: ForRules, calle
   if (runtime.decider.faults > faults) {
     tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
-  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot);
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, promptField);
   return outcome;
 }
 

@@ -2,7 +2,7 @@ import { isContent, type ProviderFailure, type StreamPart } from '../contract/pa
 import type { ModelTraits, ProviderCall } from '../contract/provider.ts';
 import { capabilityNames } from '../core/capability.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
-import { toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { Decision, Ranked } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
@@ -270,15 +270,25 @@ export class Exchange {
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: Outcome['status'], running: Running | null, measured: Measured | null): void {
-    const { hold, decision, clock, startedAt, onSettle, onEnd, runtime } = this.#context;
+    const { hold, onEnd } = this.#context;
     const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
-    const charged = hold.reserved - hold.left + (line ? Math.min(line.cost, hold.left) : 0);
-    const usage = measured && isPlausible(measured.usage) ? measured.usage : plainUsage(0, 0);
+    hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));
+    onEnd();
+  }
+
+  /** Makes the receipt of what was charged, in microcredits, and the record of how it came to it. */
+  #close(
+    status: Outcome['status'],
+    running: Running | null,
+    measured: Measured | null,
+    charged: Microcredits,
+  ): readonly Write[] {
+    const { decision, clock, startedAt, onSettle, runtime } = this.#context;
+    const plausible = measured !== null && isPlausible(measured.usage);
+    const usage = plausible ? measured.usage : plainUsage(0, 0);
     const baseline = runtime.snapshot.models[decision.baseline]!;
     const saved = decision.facts.pinned ? 0 : costOf(baseline.endpoints[0].price, usage) - charged;
     const fallback = running !== null && running.ranked !== decision.ranked[0];
-    // Figures that cannot be true are not the upstream's word on anything.
-    const estimated = measured === null || measured.estimated || !isPlausible(measured.usage);
     const platform: Platform = {
       routed_model: running?.model.id ?? this.model,
       route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,
@@ -286,7 +296,8 @@ export class Exchange {
       cost_saved_credits: toCredits(saved),
       decision_id: this.decisionId,
       policy_revision: decision.revision,
-      estimated,
+      // Figures that cannot be true are not the upstream's word on anything.
+      estimated: !plausible || measured.estimated,
       dropped: running?.dropped ?? [],
     };
     this.#receipt = { usage, platform };
@@ -296,14 +307,13 @@ export class Exchange {
       error: this.#callerGone ? null : (this.#error?.code ?? null),
       attempts: this.#attempts,
       usage: measured && usage,
-      estimated,
+      estimated: platform.estimated,
       charged,
       saved,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };
-    hold.settle(line, onSettle(outcome, platform));
-    onEnd();
+    return onSettle(outcome, platform);
   }
 }
 

@@ -21,6 +21,7 @@ export function recommend(gateway: Gateway, query: RouteQuery, caller: Caller): 
     { stream: false, user: query.user, metadata: query.metadata },
     caller,
     runtime,
+    query.messages ? 'messages' : 'estimated_input_tokens',
   );
   gateway.records.add(decisionRecord('route', decision, caller, snapshot, gateway.now(), null));
   const asked = query.task_type;

@@ -29,6 +29,9 @@ export interface AppOptions {
 /** Values that any body may hold; messages and tools come on top, as many as the policy allows. */
 const VALUES_MIN = 20_000;
 
+/** Headers that go with an error too: what it was about, and what it cost. */
+const TOLD_WITH_ERRORS = ['x-request-id', 'x-signalbox-version', 'x-signalbox-decision-id', 'x-signalbox-credits'];
+
 /** Who sent a request, as admitted. Requests on open routes have nobody. */
 export type Admitted = WeakMap<Request, Caller>;
 
@@ -73,7 +76,12 @@ export function createApp({ gateway, policy, authenticate, version, metrics }: A
         gateway.log.error('a request met a defect', { request: requestId, method: request.method, stack });
       });
       countError(counts, known.code);
-      return errorResponse(known, { 'x-request-id': requestId, 'x-signalbox-version': version });
+      const told = Object.fromEntries(
+        TOLD_WITH_ERRORS.flatMap((name) =>
+          set.headers[name] === undefined ? [] : [[name, String(set.headers[name])]],
+        ),
+      );
+      return errorResponse(known, told);
     })
     .use(groups)
     .use(docsRoutes(() => openApiDocument(version, groups)));

@@ -70,16 +70,18 @@ export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
     },
   );
 
-/** The answer as text: with the headers beside it the server makes one response of both. */
+/** The answer as text: with the headers beside it the server makes one response of both. An error tells its price too. */
 async function jsonBody(exchange: Exchange, headers: HTTPHeaders): Promise<string> {
-  await exchange.open();
   const completion = new Completion();
-  for (let batch = await exchange.read(); batch !== null; batch = await exchange.read()) completion.add(batch);
-  const { error, receipt } = exchange;
-  if (error) throw error;
-  if (!receipt) throw new Error('the exchange ended without a receipt');
+  try {
+    await exchange.open();
+    for (let batch = await exchange.read(); batch !== null; batch = await exchange.read()) completion.add(batch);
+    if (exchange.error) throw exchange.error;
+  } finally {
+    headers['x-signalbox-credits'] = String(exchange.receipt?.platform.credits_consumed ?? 0);
+  }
+  if (!exchange.receipt) throw new Error('the exchange ended without a receipt');
   headers['content-type'] = 'application/json';
   headers['x-signalbox-model'] = exchange.model;
-  headers['x-signalbox-credits'] = String(receipt.platform.credits_consumed);
-  return JSON.stringify(completion.body(exchange, receipt));
+  return JSON.stringify(completion.body(exchange, exchange.receipt));
 }

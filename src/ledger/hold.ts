@@ -40,10 +40,10 @@ export interface Hold {
   /** Posts a failed attempt's known cost, which leaves less for the next. Returns what of it is charged. */
   post(line: EntryLine): Microcredits;
   /**
-   * Posts the last attempt, releases the rest and writes `also` with it. The first call wins: later ones
+   * Posts the last attempt, releases the rest and writes what `also` makes of that with it. The first call wins: later ones
    * write nothing and return the same. Never throws; durable within milliseconds.
    */
-  settle(line: EntryLine | null, also: readonly Write[]): Settlement;
+  settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement;
 }
 
 export type Alarm = (message: string, details: Readonly<Record<string, unknown>>) => void;
@@ -111,14 +111,14 @@ export class ReservationHold implements Hold {
     return step.charged;
   }
 
-  settle(line: EntryLine | null, also: readonly Write[]): Settlement {
+  settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement {
     if (this.#settlement) return this.#settlement;
     const step = settle(this.#reservation, line ? line.cost : null);
     const writes = line ? this.#take(step, line) : [];
     this.#reservation = step.next;
     const { state, charged } = step.next;
-    writes.push(closeReservation(this.id, state, charged, this.#context.now()), ...also);
     this.#settlement = { charged, overrun: this.#overrun };
+    writes.push(closeReservation(this.id, state, charged, this.#context.now()), ...also(this.#settlement));
     this.#context.store.append(writes);
     this.#context.onClose();
     return this.#settlement;

@@ -7,12 +7,15 @@ import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { expectedCost, expectedInput, expectedLatency, expectedOutput, usefulOutput, worstCase } from './estimate.ts';
 
-/** Turns a refusal into the error that the caller gets, with every model's reasons and what would help. */
-export function refusalError(refusal: Refusal, snapshot: PolicySnapshot): SignalboxError {
+/**
+ * Turns a refusal into the error that the caller gets, with every model's reasons and what would help.
+ * `promptField` is the field that told how long the prompt is.
+ */
+export function refusalError(refusal: Refusal, snapshot: PolicySnapshot, promptField = 'messages'): SignalboxError {
   const { facts } = refusal;
   const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
   if (refusal.group === 'budget') return budgetError(refusal, snapshot, task);
-  if (refusal.group === 'context') return contextError(refusal, snapshot);
+  if (refusal.group === 'context') return contextError(refusal, snapshot, promptField);
   const choicesAtFault = facts.choices > 1 && onlyLacksChoices(refusal, snapshot);
   if (choicesAtFault) {
     return new SignalboxError('unsupported_parameter', 'No eligible model gives more than one choice; send n: 1.', {
@@ -59,14 +62,14 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
   );
 }
 
-function contextError(refusal: Refusal, snapshot: PolicySnapshot): SignalboxError {
+function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string): SignalboxError {
   const models = heldBackBy(refusal, snapshot, 'context', 'budget_limit');
   const window = Math.max(...models.map((model) => model.contextWindow));
   const tokens = Math.min(...models.map((model) => expectedInput(refusal.facts, model)));
   return new SignalboxError(
     'context_length_exceeded',
     `The prompt has about ${tokens} tokens; the largest eligible context window has ${window}, output included.`,
-    { param: 'messages', details: { estimated_input_tokens: tokens, context_window: window } },
+    { param, details: { estimated_input_tokens: tokens, context_window: window } },
   );
 }
 

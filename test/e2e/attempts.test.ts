@@ -17,7 +17,7 @@ beforeAll(async () => {
     {
       best: {
         endpoints: ['first', 'second'],
-        more: '    deadlines: { first_token_ms: 200, total_ms: 5000 }\n    default_max_output: 20\n',
+        more: '    deadlines: { first_token_ms: 200, total_ms: 3000 }\n    default_max_output: 20\n',
       },
     },
   ).replace('    default_max_output: 1024\n', '');
@@ -96,3 +96,13 @@ test('no address of an upstream is repeated to a caller, in whatever form its wo
   expect(error.code).toBe('upstream_rejected_request');
   for (const part of ['api.example.com', '10.1.2.3', 'internal.example']) expect(error.message).not.toContain(part);
 });
+
+test('an error of a request that cost something tells what', async () => {
+  first.next({ hang: 'headers' });
+  second.next({ hang: 'headers' });
+  const response = await chat({ max_tokens: 20 });
+  expect(response.status).toBe(504);
+  expect(response.headers.get('x-should-retry')).toBe('false');
+  expect(Number(response.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
+  expect(response.headers.get('x-signalbox-decision-id')).toStartWith('dec_');
+}, 20_000);

@@ -5,7 +5,7 @@ const { ledger, store } = await open(process.argv[2]!);
 const holds = await Promise.all(Array.from({ length: 20 }, (_, i) => ledger.reserve(order(100, { id: i + 1 }))));
 await holds[2]!.raise(50);
 holds[0]!.post(line(30));
-holds[1]!.settle(line(70), []);
+holds[1]!.settle(line(70), () => []);
 await store.flush();
 console.log('ready');
 setInterval(() => {}, 1_000_000);

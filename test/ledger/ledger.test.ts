@@ -31,7 +31,7 @@ describe('reserve', () => {
     expect(ledger.open).toBe(0);
     expect(await ledger.totals()).toEqual({ charged: 0, excess: 0, reserved: 0, open: 0 });
     broken = false;
-    (await ledger.reserve(order(500))).settle(null, []);
+    (await ledger.reserve(order(500))).settle(null, () => []);
     expect(ledger.open).toBe(0);
     await store.close();
   });
@@ -52,7 +52,7 @@ describe('settle', () => {
     await store.commit([{ statement: { sql: 'CREATE TABLE side (x INTEGER)' }, params: [] }]);
     const hold = await ledger.reserve(order(500));
     const also = [{ statement: { sql: 'INSERT INTO side VALUES (?)' }, params: [7] }];
-    expect(hold.settle(line(120), also)).toEqual({ charged: 120, overrun: 0 });
+    expect(hold.settle(line(120), () => also)).toEqual({ charged: 120, overrun: 0 });
     expect(hold.left).toBe(0);
     await store.flush();
     expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 120, amount: 500, closed: 1_000 }]);
@@ -81,9 +81,9 @@ describe('settle', () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
     const hold = await ledger.reserve(order(500));
-    const first = hold.settle(line(120), []);
-    expect(hold.settle(line(400), [])).toBe(first);
-    expect(hold.settle(null, [])).toBe(first);
+    const first = hold.settle(line(120), () => []);
+    expect(hold.settle(line(400), () => [])).toBe(first);
+    expect(hold.settle(null, () => [])).toBe(first);
     expect(ledger.open).toBe(0);
     await store.flush();
     expect(await entries(store)).toHaveLength(1);
@@ -94,7 +94,7 @@ describe('settle', () => {
   test('with nothing used leaves a void reservation and no entry', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    expect((await ledger.reserve(order(500))).settle(null, [])).toEqual({ charged: 0, overrun: 0 });
+    expect((await ledger.reserve(order(500))).settle(null, () => [])).toEqual({ charged: 0, overrun: 0 });
     await store.flush();
     expect(await reservations(store)).toMatchObject([{ state: 'void', charged: 0 }]);
     expect(await entries(store)).toEqual([]);
@@ -105,7 +105,7 @@ describe('settle', () => {
     using folder = tempFolder();
     const { ledger, store, alarms } = await open(folder.file);
     const hold = await ledger.reserve(order(500, { id: 7 }));
-    expect(hold.settle(line(700), [])).toEqual({ charged: 500, overrun: 200 });
+    expect(hold.settle(line(700), () => [])).toEqual({ charged: 500, overrun: 200 });
     await store.flush();
     expect(await entries(store)).toEqual([
       { reservation_id: 7, kind: 'post', microcredits: 500, excess: 0 },
@@ -128,7 +128,7 @@ describe('settle', () => {
         reasoningTokens: 0,
       };
       const hold = await ledger.reserve(order(500));
-      expect(hold.settle(line(cost, { usage }), [])).toEqual({ charged: 500, overrun: 0 });
+      expect(hold.settle(line(cost, { usage }), () => [])).toEqual({ charged: 500, overrun: 0 });
       await store.flush();
       expect(await ledger.totals()).toEqual({ charged: 500, excess: 0, reserved: 0, open: 0 });
       expect(alarms.map(({ message }) => message)).toEqual(['an upstream reported an impossible usage']);
@@ -143,9 +143,9 @@ describe('settle', () => {
       throw new Error('the log is gone');
     };
     const [one, two] = await Promise.all([ledger.reserve(order(1)), ledger.reserve(order(1))]);
-    expect(one.settle(line(5), [])).toEqual({ charged: 1, overrun: 4 });
+    expect(one.settle(line(5), () => [])).toEqual({ charged: 1, overrun: 4 });
     await store.close();
-    expect(two.settle(line(1), [])).toEqual({ charged: 1, overrun: 0 });
+    expect(two.settle(line(1), () => [])).toEqual({ charged: 1, overrun: 0 });
   });
 });
 
@@ -156,7 +156,7 @@ describe('between reserve and settle', () => {
     const hold = await ledger.reserve(order(500));
     expect(hold.post(line(200))).toBe(200);
     expect(hold.left).toBe(300);
-    expect(hold.settle(line(400), [])).toEqual({ charged: 500, overrun: 100 });
+    expect(hold.settle(line(400), () => [])).toEqual({ charged: 500, overrun: 100 });
     await store.flush();
     expect(await ledger.totals()).toEqual({ charged: 500, excess: 100, reserved: 0, open: 0 });
     await store.close();
@@ -167,7 +167,7 @@ describe('between reserve and settle', () => {
     const { ledger, store } = await open(folder.file);
     const hold = await ledger.reserve(order(500));
     hold.post(line(200));
-    expect(hold.settle(null, [])).toEqual({ charged: 200, overrun: 0 });
+    expect(hold.settle(null, () => [])).toEqual({ charged: 200, overrun: 0 });
     await store.flush();
     expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 200 }]);
     await store.close();
@@ -181,7 +181,7 @@ describe('between reserve and settle', () => {
     expect(await hold.raise(300)).toBe(true);
     expect(await reservations(store)).toMatchObject([{ amount: 800 }]);
     expect(hold.reserved).toBe(800);
-    hold.settle(line(800), []);
+    hold.settle(line(800), () => []);
     expect(await hold.raise(0)).toBe(false);
     await store.close();
   });
@@ -194,7 +194,7 @@ describe('between reserve and settle', () => {
     broken = true;
     await expect(hold.raise(100)).rejects.toBeInstanceOf(StoreError);
     expect(hold.reserved).toBe(500);
-    hold.settle(line(600), []);
+    hold.settle(line(600), () => []);
     await store.flush();
     expect(await reservations(store)).toMatchObject([{ amount: 500, charged: 500 }]);
     await store.close();
@@ -205,7 +205,7 @@ describe('between reserve and settle', () => {
     const { ledger, store } = await open(folder.file);
     const hold = await ledger.reserve(order(500));
     const raise = hold.raise(100);
-    expect(hold.settle(line(600), [])).toEqual({ charged: 500, overrun: 100 });
+    expect(hold.settle(line(600), () => [])).toEqual({ charged: 500, overrun: 100 });
     expect(await raise).toBe(false);
     await store.flush();
     expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 500 }]);
