@@ -242,7 +242,7 @@ async function answerStages(runtime: Runtime, count: number): Promise<[string, n
     const completion = new Completion();
     completion.add(parts);
     const identity = { id: 'chatcmpl-00000000000', created: 1_790_000_000, model: MODEL };
-    return JSON.stringify(completion.body(identity, { usage: USAGE, platform }));
+    return JSON.stringify(completion.body(identity, { usage: USAGE, platform, saved: 0 }));
   };
   const line = () => log.info('chat', { ...platform, dropped: 0, status: outcome.status, total_ms: outcome.totalMs });
   return [

@@ -1,14 +1,11 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
-import type { ModelTraits, ProviderCall } from '../contract/provider.ts';
-import { capabilityNames } from '../core/capability.ts';
+import type { ProviderCall } from '../contract/provider.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
-import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/credits.ts';
 import type { Decision, Ranked } from '../core/decision.ts';
-import { SignalboxError } from '../core/errors.ts';
+import type { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import { costOf } from '../core/price.ts';
 import type { Endpoint, GatewayPolicy, Model } from '../core/snapshot.ts';
-import { isPlausible, plainUsage } from '../core/usage.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Attempt, Outcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
@@ -16,10 +13,11 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import { openCall, type UpstreamCall } from '../upstream/call.ts';
 import { entryLine } from './charge.ts';
-import { brokenError, type FailedAttempt, failedError, isFinal } from './failure.ts';
+import { brokenError, callerGone, type FailedAttempt, failedError, failureIn, isFinal, wasCut } from './failure.ts';
 import { brokenUsage, completeUsage, type Measured, Meter } from './meter.ts';
-import type { Platform, Receipt } from './receipt.ts';
+import { type Platform, type Receipt, receiptOf } from './receipt.ts';
 import { sortExtras } from './screen.ts';
+import { traitsOf } from './traits.ts';
 
 export interface ExchangeContext {
   readonly runtime: Runtime;
@@ -284,36 +282,29 @@ export class Exchange {
     charged: Microcredits,
   ): readonly Write[] {
     const { decision, clock, startedAt, onSettle, runtime } = this.#context;
-    const plausible = measured !== null && isPlausible(measured.usage);
-    const usage = plausible ? measured.usage : plainUsage(0, 0);
-    const baseline = runtime.snapshot.models[decision.baseline]!;
-    const saved = decision.facts.pinned ? 0 : costOf(baseline.endpoints[0].price, usage) - charged;
-    const fallback = running !== null && running.ranked !== decision.ranked[0];
-    const platform: Platform = {
-      routed_model: running?.model.id ?? this.model,
-      route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,
-      credits_consumed: toCredits(charged),
-      cost_saved_credits: toCredits(saved),
-      decision_id: this.decisionId,
-      policy_revision: decision.revision,
-      // Figures that cannot be true are not the upstream's word on anything.
-      estimated: !plausible || measured.estimated,
+    const receipt = receiptOf({
+      decision,
+      baseline: runtime.snapshot.models[decision.baseline]!,
+      model: running?.model.id ?? this.model,
+      fallback: running !== null && running.ranked !== decision.ranked[0],
+      measured,
+      charged,
       dropped: running?.dropped ?? [],
-    };
-    this.#receipt = { usage, platform };
+    });
+    this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;
     const outcome: Outcome = {
       status,
       error: this.#callerGone ? null : (this.#error?.code ?? null),
       attempts: this.#attempts,
-      usage: measured && usage,
-      estimated: platform.estimated,
+      usage: measured && receipt.usage,
+      estimated: receipt.platform.estimated,
       charged,
-      saved,
+      saved: receipt.saved,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };
-    return onSettle(outcome, platform);
+    return onSettle(outcome, receipt.platform);
   }
 }
 
@@ -325,32 +316,4 @@ export class Exchange {
 function patienceMs({ outputCap }: Ranked, { deadlines, latency }: Model, { stream }: ProviderCall): number {
   if (stream) return deadlines.totalMs;
   return deadlines.firstTokenMs + (2_000 * outputCap) / latency.outputTokensPerSecond;
-}
-
-/** For whoever still holds the exchange. */
-const callerGone = () =>
-  new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });
-
-/** Models are frozen with their snapshot, so what adapters see of one is made once. */
-const knownTraits = new WeakMap<Model, ModelTraits>();
-
-function traitsOf(model: Model): ModelTraits {
-  let traits = knownTraits.get(model);
-  if (!traits) {
-    const { ttftMs, outputTokensPerSecond } = model.latency;
-    const capabilities = capabilityNames(model.capabilities);
-    traits = { capabilities, acceptsTemperature: model.acceptsTemperature, ttftMs, outputTokensPerSecond };
-    knownTraits.set(model, traits);
-  }
-  return traits;
-}
-
-/** True for a failure that leaves open what the upstream has done: it took the request and was not heard to the end. */
-function wasCut(failure: ProviderFailure | undefined): boolean {
-  return failure?.kind === 'timeout' || failure?.kind === 'cut' || failure?.kind === 'connect';
-}
-
-function failureIn(batch: readonly StreamPart[]): ProviderFailure | null {
-  const last = batch.at(-1);
-  return last?.type === 'failure' ? last.failure : null;
 }

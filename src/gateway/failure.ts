@@ -1,4 +1,4 @@
-import type { ProviderFailure } from '../contract/parts.ts';
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import { SignalboxError } from '../core/errors.ts';
 
 /** What an attempt that failed leaves behind for the record, the log and the final answer. */
@@ -72,4 +72,18 @@ export function brokenError(model: string, failure: ProviderFailure): SignalboxE
     retry: false,
     cause: failure.message,
   });
+}
+
+/** For whoever still holds the exchange. */
+export const callerGone = () =>
+  new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });
+
+/** True for a failure that leaves open what the upstream has done: it took the request and was not heard to the end. */
+export function wasCut(failure: ProviderFailure | undefined): boolean {
+  return failure?.kind === 'timeout' || failure?.kind === 'cut' || failure?.kind === 'connect';
+}
+
+export function failureIn(batch: readonly StreamPart[]): ProviderFailure | null {
+  const last = batch.at(-1);
+  return last?.type === 'failure' ? last.failure : null;
 }

@@ -1,4 +1,10 @@
-import type { Usage } from '../core/usage.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { Decision } from '../core/decision.ts';
+import { idText } from '../core/id.ts';
+import { costOf } from '../core/price.ts';
+import type { Model } from '../core/snapshot.ts';
+import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
+import type { Measured } from './meter.ts';
 
 /** `platform`: what Signalbox tells about an answer. The same, field for field, in JSON and in a stream. */
 export interface Platform {
@@ -18,4 +24,40 @@ export interface Platform {
 export interface Receipt {
   readonly usage: Usage;
   readonly platform: Platform;
+  /** Against the baseline, on the tokens really used; negative when the choice cost more. */
+  readonly saved: Microcredits;
+}
+
+export interface Ending {
+  readonly decision: Decision;
+  /** The model that savings are measured against. */
+  readonly baseline: Model;
+  /** ID of the model that answered; of the choice when none did. */
+  readonly model: string;
+  /** Whether a fallback answered. */
+  readonly fallback: boolean;
+  /** Null when no attempt is charged. */
+  readonly measured: Measured | null;
+  /** All attempts together. */
+  readonly charged: Microcredits;
+  readonly dropped: readonly string[];
+}
+
+/** The receipt of an exchange that has been settled. */
+export function receiptOf({ decision, baseline, model, fallback, measured, charged, dropped }: Ending): Receipt {
+  const plausible = measured !== null && isPlausible(measured.usage);
+  const usage = plausible ? measured.usage : plainUsage(0, 0);
+  const saved = decision.facts.pinned ? 0 : costOf(baseline.endpoints[0].price, usage) - charged;
+  const platform: Platform = {
+    routed_model: model,
+    route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,
+    credits_consumed: toCredits(charged),
+    cost_saved_credits: toCredits(saved),
+    decision_id: idText('dec_', decision.id),
+    policy_revision: decision.revision,
+    // Figures that cannot be true are not the upstream's word on anything.
+    estimated: !plausible || measured.estimated,
+    dropped,
+  };
+  return { usage, platform, saved };
 }
