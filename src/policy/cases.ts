@@ -1,8 +1,9 @@
 import { REJECTIONS } from '../core/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
-import { CaseText } from './schema-case.ts';
-import { checkList, type Named, type Source, unknownName } from './scope.ts';
+import { readable } from './readable.ts';
+import { CaseText, ExpectText, GivenText } from './schema-case.ts';
+import { checkList, emptyMap, type Named, type Source, unknownName } from './scope.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** The names that cases may use. */
@@ -16,7 +17,10 @@ export interface CaseNames {
 export function draftCases(source: Source, names: CaseNames): PolicyCase[] {
   return checkList('cases', CaseText, source).flatMap((named) => {
     const { data, tree, name } = named;
-    if (!data) return [];
+    if (!data) {
+      checkNames(named, readNames(named), names, source);
+      return [];
+    }
     checkNames(named, data, names, source);
     checkExpectation(named, data, source);
     const { model, metadata, key, time = null, ...query } = data.given;
@@ -50,14 +54,26 @@ function definedOnly(query: Readonly<Record<string, unknown>>): Record<string, u
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
 }
 
-function checkNames({ tree }: Named<CaseText>, data: CaseText, names: CaseNames, { report }: Source): void {
+/** Of a case, what names something. */
+interface NamesStated {
+  readonly given: { readonly model?: string; readonly key?: { readonly models?: readonly string[] } };
+  readonly expect: Pick<Partial<ExpectText>, 'model' | 'refused' | 'rejected'>;
+}
+
+/** What can be read of a case that is wrong. */
+function readNames({ tree, place }: Named<CaseText>): NamesStated {
+  const given = readable(GivenText, valueAt(tree, 'given') ?? emptyMap(place));
+  return { given, expect: readable(ExpectText, valueAt(tree, 'expect') ?? emptyMap(place)) };
+}
+
+function checkNames({ tree }: Named<CaseText>, stated: NamesStated, names: CaseNames, { report }: Source): void {
   const models = [...names.models.keys()];
-  const { given, expect } = data;
-  if (!names.models.has(given.model) && !names.selectors.has(given.model)) {
+  const { given, expect } = stated;
+  if (given.model !== undefined && !names.models.has(given.model) && !names.selectors.has(given.model)) {
     const place = placeAt(tree, 'given', 'model');
     unknownName('selector or model', given.model, [...names.selectors, ...models], place, report);
   }
-  for (const [at, id] of (given.key.models ?? []).entries()) {
+  for (const [at, id] of (given.key?.models ?? []).entries()) {
     if (!names.models.has(id)) unknownName('model', id, models, placeAt(tree, 'given', 'key', 'models', at), report);
   }
   if (expect.model !== undefined && !names.models.has(expect.model)) {
@@ -67,7 +83,7 @@ function checkNames({ tree }: Named<CaseText>, data: CaseText, names: CaseNames,
     unknownName('error code', expect.refused, Object.keys(ERRORS), placeAt(tree, 'expect', 'refused'), report);
   }
   const rejected = valueAt(tree, 'expect', 'rejected');
-  for (const [id, reason] of Object.entries(expect.rejected)) {
+  for (const [id, reason] of Object.entries(expect.rejected ?? {})) {
     const entry = rejected && entryOf(rejected, id);
     if (!entry) continue;
     if (!names.models.has(id)) unknownName('model', id, models, entry.place, report);

@@ -1,6 +1,6 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
 import { type ASTNode, isWhole, literalOf, nodesOf, pathOf } from './cel-ast.ts';
-import { fieldHint } from './cel-fields.ts';
+import { ALIASES, fieldHint } from './cel-fields.ts';
 import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
 import type { Details, DiagnosticCode } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
@@ -18,7 +18,14 @@ export interface CelFault {
   readonly details: Details;
 }
 
-const WORDS: Readonly<Record<string, string>> = { and: '&&', or: '||', not: '!', '=': '==', '&': '&&', '|': '||' };
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['and', '&&'],
+  ['or', '||'],
+  ['not', '!(…)'],
+  ['=', '=='],
+  ['&', '&&'],
+  ['|', '||'],
+]);
 
 /** Explains why a text is no CEL. */
 export function explainSyntax({ code, range, summary }: ParseError, text: string): CelFault {
@@ -38,7 +45,7 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
   const negation = /\bnot\s+$/.exec(text.slice(0, start));
   if (negation) return notCel('not', negation.index);
   const word = /^(?:\w+|[^\w\s])/.exec(text.slice(start))?.[0] ?? '';
-  if (WORDS[word]) return notCel(word, start);
+  if (WORDS.has(word)) return notCel(word, start);
   const message = `not CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
   const details = code.startsWith('unterminated') ? { hint: 'the closing quote is missing' } : {};
   return { code: 'cel-syntax', at, message, details };
@@ -47,7 +54,12 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
 /** A word of other languages, with the sign that CEL has for it. */
 function notCel(word: string, start: number): CelFault {
   const at = { start, end: start + word.length };
-  return { code: 'cel-syntax', at, message: `\`${word}\` is not CEL`, details: { hint: `write \`${WORDS[word]}\`` } };
+  return {
+    code: 'cel-syntax',
+    at,
+    message: `\`${word}\` is not CEL`,
+    details: { hint: `write \`${WORDS.get(word)}\`` },
+  };
 }
 
 /** Explains why an expression does not fit the types of what it sees. */
@@ -68,9 +80,11 @@ function readError(error: Error | undefined): Pick<CelTypeError, 'code' | 'range
 
 function unknownName(name: string, at: Range, sight: Sight): CelFault {
   const known = Object.entries(VARIABLES[sight]);
-  const owner = known.find(([, type]) => name in FIELDS[type]);
-  const meant = owner
-    ? { hint: `did you mean \`${owner[0]}.${name}\`?` }
+  const owner = known.find(([, type]) => Object.hasOwn(FIELDS[type], name));
+  const alias = sight === 'when' ? ALIASES.get(name) : undefined;
+  const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
+  const meant = path
+    ? { hint: `did you mean \`${path}\`?` }
     : didYouMean(
         name,
         known.map(([variable]) => variable),

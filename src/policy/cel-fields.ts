@@ -3,16 +3,16 @@ import { RouteQuery } from '../core/route-query.ts';
 import type { TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 
-/** What the API calls otherwise than rules do, and what callers of other gateways write. */
-const ALIASES: Readonly<Record<string, string>> = {
-  task_type: 'task',
-  estimated_input_tokens: 'input_tokens',
-  prompt_tokens: 'input_tokens',
-  max_completion_tokens: 'max_tokens',
-  max_output_tokens: 'max_tokens',
-  required_languages: 'languages',
-  language: 'languages',
-};
+/** What the API calls otherwise than rules do, and what callers of other gateways write: as fields of `request`. */
+export const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['task_type', 'task'],
+  ['estimated_input_tokens', 'input_tokens'],
+  ['prompt_tokens', 'input_tokens'],
+  ['max_completion_tokens', 'max_tokens'],
+  ['max_output_tokens', 'max_tokens'],
+  ['required_languages', 'languages'],
+  ['language', 'languages'],
+]);
 
 /** Fields of requests: none of them is ever found in the metadata. */
 const OF_THE_API: ReadonlySet<string> = new Set([
@@ -28,7 +28,7 @@ export function fieldHint(
   type: TypeName | null,
   known: readonly string[],
 ): string | undefined {
-  const alias = type === 'Request' ? ALIASES[field] : undefined;
+  const alias = type === 'Request' ? ALIASES.get(field) : undefined;
   if (alias) return `rules call it \`${owner}.${alias}\``;
   const isOfTheApi = type === 'Request' && OF_THE_API.has(field);
   if (isOfTheApi) return `rules do not see the field \`${field}\` of a request`;

@@ -2,6 +2,7 @@ import { CAPABILITY_NAMES } from '../core/capability.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
+import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { unknownName } from './scope.ts';
 
@@ -28,6 +29,21 @@ export function checkReferences({ ast, placeOf }: Program, names: KnownNames, re
       if (typeof text === 'string') checkName(text, compared, () => placeOf(literal), names, report);
     }
   }
+}
+
+/** The tag that was probably meant where an expression names one that no model has: that is no error by itself. */
+export function hintForTags(ast: ASTNode, tags: readonly string[]): { hint?: string } {
+  for (const node of nodesOf(ast)) {
+    for (const [literal, path] of comparisonsOf(node)) {
+      const text = literalOf(literal);
+      if (path !== 'model.tags' || typeof text !== 'string' || tags.includes(text)) continue;
+      const meant = didYouMean(text, tags);
+      return meant.hint
+        ? meant
+        : { hint: `no model has the tag \`${text}\`; there are ${listNames(byNearness(text, tags))}` };
+    }
+  }
+  return {};
 }
 
 /** Literal → the path that it is compared with. */

@@ -53,6 +53,11 @@ function explain(given: ValueError, subject: Subject, report: Report): void {
     );
     return;
   }
+  const decimal = splitDecimal(valueAt(subject.tree, ...steps.slice(0, -1)), last);
+  if (decimal) {
+    report.add('bad-form', keyPlace(subject, steps), 'here a comma ends the value', { hint: decimal });
+    return;
+  }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     explainUnknown(error, subject, steps, report);
     return;
@@ -77,11 +82,6 @@ function explainUnknown(error: ValueError, subject: Subject, steps: readonly str
   const properties: unknown = error.schema.properties;
   const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
   const owner = nameOf(subject.path, subject.tree, parent);
-  const decimal = splitDecimal(valueAt(subject.tree, ...parent), key);
-  if (decimal) {
-    report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, { hint: decimal });
-    return;
-  }
   report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, {
     expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',
     ...didYouMean(key, known),

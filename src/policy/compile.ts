@@ -7,7 +7,7 @@ import { type Installed, type LoadedPlugin, withOwnPlugins } from './plugins.ts'
 import { compileProvider, type Environment, type ProviderState } from './providers.ts';
 import type { Report } from './report.ts';
 import { compileRules } from './rule-bits.ts';
-import { checkRules } from './rules.ts';
+import { type CheckedRules, checkRules } from './rules.ts';
 import { compileSelector } from './selectors.ts';
 
 /** A compiled policy that still lacks its revision, and the facts of the environment that are part of it. */
@@ -29,22 +29,16 @@ export function* compile(
   report: Report,
 ): Generator<undefined, Compiled | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), report);
-  const states = new Map<string, ProviderState>();
-  for (const named of parsed.providers) {
-    states.set(named.name, compileProvider(named, { env, report, providers: all.providers }));
-    yield;
-  }
-  const drafts: Omit<Selector, 'allows'>[] = [];
-  for (const named of parsed.selectors) {
-    const selector = compileSelector(named, { report, strategies: all.strategies });
-    if (selector) drafts.push(selector);
-    yield;
-  }
+  const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
+  const drafts = yield* compileSelectors(parsed, { report, strategies: all.strategies });
   const programs = yield* checkRules(parsed, report);
   if (today !== undefined) for (const { figures } of parsed.models) review(figures, today, report);
-  // Whether anything can be served, and what rules do to it, is asked only of a policy that is right.
+  // Whether anything can be served is asked only of a policy that is right.
   const { settings } = parsed;
-  if (report.failed || !settings) return null;
+  if (report.failed || !settings) {
+    if (parsed.hasSoundModels) yield* judgeSoundRules(parsed, programs, report);
+    return null;
+  }
   const { providers, models, leftOut } = selectAvailable(states, parsed.models);
   if (models.length === 0) reportNothing(states, parsed.providersPlace, report);
   yield;
@@ -76,6 +70,39 @@ export function* compile(
   return { snapshot: deepFreeze(snapshot), environment: environmentFacts(states) };
 }
 
+function* compileProviders(
+  parsed: ParsedPolicy,
+  scope: Parameters<typeof compileProvider>[1],
+): Generator<undefined, ReadonlyMap<string, ProviderState>> {
+  const states = new Map<string, ProviderState>();
+  for (const named of parsed.providers) {
+    states.set(named.name, compileProvider(named, scope));
+    yield;
+  }
+  return states;
+}
+
+function* compileSelectors(
+  parsed: ParsedPolicy,
+  scope: Parameters<typeof compileSelector>[1],
+): Generator<undefined, readonly Omit<Selector, 'allows'>[]> {
+  const drafts: Omit<Selector, 'allows'>[] = [];
+  for (const named of parsed.selectors) {
+    const selector = compileSelector(named, scope);
+    if (selector) drafts.push(selector);
+    yield;
+  }
+  return drafts;
+}
+
 function review(figures: ParsedPolicy['models'][number]['figures'], today: string, report: Report): void {
   for (const figure of figures) reviewFigure(figure, today, report);
+}
+
+/** What rules do to the catalog of a policy that is wrong elsewhere, so that all is told at once. */
+function judgeSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
+  const isWhole = ({ draft }: { readonly draft: { readonly isWhole: boolean } }) => draft.isWhole;
+  const constraints = programs.constraints.filter(isWhole);
+  const preferences = programs.preferences.filter(isWhole);
+  return compileRules(parsed, { ...programs, constraints, preferences }, [], report);
 }

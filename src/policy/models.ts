@@ -5,8 +5,9 @@ import type { Price } from '../core/price.ts';
 import type { Deadlines, Endpoint, Model } from '../core/snapshot.ts';
 import type { Place } from './diagnostics.ts';
 import { type Figure, figuresOf } from './figures.ts';
-import { readPrice, type UsdPrice, usdOf } from './prices.ts';
-import { ModelText, type PriceText } from './schema-model.ts';
+import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
+import { readable } from './readable.ts';
+import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
 import { checkNamed, type Named, type Source, unknownName } from './scope.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
@@ -59,7 +60,10 @@ export function draftModels(context: ModelContext): Drafts {
 
 function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft | null {
   const { data, tree, name } = named;
-  if (!data) return null;
+  if (!data) {
+    reviewFaulty(named, context);
+    return null;
+  }
   checkSizes(named, data, context);
   const ttftMs = ttftOf(data);
   const model = {
@@ -86,6 +90,30 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
   };
 }
 
+/** Looks at what can be read of a model that is wrong. */
+function reviewFaulty(named: Named<ModelText>, context: ModelContext): void {
+  const parts = readable(ModelText, named.tree);
+  checkSizes(named, parts, context);
+  checkTasks(named.tree, context);
+  const checkPrice = (owner: Tree, price: PriceText | undefined) => {
+    const tree = valueAt(owner, 'price');
+    if (price) priceAt(owner, price, context);
+    else if (tree) reviewRates(tree, context.report);
+  };
+  checkPrice(named.tree, parts.price);
+  const checkProvider = (name: string | undefined, owner: Tree) => {
+    if (name === undefined || context.asksForKey.has(name)) return;
+    unknownName('provider', name, context.asksForKey.keys(), placeAt(owner, 'provider'), context.report);
+  };
+  checkProvider(parts.provider, named.tree);
+  const endpoints = valueAt(named.tree, 'endpoints');
+  for (const tree of endpoints?.kind === 'list' ? endpoints.items : []) {
+    const { provider, price } = readable(EndpointText, tree);
+    checkProvider(provider, tree);
+    checkPrice(tree, price);
+  }
+}
+
 function rateOf(data: ModelText): number {
   return data.latency?.output_tokens_per_second ?? NEUTRAL_TOKENS_PER_SECOND;
 }
@@ -95,17 +123,22 @@ function ttftOf(data: ModelText): number {
   return data.latency?.ttft_ms ?? Math.round(NEUTRAL_TTFT_MS + (1000 * data.reasoning_tokens) / rateOf(data));
 }
 
-function checkSizes({ path, tree }: Named<ModelText>, data: ModelText, { report }: Source): void {
-  const atMost = (key: 'max_output' | 'default_max_output', value: number, limitKey: string, limit: number) => {
+function checkSizes({ path, tree }: Named<ModelText>, data: Partial<ModelText>, { report }: Source): void {
+  const atMost = (
+    key: 'max_output' | 'default_max_output',
+    value = 0,
+    limitKey: string,
+    limit = Number.POSITIVE_INFINITY,
+  ) => {
     if (value <= limit) return;
     const message = `\`${path}.${key}\` is more than \`${limitKey}\``;
     report.add('out-of-range', placeAt(tree, key), message, { expected: `at most ${limit}` });
   };
   atMost('max_output', data.max_output, 'context_window', data.context_window);
-  atMost('default_max_output', data.default_max_output ?? 0, 'max_output', data.max_output);
+  atMost('default_max_output', data.default_max_output, 'max_output', data.max_output);
 }
 
-interface EndpointText {
+interface EndpointStated {
   readonly provider: string;
   readonly upstream?: string;
   readonly regions: readonly string[];
@@ -116,7 +149,7 @@ function draftEndpoints(named: Named<ModelText>, data: ModelText, context: Model
   const { name, path, tree, place } = named;
   const { report } = context;
   const shared = priceAt(tree, data.price, context);
-  const listed: readonly EndpointText[] = data.endpoints ?? shortForm(data);
+  const listed: readonly EndpointStated[] = data.endpoints ?? shortForm(data);
   if (listed.length === 0) {
     report.add('missing-key', place, `\`${path}\` needs the key \`provider\` or \`endpoints\``);
   }
@@ -139,7 +172,7 @@ function draftEndpoints(named: Named<ModelText>, data: ModelText, context: Model
   });
 }
 
-function shortForm({ provider, upstream, regions }: ModelText): EndpointText[] {
+function shortForm({ provider, upstream, regions }: ModelText): EndpointStated[] {
   return provider === undefined ? [] : [{ provider, upstream, regions }];
 }
 
@@ -165,16 +198,23 @@ function warnIfFree(provider: string, price: Price, own: Tree, named: Named<Mode
   context.report.add('free-model', place, message);
 }
 
-function compileQuality(data: ModelText, tree: Tree, { taskIndex, report }: ModelContext): Float64Array {
-  const quality = new Float64Array(taskIndex.size).fill(data.quality.default);
+function compileQuality(data: ModelText, tree: Tree, context: ModelContext): Float64Array {
+  checkTasks(tree, context);
+  const quality = new Float64Array(context.taskIndex.size).fill(data.quality.default);
   for (const [task, share] of Object.entries(data.quality)) {
-    if (task === 'default' || typeof share !== 'number') continue;
-    const index = taskIndex.get(task);
-    const place = entryOf(valueAt(tree, 'quality') ?? tree, task)?.place ?? tree.place;
-    if (index === undefined) unknownName('task', task, taskIndex.keys(), place, report);
-    else quality[index] = share;
+    const index = context.taskIndex.get(task);
+    if (index !== undefined && typeof share === 'number') quality[index] = share;
   }
   return quality;
+}
+
+/** Reports shares of good answers that are for no task. */
+function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
+  const quality = valueAt(model, 'quality');
+  for (const { key, value, place } of quality?.kind === 'map' ? quality.entries : []) {
+    const isShare = key !== 'default' && value.kind === 'scalar' && typeof value.value === 'number';
+    if (isShare && !taskIndex.has(key)) unknownName('task', key, taskIndex.keys(), place, report);
+  }
 }
 
 function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlines {

@@ -1,6 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
 import { isCel } from './cel-check.ts';
 import type { Place } from './diagnostics.ts';
+import { findSlip, losesItsWay } from './indentation.ts';
 import { Lines } from './lines.ts';
 import type { Report } from './report.ts';
 import type { Entry, MapTree, Tree } from './tree.ts';
@@ -52,6 +53,7 @@ const SYNTAX_ERRORS_MAX = 5;
 
 /** What the library says for its own callers, said for an operator. */
 const MESSAGES: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: 'this value reads like a key and a value of its own',
   MULTIPLE_DOCS: 'a policy file is one YAML document: put what follows `---` in a file of its own',
 };
 
@@ -81,6 +83,7 @@ class Reader {
       schema: 'core',
     });
     for (const error of [...this.#telling(document.errors), ...document.warnings]) {
+      if (this.#tellSlip(error)) continue;
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
       const place = this.#place(error.pos[0], error.pos[1]);
       if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
@@ -93,6 +96,8 @@ class Reader {
   /** The errors that stand for themselves: an error mostly has others on its line and after it in its train. */
   #telling(errors: readonly YAMLError[]): readonly YAMLError[] {
     const lines = new Set<number>();
+    const [first] = errors;
+    if (first && losesItsWay(first)) return [first];
     return errors
       .filter(({ code }, at) => at === 0 || code !== 'UNEXPECTED_TOKEN')
       .filter(({ pos }) => {
@@ -102,10 +107,22 @@ class Reader {
       .slice(0, SYNTAX_ERRORS_MAX);
   }
 
+  /** Reports an indentation that slipped, at its line; false where an error is about something else. */
+  #tellSlip(error: YAMLError): boolean {
+    const slip = findSlip(error, this.#lines.placeOf(error.pos[0]).line, this.#text);
+    if (!slip) return false;
+    const { line, spaces, hint } = slip;
+    const length = Math.max(1, (this.#text.split('\n', line).at(-1) ?? '').trim().length);
+    const place = { file: this.#path, line, column: spaces + 1, length };
+    this.#report.add('yaml-syntax', place, 'the indentation does not fit the lines above', { hint });
+    return true;
+  }
+
   /** What most likely went wrong: CEL is full of signs that YAML takes for its own. */
   #hintFor(code: string, lineNumber: number): { hint?: string } {
     if (code === 'TAB_AS_INDENT') return { hint: 'indent with spaces' };
     if (code === 'BAD_INDENT') return { hint: 'a `{`, `[` or quote that was opened before may lack its end' };
+    if (code === 'BLOCK_AS_IMPLICIT_KEY') return { hint: 'a value with `: ` in it needs quotes around it' };
     const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
     const [, key, value = ''] = /^\s*(?:-\s+)?(when|require|prefer):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
     const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);

@@ -50,6 +50,8 @@ export interface ParsedPolicy {
   readonly models: readonly ModelDraft[];
   /** Every ID of the catalog, those of faulty models too, with its place. */
   readonly modelIds: ReadonlyMap<string, Place>;
+  /** Nothing is wrong with the catalog, so that rules can be judged by it. */
+  readonly hasSoundModels: boolean;
   readonly selectors: readonly Named<SelectorText>[];
   readonly constraints: readonly ConstraintDraft[];
   readonly preferences: readonly PreferenceDraft[];
@@ -71,11 +73,17 @@ export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
   const report = new Report();
   const files = [...given].sort((a, b) => (a.path < b.path ? -1 : 1));
   const trees = files.map((file) => parseFile(file, report)).filter((tree) => tree !== null);
+  let isSound = report.found.length === 0;
   for (const tree of trees) findSecrets(tree, report);
   const start = { file: files[0]?.path ?? 'policies', line: 1, column: 1, length: 1 };
+  const problemsBefore = report.found.length;
   const sections = mergeFiles(trees, report);
+  // A section that is misspelt may be the catalog.
+  isSound &&= report.found.length === problemsBefore;
   const content = checkSections({ sections, report, start });
-  return { files, isPartial: trees.length < files.length, start, ...content, diagnostics: report.found };
+  const isPartial = trees.length < files.length;
+  const hasSoundModels = content.hasSoundModels && isSound;
+  return { files, isPartial, start, ...content, hasSoundModels, diagnostics: report.found };
 }
 
 function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
@@ -86,7 +94,9 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, source);
   const asksForKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
+  const problemsBefore = source.report.found.length;
   const { drafts, ids } = draftModels({ ...source, usdPerCredit, asksForKey, taskIndex });
+  const hasSoundModels = source.report.found.length === problemsBefore && ids.size > 0;
   const selectors = draftSelectors(source, ids);
   const constraints = draftConstraints(source);
   const preferences = draftPreferences(source);
@@ -103,6 +113,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     providersPlace: sections.get('providers')?.place ?? start,
     models: drafts,
     modelIds: ids,
+    hasSoundModels,
     selectors,
     constraints,
     preferences,

@@ -66,6 +66,14 @@ export function usdOf(text: PriceText | undefined): UsdPrice {
   return { input, cached_input, output, per_request };
 }
 
+/** Looks at the rates of a price that is wrong elsewhere. */
+export function reviewRates(tree: Tree, report: Report): void {
+  for (const key of RATES) {
+    const rate = valueAt(tree, key);
+    if (rate?.kind === 'scalar' && typeof rate.value === 'number') rateAt(tree, key, report);
+  }
+}
+
 function readLine(tree: Tree, overInputTokens: number, report: Report): ListPriceLine | null {
   const input = rateAt(tree, 'input', report);
   const output = rateAt(tree, 'output', report);

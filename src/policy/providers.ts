@@ -1,8 +1,9 @@
 import type { ProviderPlugin } from '../contract/provider.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { checkOptions } from './check.ts';
+import { readable } from './readable.ts';
 import type { Report } from './report.ts';
-import type { ProviderText } from './schema.ts';
+import { ProviderText } from './schema.ts';
 import { emptyMap, type Named, unknownName } from './scope.ts';
 import { placeAt, valueAt } from './tree.ts';
 
@@ -32,16 +33,17 @@ interface Scope {
 /** Compiles a provider, and asks the environment whether it can serve. */
 export function compileProvider(named: Named<ProviderText>, scope: Scope): ProviderState {
   const { data, name, tree } = named;
-  if (!data) return { name, provider: null, missing: null, whenAlone: false };
-  const whenAlone = data.serve === 'when_alone';
-  if (data.passthrough.includes('*')) {
+  const parts = data ?? readable(ProviderText, tree);
+  const whenAlone = parts.serve === 'when_alone';
+  if (parts.passthrough?.includes('*')) {
     const message = `\`${named.path}\` passes on every field that a caller sends`;
     scope.report.add('passthrough-all', placeAt(tree, 'passthrough'), message, {
       hint: 'a field that changes the bill is then not part of the reservation',
     });
   }
-  const settings = checkAdapter(named, data, scope);
-  const address = resolveAddress(named, data, scope);
+  const settings = checkAdapter(named, parts, scope);
+  const address = resolveAddress(named, parts, scope);
+  if (!data) return { name, provider: null, missing: null, whenAlone };
   const keyMissing = data.api_key_env !== undefined && !isSet(data.api_key_env, scope);
   const missing = keyMissing ? `${data.api_key_env} is not set` : address.missing;
   const provider: Provider | null = settings && {
@@ -58,9 +60,10 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
 /** Finds the adapter and checks the settings meant for it. */
 function checkAdapter(
   { path, tree, place }: Named<ProviderText>,
-  data: ProviderText,
+  data: Partial<ProviderText>,
   scope: Scope,
 ): Readonly<Record<string, unknown>> | null {
+  if (data.adapter === undefined) return null;
   const plugin = scope.providers.get(data.adapter);
   if (!plugin) {
     unknownName('adapter', data.adapter, scope.providers.keys(), placeAt(tree, 'adapter'), scope.report);
@@ -75,7 +78,7 @@ function checkAdapter(
     scope.report.add('plugin-failed', subject.tree.place, message);
     return null;
   }
-  if (kind === 'wire' && data.base_url === undefined && data.base_url_env === undefined) {
+  if (kind === 'wire' && !valueAt(tree, 'base_url') && !valueAt(tree, 'base_url_env')) {
     scope.report.add('missing-key', place, `\`${path}\` needs the key \`base_url\` or \`base_url_env\``, {
       hint: `adapter \`${data.adapter}\` speaks over the network and has to be told where`,
     });
@@ -96,7 +99,7 @@ interface Address {
   readonly missing: string | null;
 }
 
-function resolveAddress({ path, tree }: Named<ProviderText>, data: ProviderText, scope: Scope): Address {
+function resolveAddress({ path, tree }: Named<ProviderText>, data: Partial<ProviderText>, scope: Scope): Address {
   const { base_url: literal, base_url_env: variable } = data;
   if (literal !== undefined && variable !== undefined) {
     const message = `\`${path}\` has both \`base_url\` and \`base_url_env\``;

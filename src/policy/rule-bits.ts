@@ -3,6 +3,7 @@ import { type Constraint, emptyBits, type Preference, setBit } from '../core/rul
 import type { Model } from '../core/snapshot.ts';
 import { literalOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
+import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf } from './cel-types.ts';
 import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
@@ -24,7 +25,7 @@ export interface CompiledRules {
 }
 
 /** Something of the catalog that a rule judges. */
-interface Candidate {
+interface Judgeable {
   readonly id: string;
   readonly view: Readonly<Record<string, unknown>>;
   /** Its bit; -1 for what cannot be served here. */
@@ -41,7 +42,7 @@ export function* compileRules(
   served: readonly Model[],
   report: Report,
 ): Generator<undefined, CompiledRules> {
-  const { endpoints, models } = yield* candidatesOf(parsed, served);
+  const { endpoints, models } = yield* judgeablesOf(parsed, served);
   const slots = served.reduce((sum, model) => sum + model.endpoints.length, 0);
   const compiled: { constraints: Constraint[]; preferences: Preference[] } = { constraints: [], preferences: [] };
   for (const constraint of constraints) {
@@ -52,22 +53,23 @@ export function* compileRules(
     compiled.preferences.push(compilePreference(preference, models, served.length, report));
     yield;
   }
+  const tags = [...new Set(parsed.models.flatMap(({ model }) => model.tags))];
   const bits = new Map<string, Uint32Array>();
   for (const filter of filters) {
-    bits.set(filter.selector, compileFilter(filter, models, served.length, report));
+    bits.set(filter.selector, compileFilter(filter, models, served.length, report, tags));
     yield;
   }
   return { ...compiled, filters: bits };
 }
 
-function* candidatesOf(
+function* judgeablesOf(
   parsed: ParsedPolicy,
   served: readonly Model[],
-): Generator<undefined, { endpoints: readonly Candidate[]; models: readonly Candidate[] }> {
+): Generator<undefined, { endpoints: readonly Judgeable[]; models: readonly Judgeable[] }> {
   const tasks = parsed.tasks.map(({ name }) => name);
   const indexes = new Map(served.map((model, index) => [model.id, index]));
-  const endpoints: Candidate[] = [];
-  const models: Candidate[] = [];
+  const endpoints: Judgeable[] = [];
+  const models: Judgeable[] = [];
   for (const [at, draft] of parsed.models.entries()) {
     const { id } = draft.model;
     const index = indexes.get(id) ?? -1;
@@ -91,13 +93,13 @@ interface Judged {
   readonly ofServed: number;
 }
 
-function judge(program: Program, candidates: readonly Candidate[], size: number, report: Report): Judged {
+function judge(program: Program, judgeables: readonly Judgeable[], size: number, report: Report): Judged {
   const bits = emptyBits(size);
   const failed = new Set<string>();
   let reason = '';
   let ofCatalog = 0;
   let ofServed = 0;
-  for (const { id, view, slot } of candidates) {
+  for (const { id, view, slot } of judgeables) {
     try {
       if (!program.run(view)) continue;
     } catch (error) {
@@ -123,17 +125,18 @@ function conditionOf(when: Program | null): Constraint['when'] {
 
 function compileConstraint(
   { draft, when, require }: CheckedConstraint,
-  endpoints: readonly Candidate[],
+  endpoints: readonly Judgeable[],
   slots: number,
   report: Report,
 ): Constraint {
   const { name, place, maxLatencyMs, maxCostCredits } = draft;
   const judged = require && judge(require, endpoints, slots, report);
   // `require: false` says plainly that it refuses.
-  if (require && judged?.ofCatalog === 0 && !(when && literalOf(require.ast) === false)) {
+  if (require && judged?.ofCatalog === 0 && !(draft.when && literalOf(require.ast) === false)) {
     const at = require.placeOf(require.ast);
     const message = `no model of the catalog fulfils \`${require.draft.path}\``;
-    if (when) report.add('satisfied-by-none', at, message, { hint: 'requests that it applies to will be refused' });
+    if (draft.when)
+      report.add('satisfied-by-none', at, message, { hint: 'requests that it applies to will be refused' });
     else report.add('refuses-everything', at, message, { hint: 'without `when` it applies to every request' });
   }
   return { name, place, when: conditionOf(when), allows: judged?.bits ?? null, maxLatencyMs, maxCostCredits };
@@ -141,28 +144,30 @@ function compileConstraint(
 
 function compilePreference(
   { draft, when, prefer }: CheckedPreference,
-  models: readonly Candidate[],
+  models: readonly Judgeable[],
   size: number,
   report: Report,
 ): Preference {
-  const { name, place, worth } = draft;
+  const { name, place } = draft;
   const judged = prefer && judge(prefer, models, size, report);
   if (prefer && judged?.ofCatalog === 0) {
     report.add('prefers-none', prefer.placeOf(prefer.ast), `\`${prefer.draft.path}\` prefers no model of the catalog`);
   }
-  return { name, place, when: conditionOf(when), prefers: judged?.bits ?? emptyBits(size), worth };
+  return { name, place, when: conditionOf(when), prefers: judged?.bits ?? emptyBits(size), worth: draft.worth ?? 0 };
 }
 
 function compileFilter(
   { selector, require }: CheckedFilter,
-  models: readonly Candidate[],
+  models: readonly Judgeable[],
   size: number,
   report: Report,
+  tags: readonly string[],
 ): Uint32Array {
   const { bits, ofCatalog, ofServed } = judge(require, models, size, report);
   const at = () => require.placeOf(require.ast);
   if (ofCatalog === 0) {
-    report.add('selector-empty', at(), `selector \`${selector}\` has no candidates: no model of the catalog passes`);
+    const message = `selector \`${selector}\` has no candidates: no model of the catalog passes`;
+    report.add('selector-empty', at(), message, hintForTags(require.ast, tags));
   } else if (ofServed === 0 && size > 0) {
     const message = `selector \`${selector}\` has no candidates here: no model that passes can be served`;
     report.add('selector-idle', at(), message, { hint: 'set the variable of a provider that serves one' });

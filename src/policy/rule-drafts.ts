@@ -16,6 +16,8 @@ interface RuleDraft {
   /** Of its name. */
   readonly place: Place;
   readonly when: ExpressionDraft | null;
+  /** False where a key of it is wrong: then only its expressions are looked at. */
+  readonly isWhole: boolean;
 }
 
 export interface ConstraintDraft extends RuleDraft {
@@ -25,38 +27,37 @@ export interface ConstraintDraft extends RuleDraft {
 }
 
 export interface PreferenceDraft extends RuleDraft {
-  readonly prefer: ExpressionDraft;
-  readonly worth: number;
+  readonly prefer: ExpressionDraft | null;
+  /** Null where it is wrong. */
+  readonly worth: number | null;
   readonly worthPlace: Place;
 }
 
 /** The constraints of the policy, checked but for their expressions. */
 export function draftConstraints(source: Source): ConstraintDraft[] {
-  return checkList('constraints', ConstraintText, source).flatMap((named) => {
+  return checkList('constraints', ConstraintText, source).map((named) => {
     const { data, path } = named;
-    if (!data) return [];
     const require = expressionAt(named, 'require');
-    const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data;
-    if (!require && maxLatencyMs === null && maxCostCredits === null) {
+    const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
+    if (data && !require && maxLatencyMs === null && maxCostCredits === null) {
       const message = `\`${path}\` limits nothing: it needs the key \`require\`, \`max_latency_ms\` or \`max_cost_credits\``;
       source.report.add('missing-key', placeOf(named), message);
     }
-    return [{ ...ruleOf(named), require, maxLatencyMs, maxCostCredits }];
+    return { ...ruleOf(named), require, maxLatencyMs, maxCostCredits };
   });
 }
 
 /** The preferences of the policy, checked but for their expressions. */
 export function draftPreferences(source: Source): PreferenceDraft[] {
-  return checkList('preferences', PreferenceText, source).flatMap((named) => {
+  return checkList('preferences', PreferenceText, source).map((named) => {
     const prefer = expressionAt(named, 'prefer');
-    if (!named.data || !prefer) return [];
     const worthPlace = valueAt(named.tree, 'worth')?.place ?? named.place;
-    return [{ ...ruleOf(named), prefer, worth: named.data.worth, worthPlace }];
+    return { ...ruleOf(named), prefer, worth: named.data?.worth ?? null, worthPlace };
   });
 }
 
 function ruleOf(named: Named<unknown>): RuleDraft {
-  return { name: named.name, place: placeOf(named), when: expressionAt(named, 'when') };
+  return { name: named.name, place: placeOf(named), when: expressionAt(named, 'when'), isWhole: named.data !== null };
 }
 
 function placeOf({ tree, place }: Named<unknown>): Place {

@@ -67,13 +67,19 @@ function checker(parsed: ParsedPolicy, report: Report) {
     selectors: parsed.selectors.map(({ name }) => name),
     providers: parsed.providers.map(({ name }) => name),
   };
-  const of = (draft: ExpressionDraft | null, sight: Sight): Program | null => {
+  const check = (draft: ExpressionDraft | null, sight: Sight): Program | null => {
     const program = draft && checkExpression(draft, sight, texts, report);
     if (program) checkReferences(program, names, report);
     return program;
   };
+  // What names something that is not there fits no model, which then goes without saying.
+  const of = (draft: ExpressionDraft | null, sight: Sight): Program | null => {
+    const before = report.found.length;
+    const program = check(draft, sight);
+    return report.found.length === before ? program : null;
+  };
   const when = (draft: ExpressionDraft | null): Program | null => {
-    const program = of(draft, 'when');
+    const program = check(draft, 'when');
     if (program) checkCondition(program, report);
     return program;
   };

@@ -92,6 +92,8 @@ export const ExpectText = closed(
   { description: 'What must come of it. At least one key.' },
 );
 
+export type ExpectText = Static<typeof ExpectText>;
+
 export const CaseText = closed(
   {
     name: Type.String({

@@ -172,6 +172,17 @@ describe('the same name twice shows both places', () => {
     expect(found.related?.place).toMatchObject({ file: 'p.yaml', line: 3, column: 3 });
   });
 
+  test('but a section that is empty in one of them is not defined there', () => {
+    const files = [
+      'constraints:\n',
+      'constraints:\n  - { name: cap, max_cost_credits: 5 }\n',
+      'constraints: # later\n',
+    ];
+    const result = load([{ path: 'p.yaml', text: SMALL }, ...files.map((text, at) => ({ path: `q${at}.yaml`, text }))]);
+    expect(result.diagnostics).toEqual([]);
+    expect(result.snapshot?.constraints.map(({ name }) => name)).toEqual(['cap']);
+  });
+
   test('a section that is one value', () => {
     const files = ['a', 'b'].map((name) => ({
       path: `${name}.yaml`,
@@ -224,6 +235,7 @@ describe('all at once', () => {
     expect(result.diagnostics.map((found) => `${found.file}:${brief(found)}`)).toEqual([
       'a.yaml:1:12 unknown-key',
       'a.yaml:2:11 unknown-reference',
+      'b.yaml:6:15 unknown-reference',
       'b.yaml:7:21 out-of-range',
       'b.yaml:7:33 wrong-type',
     ]);

@@ -1,0 +1,60 @@
+import type { YAMLError } from 'yaml';
+
+/** A line that is indented otherwise than what it stands under. */
+export interface Slip {
+  /** From 1. */
+  readonly line: number;
+  /** How many spaces it begins with. */
+  readonly spaces: number;
+  readonly hint: string;
+}
+
+/** Errors after which the reader has lost its way: what it says of later lines follows from them. */
+const LOST: ReadonlySet<YAMLError['code']> = new Set([
+  'TAB_AS_INDENT',
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'MISSING_CHAR',
+]);
+
+export function losesItsWay({ code }: YAMLError): boolean {
+  return LOST.has(code);
+}
+
+/** The slip of the indentation that an error of the YAML library is about; null where it is about something else. */
+export function findSlip({ code, message }: YAMLError, line: number, text: string): Slip | null {
+  const lines = text.split('\n');
+  const isOnTheLine = /^All (?:mapping|sequence) items|without - indicator/.test(message);
+  if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return null;
+  // A value that goes on below its line: the line below stands deeper than the key.
+  const at = nextFilled(lines, isOnTheLine ? line - 1 : line);
+  const above = lastFilled(lines, at - 1);
+  const slipped = lines[at];
+  const stands = lines[above];
+  if (slipped === undefined || stands === undefined) return null;
+  const spaces = /^ */.exec(slipped)?.[0].length ?? 0;
+  const wanted = /^ *(?:- +)*/.exec(stands)?.[0] ?? '';
+  if (spaces === wanted.length || (!isOnTheLine && spaces < wanted.length)) return null;
+  const withDash = wanted.includes('-') ? ', its `- ` included' : '';
+  return {
+    line: at + 1,
+    spaces,
+    hint: `this line begins with ${count(spaces)}, line ${above + 1} above it with ${wanted.length}${withDash}`,
+  };
+}
+
+const count = (spaces: number) => `${spaces} ${spaces === 1 ? 'space' : 'spaces'}`;
+
+const isFilled = (line: string | undefined) => line !== undefined && /^\s*[^\s#]/.test(line);
+
+function nextFilled(lines: readonly string[], from: number): number {
+  let at = from;
+  while (at < lines.length && !isFilled(lines[at])) at++;
+  return at;
+}
+
+function lastFilled(lines: readonly string[], from: number): number {
+  let at = from;
+  while (at >= 0 && !isFilled(lines[at])) at--;
+  return at;
+}
