@@ -9,7 +9,7 @@ import { fixed, median, quantile, table } from './stats.ts';
  * `npm run bench`: Signalbox in full against a bare pass-through proxy, both in front of the same
  * upstream, in rounds that take turns. Ratios of CPU hold on a shared machine; throughput does not.
  * Then where the CPU goes, stage by stage. `--quick` for a look, `--only JSON` for the shapes whose
- * name has it, `--no-stages` without the second table.
+ * name has it, streams of 50 chunks among them, `--no-stages` without the second table.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
 const quick = flag('--quick');
@@ -28,8 +28,12 @@ const LOADS: readonly Load[] = [
   { name: 'JSON, 200 B', stream: false, promptChars: 200, requests: 12_000, warmUp: 60_000 },
   { name: 'JSON, 2 KB', stream: false, promptChars: 2_000, requests: 12_000, warmUp: 12_000 },
   { name: 'JSON, 100 KB', stream: false, promptChars: 100_000, requests: 3_000, warmUp: 3_000 },
-  { name: 'stream of 50 chunks, 200 B', stream: true, promptChars: 200, requests: 2_000, warmUp: 6_000 },
+  { name: 'stream, 200 B', stream: true, promptChars: 200, requests: 2_000, warmUp: 6_000 },
+  { name: 'stream, 2 KB', stream: true, promptChars: 2_000, requests: 2_000, warmUp: 2_000 },
+  { name: 'stream, 100 KB', stream: true, promptChars: 100_000, requests: 1_000, warmUp: 1_000 },
 ];
+/** Content chunks of every stream; see upstream.ts. */
+const CHUNKS = 50;
 const CONCURRENCY = [1, 16, 64] as const;
 const QUICK = 0.4;
 /** A request alone takes its time in waits, not in work. */
@@ -61,6 +65,7 @@ const HEAD = [
   'floor µs',
   'Signalbox µs',
   'ratio',
+  'µs a chunk',
   'added p50 ms',
   'added p99 ms',
   'floor req/s',
@@ -85,6 +90,7 @@ async function compare(bench: Bench, load: Load, concurrency: number): Promise<s
     fixed(of(0, 'cpu')),
     fixed(of(1, 'cpu')),
     fixed(ratio, 2),
+    load.stream ? fixed(of(1, 'cpu') / CHUNKS) : '–',
     fixed(of(1, 'p50') - of(0, 'p50'), 2),
     fixed(of(1, 'p99') - of(0, 'p99'), 2),
     fixed(of(0, 'perSecond'), 0),
