@@ -85,6 +85,8 @@ function screenTools({ tools, tool_choice: choice }: ChatRequest, { toolsMax }: 
   }
 }
 
+const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
+
 function screenMessage(message: ChatMessage, index: number): void {
   const at = `messages[${index}]`;
   const hasCalls =
@@ -97,6 +99,16 @@ function screenMessage(message: ChatMessage, index: number): void {
         param: `${at}.content`,
       },
     );
+  }
+  if (Array.isArray(message.content)) {
+    for (const [i, part] of message.content.entries()) {
+      if (part.type === 'image_url' && !IMAGE_URL.test(part.image_url.url)) {
+        throw invalid(
+          `${at}.content[${i}].image_url.url`,
+          'An image is given by an http or https address, or as a data: URL.',
+        );
+      }
+    }
   }
   if (message.role === 'tool' && message.tool_call_id === undefined) {
     throw new SignalboxError(

@@ -174,7 +174,13 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, task: Tas
       nearest = { effort, text: `${moves.join(' and ')} admits \`${model.id}\`` };
     }
   }
-  return nearest?.text ?? fewestLanguages(refusal, snapshot);
+  return nearest?.text ?? fewestLanguages(refusal, snapshot) ?? withoutBudget(refusal, snapshot);
+}
+
+/** Media that nothing bounds can be had, but not with a promise on the cost. */
+function withoutBudget(refusal: Refusal, snapshot: PolicySnapshot): string | null {
+  const [first] = heldBackBy(refusal, snapshot, 'unbounded_media');
+  return first ? `leaving budget_limit out admits \`${first.id}\`` : null;
 }
 
 function fewestLanguages(refusal: Refusal, snapshot: PolicySnapshot): string | null {

@@ -297,6 +297,12 @@ const cases: readonly Case[] = [
     provoke: () => chat({ tools: [{ type: 'custom', custom: { name: 'x' } }] }),
   },
   {
+    code: 'invalid_value',
+    when: 'an image is given by no address',
+    param: 'messages[0].content[0].image_url.url',
+    provoke: () => chat({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }),
+  },
+  {
     code: 'unsupported_media_type',
     when: 'the body is compressed',
     provoke: () => box.post('/v1/chat/completions', {}, { headers: { 'content-encoding': 'gzip' } }),

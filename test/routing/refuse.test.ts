@@ -195,6 +195,7 @@ function relax(asked: Facts, relaxation: string): Facts {
     if (field === 'max_tokens') changed = { ...changed, outputTokensMax: figure };
     if (field === 'estimated_output_tokens') changed = { ...changed, outputTokens: figure };
   }
+  if (relaxation.startsWith('leaving budget_limit out')) changed = { ...changed, budget: null };
   const without = /required_languages without (.+) admits/.exec(relaxation)?.[1]?.split(', ') ?? [];
   return { ...changed, languages: changed.languages.filter((name) => !without.includes(name)) };
 }

@@ -61,6 +61,16 @@ export function operation(spec: Operation) {
   };
 }
 
+/** Codes that are about one field name it. */
+const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  'invalid_type',
+  'invalid_value',
+  'missing_field',
+  'out_of_range',
+]);
+
+const paramOf = (code: ErrorCode) => (FIELD_ERRORS.has(code) ? { param: 'messages[0].content' } : {});
+
 /** One response per status, with an example for each code that it can carry. */
 function errorResponses(codes: readonly ErrorCode[]) {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
@@ -75,7 +85,10 @@ function errorResponses(codes: readonly ErrorCode[]) {
             'application/json': {
               schema: ErrorBody,
               examples: Object.fromEntries(
-                group.map((code) => [code, { value: new SignalboxError(code, ERRORS[code].means).toBody() }]),
+                group.map((code) => [
+                  code,
+                  { value: new SignalboxError(code, ERRORS[code].means, paramOf(code)).toBody() },
+                ]),
               ),
             },
           },
