@@ -232,6 +232,3 @@ export const SECTIONS = {
 
 /** Sections of the language that later versions enforce. Until then they are errors, never silently ignored. */
 export const SECTIONS_NOT_YET = ['budgets', 'ledger', 'rate_limits', 'learning', 'payments'] as const;
-
-/** One policy file as an editor sees it: any of the sections. */
-export const PolicySchema = Type.Partial(Type.Object(SECTIONS, { additionalProperties: false }));

@@ -6,6 +6,7 @@ import type { Facts } from '../core/facts.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { expectedCost, expectedInput, expectedLatency, expectedOutput, usefulOutput, worstCase } from './estimate.ts';
+import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /**
  * Turns a refusal into the error that the caller gets, with every model's reasons and what would help.
@@ -51,8 +52,13 @@ function heldBackBy({ rejected }: Refusal, snapshot: PolicySnapshot, ...kinds: r
 
 function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): SignalboxError {
   const { facts } = refusal;
+  const { slots } = limitsOf(facts, snapshot);
   const least = heldBackBy(refusal, snapshot, 'budget_limit').map((model) =>
-    Math.max(...model.endpoints.map(({ price }) => worstCase(price, model, facts, usefulOutput(model, facts, task)))),
+    Math.max(
+      ...allowedEndpoints(model, slots).map((at) =>
+        worstCase(model.endpoints[at]!.price, model, facts, usefulOutput(model, facts, task)),
+      ),
+    ),
   );
   const needed = toCredits(Math.min(...least));
   return new SignalboxError(
@@ -80,7 +86,7 @@ export function constraintsAgainst(model: Model, facts: Facts, snapshot: PolicyS
   const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
     if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
     if (maxLatencyMs !== null && expectedLatency(model, output) > maxLatencyMs) return true;
-    return maxCostCredits !== null && expectedCost(model, model.endpoints[0].price, facts, output) > maxCostCredits;
+    return maxCostCredits !== null && costOn(model, facts, output, snapshot) > maxCostCredits;
   };
   const active = facts.rules.constraints.map((at) => snapshot.constraints[at]!);
   const names = active.filter(forbids).map(({ name }) => name);
@@ -103,7 +109,7 @@ function reasonsAgainst(
     capability: () => `it lacks ${capabilityNames(facts.needs & ~model.capabilities).join(', ')}`,
     language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
     max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
-    max_cost: () => `its expected cost of ${cost(model, facts, output)} Credits is above max_cost_credits`,
+    max_cost: () => `its expected cost of ${cost(model, facts, output, snapshot)} Credits is above max_cost_credits`,
     max_latency: () =>
       `its expected latency of ${Math.round(expectedLatency(model, output))} ms is above max_latency_ms`,
     unbounded_media: () =>
@@ -121,9 +127,15 @@ function isSet(rejections: number, kind: string): boolean {
 /** The field that states how much output is wanted. */
 const outputField = (facts: Facts) => (facts.outputTokensMax === null ? 'estimated_output_tokens' : 'max_tokens');
 
+/** Expected Credits at the endpoint that would be tried first, as the shortlist judged them. */
+function costOn(model: Model, facts: Facts, output: number, snapshot: PolicySnapshot): number {
+  const [first = 0] = allowedEndpoints(model, limitsOf(facts, snapshot).slots);
+  return expectedCost(model, model.endpoints[first]!.price, facts, output);
+}
+
 /** Expected Credits, rounded up so that a ceiling of the printed figure admits the model. */
-function cost(model: Model, facts: Facts, output: number): number {
-  const exact = expectedCost(model, model.endpoints[0].price, facts, output);
+function cost(model: Model, facts: Facts, output: number, snapshot: PolicySnapshot): number {
+  const exact = costOn(model, facts, output, snapshot);
   const rounded = Math.ceil(exact * 1e6);
   return (rounded / 1e6 < exact ? rounded + 1 : rounded) / 1e6;
 }
@@ -145,7 +157,7 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, task: Tas
       kind: 'max_cost',
       field: 'max_cost_credits',
       from: facts.ceilings.costCredits,
-      to: (model) => cost(model, facts, output),
+      to: (model) => cost(model, facts, output, snapshot),
     },
     {
       kind: 'max_latency',

@@ -2,8 +2,8 @@ import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
-import { type ActiveRules, bothBits, type Constraint, type Preference, type RuleScope } from '../core/rules.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import { type ActiveRules, bothBits, type Constraint, hasBit, type Preference, type RuleScope } from '../core/rules.ts';
+import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 
 /** What of a request only rules look at. */
 export interface RuleInputs {
@@ -60,6 +60,12 @@ export interface Limits {
   /** The lowest ceilings of constraints; Infinity without one. */
   readonly latencyMsMax: number;
   readonly costCreditsMax: number;
+}
+
+/** The endpoints of a model, by their index, that constraints leave; all of them where nothing narrows the slots. */
+export function allowedEndpoints({ endpoints, firstSlot }: Model, slots: Uint32Array | null): readonly number[] {
+  const all = endpoints.map((_, at) => at);
+  return slots === null ? all : all.filter((at) => hasBit(slots, firstSlot + at));
 }
 
 /** Joins the constraints that apply: bits are ANDed, ceilings lowered. */

@@ -2,11 +2,10 @@ import type { Candidates } from '../contract/strategy.ts';
 import type { Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Price, PriceLine } from '../core/price.ts';
-import { hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { type Demand, limitRejections, rejectionsOf } from './constrain.ts';
 import { affordableCap, expectedCost, expectedLatency, expectedOutput, outputCap } from './estimate.ts';
-import { limitsOf } from './rules.ts';
+import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /** A model with what the loop over the catalog reads most, lifted out of the frozen arrays once. */
 interface Entry {
@@ -45,8 +44,13 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.#snapshot = snapshot;
     this.#entries = snapshot.models.map((model, index) => {
       const { price } = model.endpoints[0];
-      const all = model.endpoints.map((_, at) => at);
-      return { index, model, all, price, onlyLine: price.lines.length === 1 ? price.lines[0] : null };
+      return {
+        index,
+        model,
+        all: allowedEndpoints(model, null),
+        price,
+        onlyLine: price.lines.length === 1 ? price.lines[0] : null,
+      };
     });
     this.model = new Int32Array(size);
     this.quality = new Float64Array(size);
@@ -76,7 +80,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   #consider(entry: Entry, demand: Demand, quality: Float64Array): void {
     const { index, model, all } = entry;
     const { facts, output, limits } = demand;
-    const endpoints = limits.slots === null ? all : allowedOf(entry, limits.slots);
+    const endpoints = limits.slots === null ? all : allowedEndpoints(model, limits.slots);
     const first = endpoints[0] ?? 0;
     const costCredits =
       first === 0
@@ -100,8 +104,4 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.endpoints[n] = endpoints;
     this.n++;
   }
-}
-
-function allowedOf({ model, all }: Entry, slots: Uint32Array): readonly number[] {
-  return all.filter((at) => hasBit(slots, model.firstSlot + at));
 }

@@ -3,11 +3,10 @@ import { REJECTIONS } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import type { RouteQuery } from '../core/route-query.ts';
-import { type Constraint, hasBit } from '../core/rules.ts';
-import type { Model } from '../core/snapshot.ts';
+import { hasBit } from '../core/rules.ts';
 import { isRefusal } from '../routing/decide.ts';
-import { expectedCost, expectedLatency, expectedOutput } from '../routing/estimate.ts';
 import { routeFacts } from '../routing/facts.ts';
+import { constraintsAgainst } from '../routing/refuse.ts';
 import { withRules } from '../routing/rules.ts';
 import { type Runtime, strategyOf } from './runtime.ts';
 
@@ -45,20 +44,6 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
   const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
   const allows = facts.pinned ? null : (snapshot.selectors.get(facts.model)?.allows ?? null);
-  const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
-  const output = expectedOutput(facts, task);
-  const rules = facts.rules.constraints
-    .map((at) => snapshot.constraints[at]!)
-    .filter((rule) => forbids(rule, model, facts, output));
-  return [
-    ...rules.map(({ name }) => name),
-    ...kinds.map(([kind]) => kind),
-    ...(allows !== null && !hasBit(allows, index) ? ['selector'] : []),
-  ];
-}
-
-function forbids({ allows, maxCostCredits, maxLatencyMs }: Constraint, model: Model, facts: Facts, output: number) {
-  if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
-  if (maxLatencyMs !== null && expectedLatency(model, output) > maxLatencyMs) return true;
-  return maxCostCredits !== null && expectedCost(model, model.endpoints[0].price, facts, output) > maxCostCredits;
+  const rules = (bits & REJECTIONS.constraint.bit) === 0 ? [] : constraintsAgainst(model, asked, snapshot);
+  return [...rules, ...kinds.map(([kind]) => kind), ...(allows !== null && !hasBit(allows, index) ? ['selector'] : [])];
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BIN, cleanEnvironment, type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { runToEnd, type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** The code blocks of the README and the docs that say they can be run are run, as they stand. */
 const ROOT = join(import.meta.dir, '../..');
@@ -30,21 +30,8 @@ beforeAll(async () => {
 afterAll(() => box.stop());
 
 /** Runs a command with the reader's own variables set, on this test's server and data. */
-async function run(command: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  const env = cleanEnvironment({ SIGNALBOX_KEY: box.key, SIGNALBOX_DATA: box.data });
-  const child = Bun.spawn([...command], {
-    cwd: ROOT,
-    env: { ...env, PATH: `${BIN}:${env.PATH}` },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
-}
+const run = (command: readonly string[]) =>
+  runToEnd(command, { SIGNALBOX_KEY: box.key, SIGNALBOX_DATA: box.data }, ROOT);
 
 const here = (text: string) => text.replaceAll('http://127.0.0.1:8787', box.url);
 

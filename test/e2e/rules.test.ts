@@ -44,6 +44,9 @@ constraints:
   - name: answers-quickly
     when: request.metadata.interactive == "true"
     max_latency_ms: 1000
+  - name: not-dear
+    when: request.metadata.thrift == "true"
+    max_cost_credits: 2.5
   - name: impossible
     when: request.user == "nobody"
     require: model.price.output > 1000.0
@@ -109,6 +112,14 @@ describe('a constraint', () => {
     const response = await chat({ metadata: { interactive: 'true' } }, legal);
     expect(response.status).toBe(422);
     expect(JSON.stringify((await answerOf(response)).error.details)).toContain('answers-quickly');
+  });
+
+  test('that is a ceiling judges, and names itself, by the endpoint that the others leave', async () => {
+    const thrift = { metadata: { thrift: 'true' }, model: 'both' };
+    // 400 tokens out at 4 USD a million are 1.6 Credits in the US, and 3.2 in the EU.
+    expect((await chat(thrift)).status).toBe(200);
+    const { error } = await answerOf(await chat(thrift, legal));
+    expect(error.message).toBe('`both` does not meet the request: the policy rejects it: not-dear.');
   });
 
   test('holds for a route query alike', async () => {

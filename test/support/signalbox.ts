@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
-export const BIN = join(import.meta.dir, '../../node_modules/.bin');
+const BIN = join(import.meta.dir, '../../node_modules/.bin');
 
 /** A strong key, made for a test. */
 export function makeTestKey(id = 'test00000001'): string {
@@ -49,13 +49,14 @@ export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 }
 
-/** Runs a command to its end. */
-export async function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = Bun.spawn([MAIN, ...args], {
-    env: cleanEnvironment(env),
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
+/** Runs a command of the program to its end. */
+export function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return runToEnd([MAIN, ...args], env);
+}
+
+/** Runs any command to its end, with nothing of the developer's own environment. */
+export async function runToEnd(command: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
+  const child = Bun.spawn([...command], { cwd, env: cleanEnvironment(env), stdout: 'pipe', stderr: 'pipe' });
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
