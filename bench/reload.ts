@@ -44,7 +44,7 @@ const tools: Judge = {
 let applied = () => {};
 const reloader = new Reloader(first, {
   judge: tools,
-  save: async () => {},
+  prepare: async () => () => {},
   onAttempt: ({ result, message }) => {
     if (result === 'refused') throw new Error(message);
     applied();

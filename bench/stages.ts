@@ -18,7 +18,8 @@ import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { compileCheck } from '../src/http/validation.ts';
 import { openLedger } from '../src/ledger/ledger.ts';
-import { ledgerMigrations } from '../src/ledger/tables.ts';
+import { ledgerMigrations } from '../src/ledger/schema.ts';
+import { isShortage } from '../src/ledger/standing.ts';
 import type { Outcome } from '../src/records/record.ts';
 import { recordsMigrations, recordWrite } from '../src/records/records.ts';
 import { isRefusal } from '../src/routing/decide.ts';
@@ -167,17 +168,27 @@ function recordOf(runtime: Runtime, decision: Decision) {
 /** Reservation, then a turn of the event loop for the upstream, then the settlement with its record; with the disk. */
 async function ledgerStages(runtime: Runtime, folder: string, count: number): Promise<[string, number][]> {
   const store = await openSqlite(join(folder, 'ledger.db'), [ledgerMigrations, recordsMigrations]);
-  const ledger = await openLedger({ store, now: Date.now, onAlarm: () => {} });
+  const ledger = await openLedger({ store, terms: runtime.snapshot, now: Date.now, onAlarm: () => {} });
   const body: ChatRequest = JSON.parse(requestBody(SHAPE));
   const model = runtime.snapshot.models[0]!;
   const line = entryLine(model, model.endpoints[0], { usage: USAGE, estimated: false }, 0);
   const decision = decideOn(runtime, body);
   const pay = (withRecord: boolean) => async () => {
     const id = nextId();
-    const order = { id, keyId: CALLER.keyId, selector: 'auto', labels: CALLER.labels, amount: 50_000, limit: null };
-    const hold = await ledger.reserve(order);
+    const hold = await ledger.reserve({
+      id,
+      caller: CALLER,
+      selector: 'auto',
+      agentWallet: null,
+      amounts: [50_000],
+      limit: null,
+      waitMs: 0,
+      expiresAt: Number.POSITIVE_INFINITY,
+    });
+    if (isShortage(hold)) throw new Error('no budget applies here');
     await new Promise((resolve) => setImmediate(resolve));
     hold.settle(line, () => (withRecord ? recordOf(runtime, { ...decision, id }) : []));
+    await ledger.written();
   };
   const rows: [string, number][] = [];
   for (const concurrency of [64, 16, 1]) {

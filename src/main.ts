@@ -7,15 +7,21 @@ import { openKeys } from './access/keys.ts';
 import { accessMigrations } from './access/tables.ts';
 import { announce } from './cli/announce.ts';
 import { runKeys } from './cli/keys.ts';
+import { runLedger } from './cli/ledger.ts';
 import { listen } from './cli/listen.ts';
 import { parseCommand, type ServeOptions, UsageError } from './cli/options.ts';
 import { runPolicy } from './cli/policy.ts';
-import { createIds } from './core/id.ts';
+import { type LedgerState, NO_LEDGER } from './core/budget.ts';
+import { steady } from './core/clock.ts';
+import { toCredits } from './core/credits.ts';
+import { createIds, idText } from './core/id.ts';
 import { drain } from './gateway/drain.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import { createApp } from './http/app.ts';
-import { openLedger } from './ledger/ledger.ts';
-import { ledgerMigrations } from './ledger/tables.ts';
+import { type Ledger, openLedger } from './ledger/ledger.ts';
+import type { Fund } from './ledger/rules/fund.ts';
+import { ledgerMigrations } from './ledger/schema.ts';
+import { ledgerStateOf } from './ledger/state.ts';
 import { createPluginShelf } from './plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from './policy/diagnostics.ts';
 import type { PolicyFile } from './policy/load.ts';
@@ -29,19 +35,31 @@ import { Reloader } from './runtime/reload.ts';
 import { readBundle } from './runtime/source.ts';
 import { watchPolicies } from './runtime/watch.ts';
 import { lockFolder } from './store/folder-lock.ts';
-import { openSqlite } from './store/sqlite.ts';
+import { openReader, openSqlite } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
-/** How soon a key that another process made or revoked counts here. */
-const KEY_REFRESH_MS = 400;
+/** How soon a key that another process made or revoked, or a grant, counts here. */
+const REFRESH_MS = 400;
+/** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
+const SERVER_BUSY_MS = 200;
 const PRUNE_EVERY_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 const print = (text: string): void => void process.stdout.write(text);
-const now = Date.now;
+/** Resolves once the text was taken, so that who reads slowly is not outrun. Who has read enough ends it. */
+const write = (text: string): Promise<void> =>
+  new Promise((done, failed) =>
+    process.stdout.write(text, (error) => {
+      if (!error) done();
+      else if ('code' in error && error.code === 'EPIPE') process.exit(0);
+      else failed(error);
+    }),
+  );
+/** IDs and windows of budgets never go back, though the system's clock may. */
+const now = steady(Date.now);
 const clock = () => performance.now();
 
 async function main(): Promise<void> {
@@ -53,7 +71,8 @@ async function main(): Promise<void> {
   if (command.name === 'policy') {
     const { folder, args } = command;
     const colour = process.stdout.isTTY === true;
-    const { text, code } = await runPolicy(args, { judge: judgeTools(), folder, colour });
+    const judge = { ...judgeTools(), ledger: await ledgerOnDisk(command.data) };
+    const { text, code } = await runPolicy(args, { judge, folder, colour });
     print(text);
     process.exitCode = code;
     return;
@@ -63,10 +82,14 @@ async function main(): Promise<void> {
       `There is no database in ${resolve(command.data)}; start the server once, or name its folder with --data.`,
     );
   }
+  if (command.name === 'ledger') {
+    process.exitCode = await runLedger(command.args, { file: databaseOf(command.data), now, write });
+    return;
+  }
   const store = await openSqlite(databaseOf(command.data), [accessMigrations]);
   const keys = await openKeys({ store, now });
   try {
-    print(await runKeys(command.args, keys, now));
+    print(await runKeys(command.args, keys, store, now));
   } finally {
     keys.close();
     await store.close();
@@ -102,12 +125,13 @@ async function serve(options: ServeOptions): Promise<void> {
   let onHangup = () => {};
   process.on('SIGHUP', () => onHangup());
   const tools: Judge = { ...judgeTools(), folder: options.policies };
-  const first = await firstPolicy(tools, log);
+  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log);
   const lock = lockFolder(options.data);
   const store = await openSqlite(databaseOf(options.data), [accessMigrations, ledgerMigrations, recordsMigrations], {
     onError: (error) => log.error('the database failed', { error: error.message }),
+    busyTimeoutMs: SERVER_BUSY_MS,
   });
-  const keys = await openKeys({ store, now, refreshMs: KEY_REFRESH_MS });
+  const keys = await openKeys({ store, now, refreshMs: REFRESH_MS });
   if (options.apiKey !== null) await keys.install(options.apiKey);
   const { gateway, reloader, stop } = await openGateway(first, tools, store, log);
   const app = createApp({
@@ -128,6 +152,10 @@ async function serve(options: ServeOptions): Promise<void> {
     await drain(gateway, options.drainMs);
     await Promise.race([stopped, Bun.sleep(FAREWELL_MS)]);
     keys.close();
+    // What a broken disk keeps from being summed up, the next start sums up.
+    await gateway.ledger
+      .close()
+      .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
     await store.close();
     lock.release();
     log.info('stopped');
@@ -160,12 +188,27 @@ function printDiagnostics(found: readonly Diagnostic[], files: readonly PolicyFi
   process.stderr.write(`${formatDiagnostics(found, files, { colour: process.stderr.isTTY })}\n`);
 }
 
+/** What a policy must fit to before there is a server: the ledger in its data folder, if there is one. */
+async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
+  if (!existsSync(databaseOf(data))) return () => NO_LEDGER;
+  const reader = openReader(databaseOf(data));
+  try {
+    const state = await ledgerStateOf(reader);
+    return () => state;
+  } finally {
+    reader.close();
+  }
+}
+
 /** Keeps the policy in step with its folder from now on. */
-function keepReloading(first: Candidate, tools: Judge, records: Records, log: Log) {
+function keepReloading(first: Candidate, tools: Judge, ledger: Ledger, records: Records, log: Log) {
   const parser = createParser();
   const reloader = new Reloader(first, {
-    judge: { ...tools, parse: parser.parse },
-    save: (candidate) => saveRevision(records, candidate),
+    judge: { ...tools, parse: parser.parse, ledger: () => ledger.state() },
+    prepare: async (candidate) => {
+      await saveRevision(records, candidate);
+      return ledger.prepare(candidate.runtime.snapshot);
+    },
     onAttempt: (attempt, bundle) => {
       logAttempt(log, attempt);
       printDiagnostics(attempt.diagnostics, bundle?.files ?? []);
@@ -207,15 +250,17 @@ function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
 async function openGateway(first: Candidate, tools: Judge, store: Store, log: Log) {
   const ledger = await openLedger({
     store,
+    terms: first.runtime.snapshot,
     now,
+    refreshMs: REFRESH_MS,
     onAlarm: (message, details) => log.error(message, { details: JSON.stringify(details) }),
+    onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
-  const { count, microcredits } = ledger.recovered;
-  if (count > 0) log.warn('reservations of an earlier run were charged', { count, microcredits });
+  logRecovered(log, ledger);
   const records = openRecords({ store, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
-  const { reloader, stop: stopReloading } = keepReloading(first, tools, records, log);
+  const { reloader, stop: stopReloading } = keepReloading(first, tools, ledger, records, log);
   const pruneNow = () => prune(records, reloader.lease().snapshot.recordDays, log);
   const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
   await pruneNow();
@@ -237,6 +282,32 @@ async function openGateway(first: Candidate, tools: Judge, store: Store, log: Lo
     stopReloading();
   };
   return { gateway, reloader, stop };
+}
+
+/** IDs of orphans that are named at most. */
+const ORPHANS_NAMED = 20;
+
+function logRecovered(log: Log, { recovered: { ids, charged, held } }: Ledger): void {
+  if (ids.length === 0) return;
+  const decisions = ids.slice(0, ORPHANS_NAMED).map((id) => idText('dec_', id));
+  const more = ids.length - decisions.length;
+  log.warn('closed reservations that an earlier run left open', {
+    count: ids.length,
+    credits_charged: toCredits(charged),
+    credits_released: toCredits(held - charged),
+    decisions: more > 0 ? `${decisions.join(' ')} and ${more} more` : decisions.join(' '),
+  });
+}
+
+function logAlert(log: Log, { title, spent, limit }: Fund, fraction: number): void {
+  log.warn('a budget is being used up', {
+    budget: title.name,
+    subject: title.subject,
+    share: fraction,
+    spent_credits: toCredits(spent),
+    limit_credits: toCredits(limit),
+    renews: Number.isFinite(title.ends) ? new Date(title.ends).toISOString() : undefined,
+  });
 }
 
 async function prune(records: Records, days: number, log: Log): Promise<void> {

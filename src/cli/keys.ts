@@ -2,20 +2,24 @@ import { parseArgs } from 'node:util';
 import type { Keys } from '../access/keys.ts';
 import type { KeyInfo } from '../access/tables.ts';
 import { SCOPES, type Scope } from '../core/caller.ts';
-import { parseFlags, UsageError } from './options.ts';
+import { creditsText, grantedTo, grantWrite, parseCredits } from '../ledger/adjust.ts';
+import { hasJournal } from '../ledger/audit-run.ts';
+import type { Store } from '../store/store.ts';
+import { parseFlags, takeNegative, UsageError } from './options.ts';
 
 const DAY_MS = 86_400_000;
 /** A hundred years. */
 const EXPIRY_MAX_MS = 36_500 * DAY_MS;
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
 
-/** `signalbox keys create|list|revoke`. Returns what to print. Throws UsageError. */
-export async function runKeys(args: readonly string[], keys: Keys, now: () => number): Promise<string> {
+/** `signalbox keys create|list|revoke|grant`. Returns what to print. Throws UsageError. */
+export async function runKeys(args: readonly string[], keys: Keys, store: Store, now: () => number): Promise<string> {
   const [command, ...rest] = args;
   if (command === 'create') return create(rest, keys, now);
   if (command === 'list') return list(rest, keys, now);
   if (command === 'revoke') return revoke(rest, keys);
-  throw new UsageError('keys takes create, list or revoke. See signalbox help.');
+  if (command === 'grant') return grant(rest, keys, store, now);
+  throw new UsageError('keys takes create, list, revoke or grant. See signalbox help.');
 }
 
 async function create(args: readonly string[], keys: Keys, now: () => number): Promise<string> {
@@ -49,7 +53,7 @@ function scopesOf(text: string): Scope[] {
   });
 }
 
-function labelOf(text: string): [string, string] {
+export function labelOf(text: string): [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError(`A label is written name=value, not "${text}".`);
   return [text.slice(0, at), text.slice(at + 1)];
@@ -106,4 +110,29 @@ async function revoke(args: readonly string[], keys: Keys): Promise<string> {
     throw new UsageError('keys revoke takes the ID of one key; signalbox keys list shows them.');
   if (!(await keys.revoke(id))) throw new UsageError(`There is no valid key with the ID ${id}.`);
   return `Revoked ${id}. A running server refuses it within a second.\n`;
+}
+
+async function grant(args: readonly string[], keys: Keys, store: Store, now: () => number): Promise<string> {
+  const { rest, amount: negative } = takeNegative(args);
+  const options = { note: { type: 'string', default: '' } } as const;
+  const { values, positionals } = parseFlags(() => parseArgs({ args: rest, options, allowPositionals: true }));
+  const [id, text = negative, more] = positionals;
+  if (!id || text === null || more !== undefined || (negative !== null && text !== negative)) {
+    throw new UsageError('keys grant takes the ID of a key and the Credits to add, such as 25 or -2.50.');
+  }
+  const amount = parseCredits(text);
+  if (!amount) throw new UsageError(`Credits are written 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`);
+  const info = (await keys.list()).find((key) => key.id === id);
+  if (!info || stateOf(info, now()).match(/^(revoked|expired)/)) {
+    throw new UsageError(`There is no valid key with the ID ${id}.`);
+  }
+  if (!(await hasJournal(store))) {
+    throw new UsageError('The database has no ledger of this version yet; start the server once.');
+  }
+  await store.commit([grantWrite(id, amount, values.note, now())]);
+  const done = amount > 0 ? `Granted ${creditsText(amount)} to ${id}` : `Took ${creditsText(-amount)} back from ${id}`;
+  const sum = creditsText(await grantedTo(store, id));
+  return `${done}: ${sum} in all. A running server follows within a second.
+The key is prepaid from its first grant on: once all of it is used up it gets 402 insufficient_quota, until more is granted.
+`;
 }

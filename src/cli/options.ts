@@ -25,8 +25,8 @@ export type Command =
   | { readonly name: 'help'; readonly text: string }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
-  | { readonly name: 'keys'; readonly data: string; readonly args: readonly string[] }
-  | { readonly name: 'policy'; readonly folder: string; readonly args: readonly string[] };
+  | { readonly name: 'keys' | 'ledger'; readonly data: string; readonly args: readonly string[] }
+  | { readonly name: 'policy'; readonly folder: string; readonly data: string; readonly args: readonly string[] };
 
 /** An hour. */
 const DRAIN_MAX_MS = 3_600_000;
@@ -39,14 +39,29 @@ export const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       SIGNALBOX_METRICS, and SIGNALBOX_API_KEY, a key to install at start with all scopes.
       On SIGTERM it takes no new requests and gives those under way --drain-ms to finish.
       A change of the policy is in force within a second; SIGHUP has it looked at now.
-  signalbox policy check [DIR] [--json] [--strict]
+  signalbox policy check [DIR] [--json] [--strict] [--data DIR]
       Tells all that is wrong with the policy in DIR. It needs no provider's key. Ends with 0 when it may
-      serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge.
+      serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge. Where there is a ledger
+      in --data, the policy must fit to it.
   signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
       Makes an API key and prints it, this once.
   signalbox keys list [--json]
   signalbox keys revoke ID
-      All three take --data, as serve does; a running server follows within a second.
+  signalbox keys grant ID CREDITS [--note TEXT]
+      Adds to what a key may spend (-5 takes back). From its first grant on a key is prepaid: 402 once it is used up.
+      All four take --data, as serve does; a running server follows within a second.
+  signalbox ledger audit [--json] [--idle]
+      Proves from the journal that no budget was overspent and every sum is right, beside a running server or
+      without one. Ends with 2 when something is wrong; with --idle an open reservation is wrong, too.
+  signalbox ledger export [--from T] [--to T] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
+                          [--by day,month,key,label:team,model,provider,selector] [--format csv|json]
+      Writes every charge, or sums of them. T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z; --to is exclusive, and
+      --from 2026-11 alone is that month.
+  signalbox ledger backup FILE
+      Copies the database while it is used, and audits the copy.
+  signalbox ledger refund DECISION [CREDITS] [--note TEXT]
+      Gives back what a request was charged, or a part of it.
+      All four take --data, as serve does.
   signalbox version
 `;
 
@@ -60,21 +75,21 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
   if (name === 'help' || asked.some((flag) => argv.includes(flag))) return { name: 'help', text: HELP };
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
-  if (name === 'keys') return keysCommand(rest, env);
-  if (name === 'policy') return { name, folder: env.SIGNALBOX_POLICIES || shippedPolicies, args: rest };
-  throw new UsageError(`There is no command \`${name}\`; there are serve, policy, keys, version and help.`);
+  if (name === 'keys' || name === 'ledger') return { name, ...dataOf(rest, env) };
+  if (name === 'policy') return { name, folder: env.SIGNALBOX_POLICIES || shippedPolicies, ...dataOf(rest, env) };
+  throw new UsageError(`There is no command \`${name}\`; there are serve, policy, keys, ledger, version and help.`);
 }
 
 const dataFolder = (env: Environment): string => env.SIGNALBOX_DATA || join('.', '.signalbox');
 
 /** `--data` may stand anywhere among the arguments of the subcommand. */
-function keysCommand(rest: readonly string[], env: Environment): Command {
+function dataOf(rest: readonly string[], env: Environment): { data: string; args: readonly string[] } {
   const at = rest.findIndex((argument) => argument === '--data' || argument.startsWith('--data='));
-  if (at < 0) return { name: 'keys', data: dataFolder(env), args: rest };
+  if (at < 0) return { data: dataFolder(env), args: rest };
   const joined = rest[at]!.startsWith('--data=');
   const data = joined ? rest[at]!.slice('--data='.length) : rest[at + 1];
   if (!data || (!joined && data.startsWith('-'))) throw new UsageError('--data needs a folder.');
-  return { name: 'keys', data, args: rest.toSpliced(at, joined ? 1 : 2) };
+  return { data, args: rest.toSpliced(at, joined ? 1 : 2) };
 }
 
 function serveCommand(args: readonly string[], env: Environment, shippedPolicies: string): Command {
@@ -106,6 +121,12 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
       metrics: switchOf(metrics ?? (env.SIGNALBOX_METRICS || 'on')),
     },
   };
+}
+
+/** Takes a negative amount out of the arguments, where node's parser would see an option; `--note -5` stays whole. */
+export function takeNegative(args: readonly string[]): { rest: string[]; amount: string | null } {
+  const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
+  return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };
 }
 
 /** Runs node's parser and turns its complaint into ours. */

@@ -14,11 +14,12 @@ export const REJECTIONS = {
   unbounded_media: { bit: 1 << 8, group: 'constraints' },
   context: { bit: 1 << 6, group: 'context' },
   budget_limit: { bit: 1 << 7, group: 'budget' },
+  funds: { bit: 1 << 11, group: 'funds' },
 } as const;
 
 export type Rejection = keyof typeof REJECTIONS;
 /** In the order in which rejections are taken away to find the one that decides the status. */
-export const REJECTION_GROUPS = ['budget', 'context', 'constraints'] as const;
+export const REJECTION_GROUPS = ['funds', 'budget', 'context', 'constraints'] as const;
 export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
 
 /** A candidate of a decision with what was estimated for it. */

@@ -77,6 +77,12 @@ export const ERRORS = {
     retry: false,
     means: 'There is no such model or selector.',
   },
+  insufficient_quota: {
+    status: 402,
+    type: 'insufficient_quota',
+    retry: false,
+    means: 'A budget or the key’s balance cannot pay the worst case; `details` names it and when it renews.',
+  },
   not_found: { status: 404, type: 'invalid_request_error', retry: false, means: 'There is nothing at this path.' },
   method_not_allowed: {
     status: 405,
@@ -121,6 +127,12 @@ export const ERRORS = {
     type: 'invalid_request_error',
     retry: false,
     means: 'The policy’s files were refused and nothing was changed; `details.diagnostics` has all that is wrong.',
+  },
+  budget_contended: {
+    status: 429,
+    type: 'rate_limit_error',
+    retry: true,
+    means: 'Requests that are still running hold what the budget has left; `details` names it.',
   },
   upstream_rate_limited: {
     status: 429,

@@ -12,7 +12,9 @@ export interface Facts {
   /** Input tokens that the request's text cannot exceed under any tokenizer. Images are not in it. */
   readonly inputTokensMax: number;
   readonly images: number;
-  /** Other media (audio, files), for which no bound is known. */
+  /** Bytes of audio input, decoded. Its tokens are in neither of the figures above. */
+  readonly audioBytes: number;
+  /** Other media (files), for which no bound is known. */
   readonly unboundedMedia: number;
   /** Expected visible output tokens of one choice, not capped; null for the task's. */
   readonly outputTokens: number | null;
@@ -28,8 +30,16 @@ export interface Facts {
   readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
   /** `budget_limit`. */
   readonly budget: Microcredits | null;
+  /** What the policy's budgets and the key's balance leave; null where none applies. */
+  readonly funds: FundFacts | null;
   /** The policy's rules that apply to the request. */
   readonly rules: ActiveRules;
   /** The key's model list. */
   readonly allowedModels: readonly string[] | null;
+}
+
+/** Funds bind hard: whatever cannot be bounded may not draw on one. */
+export interface FundFacts {
+  /** The most that a request may cost at its worst for a fund that downgrades to pay it; null without such a fund. */
+  readonly free: Microcredits | null;
 }

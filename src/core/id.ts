@@ -11,6 +11,11 @@ export function idAt(timeMs: number): number {
   return Math.max(0, timeMs - EPOCH_MS) * PER_MS;
 }
 
+/** The moment of an ID, in milliseconds since 1970. */
+export function timeOfId(id: number): number {
+  return EPOCH_MS + Math.floor(id / PER_MS);
+}
+
 /** Gives IDs one after the other, never twice: not when the clock goes back, nor after `last` of an earlier run. */
 export function createIds(now: () => number, last: number): () => number {
   let previous = last;

@@ -1,3 +1,4 @@
+import type { Budget, LedgerPolicy } from './budget.ts';
 import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { Constraint, Preference } from './rules.ts';
@@ -9,8 +10,8 @@ import type { Constraint, Preference } from './rules.ts';
 export interface PolicySnapshot {
   /** Names the policy's content and the environment it met; equal content has an equal revision. */
   readonly revision: string;
-  /** USD, for display; charging uses each price's own exact figures. */
-  readonly usdPerCredit: number;
+  /** Exact, in plain decimal notation without needless zeros: `0.001`. Charging uses each price's own figures. */
+  readonly usdPerCredit: string;
   readonly gateway: GatewayPolicy;
   readonly tasks: readonly Task[];
   /** Task name → index in `tasks`. `general` always exists and is the index 0. */
@@ -31,6 +32,8 @@ export interface PolicySnapshot {
   readonly recordDays: number;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
+  readonly budgets: readonly Budget[];
+  readonly ledger: LedgerPolicy;
   readonly cases: readonly PolicyCase[];
   /** What the policy names and this environment cannot serve, with the reason. */
   readonly leftOut: readonly { readonly kind: 'provider' | 'model'; readonly name: string; readonly reason: string }[];
@@ -98,6 +101,8 @@ export interface Model {
   readonly reasoningTokens: number;
   /** The most tokens one image can count; null when unknown, and then no hard limit can hold with one. */
   readonly imageTokensMax: number | null;
+  /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
+  readonly audioTokensPerSecondMax: number | null;
   readonly latency: { readonly ttftMs: number; readonly outputTokensPerSecond: number };
   /** Share of good answers, 0..1, by index of the task. */
   readonly quality: Float64Array;

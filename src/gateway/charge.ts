@@ -1,30 +1,24 @@
-import { costOf, type Price } from '../core/price.ts';
+import { costOf } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import { isPlausible } from '../core/usage.ts';
-import type { EntryLine } from '../ledger/hold.ts';
+import type { EntryLine, Tariff } from '../ledger/hold.ts';
 import type { Measured } from './meter.ts';
 
-/** Prices are frozen with their snapshot, so their text is made once. */
-const priceTexts = new WeakMap<Price, string>();
+/** Endpoints are frozen with their snapshot, so what they charge is put into words once. */
+const tariffs = new WeakMap<Endpoint, Tariff>();
 
-function priceText(price: Price): string {
-  let text = priceTexts.get(price);
-  if (text === undefined) {
-    text = JSON.stringify(price);
-    priceTexts.set(price, text);
+function tariffOf(model: Model, endpoint: Endpoint): Tariff {
+  let tariff = tariffs.get(endpoint);
+  if (!tariff) {
+    const { provider, upstream, price } = endpoint;
+    tariff = { model: model.id, provider, upstream, price: JSON.stringify(price) };
+    tariffs.set(endpoint, tariff);
   }
-  return text;
+  return tariff;
 }
 
 /** An attempt as the ledger books it. Figures that cannot be true cost all that is left. */
 export function entryLine(model: Model, endpoint: Endpoint, { usage, estimated }: Measured, left: number): EntryLine {
-  return {
-    model: model.id,
-    provider: endpoint.provider,
-    upstream: endpoint.upstream,
-    usage,
-    estimated,
-    cost: isPlausible(usage) ? costOf(endpoint.price, usage) : left,
-    price: priceText(endpoint.price),
-  };
+  const cost = isPlausible(usage) ? costOf(endpoint.price, usage) : left;
+  return { tariff: tariffOf(model, endpoint), usage, estimated, cost };
 }

@@ -3,7 +3,9 @@ import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
+import { isShortage } from '../ledger/standing.ts';
 import type { Outcome } from '../records/record.ts';
 import { recordWrite } from '../records/records.ts';
 import { chatFacts } from '../routing/facts.ts';
@@ -15,6 +17,7 @@ import type { Gateway, Place } from './gateway.ts';
 import type { Platform } from './receipt.ts';
 import { decisionRecord } from './record.ts';
 import { screen } from './screen.ts';
+import { shortageError } from './shortage.ts';
 
 /**
  * Steps 2 to 6 of a chat request: pins the runtime, decides, reserves. The exchange that comes back
@@ -27,8 +30,15 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
   const runtime = gateway.lease();
   screen(request, runtime.snapshot.gateway);
   const decision = decide(gateway, chatFacts(request, caller, runtime.snapshot), forRules(request), caller, runtime);
-  const hold = await reserve(gateway, decision, caller, request.agent_wallet);
-  const place: Place = { exchange: null };
+  // Before money is waited for, so that a shutdown waits, too.
+  const { place, leave } = enter(gateway);
+  let hold: Hold;
+  try {
+    hold = await reserve(gateway, decision, caller, request.agent_wallet ?? null, startedAt, runtime.snapshot);
+  } catch (cause) {
+    leave();
+    throw cause;
+  }
   const exchange = new Exchange({
     runtime,
     request,
@@ -42,14 +52,21 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
       return recordWrite(decisionRecord('chat', decision, caller, runtime.snapshot, gateway.now(), outcome));
     },
     onFailure: (attempt) => logFailure(gateway, decision, attempt),
-    onEnd: () => {
-      gateway.exchanges.delete(place);
-      place.exchange = null;
-    },
+    written: () => gateway.ledger.written(),
+    onEnd: leave,
   });
   place.exchange = exchange;
-  gateway.exchanges.add(place);
   return exchange;
+}
+
+function enter({ exchanges }: Gateway): { place: Place; leave: () => void } {
+  const place: Place = { exchange: null };
+  exchanges.add(place);
+  const leave = () => {
+    exchanges.delete(place);
+    place.exchange = null;
+  };
+  return { place, leave };
 }
 
 const forRules = ({ stream, user, metadata }: ChatRequest): ForRules => ({ stream: stream === true, user, metadata });
@@ -58,24 +75,41 @@ export function drainingError(): SignalboxError {
   return new SignalboxError('overloaded', 'This gateway is shutting down; try again.', { retryAfterMs: 1_000 });
 }
 
-/** The most that the choice or a fallback can cost, capped by the budget: whoever answers, it suffices or is raised. */
+/** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
+const EXPIRY_SLACK_MS = 60_000;
+
+/** Sets the worst case aside: whoever answers, it suffices or is raised. */
 async function reserve(
-  { ledger }: Gateway,
-  decision: Decision,
+  { ledger, clock, now }: Gateway,
+  { id, facts, ranked }: Decision,
   caller: Caller,
-  agentWallet: string | null | undefined,
+  agentWallet: string | null,
+  startedAt: number,
+  { models, ledger: terms }: PolicySnapshot,
 ): Promise<Hold> {
-  const { facts, ranked } = decision;
-  const worst = Math.max(...ranked.map(({ bound }) => bound));
-  try {
-    return await ledger.reserve({
-      id: decision.id,
-      keyId: caller.keyId,
+  const [choice, ...fallbacks] = ranked;
+  const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
+  const reserved = await written(() =>
+    ledger.reserve({
+      id,
+      caller,
       selector: facts.model,
-      labels: agentWallet == null ? caller.labels : { ...caller.labels, agent_wallet: agentWallet },
-      amount: facts.budget === null ? worst : Math.min(worst, facts.budget),
+      agentWallet,
+      amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
       limit: facts.budget,
-    });
+      // Who waited must still have time for the answer.
+      waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),
+      expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
+    }),
+  );
+  if (isShortage(reserved)) throw shortageError(reserved);
+  return reserved;
+}
+
+/** What cannot be written down may not be spent. */
+async function written<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause;
     throw new SignalboxError('overloaded', 'The ledger cannot be written, so nothing may be spent; try again.', {

@@ -1,12 +1,15 @@
 import type { Caller } from '../core/caller.ts';
-import type { Decision } from '../core/decision.ts';
+import type { Decision, Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import { timeOfId } from '../core/id.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { refusalError } from '../routing/refuse.ts';
+import type { Standing } from '../ledger/standing.ts';
+import { type Choice, isRefusal } from '../routing/decide.ts';
+import { leastWorstCase, refusalError } from '../routing/refuse.ts';
 import { withRules } from '../routing/rules.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import { type Gateway, newSeed } from './gateway.ts';
+import { shortageError } from './shortage.ts';
 
 /** What of a request the policy's rules may look at beside the facts. */
 export interface ForRules {
@@ -31,13 +34,38 @@ export function decide(
     () => ({ stream, user: user ?? '', metadata: metadata ?? {}, caller, time: runtime.localTime(gateway.now()) }),
     (rule, error) => tellOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, error),
   );
-  const { faults } = runtime.decider;
+  const { decider } = runtime;
+  const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
-  const outcome = runtime.decider.decide(ruled, { id: gateway.nextId(), seed: newSeed(), ...chosen });
-  if (runtime.decider.faults > faults) {
+  const choice: Choice = { id: gateway.nextId(), seed: newSeed(), ...chosen };
+  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(choice.id));
+  const outcome = standing ? decideWithin(standing, ruled, choice, runtime) : decider.decide(ruled, choice);
+  if (decider.faults > faults) {
     tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, promptField);
+  return outcome;
+}
+
+/**
+ * A decision that the caller's funds can pay. Where only open reservations are in the way it is one that must
+ * wait for them. Throws SignalboxError `insufficient_quota`.
+ */
+function decideWithin(
+  standing: Standing,
+  facts: Facts,
+  choice: Choice,
+  { decider, snapshot }: Runtime,
+): Decision | Refusal {
+  const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, choice);
+  const now = decideWith(standing.free);
+  const isHeldUp = isRefusal(now) && now.group === 'funds' && standing.free !== standing.unspent;
+  const outcome = isHeldUp ? decideWith(standing.unspent) : now;
+  const needed = isRefusal(outcome)
+    ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
+    : outcome.ranked[0].bound;
+  const short = needed === false ? null : standing.shortFor(needed);
+  if (short) throw shortageError(short);
   return outcome;
 }
 

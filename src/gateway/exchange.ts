@@ -8,13 +8,13 @@ import { idText } from '../core/id.ts';
 import type { Endpoint, GatewayPolicy, Model } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Attempt, Outcome } from '../records/record.ts';
-import { worstCase } from '../routing/estimate.ts';
+import { expectedInput, worstCase } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import { openCall, type UpstreamCall } from '../upstream/call.ts';
 import { entryLine } from './charge.ts';
 import { brokenError, callerGone, type FailedAttempt, failedError, failureIn, isFinal, wasCut } from './failure.ts';
-import { brokenUsage, completeUsage, type Measured, Meter } from './meter.ts';
+import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
 import { type Platform, type Receipt, receiptOf } from './receipt.ts';
 import { sortExtras } from './screen.ts';
 import { traitsOf } from './traits.ts';
@@ -34,6 +34,8 @@ export interface ExchangeContext {
   readonly onSettle: (outcome: Outcome, platform: Platform) => readonly Write[];
   /** Called for each attempt that failed or broke off. */
   readonly onFailure: (attempt: FailedAttempt) => void;
+  /** Resolves once the settlement outlives this process: nobody is told a price that could be forgotten. */
+  readonly written: () => Promise<void>;
   /** Called once, after settlement. */
   readonly onEnd: () => void;
 }
@@ -114,10 +116,10 @@ export class Exchange {
         if (failure === null) return;
         if (this.#ended()) throw this.#error;
         this.#giveUp(this.#running!, failure);
-        if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) throw this.#fail();
+        if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) throw await this.#fail();
       }
     }
-    throw this.#fail();
+    throw await this.#fail();
   }
 
   /** The next batch of parts; null after the end: then `receipt` is there, and `error` if it was no good end. */
@@ -133,7 +135,8 @@ export class Exchange {
     if (this.#ended()) return null;
     if (batch === null) {
       this.#note(running, null);
-      this.#settle('completed', running, completeUsage(running.meter, this.#context.decision.facts));
+      this.#settle('completed', running, completeUsage(running.meter, this.#expected(running)));
+      await this.#context.written();
       return null;
     }
     running.meter.observe(batch, this.#context.clock());
@@ -142,6 +145,7 @@ export class Exchange {
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
     this.#settle('broken', running, this.#broken(running));
+    await this.#context.written();
     return batch;
   }
 
@@ -233,22 +237,28 @@ export class Exchange {
   }
 
   /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
-  #fail(): SignalboxError {
+  async #fail(): Promise<SignalboxError> {
     const last = this.#last;
     const cut = last !== null && wasCut(this.#failed.at(-1)?.failure) && last.call.sent && last.meter.reported === null;
     const error = failedError(this.#failed, cut);
     this.#error = error;
     if (cut) this.#settle('failed', last, this.#broken(last));
     else this.#settle('failed', null, null);
+    await this.#context.written();
     return error;
   }
 
+  #expected({ model, ranked }: Running): Expected {
+    const { facts } = this.#context.decision;
+    return { inputTokens: expectedInput(facts, model), outputMax: ranked.outputCap * facts.choices };
+  }
+
   #broken(running: Running): Measured {
-    const { model, ranked, meter, openedAt } = running;
+    const { model, meter, openedAt } = running;
     const { facts } = this.#context.decision;
     const expectedAt = openedAt + model.latency.ttftMs;
-    return brokenUsage(meter, facts, {
-      outputMax: ranked.outputCap * facts.choices,
+    return brokenUsage(meter, {
+      ...this.#expected(running),
       tokensPerSecond: model.latency.outputTokensPerSecond * facts.choices,
       outputMs: this.#context.clock() - (meter.firstContentAt ?? expectedAt),
     });

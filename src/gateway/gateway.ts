@@ -24,7 +24,7 @@ export interface Gateway {
 }
 
 /**
- * Where an exchange stands while it is under way; empty after. The set holds places rather than exchanges
+ * Where an exchange stands while it is under way; empty before, while money is set aside for it, and after. The set holds places rather than exchanges
  * because each time a set grows anew, what it held stays in memory until the next full collection.
  */
 export interface Place {

@@ -1,5 +1,4 @@
 import { isContent, type StreamPart } from '../contract/parts.ts';
-import type { Facts } from '../core/facts.ts';
 import { tokenWeight } from '../core/tokens.ts';
 import { plainUsage, type Usage } from '../core/usage.ts';
 
@@ -34,15 +33,34 @@ export interface Measured {
   readonly estimated: boolean;
 }
 
-/** The usage of an answer that came to its end: as reported, else as counted. */
-export function completeUsage(meter: Meter, facts: Facts): Measured {
-  if (meter.reported) return { usage: meter.reported, estimated: false };
-  return { usage: plainUsage(facts.inputTokens, meter.counted), estimated: true };
+/**
+ * The usage of an answer that came to its end: as reported, else as counted. A report without a prompt, or
+ * without the output that was seen, says nothing of it: no answer is free for want of figures.
+ */
+export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected): Measured {
+  const { reported } = meter;
+  // Counted here it can come out above the cap, which no upstream has broken by that.
+  const counted = Math.min(meter.counted, outputMax);
+  if (!reported) return { usage: plainUsage(inputTokens, counted), estimated: true };
+  const isWhole = reported.inputTokens !== 0 && (reported.outputTokens !== 0 || counted === 0);
+  if (isWhole) return { usage: reported, estimated: false };
+  const usage = {
+    ...reported,
+    inputTokens: reported.inputTokens || inputTokens,
+    outputTokens: reported.outputTokens || counted,
+  };
+  return { usage, estimated: true };
 }
 
-export interface Broken {
-  /** Output tokens that the upstream may have made at most: cap × choices. */
+/** What is known of an attempt beforehand, in tokens. */
+export interface Expected {
+  /** The prompt on this model, media included. */
+  readonly inputTokens: number;
+  /** Output that the upstream may make at most: cap × choices. */
   readonly outputMax: number;
+}
+
+export interface Broken extends Expected {
   /** The model's output rate for all choices together, tokens per second. */
   readonly tokensPerSecond: number;
   /** Time since the first part was seen, or else since it was to be expected. May be negative. */
@@ -53,10 +71,13 @@ export interface Broken {
  * The usage of an answer that was cut: the prompt, and of the output the largest of what was
  * counted, what was reported, and what the model will have made in the time.
  */
-export function brokenUsage(meter: Meter, facts: Facts, { outputMax, tokensPerSecond, outputMs }: Broken): Measured {
+export function brokenUsage(meter: Meter, expected: Broken): Measured {
+  const { inputTokens, outputMax, tokensPerSecond, outputMs } = expected;
   const made = Math.min(outputMax, Math.ceil((tokensPerSecond * Math.max(0, outputMs)) / 1000));
   const { reported } = meter;
-  const output = Math.max(meter.counted, reported?.outputTokens ?? 0, made);
-  if (!reported) return { usage: plainUsage(facts.inputTokens, output), estimated: true };
-  return { usage: { ...reported, outputTokens: output }, estimated: true };
+  const counted = Math.min(meter.counted, outputMax);
+  const output = Math.max(counted, reported?.outputTokens ?? 0, made);
+  if (!reported) return { usage: plainUsage(inputTokens, output), estimated: true };
+  const prompt = reported.inputTokens || inputTokens;
+  return { usage: { ...reported, inputTokens: prompt, outputTokens: output }, estimated: true };
 }

@@ -12,6 +12,7 @@ import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { admit, takesNoBody } from './guard.ts';
 import { healthRoutes } from './health.ts';
+import { ledgerRoutes } from './ledger.ts';
 import { countError, metricsRoutes, newCounts } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
@@ -54,6 +55,7 @@ export function createApp({ gateway, policy, authenticate, version, metrics }: A
     .use(healthRoutes(gateway, policy))
     .use(metricsRoutes({ gateway, policy, counts, version, enabled: metrics }))
     .use(adminRoutes(policy))
+    .use(ledgerRoutes(context))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(recommendRoutes(context))

@@ -35,6 +35,8 @@ know are never an error: they are passed on where the policy says so, else named
     'budget_limit_too_low',
     'context_length_exceeded',
     'no_eligible_model',
+    'insufficient_quota',
+    'budget_contended',
     'upstream_rejected_request',
     'upstream_rate_limited',
     'upstream_failed',
@@ -55,10 +57,14 @@ export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
       // Gone while the money was set aside: that event is over.
       if (request.signal.aborted) exchange.abandon('caller-gone');
       if (!body.stream) return jsonBody(exchange, set.headers);
-      return streamResponse(exchange, {
-        includeUsage: body.stream_options?.include_usage === true,
-        commitAfterMs: exchange.policy.commitAfterMs,
-      });
+      const includeUsage = body.stream_options?.include_usage === true;
+      const { commitAfterMs } = exchange.policy;
+      try {
+        return await streamResponse(exchange, { includeUsage, commitAfterMs });
+      } catch (error) {
+        tellPrice(exchange, set.headers);
+        throw error;
+      }
     },
     {
       transform({ body }) {
@@ -78,10 +84,15 @@ async function jsonBody(exchange: Exchange, headers: HTTPHeaders): Promise<strin
     for (let batch = await exchange.read(); batch !== null; batch = await exchange.read()) completion.add(batch);
     if (exchange.error) throw exchange.error;
   } finally {
-    headers['x-signalbox-credits'] = String(exchange.receipt?.platform.credits_consumed ?? 0);
+    tellPrice(exchange, headers);
   }
   if (!exchange.receipt) throw new Error('the exchange ended without a receipt');
   headers['content-type'] = 'application/json';
   headers['x-signalbox-model'] = exchange.model;
   return JSON.stringify(completion.body(exchange, exchange.receipt));
+}
+
+/** With an error too: attempts that failed may have cost something. */
+function tellPrice({ receipt }: Exchange, headers: HTTPHeaders): void {
+  headers['x-signalbox-credits'] = String(receipt?.platform.credits_consumed ?? 0);
 }

@@ -60,6 +60,7 @@ function factsBody(facts: Facts): object {
     max_cost_credits: facts.ceilings.costCredits,
     max_latency_ms: facts.ceilings.latencyMs,
     budget_limit: facts.budget === null ? null : toCredits(facts.budget),
+    max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
   };
 }
 

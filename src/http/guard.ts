@@ -23,6 +23,7 @@ export const ROUTES: readonly RouteRule[] = [
   { method: 'GET', path: '/v1/decisions/:id', access: 'key' },
   { method: 'GET', path: '/admin/policy', access: 'admin' },
   { method: 'POST', path: '/admin/policy/reload', access: 'admin', body: 'none' },
+  { method: 'GET', path: '/admin/ledger', access: 'admin' },
   { method: 'GET', path: '/healthz', access: 'open' },
   { method: 'GET', path: '/readyz', access: 'open' },
   { method: 'GET', path: '/metrics', access: 'open' },

@@ -28,7 +28,14 @@ export const recommendRoutes = ({ gateway, callerOf }: RouteContext) =>
         tag: 'route',
         answer: { schema: RouteAdvice, description: 'The recommendation.', example: ROUTE_ANSWER },
         requests: ROUTE_REQUESTS,
-        errors: [...BODY_ERRORS, 'unknown_field', 'model_not_found', 'context_length_exceeded', 'no_eligible_model'],
+        errors: [
+          ...BODY_ERRORS,
+          'unknown_field',
+          'model_not_found',
+          'context_length_exceeded',
+          'no_eligible_model',
+          'insufficient_quota',
+        ],
       }),
     },
   );

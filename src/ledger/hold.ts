@@ -1,21 +1,29 @@
 import type { Microcredits } from '../core/credits.ts';
 import { isPlausible, type Usage } from '../core/usage.ts';
-import type { Store, Write } from '../store/store.ts';
-import { isCost, leftOf, post, type Reservation, raise, type Step, settle } from './rules/reservation.ts';
-import { chargeReservation, closeReservation, type Entry, insertEntry, raiseReservation } from './tables.ts';
+import type { Write } from '../store/store.ts';
+import type { Account } from './accounts.ts';
+import type { Desk } from './desk.ts';
+import { type Fund, fit, hold, isBlocked, release, spend } from './rules/fund.ts';
+import { expire, isCost, leftOf, post, type Reservation, raise, type Step, settle } from './rules/reservation.ts';
+import type { TokenCounts } from './tables.ts';
 
-/** One attempt at an upstream and what it cost. */
-export interface EntryLine {
+/** Which model was sold by whom at which price. Each is made once: the ledger knows it by identity. */
+export interface Tariff {
   readonly model: string;
   readonly provider: string;
   /** The provider's own name of the model. */
   readonly upstream: string;
+  /** JSON of the exact price, so that a cost can be computed again from the entry alone. */
+  readonly price: string;
+}
+
+/** One attempt at an upstream and what it cost. */
+export interface EntryLine {
+  readonly tariff: Tariff;
   readonly usage: Usage;
   /** True when tokens were counted here, not reported by the upstream. */
   readonly estimated: boolean;
   readonly cost: Microcredits;
-  /** The price in force, as text, so that the cost can be computed again from the entry alone. */
-  readonly price: string;
 }
 
 /** How a request was paid for, all its attempts together. */
@@ -33,8 +41,9 @@ export interface Hold {
   /** What may still be charged; 0 once settled. */
   readonly left: Microcredits;
   /**
-   * Reserves `by` more; durable before it resolves. False when the limit forbids it or the hold was settled.
-   * Rejects with StoreError when it could not be written, and then reserves nothing more. One at a time.
+   * Reserves `by` more; durable before it resolves. False when the limit or a fund forbids it or the hold was
+   * settled: nobody waits for a raise. Rejects with StoreError when it could not be written, and then reserves
+   * nothing more. One at a time.
    */
   raise(by: Microcredits): Promise<boolean>;
   /** Posts a failed attempt's known cost, which leaves less for the next. Returns what of it is charged. */
@@ -46,132 +55,167 @@ export interface Hold {
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement;
 }
 
-export type Alarm = (message: string, details: Readonly<Record<string, unknown>>) => void;
-
-export interface HoldContext {
-  readonly store: Store;
-  readonly now: () => number;
-  readonly onAlarm: Alarm;
-  readonly onClose: () => void;
-}
-
-export interface HoldOwner {
-  readonly id: number;
-  readonly keyId: string;
-}
-
-/** The hold of a reservation that is durable already. */
+/** The hold of a reservation whose row is written, or about to be. */
 export class ReservationHold implements Hold {
   readonly id: number;
-  readonly #owner: HoldOwner;
-  readonly #context: HoldContext;
+  readonly account: Account;
+  /** On the wall clock, ms since 1970: not settled by then, it never will be. */
+  readonly expiresAt: number;
+  /** What it draws on, and the same as the journal has it. */
+  funds: readonly Fund[];
+  fundIds: string | null;
+  /** Whether its row is in the store: until then it may still come to nothing. */
+  isWritten = false;
+  /** Neighbours among the open holds. */
+  before: ReservationHold | null = null;
+  after: ReservationHold | null = null;
+  readonly #desk: Desk;
   #reservation: Reservation;
   #overrun: Microcredits = 0;
-  #raising = false;
+  /** What a raise that is being written holds already. */
+  #raising: Microcredits = 0;
   #settlement: Settlement | null = null;
 
-  constructor(owner: HoldOwner, reservation: Reservation, context: HoldContext) {
-    this.id = owner.id;
-    this.#owner = owner;
+  constructor(
+    desk: Desk,
+    drawing: { id: number; account: Account; expiresAt: number; funds: readonly Fund[]; fundIds: string | null },
+    reservation: Reservation,
+  ) {
+    this.id = drawing.id;
+    this.account = drawing.account;
+    this.expiresAt = drawing.expiresAt;
+    this.funds = drawing.funds;
+    this.fundIds = drawing.fundIds;
+    this.#desk = desk;
     this.#reservation = reservation;
-    this.#context = context;
   }
 
   get reserved(): Microcredits {
     return this.#reservation.amount;
   }
 
+  get charged(): Microcredits {
+    return this.#reservation.charged;
+  }
+
   get left(): Microcredits {
     return leftOf(this.#reservation);
   }
 
+  /** What its funds hold for it. */
+  get held(): Microcredits {
+    return this.left + this.#raising;
+  }
+
   async raise(by: Microcredits): Promise<boolean> {
-    if (this.#raising) throw new Error('a hold is raised by one attempt at a time');
-    const wanted = raise(this.#reservation, by);
-    if (!wanted) return false;
+    if (this.#raising > 0) throw new Error('a hold is raised by one attempt at a time');
+    if (!raise(this.#reservation, by)) return false;
     if (by === 0) return true;
-    this.#raising = true;
+    if (isBlocked(fit(this.funds, [by]))) return false;
+    // Held from now on, so that nobody else takes it while it is written.
+    hold(this.funds, by);
+    this.#raising = by;
     try {
-      await this.#context.store.commit([raiseReservation(this.id, wanted.amount)]);
+      await this.#desk.raise(this, by);
+    } catch (cause) {
+      this.#giveBack(by);
+      throw cause;
     } finally {
-      this.#raising = false;
+      this.#raising = 0;
     }
-    // Costs may have been posted meanwhile, or the caller may have gone: the rule is asked again.
     const raised = raise(this.#reservation, by);
+    // The caller may have gone meanwhile: what was closed stays closed.
     if (raised) this.#reservation = raised;
+    else this.#giveBack(by);
     return raised !== null;
   }
 
   post(line: EntryLine): Microcredits {
+    // Closed as never settled, and the exchange runs on.
+    if (this.#settlement) return 0;
     const step = post(this.#reservation, line.cost);
-    const writes = this.#take(step, line);
-    // So that a start after a crash knows it without reading the entries.
-    if (step.charged > 0) writes.push(chargeReservation(this.id, step.next.charged));
-    this.#context.store.append(writes);
+    this.#desk.append(this.#take('post', step, line));
     return step.charged;
   }
 
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement {
     if (this.#settlement) return this.#settlement;
     const step = settle(this.#reservation, line ? line.cost : null);
-    const writes = line ? this.#take(step, line) : [];
-    this.#reservation = step.next;
-    const { state, charged } = step.next;
-    this.#settlement = { charged, overrun: this.#overrun };
-    writes.push(closeReservation(this.id, state, charged, this.#context.now()), ...also(this.#settlement));
-    this.#context.store.append(writes);
-    this.#context.onClose();
+    const rest = leftOf(this.#reservation) - step.charged;
+    const writes = line ? this.#take('settle', step, line) : this.#close('settle', step);
+    this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
+    this.#desk.append([...writes, ...also(this.#settlement)]);
+    this.#end(rest);
     return this.#settlement;
   }
 
-  /** Takes a step over and returns its entries; alarms when the upstream went beyond what it may. */
-  #take(step: Step, line: EntryLine): Write[] {
+  /** Closes what nobody settled: charged in full, or released. Returns what was charged by that. */
+  expire(rule: 'charge' | 'release'): Microcredits {
+    if (this.#settlement) return 0;
+    const step = expire(this.#reservation, rule);
+    const rest = leftOf(this.#reservation) - step.charged;
+    this.#desk.append(this.#close('expire', step));
+    this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
+    this.#end(rest);
+    return step.charged;
+  }
+
+  /** Draws on other funds from now on: the budgets have changed. */
+  attach(funds: readonly Fund[], fundIds: string | null): void {
+    this.funds = funds;
+    this.fundIds = fundIds;
+  }
+
+  #end(rest: Microcredits): void {
+    this.#giveBack(rest);
+    this.#desk.closed(this);
+  }
+
+  #giveBack(amount: Microcredits): void {
+    release(this.funds, amount);
+    this.#desk.freed(this.funds);
+  }
+
+  #close(kind: 'settle' | 'expire', step: Step): Write[] {
+    this.#reservation = step.next;
+    spend(this.funds, step.charged);
+    return [this.#desk.closing(this, kind, step.charged)];
+  }
+
+  /** Takes a step over and returns its rows; alarms when the upstream went beyond what it may. */
+  #take(kind: 'post' | 'settle', step: Step, line: EntryLine): Write[] {
     this.#reservation = step.next;
     this.#overrun += step.excess;
-    const time = this.#context.now();
+    spend(this.funds, step.charged);
     const plausible = isPlausible(line.usage);
-    const entry = this.#entry(line, plausible, step.charged);
-    const writes = [insertEntry(entry, time)];
+    // What cannot be true must not make the entry unwritable.
+    const tokens = plausible ? tokensOf(line.usage) : NO_TOKENS;
+    const writes = [this.#desk.charge(this, kind, step.charged, line, tokens)];
     if (step.excess > 0) {
-      writes.push(insertEntry({ ...entry, kind: 'overrun', microcredits: 0, excess: step.excess, tokens: NONE }, time));
+      writes.push(this.#desk.overrun(this, step.excess, line));
       this.#alarm('an upstream billed more than was reserved', line, step);
     }
     if (!isCost(line.cost) || !plausible) this.#alarm('an upstream reported an impossible usage', line, step);
     return writes;
   }
 
-  #entry(line: EntryLine, plausible: boolean, microcredits: Microcredits): Entry {
-    const { model, provider, upstream, usage, price, estimated } = line;
-    return {
-      reservationId: this.id,
-      kind: 'post',
-      microcredits,
-      excess: 0,
+  #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
+    const { model, provider, upstream } = tariff;
+    const figures = { charged, excess, cost: String(cost), usage };
+    this.#desk.alarm(message, {
+      reservation: this.id,
+      keyId: this.account.keyId,
       model,
       provider,
       upstream,
-      // What cannot be true must not make the entry unwritable.
-      tokens: plausible ? tokensOf(usage) : NONE,
-      price,
-      estimated,
-      keyId: this.#owner.keyId,
-    };
-  }
-
-  #alarm(message: string, line: EntryLine, step: Step): void {
-    const { model, provider, upstream, cost, usage } = line;
-    const figures = { charged: step.charged, excess: step.excess, cost: String(cost), usage };
-    try {
-      this.#context.onAlarm(message, { reservation: this.id, ...this.#owner, model, provider, upstream, ...figures });
-    } catch {
-      // A settlement runs where nothing may throw; an alarm that fails must not cost the entry.
-    }
+      ...figures,
+    });
   }
 }
 
-const NONE = [0, 0, 0, 0, 0] as const;
+export const NO_TOKENS: TokenCounts = [0, 0, 0, 0, 0];
 
-function tokensOf(usage: Usage): Entry['tokens'] {
+function tokensOf(usage: Usage): TokenCounts {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   return [inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens];
 }

@@ -1,158 +1,314 @@
 import type { Microcredits } from '../core/credits.ts';
-import type { Migrations, SqlValue, Statement, Write } from '../store/store.ts';
-import type { ReservationState } from './rules/reservation.ts';
+import type { SqlValue, Statement, Write } from '../store/store.ts';
 
 /**
- * `post`: an attempt's cost. `overrun`: what an attempt cost beyond the reservation; the caller pays nothing of it.
- * `orphan`: what was left of a reservation that a crash left behind. Entries are only ever added.
+ * What a row of the journal says. Rows are only ever added, in the order in which things happened; what was
+ * wrong is put right by a row of its own.
+ *
+ * `reserve`: sets `amount` aside in `funds`. `raise`: sets so much more aside. `attach`: draws on `funds` from
+ * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
+ * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes what was never settled,
+ * mostly for a crash. `overrun`: what an upstream billed beyond the reservation; nobody is charged.
+ * `correct`: gives a charge back (negative). `grant`: adds to a key's balance, or takes from it.
  */
-export type EntryKind = 'post' | 'overrun' | 'orphan';
+export const ENTRY_KINDS = [
+  'reserve',
+  'raise',
+  'attach',
+  'post',
+  'settle',
+  'expire',
+  'overrun',
+  'correct',
+  'grant',
+] as const;
+export type EntryKind = (typeof ENTRY_KINDS)[number];
 
-/**
- * Amounts are microcredits, times milliseconds since 1970. The checks are chains of OR because `IN` builds a
- * table for each row: it doubled the time of every statement here.
- */
-export const ledgerMigrations: Migrations = {
-  room: 'ledger',
-  versions: [
-    `CREATE TABLE reservations (
-      id INTEGER PRIMARY KEY,
-      key_id TEXT NOT NULL,
-      selector TEXT NOT NULL,
-      labels TEXT NOT NULL,
-      amount INTEGER NOT NULL CHECK (amount >= 0),
-      charged INTEGER NOT NULL DEFAULT 0 CHECK (charged >= 0 AND charged <= amount),
-      state TEXT NOT NULL DEFAULT 'pending'
-        CHECK (state = 'pending' OR state = 'posted' OR state = 'void' OR state = 'expired'),
-      created INTEGER NOT NULL,
-      closed INTEGER
-    ) STRICT;
-    -- Holds only what is open, so that a start after a crash need not read the whole history.
-    CREATE INDEX reservations_open ON reservations (state) WHERE state = 'pending';
-    CREATE TABLE entries (
-      id INTEGER PRIMARY KEY,
-      reservation_id INTEGER NOT NULL,
-      kind TEXT NOT NULL CHECK (kind = 'post' OR kind = 'overrun' OR kind = 'orphan'),
-      microcredits INTEGER NOT NULL CHECK (microcredits >= 0),
-      excess INTEGER NOT NULL CHECK (excess >= 0),
-      model TEXT,
-      provider TEXT,
-      upstream TEXT,
-      input_tokens INTEGER NOT NULL,
-      cached_input_tokens INTEGER NOT NULL,
-      cache_write_tokens INTEGER NOT NULL,
-      output_tokens INTEGER NOT NULL,
-      reasoning_tokens INTEGER NOT NULL,
-      price TEXT,
-      estimated INTEGER NOT NULL,
-      key_id TEXT NOT NULL,
-      time INTEGER NOT NULL
-    ) STRICT;`,
-  ],
+const INSERT_HOLDING: Statement = {
+  sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds) VALUES (?, ?, ?, ?, ?, ?, ?)',
+};
+const INSERT_CHARGE: Statement = {
+  sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
+      cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+const INSERT_BARE: Statement = {
+  sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (?, ?, ?, ?, ?, ?)',
+};
+const INSERT_NOTED: Statement = {
+  sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, note)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+const INSERT_ACCOUNT: Statement = {
+  sql: 'INSERT INTO accounts (id, key_id, labels, selector, agent_wallet) VALUES (?, ?, ?, ?, ?)',
+};
+const INSERT_TARIFF: Statement = {
+  sql: 'INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)',
+};
+const INSERT_FUND: Statement = {
+  sql: `INSERT INTO funds (id, kind, name, subject, definition, starts, ends, most, opening, after_seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 };
 
-const INSERT_RESERVATION: Statement = {
-  sql: `INSERT INTO reservations (id, key_id, selector, labels, amount, created) VALUES (?, ?, ?, ?, ?, ?)`,
-};
-const RAISE_RESERVATION: Statement = {
-  sql: `UPDATE reservations SET amount = ? WHERE id = ? AND state = 'pending'`,
-};
-const CHARGE_RESERVATION: Statement = {
-  sql: `UPDATE reservations SET charged = ? WHERE id = ? AND state = 'pending'`,
-};
-const CLOSE_RESERVATION: Statement = {
-  sql: `UPDATE reservations SET state = ?, charged = ?, closed = ? WHERE id = ? AND state = 'pending'`,
-};
-const INSERT_ENTRY: Statement = {
-  sql: `INSERT INTO entries (reservation_id, kind, microcredits, excess, model, provider, upstream, input_tokens,
-      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, price, estimated, key_id, time)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-};
+/** Input, cached input, cache write, output and reasoning tokens. */
+export type TokenCounts = readonly [number, number, number, number, number];
 
-/** The reservations that are open, with what was posted to each. Reads no history. */
-export const SELECT_OPEN: Statement = {
-  sql: `SELECT id, key_id AS keyId, amount, charged
-    FROM reservations WHERE state = 'pending'`,
-};
-export interface OpenRow {
-  readonly id: number;
-  readonly keyId: string;
-  readonly amount: Microcredits;
-  readonly charged: Microcredits;
+/** `reserve`, `raise`, `attach`: what is set aside, and out of which funds; null for none. */
+export function insertHolding(
+  seq: number,
+  kind: 'reserve' | 'raise' | 'attach',
+  reservation: number,
+  account: number,
+  amount: Microcredits,
+  time: number,
+  funds: string | null,
+): Write {
+  return { statement: INSERT_HOLDING, params: [seq, kind, reservation, account, amount, time, funds] };
 }
 
-export const SELECT_LAST: Statement = { sql: 'SELECT max(id) AS id FROM reservations' };
+/** `post`, `settle`, `overrun`: what an attempt cost. */
+export function insertCharge(
+  seq: number,
+  kind: 'post' | 'settle' | 'overrun',
+  reservation: number,
+  account: number,
+  amount: Microcredits,
+  time: number,
+  tariff: number,
+  [input, cached, written, output, reasoning]: TokenCounts,
+  estimated: boolean,
+): Write {
+  const params: SqlValue[] = [
+    seq,
+    kind,
+    reservation,
+    account,
+    amount,
+    time,
+    tariff,
+    input,
+    cached,
+    written,
+    output,
+    reasoning,
+    estimated ? 1 : 0,
+  ];
+  return { statement: INSERT_CHARGE, params };
+}
 
-export const SELECT_TOTALS: Statement = {
-  sql: `SELECT charged, excess, reserved, open FROM
-    (SELECT coalesce(sum(microcredits), 0) AS charged, coalesce(sum(excess), 0) AS excess
-      FROM entries WHERE ?1 IS NULL OR key_id = ?1),
-    (SELECT coalesce(sum(amount - charged), 0) AS reserved, count(*) AS open
-      FROM reservations WHERE state = 'pending' AND (?1 IS NULL OR key_id = ?1))`,
-};
+/** A `settle` that charges nothing, and `expire`. */
+export function insertClosing(
+  seq: number,
+  kind: 'settle' | 'expire',
+  reservation: number,
+  account: number,
+  amount: Microcredits,
+  time: number,
+): Write {
+  return { statement: INSERT_BARE, params: [seq, kind, reservation, account, amount, time] };
+}
 
-export interface Reserving {
+/** `correct` and `grant`: what an operator asked for. `funds` are those that a correction gives back to. */
+export function insertAdjusting(
+  seq: number,
+  { kind, reservation, amount, note }: Adjustment,
+  account: number,
+  time: number,
+  funds: string | null,
+): Write {
+  return { statement: INSERT_NOTED, params: [seq, kind, reservation, account, amount, time, funds, note] };
+}
+
+/** Who spends; entries name it by number. */
+export interface AccountRow {
   readonly id: number;
   readonly keyId: string;
+  /** Of the key, as JSON. */
+  readonly labels: string;
   readonly selector: string;
+  /** `agent_wallet` as it came beside a key; null without one. */
+  readonly agentWallet: string | null;
+}
+
+export function insertAccount({ id, keyId, labels, selector, agentWallet }: AccountRow): Write {
+  return { statement: INSERT_ACCOUNT, params: [id, keyId, labels, selector, agentWallet] };
+}
+
+export function insertTariff(id: number, model: string, provider: string, upstream: string, price: string): Write {
+  return { statement: INSERT_TARIFF, params: [id, model, provider, upstream, price] };
+}
+
+/** A fund as it begins to be drawn on: `opening` is what was spent of it after the journal's row `after_seq`. */
+export interface FundRow {
+  readonly id: number;
+  readonly kind: 'budget' | 'balance';
+  readonly name: string;
+  readonly subject: string;
+  readonly definition: string;
+  readonly starts: number;
+  /** Null for one that never ends. */
+  readonly ends: number | null;
+  /** The limit of a budget; 0 for a balance, whose grants are entries. */
+  readonly most: Microcredits;
+  readonly opening: Microcredits;
+  readonly after_seq: number;
+}
+
+export function insertFund(row: FundRow): Write {
+  const { id, kind, name, subject, definition, starts, ends, most, opening, after_seq } = row;
+  return {
+    statement: INSERT_FUND,
+    params: [id, kind, name, subject, definition, starts, ends, most, opening, after_seq],
+  };
+}
+
+/** What a start needs to know: the last numbers that were given, and how far the sums go. */
+export const SELECT_STATE: Statement = {
+  sql: `SELECT through, open, usd_per_credit AS usdPerCredit,
+      max(through, (SELECT coalesce(max(seq), 0) FROM journal)) AS seq,
+      NOT EXISTS (SELECT 1 FROM journal) AS isEmpty,
+      (SELECT coalesce(max(id), 0) FROM accounts) AS account,
+      (SELECT coalesce(max(id), 0) FROM tariffs) AS tariff,
+      (SELECT coalesce(max(id), 0) FROM funds) AS fund
+    FROM checkpoint`,
+};
+export interface StateRow {
+  readonly through: number;
+  /** JSON of OpenReservation[]. */
+  readonly open: string;
+  readonly usdPerCredit: string | null;
+  /** The greatest number that a row has, or that was given to one which could not be written. */
+  readonly seq: number;
+  /** 1 while there is no entry. */
+  readonly isEmpty: number;
+  readonly account: number;
+  readonly tariff: number;
+  readonly fund: number;
+}
+
+/** The greatest ID of a reservation: they grow with time, but for those that waited for money. */
+export const SELECT_LAST: Statement = {
+  sql: 'SELECT max(reservation) AS id FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)',
+};
+
+/** Rows after a number, in order, so many at once. */
+export const SELECT_JOURNAL: Statement = {
+  sql: `SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
+      j.output_tokens AS output, a.key_id AS keyId
+    FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.seq > ? ORDER BY j.seq LIMIT ?`,
+};
+export interface JournalRow {
+  readonly seq: number;
+  readonly kind: EntryKind;
+  /** Null for a grant. */
+  readonly reservation: number | null;
+  readonly account: number;
+  readonly amount: Microcredits;
+  readonly time: number;
+  readonly funds: string | null;
+  readonly tariff: number | null;
+  readonly input: number | null;
+  readonly output: number | null;
+  readonly keyId: string;
+}
+
+/** What was spent from a quarter of an hour on, by account. */
+export const SELECT_SPEND_BY_ACCOUNT: Statement = {
+  sql: `SELECT a.key_id AS keyId, a.labels, a.selector, sum(s.microcredits) AS microcredits
+    FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ? GROUP BY s.account`,
+};
+export interface AccountSpend {
+  readonly keyId: string;
   /** JSON. */
   readonly labels: string;
-  readonly amount: Microcredits;
-}
-
-export interface Entry {
-  readonly reservationId: number;
-  readonly kind: EntryKind;
+  readonly selector: string;
   readonly microcredits: Microcredits;
-  readonly excess: Microcredits;
-  /** Model, provider, upstream model; null where no attempt is known. */
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly upstream: string | null;
-  /** Input, cached input, cache write, output, reasoning. */
-  readonly tokens: readonly [number, number, number, number, number];
-  readonly price: string | null;
-  readonly estimated: boolean;
+}
+
+export const SELECT_CHARGED: Statement = { sql: 'SELECT coalesce(sum(microcredits), 0) AS charged FROM spend' };
+
+export const SELECT_BALANCES: Statement = { sql: 'SELECT key_id AS keyId, granted, spent FROM balances' };
+export interface BalanceRow {
   readonly keyId: string;
+  readonly granted: Microcredits;
+  readonly spent: Microcredits;
 }
 
-export function insertReservation(row: Reserving, time: number): Write {
-  const { id, keyId, selector, labels, amount } = row;
-  return { statement: INSERT_RESERVATION, params: [id, keyId, selector, labels, amount, time] };
+/** Adjustments that are not in the journal yet. */
+export const SELECT_ADJUSTMENTS: Statement = {
+  sql: `SELECT id, kind, key_id AS keyId, reservation, account, amount, note, time FROM adjustments
+    WHERE adopted = 0 ORDER BY id`,
+};
+/** A grant or a correction that an operator asked for. */
+export interface Adjustment {
+  readonly kind: 'grant' | 'correct';
+  readonly keyId: string;
+  /** Of a correction. */
+  readonly reservation: number | null;
+  readonly account: number | null;
+  /** What is added to the balance; of a correction, what is given back (negative). */
+  readonly amount: Microcredits;
+  readonly note: string;
+  readonly time: number;
+}
+export interface AdjustmentRow extends Adjustment {
+  readonly id: number;
 }
 
-export function raiseReservation(id: number, amount: Microcredits): Write {
-  return { statement: RAISE_RESERVATION, params: [amount, id] };
+/** Whose account a number names. */
+export const SELECT_ACCOUNT: Statement = {
+  sql: 'SELECT id, key_id AS keyId, labels, selector, agent_wallet AS agentWallet FROM accounts WHERE id = ?',
+};
+
+const INSERT_ADJUSTMENT: Statement = {
+  sql: 'INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time) VALUES (?, ?, ?, ?, ?, ?, ?)',
+};
+const ADOPT_ADJUSTMENT: Statement = { sql: 'UPDATE adjustments SET adopted = 1 WHERE id = ?' };
+
+export function insertAdjustment({ kind, keyId, reservation, account, amount, note, time }: Adjustment): Write {
+  return { statement: INSERT_ADJUSTMENT, params: [kind, keyId, reservation, account, amount, note, time] };
 }
 
-/** Notes what was posted so far to a reservation that stays open. */
-export function chargeReservation(id: number, charged: Microcredits): Write {
-  return { statement: CHARGE_RESERVATION, params: [charged, id] };
+export function adoptAdjustment(id: number): Write {
+  return { statement: ADOPT_ADJUSTMENT, params: [id] };
 }
 
-export function closeReservation(id: number, state: ReservationState, charged: Microcredits, time: number): Write {
-  return { statement: CLOSE_RESERVATION, params: [state, charged, time, id] };
+const ADD_SPEND: Statement = {
+  sql: `INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET charges = charges + excluded.charges, microcredits = microcredits + excluded.microcredits,
+      input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens`,
+};
+const PUT_BALANCE: Statement = {
+  sql: `INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`,
+};
+const PUT_CHECKPOINT: Statement = { sql: 'UPDATE checkpoint SET through = ?, open = ?' };
+const PUT_TERMS: Statement = { sql: 'UPDATE checkpoint SET usd_per_credit = ?, budgets = ?' };
+
+/** A sum of charges: one account, one tariff (0 for none), one quarter of an hour by the reservation's time. */
+export interface SpendRow {
+  readonly quarter: number;
+  readonly account: number;
+  readonly tariff: number;
+  readonly charges: number;
+  readonly microcredits: Microcredits;
+  readonly input: number;
+  readonly output: number;
 }
 
-export function insertEntry(entry: Entry, time: number): Write {
-  const { tokens } = entry;
-  const params: SqlValue[] = [
-    entry.reservationId,
-    entry.kind,
-    entry.microcredits,
-    entry.excess,
-    entry.model,
-    entry.provider,
-    entry.upstream,
-    tokens[0],
-    tokens[1],
-    tokens[2],
-    tokens[3],
-    tokens[4],
-    entry.price,
-    entry.estimated ? 1 : 0,
-    entry.keyId,
-    time,
-  ];
-  return { statement: INSERT_ENTRY, params };
+export function addSpend({ quarter, account, tariff, charges, microcredits, input, output }: SpendRow): Write {
+  return { statement: ADD_SPEND, params: [quarter, account, tariff, charges, microcredits, input, output] };
+}
+
+export function putBalance({ keyId, granted, spent }: BalanceRow): Write {
+  return { statement: PUT_BALANCE, params: [keyId, granted, spent] };
+}
+
+export function putCheckpoint(through: number, open: string): Write {
+  return { statement: PUT_CHECKPOINT, params: [through, open] };
+}
+
+/** What the Credits of all entries are worth, and the names of the budgets in force, as JSON. */
+export function putTerms(usdPerCredit: string, budgets: string): Write {
+  return { statement: PUT_TERMS, params: [usdPerCredit, budgets] };
 }

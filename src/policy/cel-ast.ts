@@ -42,6 +42,13 @@ export function* nodesOf(node: ASTNode): Generator<ASTNode> {
   for (const child of childrenOf(node)) yield* nodesOf(child);
 }
 
+/** The accesses in an expression, each as a whole: of `key.labels.team` that one, and not `key` too. */
+export function* accessesOf(node: ASTNode): Generator<{ readonly node: ASTNode; readonly path: readonly string[] }> {
+  const path = pathOf(node);
+  if (path) yield { node, path };
+  else for (const child of childrenOf(node)) yield* accessesOf(child);
+}
+
 function childrenOf(node: ASTNode): readonly ASTNode[] {
   const found: ASTNode[] = [];
   const collect = (value: unknown): void => {

@@ -9,28 +9,76 @@ import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 import { placeWithin } from './scalar-offsets.ts';
 
-/** An expression that was checked: true or false of what it sees. Throws where it cannot be evaluated. */
-export interface Program {
+type View = Readonly<Record<string, unknown>>;
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** An expression that was checked: what it is of what it sees. Throws where it cannot be evaluated. */
+export interface Checked<Value> {
   readonly ast: ASTNode;
-  run(view: Readonly<Record<string, unknown>>): boolean;
+  run(view: View): Value;
   /** The place in the file of a part of the expression. */
-  placeOf(node: { readonly start: number; readonly end: number }): Place;
+  placeOf(node: Range): Place;
   readonly draft: ExpressionDraft;
 }
+/** One that is true or false. */
+export type Program = Checked<boolean>;
+/** One that gives a text. */
+export type TextProgram = Checked<string>;
 
 /** File → its text. */
 export type Texts = ReadonlyMap<string, string>;
 
 /** Checks an expression against what its key can see; null when it is wrong, and then the report says why. */
 export function checkExpression(draft: ExpressionDraft, sight: Sight, texts: Texts, report: Report): Program | null {
-  const placeOf = ({ start, end }: { readonly start: number; readonly end: number }) =>
+  const checked = checkAny(draft, sight, texts, report);
+  if (!checked) return null;
+  const { type, run, ...rest } = checked;
+  if (type === 'bool') return { ...rest, run: (view) => run(view) === true };
+  const message = `\`${draft.path}\` is ${nameOfType(type)}, neither true nor false`;
+  report.add('cel-not-bool', rest.placeOf(rest.ast), message, {
+    expected: 'a comparison, such as `… == "text"` or `… < 5.0`',
+  });
+  return null;
+}
+
+/** The same for an expression that is to give a text. */
+export function checkText(draft: ExpressionDraft, sight: Sight, texts: Texts, report: Report): TextProgram | null {
+  const checked = checkAny(draft, sight, texts, report);
+  if (!checked) return null;
+  const { type, run, ...rest } = checked;
+  if (type === 'string') return { ...rest, run: (view) => String(run(view)) };
+  const message = `\`${draft.path}\` is ${nameOfType(type)}, not a text`;
+  report.add('cel-not-text', rest.placeOf(rest.ast), message, {
+    expected: 'a text, such as `key.id` or `key.labels.team`',
+    ...hintForText(type, draft.text.trim()),
+  });
+  return null;
+}
+
+/** How the text that was meant is written. */
+function hintForText(type: string | undefined, written: string): { hint?: string } {
+  if (type === 'bool') return { hint: 'a comparison tells which requests it is for: that is `match`' };
+  if (type === 'int' || type === 'double') return { hint: `make it a text: \`string(${written})\`` };
+  if (type?.startsWith('list')) return { hint: 'join the texts: `key.labels.team + "/" + request.model`' };
+  if (written === 'key.labels') return { hint: 'name the label: `key.labels.team`' };
+  return written === 'request' ? { hint: 'name its field: `request.model`' } : {};
+}
+
+/** An expression that is right, with the type that it gives. */
+function checkAny(
+  draft: ExpressionDraft,
+  sight: Sight,
+  texts: Texts,
+  report: Report,
+): (Checked<unknown> & { readonly type: string | undefined }) | null {
+  const placeOf = ({ start, end }: Range) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
-  const add = (
-    code: DiagnosticCode,
-    at: { readonly start: number; readonly end: number },
-    message: string,
-    d: Details,
-  ) => report.add(code, placeOf(at), message, d);
+  const add = (code: DiagnosticCode, at: Range, message: string, d: Details) =>
+    report.add(code, placeOf(at), message, d);
   const parsed = parse(draft.text, sight);
   if ('code' in parsed) {
     add(parsed.code, parsed.at, parsed.message, parsed.details);
@@ -46,13 +94,7 @@ export function checkExpression(draft: ExpressionDraft, sight: Sight, texts: Tex
     add(code, at, message, details);
     return null;
   }
-  if (type !== 'bool') {
-    add('cel-not-bool', ast, `\`${draft.path}\` is ${nameOfType(type)}, neither true nor false`, {
-      expected: 'a comparison, such as `… == "text"` or `… < 5.0`',
-    });
-    return null;
-  }
-  return { ast, run: (view) => parsed(view) === true, placeOf, draft };
+  return { ast, run: (view) => parsed(view), placeOf, draft, type };
 }
 
 function parse(text: string, sight: Sight): ParseResult | CelFault {
@@ -70,7 +112,12 @@ export function isCel(text: string): boolean {
 }
 
 export function nameOfType(type: string | undefined): string {
-  const names: Readonly<Record<string, string>> = { string: 'a text', double: 'a number', int: 'a whole number' };
+  const names: Readonly<Record<string, string>> = {
+    string: 'a text',
+    double: 'a number',
+    int: 'a whole number',
+    bool: 'true or false',
+  };
   if (type?.startsWith('list')) return 'a list';
   if (type?.startsWith('map')) return 'a map';
   return names[type ?? ''] ?? `of the type ${type}`;
@@ -78,6 +125,7 @@ export function nameOfType(type: string | undefined): string {
 
 const ELSEWHERE: Readonly<Record<Sight, string>> = {
   when: 'a condition is judged once for a request, before models are looked at',
+  budget: 'the ledger, which budgets are counted from, keeps of a request only its key and its `model`',
   constraint: '`require` is judged once for each model when the policy is loaded, before there are requests',
   model: 'the filter is judged once for each model when the policy is loaded, before there are requests',
 };
@@ -91,15 +139,24 @@ function wrongPlaces(ast: ASTNode, sight: Sight): CelFault[] {
     const name = node.args;
     seen.add(name);
     const onlyEndpoint = sight === 'model' && name === 'endpoint';
-    const hint = onlyEndpoint
-      ? 'only constraints look at single endpoints; `model.providers` has the providers of all'
-      : sight === 'when'
-        ? 'move this part to `require` (or `prefer`)'
-        : 'move this part to the `when` of a rule';
+    const hint = hintForPlace(sight, name);
     const message = `\`${name}\` cannot be seen here: ${onlyEndpoint ? 'this is about models' : ELSEWHERE[sight]}`;
     const details = { expected: `one of ${listNames(Object.keys(here))}`, hint };
     return [{ code: 'cel-wrong-place' as const, at: node, message, details }];
   });
+}
+
+/** Where what cannot be seen belongs. */
+function hintForPlace(sight: Sight, name: string): string {
+  if (sight === 'when') return 'move this part to `require` (or `prefer`)';
+  if (sight === 'budget') {
+    return name === 'time'
+      ? '`window` says for how long a budget counts; what depends on the hour is for the `when` of a constraint'
+      : '`request.model` is what the caller asks for; which models may serve it is for the `require` of a constraint';
+  }
+  return sight === 'model' && name === 'endpoint'
+    ? 'only constraints look at single endpoints; `model.providers` has the providers of all'
+    : 'move this part to the `when` of a rule';
 }
 
 function refusal({ at, message, hint }: Refused): CelFault {

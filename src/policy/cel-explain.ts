@@ -1,6 +1,6 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
-import { type ASTNode, isWhole, literalOf, nodesOf, pathOf } from './cel-ast.ts';
-import { ALIASES, fieldHint } from './cel-fields.ts';
+import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf } from './cel-ast.ts';
+import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS } from './cel-fields.ts';
 import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
 import type { Details, DiagnosticCode } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
@@ -67,7 +67,7 @@ export function explainType(error: Error | undefined, ast: ASTNode, sight: Sight
   const { code, range, summary, node } = readError(error);
   const at = range ?? ast;
   const found = [...nodesOf(ast)].find((one) => one === node);
-  if (code === 'unknown_variable') return unknownName(summary.split(': ').at(-1) ?? '', at, sight);
+  if (code === 'unknown_variable') return unknownName(summary.split(': ').at(-1) ?? '', at, sight, ast);
   if (code === 'no_such_key' && found) return unknownField(found, at, sight);
   if (code === 'no_matching_overload') return unknownFunction(summary, found, at);
   return clash(summary, found, at);
@@ -78,20 +78,27 @@ function readError(error: Error | undefined): Pick<CelTypeError, 'code' | 'range
   return { code: code ?? '', range, summary: summary ?? error?.message ?? '', node };
 }
 
-function unknownName(name: string, at: Range, sight: Sight): CelFault {
+function unknownName(name: string, at: Range, sight: Sight, ast: ASTNode): CelFault {
   const known = Object.entries(VARIABLES[sight]);
   const owner = known.find(([, type]) => Object.hasOwn(FIELDS[type], name));
   const alias = sight === 'when' ? ALIASES.get(name) : undefined;
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
-  const meant = path
-    ? { hint: `did you mean \`${path}\`?` }
-    : didYouMean(
-        name,
-        known.map(([variable]) => variable),
-      );
-  const hint = meant.hint ?? `a text needs quotes: "${name}"`;
-  const details = { expected: `one of ${listNames(known.map(([variable]) => variable))}`, hint };
+  const variables = known.map(([variable]) => variable);
+  const meant = path ? { hint: `did you mean \`${path}\`?` } : didYouMean(name, variables);
+  const ofBudget = sight === 'budget' && !path ? hintForBudget(name, ast) : null;
+  const hint = ofBudget ?? meant.hint ?? `a text needs quotes: "${name}"`;
+  const details = { expected: `one of ${listNames(variables)}`, hint };
   return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, details };
+}
+
+/** What a budget may mean by a name that nobody knows: alone, as a rule a label of the key. Null for a misspelt owner. */
+function hintForBudget(name: string, ast: ASTNode): string | null {
+  if (isOfRequests(name)) return NOT_IN_BUDGETS;
+  const paths = [...accessesOf(ast)].map(({ path }) => path).filter(([owner]) => owner === name);
+  if (/key/i.test(name)) return null;
+  if (paths.some(([, field]) => field === 'labels')) return 'only keys have labels: `key.labels`';
+  if (paths.some(({ length }) => length > 1)) return null;
+  return `a label of the key is \`key.labels.${name}\`; a text needs quotes: "${name}"`;
 }
 
 function unknownField(node: ASTNode, at: Range, sight: Sight): CelFault {

@@ -1,6 +1,6 @@
 import { KNOWN_FIELDS, RouteConstraints } from '../core/chat-request.ts';
 import { RouteQuery } from '../core/route-query.ts';
-import type { TypeName } from './cel-types.ts';
+import { FIELDS, type TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 
 /** What the API calls otherwise than rules do, and what callers of other gateways write: as fields of `request`. */
@@ -13,6 +13,15 @@ export const ALIASES: ReadonlyMap<string, string> = new Map([
   ['required_languages', 'languages'],
   ['language', 'languages'],
 ]);
+
+/** What to do about all that budgets do not see of a request. */
+export const NOT_IN_BUDGETS =
+  'budgets see only what the ledger keeps of a request, its key and its `model`; labels of the key can say more: `key.labels.team`';
+
+/** Whether a name is one of a request, to rules or to the API. */
+export function isOfRequests(name: string): boolean {
+  return Object.hasOwn(FIELDS.Request, name) || ALIASES.has(name) || OF_THE_API.has(name);
+}
 
 /** Fields of requests: none of them is ever found in the metadata. */
 const OF_THE_API: ReadonlySet<string> = new Set([
@@ -28,12 +37,14 @@ export function fieldHint(
   type: TypeName | null,
   known: readonly string[],
 ): string | undefined {
+  if (type === 'BudgetRequest' && isOfRequests(field)) return NOT_IN_BUDGETS;
   const alias = type === 'Request' ? ALIASES.get(field) : undefined;
   if (alias) return `rules call it \`${owner}.${alias}\``;
   const isOfTheApi = type === 'Request' && OF_THE_API.has(field);
   if (isOfTheApi) return `rules do not see the field \`${field}\` of a request`;
   const meant = nearest(field, known);
   if (meant) return `did you mean \`${meant}\`?`;
+  if (type === 'BudgetRequest') return NOT_IN_BUDGETS;
   const free = type === 'Key' ? 'labels' : type === 'Request' ? 'metadata' : null;
   return free ? `what callers name themselves is in \`${owner}.${free}.${field}\`` : undefined;
 }

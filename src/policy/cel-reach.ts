@@ -53,7 +53,8 @@ function hintFor(field: string, part: ASTNode): string | undefined {
     : undefined;
 }
 
-function partsOf(node: ASTNode): ASTNode[] {
+/** The parts of a condition that must all hold. */
+export function partsOf(node: ASTNode): ASTNode[] {
   if (node.op !== '&&') return [node];
   const [left, right] = node.args;
   return [...partsOf(left), ...partsOf(right)];

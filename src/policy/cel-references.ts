@@ -1,7 +1,7 @@
 import { CAPABILITY_NAMES } from '../core/capability.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
-import type { Program } from './cel-check.ts';
+import type { Checked, Program } from './cel-check.ts';
 import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { unknownName } from './scope.ts';
@@ -15,7 +15,7 @@ export interface KnownNames {
 }
 
 /** Reports texts that are compared with a name of the policy and are none: such a comparison is never true. */
-export function checkReferences({ ast, placeOf }: Program, names: KnownNames, report: Report): void {
+export function checkReferences({ ast, placeOf }: Checked<unknown>, names: KnownNames, report: Report): void {
   for (const node of nodesOf(ast)) {
     const path = pathOf(node);
     const [owner, field, task] = path ?? [];

@@ -1,9 +1,13 @@
 import { Environment } from '@marcbachmann/cel-js';
+import type { BudgetScope } from '../core/budget.ts';
 import type { RuleScope } from '../core/rules.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
-/** What an expression may see: a condition the request, the key and the time; the others the model, constraints its endpoint too. */
-export type Sight = 'when' | 'constraint' | 'model';
+/**
+ * What an expression may see: a condition the request, the key and the time; a budget what the ledger
+ * keeps of them; the others the model, constraints its endpoint too.
+ */
+export type Sight = 'when' | 'budget' | 'constraint' | 'model';
 
 /**
  * Every field that expressions know: type → field → its CEL type and meaning. Figures are doubles,
@@ -22,6 +26,9 @@ export const FIELDS = {
     budget_limit: ['double', '`budget_limit`, Credits; 0 without one.'],
     user: ['string', '`user`; empty without one.'],
     metadata: ['map<string, string>', '`metadata`; a key that is missing reads as the empty text.'],
+  },
+  BudgetRequest: {
+    model: ['string', 'The `model` of the request: a selector or the ID of a model.'],
   },
   Key: {
     id: ['string', 'ID of the API key.'],
@@ -75,6 +82,7 @@ export type TypeName = keyof typeof FIELDS;
 /** Variable → its type, by what sees it. */
 export const VARIABLES: Readonly<Record<Sight, Readonly<Record<string, TypeName>>>> = {
   when: { request: 'Request', key: 'Key', time: 'Time' },
+  budget: { key: 'Key', request: 'BudgetRequest' },
   constraint: { model: 'Model', endpoint: 'Endpoint' },
   model: { model: 'Model' },
 };
@@ -108,10 +116,16 @@ class Request {
     this.metadata = labels(from.metadata);
   }
 }
+class BudgetRequest {
+  readonly model: string;
+  constructor(from: BudgetScope['request']) {
+    this.model = from.model;
+  }
+}
 class Key {
   readonly id: string;
   readonly labels: ReadonlyMap<string, string>;
-  constructor(from: RuleScope['key']) {
+  constructor(from: BudgetScope['key']) {
     this.id = from.id;
     this.labels = labels(from.labels);
   }
@@ -136,7 +150,7 @@ class Model {}
 class Endpoint {}
 class Price {}
 class Latency {}
-const CLASSES = { Price, Latency, Request, Key, Time, Model, Endpoint } as const;
+const CLASSES = { Price, Latency, Request, BudgetRequest, Key, Time, Model, Endpoint } as const;
 
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
 
@@ -182,6 +196,17 @@ export function viewOf(scope: RuleScope): View {
   lastView = { request: new Request(scope.request), key: new Key(scope.key), time: new Time(scope.time) };
   lastScope = scope;
   return lastView;
+}
+
+let lastBudgetScope: BudgetScope | null = null;
+let lastBudgetView: View = {};
+
+/** The same of what budgets see: all budgets are asked of the same scope. */
+export function budgetViewOf(scope: BudgetScope): View {
+  if (scope === lastBudgetScope) return lastBudgetView;
+  lastBudgetView = { request: new BudgetRequest(scope.request), key: new Key(scope.key) };
+  lastBudgetScope = scope;
+  return lastBudgetView;
 }
 
 /** A model of the catalog with its endpoints, as CEL takes them: one view for each endpoint. */

@@ -110,7 +110,8 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
   if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, typeHint(schema, tree)];
   const limit = limitOf(schema);
   const hint = typeof schema.description === 'string' ? { hint: schema.description } : {};
-  if (limit) return ['out-of-range', `cannot be ${found}`, { expected: limit, ...hint }];
+  const problem = tree.kind === 'list' ? `has ${tree.items.length} items` : `cannot be ${found}`;
+  if (limit) return ['out-of-range', problem, { expected: limit, ...hint }];
   return ['bad-form', `is wrong: ${message}`, {}];
 }
 

@@ -1,7 +1,11 @@
+import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { environmentFacts, reportNothing, selectAvailable } from './availability.ts';
+import { checkBudgets, compileBudget } from './budgets.ts';
+import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
+import { checkLedgerState } from './ledger-state.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import { type Installed, type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { compileProvider, type Environment, type ProviderState } from './providers.ts';
@@ -20,22 +24,26 @@ export interface CompileContext extends Installed {
   readonly env: Environment;
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
   readonly today?: string;
+  readonly ledger?: LedgerState;
 }
 
 /** Checks what needs plugins, expressions and the environment, and compiles; null when anything is wrong. */
 export function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, today, ...installed }: CompileContext,
+  { env, plugins, today, ledger, ...installed }: CompileContext,
   report: Report,
 ): Generator<undefined, Compiled | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), report);
   const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
   const drafts = yield* compileSelectors(parsed, { report, strategies: all.strategies });
-  const programs = yield* checkRules(parsed, report);
+  const check = createChecker(parsed, report);
+  const programs = yield* checkRules(parsed, check, report);
+  const budgets = yield* checkBudgets(parsed, check, report);
+  if (ledger) checkLedgerState(parsed, ledger, report);
   if (today !== undefined) for (const { figures } of parsed.models) review(figures, today, report);
   // Whether anything can be served is asked only of a policy that is right.
-  const { settings } = parsed;
-  if (report.failed || !settings) {
+  const { settings, credit } = parsed;
+  if (report.failed || !settings || !credit) {
     if (parsed.hasSoundModels) yield* judgeSoundRules(parsed, programs, report);
     return null;
   }
@@ -55,6 +63,7 @@ export function* compile(
   const { baseline, ...figures } = settings;
   const snapshot = {
     ...figures,
+    usdPerCredit: credit.usd,
     tasks: parsed.tasks,
     taskIndex: new Map(parsed.tasks.map((task, index) => [task.name, index])),
     providers,
@@ -64,6 +73,7 @@ export function* compile(
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints: rules.constraints,
     preferences: rules.preferences,
+    budgets: budgets.map(compileBudget),
     cases: parsed.cases,
     leftOut,
   };

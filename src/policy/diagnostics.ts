@@ -40,6 +40,7 @@ export const DIAGNOSTICS = {
   'cel-unknown-field': { severity: 'error', means: 'an expression asks for a field that is not there' },
   'cel-type': { severity: 'error', means: 'the types in an expression do not fit each other' },
   'cel-not-bool': { severity: 'error', means: 'an expression is neither true nor false' },
+  'cel-not-text': { severity: 'error', means: 'the `each` of a budget gives no text' },
   'cel-wrong-place': {
     severity: 'error',
     means: 'an expression asks for what its key cannot see: the request in `require`, the model in `when`',
@@ -54,6 +55,10 @@ export const DIAGNOSTICS = {
     severity: 'error',
     means: 'a constraint without `when` that no model of the catalog fulfils',
   },
+  'credits-changed': {
+    severity: 'error',
+    means: 'a Credit is worth something else than what the ledger holds was counted in',
+  },
   'case-failed': { severity: 'error', means: 'a case of the policy did not come out as it expects' },
   'selector-idle': { severity: 'warning', means: 'no model that can be served here passes the filter of a selector' },
   'satisfied-by-none': {
@@ -61,12 +66,21 @@ export const DIAGNOSTICS = {
     means: 'no model of the catalog fulfils a constraint: requests that it applies to are refused',
   },
   'prefers-none': { severity: 'warning', means: 'a preference prefers no model of the catalog, or is worth nothing' },
-  'rule-never-applies': { severity: 'warning', means: 'the condition of a rule can never be true' },
+  'rule-never-applies': { severity: 'warning', means: 'the condition of a rule or budget can never be true' },
   'when-can-fail': {
     severity: 'warning',
-    means: 'a condition fails for a request that says nothing; the rule then applies',
+    means: 'a condition fails for a request that says nothing, and the rule then applies; or the `each` of a budget',
   },
   'require-fails': { severity: 'warning', means: 'an expression fails for a model, which counts as false' },
+  'shared-window': {
+    severity: 'warning',
+    means: 'the `each` of a budget is the same for many: it names nothing, or a label that keys may lack',
+  },
+  'nothing-to-spend': { severity: 'warning', means: 'a budget has a limit of 0: nothing that costs may be spent' },
+  'budget-renamed': {
+    severity: 'warning',
+    means: 'a budget is new while one that the ledger counts is gone: a renamed budget is counted anew',
+  },
   'free-model': { severity: 'warning', means: 'a provider with a key is priced at 0: its use would not be metered' },
   'passthrough-all': { severity: 'warning', means: '`*` lets callers send any field to the provider, priced or not' },
   'stale-figure': { severity: 'warning', means: 'a price was seen more than 90 days ago. Only `policy check` tells' },

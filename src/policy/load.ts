@@ -1,3 +1,4 @@
+import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { compile } from './compile.ts';
 import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
@@ -20,6 +21,8 @@ export interface LoadContext extends Installed {
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
   /** The day, as `2026-10-07`. Given, figures that are old or unverified are warned of. */
   readonly today?: string;
+  /** The ledger that the policy would spend from. Given, the policy must fit to it. */
+  readonly ledger?: LedgerState;
   /**
    * Names a content: a hash. Gets the texts of the files and what the environment made of them
    * (which providers lack a variable, which addresses are in force), never a secret.
@@ -35,7 +38,13 @@ export type LoadResult =
     }
   | { readonly snapshot: null; readonly diagnostics: readonly Diagnostic[] };
 
-const SEEM_MISSING: ReadonlySet<DiagnosticCode> = new Set(['unknown-reference', 'no-version', 'no-models']);
+const SEEM_MISSING: ReadonlySet<DiagnosticCode> = new Set([
+  'unknown-reference',
+  'no-version',
+  'no-models',
+  'credits-changed',
+  'budget-renamed',
+]);
 
 /**
  * Turns the files of a policy into a frozen snapshot, or into all that is wrong with them,

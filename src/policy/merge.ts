@@ -91,10 +91,17 @@ function kindOf(section: SectionName): Tree['kind'] {
   return type === 'array' ? 'list' : type === 'object' ? 'map' : 'scalar';
 }
 
+/** Whether the things of a list have names in them. */
+function hasNames(section: SectionName): boolean {
+  return SECTIONS[section].items?.properties?.name !== undefined;
+}
+
 /** Reports a section that is no list, or no map, though it must be one. */
 export function wrongKind(section: SectionName, { place }: Tree, report: Report): void {
   const isList = kindOf(section) === 'list';
-  const hint = isList ? 'begin each with `- `' : 'write `name:`, and what belongs to it indented below';
+  const hint = isList
+    ? `begin each with \`- ${hasNames(section) ? 'name: …' : ''}\``
+    : 'write `name:`, and what belongs to it indented below';
   report.add('wrong-type', place, `\`${section}\` must be a ${isList ? 'list' : 'map of names'}`, { hint });
 }
 

@@ -77,6 +77,7 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
     acceptsTemperature: data.temperature,
     reasoningTokens: data.reasoning_tokens,
     imageTokensMax: data.image_tokens_max ?? null,
+    audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,
     latency: { ttftMs, outputTokensPerSecond: rateOf(data) },
     quality: compileQuality(data, tree, context),
     deadlines: compileDeadlines(data.deadlines, ttftMs),

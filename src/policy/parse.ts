@@ -124,7 +124,8 @@ class Reader {
     if (code === 'BAD_INDENT') return { hint: 'a `{`, `[` or quote that was opened before may lack its end' };
     if (code === 'BLOCK_AS_IMPLICIT_KEY') return { hint: 'a value with `: ` in it needs quotes around it' };
     const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
-    const [, key, value = ''] = /^\s*(?:-\s+)?(when|require|prefer):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
+    const [, key, value = ''] =
+      /^\s*(?:-\s+)?(when|require|prefer|match|each):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
     const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
     if (!key || isQuoted)
       return code === 'TAG_RESOLVE_FAILED' ? { hint: 'a text that begins with `!` needs quotes' } : {};

@@ -1,8 +1,11 @@
+import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, toNumber } from '../core/decimal.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import type { GatewayPolicy, PolicySnapshot, Task } from '../core/snapshot.ts';
+import { type BudgetDraft, draftBudgets } from './budget-drafts.ts';
 import { draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
+import { plainText } from './decimal-text.ts';
 import type { Diagnostic, Place } from './diagnostics.ts';
 import { mergeFiles } from './merge.ts';
 import { draftModels, type ModelDraft } from './models.ts';
@@ -21,11 +24,13 @@ import {
   type SelectorText,
   WeightsText,
 } from './schema.ts';
+import { LedgerText } from './schema-budgets.ts';
 import { checkNamed, checkSection, type Named, type Source, sectionSubject, unknownName } from './scope.ts';
 import { findSecrets } from './secrets.ts';
 import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
-import { toData } from './tree.ts';
+import { checkTimeZone } from './time-zone.ts';
+import { placeAt, toData, valueAt } from './tree.ts';
 
 /**
  * A policy, read and checked as far as that needs neither plugins nor expressions nor the
@@ -42,6 +47,8 @@ export interface ParsedPolicy {
   readonly start: Place;
   /** The plugins that it lists: to be loaded before it is compiled. */
   readonly plugins: readonly PluginDraft[];
+  /** What a Credit is worth; null where that is wrong. */
+  readonly credit: Credit | null;
   /** Null where a section is wrong. */
   readonly settings: Settings | null;
   readonly tasks: readonly Task[];
@@ -55,14 +62,24 @@ export interface ParsedPolicy {
   readonly selectors: readonly Named<SelectorText>[];
   readonly constraints: readonly ConstraintDraft[];
   readonly preferences: readonly PreferenceDraft[];
+  readonly budgets: readonly BudgetDraft[];
   readonly cases: readonly PolicyCase[];
   /** The bare data of every section, as stated: what two revisions are compared by. */
   readonly outline: Readonly<Record<string, unknown>>;
 }
 
+/** What the policy says that a Credit is worth. */
+export interface Credit {
+  /** USD, as in the snapshot. */
+  readonly usd: string;
+  /** Of the figure; the beginning of the policy where it is left out. */
+  readonly place: Place;
+  readonly isStated: boolean;
+}
+
 /** The sections that are figures alone. */
 export interface Settings
-  extends Pick<PolicySnapshot, 'usdPerCredit' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth'> {
+  extends Pick<PolicySnapshot, 'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth'> {
   readonly recordDays: number;
   /** ID of a model of the catalog. */
   readonly baseline: string | null;
@@ -89,7 +106,8 @@ export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
 function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
   const { sections, start } = source;
   checkVersion(source);
-  const usdPerCredit = readCredits(source);
+  const { credit, usdPerCredit } = readCredits(source);
+  const settings = readSettings(source, usdPerCredit);
   const tasks = compileTasks(source);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, source);
@@ -97,6 +115,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
   const problemsBefore = source.report.found.length;
   const { drafts, ids } = draftModels({ ...source, usdPerCredit, asksForKey, taskIndex });
   const hasSoundModels = source.report.found.length === problemsBefore && ids.size > 0;
+  const baseline = readBaseline(ids, source);
   const selectors = draftSelectors(source, ids);
   const constraints = draftConstraints(source);
   const preferences = draftPreferences(source);
@@ -107,7 +126,8 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
   };
   return {
     plugins: draftPlugins(source),
-    settings: readSettings(source, usdPerCredit, ids),
+    credit,
+    settings: settings && { ...settings, baseline },
     tasks,
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
@@ -117,6 +137,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     selectors,
     constraints,
     preferences,
+    budgets: draftBudgets(source, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
     cases: draftCases(source, names),
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };
@@ -130,37 +151,35 @@ function checkVersion({ sections, start, report }: Source): void {
 
 const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
 
-function readCredits({ sections, start, report }: Source): Decimal {
-  const subject = sectionSubject('credits', { sections, start });
-  const checked = checkValue(CreditsText, subject, report);
-  return (checked && decimalAt(subject.tree, 'usd_per_credit', report)) ?? USD_PER_CREDIT;
+function readCredits(source: Source): { credit: Credit | null; usdPerCredit: Decimal } {
+  const { tree } = sectionSubject('credits', source);
+  const checked = checkSection('credits', CreditsText, source);
+  const stated = valueAt(tree, 'usd_per_credit');
+  const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', source.report) : USD_PER_CREDIT;
+  if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
+  const place = stated?.place ?? source.start;
+  return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
 }
 
-function readSettings(source: Source, credit: Decimal, ids: ReadonlyMap<string, Place>): Settings | null {
+function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline'> | null {
   const usdPerCredit = toNumber(credit);
   const gateway = readGateway(source);
   const defaultWeights = readWeights(source);
   const reference = checkSection('reference_price', ReferencePriceText, source);
   const answerWorth = readAnswerWorth(source);
   const records = checkSection('records', RecordsText, source);
-  const baseline = readBaseline(ids, source);
-  if (!gateway || !defaultWeights || !reference || !records) return null;
+  const ledger = readLedger(source);
+  if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
   // A yardstick for weights, so that doubles do.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   const recordDays = records.retention_days;
-  return { usdPerCredit, gateway, defaultWeights, referencePrice, answerWorth, recordDays, baseline };
+  return { ledger, gateway, defaultWeights, referencePrice, answerWorth, recordDays };
 }
 
 function readGateway(source: Source): GatewayPolicy | null {
   const text = checkSection('gateway', GatewayText, source);
   if (!text) return null;
-  if (!isTimeZone(text.time_zone)) {
-    const { tree } = sectionSubject('gateway', source);
-    const place = tree.kind === 'map' ? tree.entries.find(({ key }) => key === 'time_zone')?.value.place : undefined;
-    source.report.add('bad-form', place ?? tree.place, `there is no time zone \`${text.time_zone}\``, {
-      expected: 'an IANA name such as `UTC` or `Europe/Berlin`',
-    });
-  }
+  checkTimeZone(text.time_zone, placeAt(sectionSubject('gateway', source).tree, 'time_zone'), source.report);
   return {
     bodyBytesMax: text.body_bytes_max,
     messagesMax: text.messages_max,
@@ -171,13 +190,9 @@ function readGateway(source: Source): GatewayPolicy | null {
   };
 }
 
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
+function readLedger(source: Source): LedgerPolicy | null {
+  const text = checkSection('ledger', LedgerText, source);
+  return text && { contentionWaitMs: text.contention_wait_ms, onCrash: text.on_crash };
 }
 
 function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {

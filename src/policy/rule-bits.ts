@@ -5,16 +5,11 @@ import { literalOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf } from './cel-types.ts';
+import { reasonOf } from './expressions.ts';
 import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
-import {
-  type CheckedConstraint,
-  type CheckedFilter,
-  type CheckedPreference,
-  type CheckedRules,
-  reasonOf,
-} from './rules.ts';
+import type { CheckedConstraint, CheckedFilter, CheckedPreference, CheckedRules } from './rules.ts';
 
 /** The rules of a policy as decisions use them. */
 export interface CompiledRules {

@@ -164,6 +164,9 @@ export const ModelText = closed(
     image_tokens_max: Type.Optional(
       count('Most tokens that one image counts; without it no hard limit can hold with images.', 1600),
     ),
+    audio_tokens_per_second_max: Type.Optional(
+      count('Most tokens that a second of audio counts; without it no hard limit can hold with audio.', 32),
+    ),
     latency: Type.Optional(LatencyText),
     quality: QualityText,
     deadlines: Type.Optional(DeadlinesText),

@@ -20,6 +20,21 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(
   return Type.Unsafe<Words[number]>(Type.Union(literals, options));
 }
 
+const EXPRESSION_LENGTH_MAX = 4000;
+
+/** A CEL expression. */
+export const expression = (description: string, example: string) =>
+  Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples: [example], description });
+
+/** The name of an item of a list. */
+export const itemName = (description: string, example: string) =>
+  Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',
+    expected: 'letters, digits and . _ : / @ + - after a letter or digit, at most 128',
+    examples: [example],
+    description,
+  });
+
 /** The form of a variable's name. Capitals only: a key that is pasted in its place is then no name. */
 export const VARIABLE_NAME = {
   pattern: '^[A-Z_][A-Z0-9_]*$',

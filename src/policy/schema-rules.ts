@@ -1,18 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { closed } from './schema-parts.ts';
+import { closed, expression, itemName } from './schema-parts.ts';
 
-const EXPRESSION_LENGTH_MAX = 4000;
-
-const expression = (description: string, example: string) =>
-  Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples: [example], description });
-
-const ruleName = (example: string) =>
-  Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',
-    expected: 'letters, digits and . _ : / @ + - after a letter or digit, at most 128',
-    examples: [example],
-    description: 'Its name, in decisions and messages.',
-  });
+const RULE_NAME = 'Its name, in decisions and messages.';
 
 const when = Type.Optional(
   expression(
@@ -23,7 +12,7 @@ const when = Type.Optional(
 
 export const ConstraintText = closed(
   {
-    name: ruleName('legal-stays-in-the-eu'),
+    name: itemName(RULE_NAME, 'legal-stays-in-the-eu'),
     when,
     require: Type.Optional(
       expression(
@@ -54,7 +43,7 @@ export type ConstraintText = Static<typeof ConstraintText>;
 
 export const PreferenceText = closed(
   {
-    name: ruleName('own-hardware-at-night'),
+    name: itemName(RULE_NAME, 'own-hardware-at-night'),
     when,
     prefer: expression('The models that it is for: CEL over `model`.', '"local" in model.tags'),
     worth: Type.Number({

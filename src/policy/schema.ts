@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
 import { ModelText } from './schema-model.ts';
 import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
@@ -218,6 +219,8 @@ export const SECTIONS = {
   answer_worth: AnswerWorth,
   constraints: Type.Array(ConstraintText, { description: 'Hard rules: what one does not allow is rejected.' }),
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: what one prefers counts as if it were better.' }),
+  budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),
+  ledger: LedgerText,
   plugins: Type.Array(PluginText, {
     examples: [['./plugins/thrifty.ts']],
     description: 'Plugins of your own: a relative path or the name of a package.',
@@ -231,4 +234,4 @@ export const SECTIONS = {
 } satisfies TProperties;
 
 /** Sections of the language that later versions enforce. Until then they are errors, never silently ignored. */
-export const SECTIONS_NOT_YET = ['budgets', 'ledger', 'rate_limits', 'learning', 'payments'] as const;
+export const SECTIONS_NOT_YET = ['rate_limits', 'learning', 'payments'] as const;

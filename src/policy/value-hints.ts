@@ -11,12 +11,16 @@ export function typeHint(schema: TSchema, tree: Tree): Hint {
   if (tree.kind !== 'scalar') return {};
   if (schema.type === 'object' && tree.value !== null) return asMap(schema, tree);
   if (tree.value === null) return example(schema);
+  if (schema.type === 'array') return { hint: `write a list: [${tree.source}]` };
   if (typeof tree.value !== 'string') return schema.type === 'string' ? { hint: 'put it in quotes' } : example(schema);
   const isNumber = schema.type === 'number' || schema.type === 'integer';
-  if (!isNumber) return schema.type === 'array' ? { hint: `write a list: [${tree.source}]` } : {};
+  if (!isNumber) return {};
   if (/^[\d_]+$/.test(tree.source) && tree.source.includes('_')) return { hint: 'write the digits without `_`' };
   if (/^-?\d+(\.\d+)?$/.test(tree.source)) return { hint: 'remove the quotes' };
-  if (/^-?\d+,\d+$/.test(tree.source)) return { hint: `write a decimal point: ${tree.source.replace(',', '.')}` };
+  const percent = schema.maximum === 1 ? /^(\d+(?:\.\d+)?) ?%$/.exec(tree.source) : null;
+  if (percent) return { hint: `write the share: ${Number(percent[1]) / 100}` };
+  const [, whole, rest] = /^(-?\d[\d,]*),(\d+)$/.exec(tree.source) ?? [];
+  if (whole !== undefined && rest !== undefined) return { hint: withoutComma(whole, rest) };
   const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(tree.source);
   return hasUnit ? { hint: 'write the figure alone, in the unit that the key names' } : example(schema);
 }
@@ -55,5 +59,14 @@ export function splitDecimal(owner: Tree | undefined, key: string): string | nul
   const value = owner.entries[at]?.value;
   const before = owner.entries[at - 1]?.value;
   if (value?.kind !== 'scalar' || value.value !== null || before?.kind !== 'scalar') return null;
-  return /^-?\d+$/.test(before.source) ? `write a decimal point: ${before.source}.${key}` : null;
+  return /^-?\d+$/.test(before.source) ? withoutComma(before.source, key) : null;
+}
+
+/** A comma before three digits may part thousands; any other stands for a decimal point. */
+function withoutComma(whole: string, rest: string): string {
+  const digits = whole.replaceAll(',', '');
+  const point = `write a decimal point: ${digits}.${rest}`;
+  if (rest.length !== 3) return point;
+  const thousands = `write the digits without commas: ${digits}${rest}`;
+  return whole === '0' ? point : whole === digits ? `${thousands}; or ${point}` : thousands;
 }

@@ -27,6 +27,8 @@ const FACTS = fieldsOf<Facts>()([
   'budget',
   'allowedModels',
   'rules',
+  'funds',
+  'audioBytes',
 ]);
 const OUTCOME = fieldsOf<Outcome>()([
   'status',
@@ -76,6 +78,8 @@ const packFacts = (facts: Facts): Packed<Facts, typeof FACTS> => [
   facts.budget,
   facts.allowedModels,
   facts.rules,
+  facts.funds,
+  facts.audioBytes,
 ];
 
 const packOutcome = (outcome: Outcome): readonly unknown[] => [

@@ -51,7 +51,8 @@ export function rejectionsOf(
   if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
   const useful = usefulOutput(model, facts, task);
   if (expectedInput(facts, model) + useful > model.contextWindow) bits |= REJECTIONS.context.bit;
-  if (facts.budget !== null && inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;
+  const isHard = facts.budget !== null || facts.funds !== null;
+  if (isHard && inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;
   else if (facts.budget !== null && affordable < useful) bits |= REJECTIONS.budget_limit.bit;
   const { costCredits: costMax, latencyMs: latencyMax } = facts.ceilings;
   if (costMax !== null && costCredits > costMax) bits |= REJECTIONS.max_cost.bit;

@@ -1,10 +1,15 @@
-import { MICROCREDITS } from '../core/credits.ts';
+import { MICROCREDITS, type Microcredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import { costBound, lineFor, outputWithin, type Price, type PriceLine } from '../core/price.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 
 /** Tokens assumed for an image where the model states no maximum; for estimates only. */
 const IMAGE_TOKENS = 1_000;
+/** A second of audio: as an MP3 of 128 kbit/s, and what it counts where the model states no maximum; for estimates only. */
+const AUDIO_BYTES_PER_SECOND = 16_000;
+const AUDIO_TOKENS_PER_SECOND = 32;
+/** No codec in use needs less for a second (the lowest rate of MP3 is 8 kbit/s): the bytes bound how long it lasts. */
+const AUDIO_BYTES_PER_SECOND_MIN = 500;
 /** The least output, in tokens, that is of use from a model that reasons first. */
 const REASONING_OUTPUT_MIN = 1_024;
 
@@ -14,9 +19,15 @@ export function expectedOutput(facts: Facts, task: Task): number {
   return Math.max(1, Math.min(expected, facts.outputTokensMax ?? expected));
 }
 
-/** Expected input tokens on a model, images included. */
+/** Expected input tokens on a model, images and audio included. */
 export function expectedInput(facts: Facts, model: Model): number {
-  return facts.inputTokens + facts.images * Math.min(IMAGE_TOKENS, model.imageTokensMax ?? IMAGE_TOKENS);
+  const { inputTokens, images, audioBytes } = facts;
+  const text =
+    images === 0 ? inputTokens : inputTokens + images * Math.min(IMAGE_TOKENS, model.imageTokensMax ?? IMAGE_TOKENS);
+  if (audioBytes === 0) return text;
+  return (
+    text + Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND) * (model.audioTokensPerSecondMax ?? AUDIO_TOKENS_PER_SECOND)
+  );
 }
 
 /** C: expected Credits at the given price. `onlyLine` spares the search where the price has just one. */
@@ -66,9 +77,12 @@ function askedOutput(model: Model, facts: Facts): number {
  * Input tokens that the request cannot exceed on this model; null when nothing bounds its media.
  */
 export function inputBound(model: Model, facts: Facts): number | null {
-  if (facts.unboundedMedia > 0) return null;
-  if (facts.images === 0) return facts.inputTokensMax;
-  return model.imageTokensMax === null ? null : facts.inputTokensMax + facts.images * model.imageTokensMax;
+  const { inputTokensMax, images, audioBytes, unboundedMedia } = facts;
+  if (unboundedMedia > 0) return null;
+  const imageTokens = images === 0 ? 0 : model.imageTokensMax;
+  const perSecond = audioBytes === 0 ? 0 : model.audioTokensPerSecondMax;
+  if (imageTokens === null || perSecond === null) return null;
+  return inputTokensMax + images * imageTokens + Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN) * perSecond;
 }
 
 /** The output cap of one choice before money is looked at: what was asked, the model's own maximum and its window. */
@@ -96,8 +110,21 @@ const UNBOUNDED_MEDIA_TOKENS = 10_000;
 /** The worst case of a request on a price, in microcredits, with so many output tokens a choice. */
 export function worstCase(price: Price, model: Model, facts: Facts, cap: number): number {
   const input =
-    inputBound(model, facts) ?? facts.inputTokensMax + (facts.images + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
+    inputBound(model, facts) ??
+    Math.max(facts.inputTokensMax, expectedInput(facts, model)) +
+      (facts.images + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
   return costBound(price, input, cap * facts.choices);
+}
+
+/** The endpoints whose worst case is within `most`. */
+export function endpointsWithin(
+  most: Microcredits,
+  model: Model,
+  endpoints: readonly number[],
+  facts: Facts,
+  cap: number,
+): readonly number[] {
+  return endpoints.filter((at) => worstCase(model.endpoints[at]!.price, model, facts, cap) <= most);
 }
 
 /** The same on the dearest of the endpoints that may be tried. */

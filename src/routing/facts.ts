@@ -24,6 +24,7 @@ export function chatFacts(request: ChatRequest, caller: Caller, snapshot: Policy
     inputTokens: read.inputTokens,
     inputTokensMax: read.inputTokensMax,
     images: read.images,
+    audioBytes: read.audioBytes,
     unboundedMedia: read.unboundedMedia,
     outputTokens: null,
     outputTokensMax: request.max_completion_tokens ?? request.max_tokens ?? null,
@@ -34,6 +35,7 @@ export function chatFacts(request: ChatRequest, caller: Caller, snapshot: Policy
     ceilings: ceilingsOf(constraints),
     budget: request.budget_limit == null ? null : limitFromCredits(request.budget_limit),
     allowedModels: allowedModels(caller),
+    funds: null,
     rules: NO_RULES,
   };
 }
@@ -61,6 +63,7 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     inputTokens,
     inputTokensMax: Math.max(read?.inputTokensMax ?? 0, inputTokens),
     images: read?.images ?? 0,
+    audioBytes: read?.audioBytes ?? 0,
     unboundedMedia: read?.unboundedMedia ?? 0,
     outputTokens: query.estimated_output_tokens ?? null,
     outputTokensMax: null,
@@ -71,6 +74,7 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     ceilings: ceilingsOf(constraints),
     budget: null,
     allowedModels: allowedModels(caller),
+    funds: null,
     rules: NO_RULES,
   };
 }

@@ -11,6 +11,7 @@ export interface Profile {
   /** Input tokens that the text cannot exceed: its bytes, and what dialects wrap around messages and tools. */
   readonly inputTokensMax: number;
   readonly images: number;
+  readonly audioBytes: number;
   readonly unboundedMedia: number;
   /** Bits of `CAPABILITIES`. */
   readonly needs: number;
@@ -29,13 +30,14 @@ interface Tally {
   tokens: number;
   bytes: number;
   images: number;
+  audioBytes: number;
   unboundedMedia: number;
   needs: number;
 }
 
 /** Reads a request once and sums it up. Pure; long texts are sampled for the estimate. */
 export function profile(request: Profiled): Profile {
-  const tally: Tally = { tokens: 0, bytes: REPLY_MAX, images: 0, unboundedMedia: 0, needs: 0 };
+  const tally: Tally = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
   for (const message of request.messages) addMessage(tally, message);
   if (request.tools?.length) {
     tally.needs |= CAPABILITIES.tools.bit;
@@ -50,6 +52,7 @@ export function profile(request: Profiled): Profile {
     inputTokens: Math.max(1, tally.tokens),
     inputTokensMax: tally.bytes,
     images: tally.images,
+    audioBytes: tally.audioBytes,
     unboundedMedia: tally.unboundedMedia,
     needs: tally.needs,
   };
@@ -107,7 +110,8 @@ function addPart(tally: Tally, part: ContentPart): void {
       tally.needs |= CAPABILITIES.vision.bit;
       return;
     case 'input_audio':
-      tally.unboundedMedia++;
+      // Base64: 3 bytes in 4 characters.
+      tally.audioBytes += Math.ceil((part.input_audio.data.length * 3) / 4);
       tally.needs |= CAPABILITIES.audio_input.bit;
       return;
     case 'file':

@@ -1,11 +1,20 @@
 import { capabilityNames } from '../core/capability.ts';
-import { toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { expectedCost, expectedInput, expectedLatency, expectedOutput, usefulOutput, worstCase } from './estimate.ts';
+import {
+  affordableCap,
+  expectedCost,
+  expectedInput,
+  expectedLatency,
+  expectedOutput,
+  outputCap,
+  usefulOutput,
+  worstCase,
+} from './estimate.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /**
@@ -53,7 +62,7 @@ function heldBackBy({ rejected }: Refusal, snapshot: PolicySnapshot, ...kinds: r
 function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): SignalboxError {
   const { facts } = refusal;
   const { slots } = limitsOf(facts, snapshot);
-  const least = heldBackBy(refusal, snapshot, 'budget_limit').map((model) =>
+  const least = heldBackBy(refusal, snapshot, 'funds', 'budget_limit').map((model) =>
     Math.max(
       ...allowedEndpoints(model, slots).map((at) =>
         worstCase(model.endpoints[at]!.price, model, facts, usefulOutput(model, facts, task)),
@@ -68,8 +77,20 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
   );
 }
 
+/** The least that a model could cost at its worst which only funds hold back, in microcredits. */
+export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Microcredits {
+  const { facts } = refusal;
+  const { slots } = limitsOf(facts, snapshot);
+  const costs = heldBackBy(refusal, snapshot, 'funds').flatMap((model) => {
+    const endpoints = allowedEndpoints(model, slots);
+    const cap = affordableCap(model, endpoints, facts, outputCap(model, facts));
+    return endpoints.map((at) => worstCase(model.endpoints[at]!.price, model, facts, cap));
+  });
+  return Math.min(...costs);
+}
+
 function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string): SignalboxError {
-  const models = heldBackBy(refusal, snapshot, 'context', 'budget_limit');
+  const models = heldBackBy(refusal, snapshot, 'context', 'budget_limit', 'funds');
   const window = Math.max(...models.map((model) => model.contextWindow));
   const tokens = Math.min(...models.map((model) => expectedInput(refusal.facts, model)));
   return new SignalboxError(
@@ -113,9 +134,10 @@ function reasonsAgainst(
     max_latency: () =>
       `its expected latency of ${Math.round(expectedLatency(model, output))} ms is above max_latency_ms`,
     unbounded_media: () =>
-      'nothing bounds the tokens of images, audio or files on it, so budget_limit cannot be promised',
+      'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
+    funds: () => 'its worst case exceeds what budgets leave',
   };
   return Object.entries(texts).flatMap(([kind, text]) => (isSet(rejections, kind) ? [text()] : []));
 }
@@ -191,6 +213,7 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, task: Tas
 
 /** Media that nothing bounds can be had, but not with a promise on the cost. */
 function withoutBudget(refusal: Refusal, snapshot: PolicySnapshot): string | null {
+  if (refusal.facts.funds !== null) return null;
   const [first] = heldBackBy(refusal, snapshot, 'unbounded_media');
   return first ? `leaving budget_limit out admits \`${first.id}\`` : null;
 }

@@ -1,10 +1,17 @@
 import type { Candidates } from '../contract/strategy.ts';
-import type { Refusal } from '../core/decision.ts';
+import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Price, PriceLine } from '../core/price.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { type Demand, limitRejections, rejectionsOf } from './constrain.ts';
-import { affordableCap, expectedCost, expectedLatency, expectedOutput, outputCap } from './estimate.ts';
+import {
+  affordableCap,
+  endpointsWithin,
+  expectedCost,
+  expectedLatency,
+  expectedOutput,
+  outputCap,
+} from './estimate.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /** A model with what the loop over the catalog reads most, lifted out of the frozen arrays once. */
@@ -17,6 +24,13 @@ interface Entry {
   readonly price: Price;
   /** Its line, when it has no tiers. */
   readonly onlyLine: PriceLine | null;
+}
+
+/** C at one of the model's endpoints. */
+function costAt({ model, price, onlyLine }: Entry, endpoint: number, { facts, output }: Demand): number {
+  return endpoint === 0
+    ? expectedCost(model, price, facts, output, onlyLine)
+    : expectedCost(model, model.endpoints[endpoint]!.price, facts, output);
 }
 
 /**
@@ -80,17 +94,22 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   #consider(entry: Entry, demand: Demand, quality: Float64Array): void {
     const { index, model, all } = entry;
     const { facts, output, limits } = demand;
-    const endpoints = limits.slots === null ? all : allowedEndpoints(model, limits.slots);
-    const first = endpoints[0] ?? 0;
-    const costCredits =
-      first === 0
-        ? expectedCost(model, entry.price, facts, output, entry.onlyLine)
-        : expectedCost(model, model.endpoints[first]!.price, facts, output, null);
+    const allowed = limits.slots === null ? all : allowedEndpoints(model, limits.slots);
+    const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));
+    const free = facts.funds?.free ?? null;
+    const endpoints = free === null ? allowed : endpointsWithin(free, model, allowed, facts, affordable);
+    const first = endpoints[0] ?? allowed[0] ?? 0;
+    const costCredits = costAt(entry, first, demand);
     const latencyMs = expectedLatency(model, output);
-    const affordable = affordableCap(model, endpoints, facts, outputCap(model, facts));
-    const rejections =
-      limitRejections(limits, index, endpoints.length, costCredits, latencyMs) |
-      rejectionsOf(model, demand, costCredits, latencyMs, affordable);
+    const against = (cost: number) =>
+      limitRejections(limits, index, allowed.length, cost, latencyMs) |
+      rejectionsOf(model, demand, cost, latencyMs, affordable);
+    let rejections = against(costCredits);
+    if (endpoints.length < allowed.length && (endpoints.length === 0 || rejections !== 0)) {
+      // A ceiling that only an endpoint too dear for the funds would meet is theirs to answer for.
+      const anyway = first === allowed[0] ? rejections : against(costAt(entry, allowed[0]!, demand));
+      if (endpoints.length === 0 || anyway !== rejections) rejections = anyway | REJECTIONS.funds.bit;
+    }
     if (rejections !== 0) {
       this.rejected.push({ model: index, rejections });
       return;

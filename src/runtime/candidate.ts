@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { LoadedModule, LoadedModules, PluginShelf } from '../plugin-host/load.ts';
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
@@ -41,6 +42,8 @@ export interface Judge {
   readonly now: () => number;
   /** The day, such as `2026-10-07`; given, old figures are warned of. */
   readonly today?: string;
+  /** The state of the ledger that the policy would spend from; without it, that is not looked at. */
+  readonly ledger?: () => LedgerState;
   /** See `parseFiles`. */
   parse(files: readonly PolicyFile[], before: string | null): Parsed | Promise<Parsed>;
 }
@@ -80,7 +83,7 @@ export const isRejected = (judged: Candidate | Rejected): judged is Rejected => 
 const modulesIn = (own: LoadedModules): LoadedModule[] =>
   [...own.values()].filter((module): module is LoadedModule => !(module instanceof Error));
 
-function contextOf(own: LoadedModules, { env, shipped, today }: Judge): LoadContext {
+function contextOf(own: LoadedModules, { env, shipped, today, ledger }: Judge): LoadContext {
   const hashes = modulesIn(own).map(({ specifier, hash }) => [specifier, hash]);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
   return {
@@ -88,6 +91,7 @@ function contextOf(own: LoadedModules, { env, shipped, today }: Judge): LoadCont
     ...createRegistry(shipped),
     plugins,
     today,
+    ledger: ledger?.(),
     // The code of operators' plugins is part of what a policy is.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),
   };

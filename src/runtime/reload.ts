@@ -8,8 +8,11 @@ import { type Bundle, PolicySourceError, readBundle } from './source.ts';
 
 export interface ReloaderOptions {
   readonly judge: Judge;
-  /** Keeps a revision's text before it serves. A failure refuses the revision. */
-  save(candidate: Candidate): Promise<void>;
+  /**
+   * Makes ready what must be there before a revision serves, such as its text; resolves with what must change
+   * in one step with it. A failure refuses the revision.
+   */
+  prepare(candidate: Candidate): Promise<() => void>;
   /** Told of each attempt; `bundle` is what was read, null when it could not be. */
   onAttempt(attempt: ReloadAttempt, bundle: Bundle | null): void;
 }
@@ -182,14 +185,16 @@ export class Reloader {
   }
 
   async #apply(look: Look, candidate: Candidate): Promise<ReloadAttempt> {
+    let swap: () => void;
     try {
-      await this.#options.save(candidate);
+      swap = await this.#options.prepare(candidate);
     } catch (cause) {
-      return this.#refuse(look, candidate.bundle.hash, new Error(`The new revision could not be saved: ${cause}`));
+      return this.#refuse(look, candidate.bundle.hash, new Error(`The new revision could not be made ready: ${cause}`));
     }
     const before = this.#inForce;
     const { changes } = candidate;
     // The swap. Requests under way keep the runtime that they leased.
+    swap();
     this.#inForce = candidate;
     this.#outdated = this.#options.judge.shelf.outdated();
     const { revision } = before.runtime.snapshot;

@@ -5,7 +5,7 @@ const DENSE_COMMITS = 24;
 const DENSE_WINDOW_MS = 1;
 /** Pause between two transactions while commits come densely. A sync costs as much as several requests. */
 const SPACING_MS = 1;
-/** An append waits at most so long for a commit to ride with. */
+/** An append waits at most so long for a commit to ride with, or to be synced by one. */
 const APPEND_DELAY_MS = 5;
 /** Pause after the disk has failed, so that a broken one is not hammered. */
 const RETRY_MS = 100;
@@ -20,8 +20,11 @@ interface Unit {
 }
 
 export interface Transactions {
-  /** Makes all of it durable in one transaction, or throws and changes nothing. */
-  transact(units: readonly { readonly writes: readonly Write[] }[]): void;
+  /**
+   * Writes all of it in one transaction, or throws and changes nothing. `synced`: it and all before is on the disk
+   * then, even if there is nothing to write; else it may be in the system's memory alone.
+   */
+  transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean): void;
   /** True when the error lies in the writes themselves, so that they will never succeed. */
   isOwnFault(error: unknown): boolean;
   /** Told about appends that were lost, and once when a disk starts to fail. */
@@ -31,7 +34,8 @@ export interface Transactions {
 /**
  * Gathers writes into as few transactions as is good: a sync to the disk is most of the cost of
  * a commit. Alone, a commit is done in the same turn of the event loop. Where many come at once,
- * a millisecond passes between transactions. Appends ride along.
+ * a millisecond passes between transactions. Appends ride along; where somebody must know them written
+ * and no commit is near, they are written without a sync, which outlives the process though not the machine.
  */
 export class GroupCommit {
   readonly #db: Transactions;
@@ -44,7 +48,10 @@ export class GroupCommit {
   /** A run is due whatever else comes. */
   #scheduled = false;
   #appendTimer: ReturnType<typeof setTimeout> | null = null;
+  /** When the oldest append came that is not synced. */
   #oldestAppend = Number.POSITIVE_INFINITY;
+  /** Told once what was appended before is written, or refused. */
+  #waiters: (() => void)[] = [];
   #closed = false;
 
   constructor(db: Transactions) {
@@ -75,8 +82,18 @@ export class GroupCommit {
     if (!this.#scheduled) this.#armAppend(APPEND_DELAY_MS);
   }
 
+  /**
+   * Resolves once everything appended so far is written, though maybe not synced yet, so that it outlives this
+   * process; or once the disk has refused it, to be tried again.
+   */
+  written(): Promise<void> {
+    if (this.#units.length === 0) return Promise.resolve();
+    if (!this.#scheduled) this.#schedule(0);
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
   async flush(): Promise<void> {
-    if (this.#units.length > 0) await this.commit([]);
+    if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0) await this.commit([]);
   }
 
   /** Flushes, then refuses everything. */
@@ -98,37 +115,45 @@ export class GroupCommit {
   #schedule(delayMs: number): void {
     this.#scheduled = true;
     const delay = this.#failing ? RETRY_MS : delayMs;
-    if (delay > 0) setTimeout(this.#run, Math.ceil(delay));
-    else setImmediate(this.#run);
+    if (delay > 0) setTimeout(() => this.#run(false), Math.ceil(delay));
+    else setImmediate(() => this.#run(false));
   }
 
   /** The timer is left alone when a commit takes its appends along: setting one costs more than letting it lapse. */
   #armAppend(delayMs: number): void {
     this.#appendTimer ??= setTimeout(() => {
       this.#appendTimer = null;
-      if (this.#scheduled || this.#units.length === 0) return;
-      const age = performance.now() - this.#oldestAppend;
-      if (age < APPEND_DELAY_MS - 1) this.#armAppend(APPEND_DELAY_MS - age);
-      else this.#run();
+      if (this.#oldestAppend === Number.POSITIVE_INFINITY) return;
+      const left = APPEND_DELAY_MS - (performance.now() - this.#oldestAppend);
+      if (left > 1) this.#armAppend(left);
+      else if (this.#scheduled) this.#armAppend(1);
+      else this.#run(true);
     }, delayMs);
   }
 
-  readonly #run = (): void => {
+  /** `due`: appends have waited long enough for a sync. */
+  #run(due: boolean): void {
     const units = this.#units;
+    const waiters = this.#waiters;
     this.#units = [];
+    this.#waiters = [];
     this.#scheduled = false;
-    this.#oldestAppend = Number.POSITIVE_INFINITY;
-    if (units.length === 0) return;
-    const refused = this.#write(units);
+    const synced = due || units.some(({ reject }) => reject !== null);
+    const refused = units.length > 0 || synced ? this.#write(units, synced) : null;
     this.#lastRun = performance.now();
     if (refused) this.#keep(refused.units, refused.error);
-    else this.#failing = false;
-  };
+    else {
+      this.#failing = false;
+      if (synced) this.#oldestAppend = Number.POSITIVE_INFINITY;
+      else this.#armAppend(APPEND_DELAY_MS);
+    }
+    for (const tell of waiters) tell();
+  }
 
   /** Returns what the disk refused. A bad write is found by trying each unit apart: its neighbours are written. */
-  #write(units: readonly Unit[]): { units: readonly Unit[]; error: unknown } | null {
+  #write(units: readonly Unit[], synced: boolean): { units: readonly Unit[]; error: unknown } | null {
     try {
-      this.#db.transact(units);
+      this.#db.transact(units, synced);
       for (const unit of units) unit.resolve?.();
       return null;
     } catch (error) {
@@ -139,7 +164,7 @@ export class GroupCommit {
       }
     }
     for (let i = 0; i < units.length; i++) {
-      const refused = this.#write(units.slice(i, i + 1));
+      const refused = this.#write(units.slice(i, i + 1), synced);
       if (refused) return { units: units.slice(i), error: refused.error };
     }
     return null;

@@ -1,17 +1,19 @@
 import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite';
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import { reasonOf } from './reason.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from './store.ts';
 
-/** How long a write waits for another process, such as a command that makes a key, before it fails. */
-const BUSY_TIMEOUT_MS = 1_000;
+/** How long a command waits for another process that writes, before it fails. */
+const BUSY_TIMEOUT_MS = 2_000;
 
 export interface SqliteOptions {
   /** Told about appended writes that were lost, and once each time the disk starts to fail. */
   readonly onError?: (error: StoreError) => void;
+  /** How long a write waits for another process, ms. Nothing else happens here meanwhile. */
+  readonly busyTimeoutMs?: number;
 }
 
 /**
@@ -27,7 +29,7 @@ export async function openSqlite(
   try {
     createPrivately(path);
     db = new Database(path, { readwrite: true });
-    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`);
     // Of a new file. Larger pages are fewer system calls a commit; beyond this, more is written than gained.
     db.run('PRAGMA page_size = 8192');
     db.run('PRAGMA journal_mode = WAL');
@@ -41,6 +43,73 @@ export async function openSqlite(
   }
 }
 
+/** A database as it is at one moment. */
+export interface Reader extends Pick<Store, 'query'> {
+  close(): void;
+}
+
+/**
+ * Opens an existing database for reading alone, beside whoever writes it: every query sees it as it was at
+ * the first. Throws an Error of one clear sentence when that cannot be.
+ */
+export function openReader(path: string): Reader {
+  let db: Database | null = null;
+  try {
+    db = new Database(path, { readonly: true });
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db.run('BEGIN');
+    const open = db;
+    return {
+      query: async <Row>({ sql }: Statement, params: readonly SqlValue[] = []) => {
+        try {
+          return open.query<Row, SqlValue[]>(sql).all(...params);
+        } catch (error) {
+          throw new StoreError(`the database cannot be read: ${reasonOf(error)}`, error);
+        }
+      },
+      close: () => open.close(),
+    };
+  } catch (error) {
+    db?.close();
+    throw new Error(`Cannot read the database ${resolve(path)}: ${reasonOf(error)}.`, { cause: error });
+  }
+}
+
+/**
+ * Writes a copy of an existing database, as it is at one moment, to `target`, beside whoever uses it. The copy is
+ * whole and on the disk when this returns, readable by its owner only. Throws an Error of one clear sentence
+ * when that cannot be; an existing file is left alone, and what was begun is removed.
+ */
+export function copyDatabase(path: string, target: string): void {
+  let db: Database | null = null;
+  let made = false;
+  try {
+    // SQLite writes into an empty file, and leaves its mode as it is.
+    closeSync(openSync(target, 'wx', 0o600));
+    made = true;
+    db = new Database(path, { readwrite: true, create: false });
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db.run('VACUUM INTO ?', [target]);
+    const copy = openSync(target, 'r');
+    fsyncSync(copy);
+    closeSync(copy);
+  } catch (error) {
+    if (made) rmSync(target, { force: true });
+    throw new Error(`Cannot copy the database ${resolve(path)} to ${resolve(target)}: ${copyReason(error)}.`, {
+      cause: error,
+    });
+  } finally {
+    db?.close();
+  }
+}
+
+function copyReason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  if (code === 'EEXIST') return 'that file exists';
+  if (code === 'ENOENT') return 'there is no such folder';
+  return reasonOf(error);
+}
+
 class SqliteStore implements Store {
   readonly #db: Database;
   readonly #group: GroupCommit;
@@ -48,13 +117,16 @@ class SqliteStore implements Store {
   readonly #begin: Prepared;
   readonly #end: Prepared;
   readonly #version: Prepared<{ data_version: number }, []>;
+  /** Whether commits are synced now, and whether all before are. */
+  #syncs = true;
+  #isSynced = true;
 
   constructor(db: Database, onError: (error: StoreError) => void) {
     this.#db = db;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
     this.#version = db.prepare('PRAGMA data_version');
-    this.#group = new GroupCommit({ transact: (units) => this.#transact(units), isOwnFault, onError });
+    this.#group = new GroupCommit({ transact: (units, synced) => this.#transact(units, synced), isOwnFault, onError });
   }
 
   commit(writes: readonly Write[]): Promise<void> {
@@ -63,6 +135,10 @@ class SqliteStore implements Store {
 
   append(writes: readonly Write[]): void {
     this.#group.append(writes);
+  }
+
+  written(): Promise<void> {
+    return this.#group.written();
   }
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -100,19 +176,34 @@ class SqliteStore implements Store {
     return prepared;
   }
 
-  #transact(units: readonly { readonly writes: readonly Write[] }[]): void {
+  #transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean): void {
     // A rollback that failed would make every later transaction look like the fault of its writes.
     if (this.#db.inTransaction) this.#db.run('ROLLBACK');
+    this.#syncCommits(synced);
     this.#begin.run();
     try {
+      let isEmpty = true;
       for (const unit of units) {
-        for (const write of unit.writes) this.#prepare(write.statement).run(...write.params);
+        for (const write of unit.writes) {
+          this.#prepare(write.statement).run(...write.params);
+          isEmpty = false;
+        }
       }
+      // A commit of nothing syncs nothing.
+      if (isEmpty && synced && !this.#isSynced) this.#db.run(`PRAGMA user_version = ${Date.now() & 0xffff}`);
       this.#end.run();
+      this.#isSynced = synced || (isEmpty && this.#isSynced);
     } catch (error) {
       this.#rollback();
       throw error;
     }
+  }
+
+  /** The log of a commit that is not synced becomes so with the next that is. */
+  #syncCommits(synced: boolean): void {
+    if (synced === this.#syncs) return;
+    this.#db.run(`PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`);
+    this.#syncs = synced;
   }
 
   #rollback(): void {

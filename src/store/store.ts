@@ -31,7 +31,12 @@ export interface Store {
    * and tried again, what breaks a constraint is reported and dropped.
    */
   append(writes: readonly Write[]): void;
-  /** Reads what has been committed. */
+  /**
+   * Resolves once everything appended so far is written: it outlives this process from then on, and the machine a
+   * few milliseconds later. Resolves, too, once the disk has refused it, which is then tried again. Never rejects.
+   */
+  written(): Promise<void>;
+  /** Reads what has been written. */
   query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
   /** Changes whenever somebody else has committed: another process, or another handle. Own commits do not change it. Cheap. */
   version(): Promise<number>;

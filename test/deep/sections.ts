@@ -5,4 +5,12 @@ export interface Section {
   readonly files: readonly string[];
 }
 
-export const SECTIONS: readonly Section[] = [{ name: 'reload', files: ['test/reload/traffic.test.ts'] }];
+export const SECTIONS: readonly Section[] = [
+  { name: 'reload', files: ['test/reload/traffic.test.ts'] },
+  {
+    name: 'overspend',
+    files: ['test/e2e/overspend.test.ts', 'test/money/bounds.test.ts', 'test/money/wire-bounds.test.ts'],
+  },
+  { name: 'crash', files: ['./test/deep/crash.ts'] },
+  { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
+];

@@ -19,6 +19,7 @@ ${sections.join('\n\n')}
 What each may see. Figures are doubles: write \`100.0\` where they are compared with \`==\` or used in sums.
 
 - \`when\` of constraints and preferences: ${seen('when')}
+- \`match\` and \`each\` of budgets: ${seen('budget')}
 - \`require\` of constraints: ${seen('constraint')}
 - \`prefer\` of preferences and \`models.require\` of selectors: ${seen('model')}
 

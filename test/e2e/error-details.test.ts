@@ -7,7 +7,7 @@ import { createIds } from '../../src/core/id.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { ledgerMigrations } from '../../src/ledger/tables.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
@@ -209,17 +209,19 @@ describe('when this program itself fails', () => {
     const runtime = buildRuntime(snapshot!, registry, env.get);
     const store = await openSqlite(join(folder, 'signalbox.db'), [ledgerMigrations, recordsMigrations]);
     const broken: Store = {
-      commit: () => Promise.reject(failure),
+      commit: (writes) => (isBroken ? Promise.reject(failure) : store.commit(writes)),
       append: (writes) => store.append(writes),
       query: (statement, params) => store.query(statement, params),
       version: () => store.version(),
+      written: () => store.written(),
       flush: () => store.flush(),
       close: () => store.close(),
     };
+    let isBroken = false;
     const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);
     const gateway: Gateway = {
       lease: () => runtime,
-      ledger: await openLedger({ store: broken, now: Date.now, onAlarm: write }),
+      ledger: await openLedger({ store: broken, terms: snapshot!, now: Date.now, onAlarm: write }),
       records: openRecords({ store, now: Date.now }),
       log: { info: write, warn: write, error: write },
       nextId: createIds(Date.now, 0),
@@ -228,6 +230,7 @@ describe('when this program itself fails', () => {
       exchanges: new Set(),
       draining: () => false,
     };
+    isBroken = true;
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null };
     const never = () => {
       throw new Error('not asked for here');

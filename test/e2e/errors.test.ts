@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ERRORS, type ErrorCode } from '../../src/core/errors.ts';
-import { answerOf } from '../support/answers.ts';
+import { grant } from '../money/books.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';
 import type { Behaviour, FakeUpstream } from '../support/fake-upstream.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
@@ -12,16 +13,26 @@ let box: Signalbox;
 let first: FakeUpstream;
 let models: string;
 let chatOnly: string;
+/** Has a balance of one microcredit. */
+let poor: string;
+/** Has a balance that pays for one request at a time. */
+let modest: string;
 
 beforeAll(async () => {
   three = await startThreeModels();
   ({ box, first } = three);
   models = await three.makeKey('--model', 'plain');
   chatOnly = await three.makeKey('--scope', 'chat');
+  poor = await three.makeKey();
+  modest = await three.makeKey();
+  await grant(box.data, idOf(poor), 1);
+  await grant(box.data, idOf(modest), 700_000);
 });
 
 afterAll(() => three.stop());
 
+/** The ID in a key's text. */
+const idOf = (key: string): string => key.split('_')[2]!;
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const chat = (body: object, init?: RequestInit) =>
   box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body }, init);
@@ -225,6 +236,28 @@ const cases: readonly Case[] = [
     provoke: () => {
       first.next({ status: 400, error: { type: 'invalid_request_error', message: 'That image is no image.' } });
       return chat({ model: 'best' });
+    },
+  },
+  { code: 'insufficient_quota', when: 'the balance is too small', provoke: () => chat({}, withKey(poor)) },
+  {
+    code: 'insufficient_quota',
+    when: 'a recommendation could not be paid either',
+    provoke: () => box.post('/v1/route', {}, withKey(poor)),
+  },
+  {
+    code: 'budget_contended',
+    when: 'another request holds what the balance has',
+    provoke: async () => {
+      const leaving = new AbortController();
+      const before = first.requests.length;
+      first.next({ hang: 'headers' });
+      const asked = { model: 'best', max_tokens: 100 };
+      const held = chat(asked, { ...withKey(modest), signal: leaving.signal }).catch(() => null);
+      await waitFor(() => first.requests.length > before);
+      const response = await chat(asked, withKey(modest));
+      leaving.abort();
+      await held;
+      return response;
     },
   },
   { code: 'model_not_found', when: 'a model is unknown', param: 'model', provoke: () => chat({ model: 'gpt-none' }) },

@@ -123,7 +123,7 @@ describe('a key', () => {
     expect((await list()).find((info) => info.id === id)?.labels).toEqual({ team: 'search', env: 'a=b' });
     expect((await chat(key)).status).toBe(200);
     const db = new Database(join(box.data, 'signalbox.db'), { readonly: true });
-    const row = db.query<{ labels: string }, [string]>('SELECT labels FROM reservations WHERE key_id = ?').get(id);
+    const row = db.query<{ labels: string }, [string]>('SELECT labels FROM entries WHERE key_id = ?').get(id);
     db.close();
     expect(JSON.parse(row!.labels)).toEqual({ team: 'search', env: 'a=b' });
   });
@@ -156,8 +156,8 @@ test('neither a list nor the data folder nor the log ever holds a secret', async
 
 describe('wrong usage gives one clear sentence and ends with 1:', () => {
   const cases: readonly [readonly string[], RegExp][] = [
-    [[], /keys takes create, list or revoke/],
-    [['crate'], /keys takes create, list or revoke/],
+    [[], /keys takes create, list, revoke or grant/],
+    [['crate'], /keys takes create, list, revoke or grant/],
     [['create', 'extra'], /Unexpected argument 'extra'/],
     [['create', '--nme', 'x'], /Unknown option '--nme'/],
     [['create', '--scope', 'chat,amin'], /no scope "amin"/],

@@ -102,11 +102,11 @@ test('after kill -9 with an open stream, the next start charges the orphan and s
   await box.exited;
 
   const again = await start({ policy, env, data });
-  const line = again.lines.find((text) => text.includes('reservations of an earlier run were charged'));
-  const { count, microcredits } = JSON.parse(line!) as { count: number; microcredits: number };
-  expect(count).toBe(1);
-  expect(microcredits).toBeGreaterThan(0);
-  expect(microcredits).toBeLessThanOrEqual(2_000_000);
+  const line = again.lines.find((text) => text.includes('an earlier run left open'));
+  const told = JSON.parse(line!) as { count: number; credits_charged: number; decisions: string };
+  expect(told).toMatchObject({ count: 1, credits_released: 0, decisions: expect.stringMatching(/^dec_\w{11}$/) });
+  expect(told.credits_charged).toBeGreaterThan(0);
+  expect(told.credits_charged).toBeLessThanOrEqual(2);
 
   await again.stop();
   const third = await start({ policy, env, data });

@@ -283,7 +283,7 @@ describe('the schemas', () => {
     for (const [name, schema] of each) {
       walk(schema, ({ properties = {} }, path) => {
         for (const [property, { description }] of Object.entries<TSchema>(properties)) {
-          const unit = /credits|budget/.test(property) ? /Credits/ : /_ms$|^ms$/.test(property) ? /\bms\b/ : null;
+          const unit = /credits|budget_limit/.test(property) ? /Credits/ : /_ms$|^ms$/.test(property) ? /\bms\b/ : null;
           if (unit && !unit.test(description ?? '')) unitless.push(`${name}${path}.${property}`);
         }
       });

@@ -7,7 +7,7 @@ import { type Browser, type Page, chromium as playwright } from 'playwright-core
 import { ChatRequest } from '../../src/core/chat-request.ts';
 import { RouteQuery } from '../../src/core/route-query.ts';
 import * as examples from '../../src/http/docs/examples.ts';
-import { POLICY_ANSWER, RELOAD_ANSWER } from '../../src/http/docs/examples-admin.ts';
+import { LEDGER_ANSWER, POLICY_ANSWER, RELOAD_ANSWER } from '../../src/http/docs/examples-admin.ts';
 import { ROUTES } from '../../src/http/guard.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
@@ -76,7 +76,7 @@ describe('the OpenAPI document', () => {
     const chat = document.paths['/v1/chat/completions']?.post;
     expect(chat?.responses['200']?.content?.['text/event-stream']?.example).toContain('data: [DONE]');
     expect(Object.keys(chat?.responses ?? {}).map(Number)).toEqual([
-      200, 400, 401, 403, 404, 408, 413, 415, 422, 429, 431, 500, 502, 503, 504,
+      200, 400, 401, 402, 403, 404, 408, 413, 415, 422, 429, 431, 500, 502, 503, 504,
     ]);
   });
 
@@ -92,6 +92,7 @@ describe('the OpenAPI document', () => {
       [ANSWERS.Decision, examples.DECISION_ANSWER],
       [ANSWERS.PolicyStatus, POLICY_ANSWER],
       [ANSWERS.PolicyReload, RELOAD_ANSWER],
+      [ANSWERS.LedgerStatus, LEDGER_ANSWER],
     ];
     for (const [schema, value] of shown)
       expect([...Value.Errors(schema, value)].map(({ path, message }) => `${path}: ${message}`)).toEqual([]);

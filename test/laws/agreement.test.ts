@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { makeKeys } from '../money/keys.ts';
 import { adviceOf, answerOf } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -26,7 +27,11 @@ beforeAll(async () => {
         more: '    reasoning_tokens: 900\n    image_tokens_max: 1600\n',
       },
     },
-    'selectors: { thrifty: { strategy: auto-cheap, options: { quality_margin: 0.3 } } }\n',
+    `selectors: { thrifty: { strategy: auto-cheap, options: { quality_margin: 0.3 } } }
+budgets:
+  - { name: downgrading, each: key, match: 'key.labels.kind == "downgrade"', limit_credits: 25, window: total, on_exhausted: downgrade }
+  - { name: refusing, each: key, match: 'key.labels.kind == "reject"', limit_credits: 25, window: total }
+`,
   ).replace(
     'image_tokens_max: 1600\n',
     'image_tokens_max: 1600\n  eyes:\n    provider: up\n    price: { input: 3, output: 9 }\n    context_window: 2000000\n    max_output: 4096\n    capabilities: [vision, file_input]\n    languages: [python, rust]\n    quality: { default: 0.6, coding: 0.9 }\n',
@@ -129,6 +134,40 @@ describe('chat and route', () => {
     console.log('outcomes:', [...seen].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
     for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
       expect(seen.get(code) ?? 0).toBeGreaterThan(0);
+    }
+  }, 30_000);
+
+  test('agree as well for keys whose budgets run out, whether these downgrade or refuse', async () => {
+    const kinds = Array.from({ length: 12 }, (_, at) => ({ kind: at % 4 === 0 ? 'reject' : 'downgrade' }));
+    const keys = await makeKeys(box, kinds);
+    const outcomes = new Map<string, number>();
+    const count = (outcome: string) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    // As much output as was allowed, so that budgets are soon spent.
+    upstream.behave(({ body }) => ({
+      usage: { completion_tokens: Number(body.max_completion_tokens ?? body.max_tokens) },
+    }));
+    await fc.assert(
+      fc.asyncProperty(facts, fc.nat(keys.length - 1), async (asked, at) => {
+        const own = { headers: { authorization: `Bearer ${keys[at]!.key}` } };
+        // One after the other: a chat that runs holds what a recommendation beside it would not find.
+        const advice = await adviceOf(await box.post('/v1/route', asked, own));
+        const answer = await answerOf(await box.post('/v1/chat/completions', asked, own));
+        if (advice.error) {
+          expect(answer.error).toEqual(advice.error);
+          return count(advice.error.code);
+        }
+        expect(answer.model).toBe(advice.recommended_model);
+        expect(answer.platform.route_reason).toBe(advice.route_reason);
+        expect(answer.platform.credits_consumed).toBeLessThanOrEqual(advice.max_cost_credits);
+        const { recommended_model: unlimited } = await adviceOf(await box.post('/v1/route', asked));
+        count(unlimited === advice.recommended_model ? 'the same as without a budget' : 'downgraded');
+      }),
+      { numRuns: 400 },
+    );
+    upstream.behave({});
+    console.log('with budgets:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
+    for (const outcome of ['the same as without a budget', 'downgraded', 'insufficient_quota', 'no_eligible_model']) {
+      expect(outcomes.get(outcome) ?? 0).toBeGreaterThan(0);
     }
   }, 30_000);
 });

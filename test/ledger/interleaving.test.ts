@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Hold } from '../../src/ledger/hold.ts';
 import { tempFolder } from '../store/support.ts';
-import { entries, flaky, line, open, order, reservations } from './support.ts';
+import { flaky, held, journal, line, open, order } from './support.ts';
 
 const LIMIT = 300;
 
@@ -19,7 +19,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 /** Runs the steps without waiting for one another, then closes what is left. Returns what callers were told. */
 async function play(file: string, plan: readonly Step[]) {
   let broken = false;
-  const { ledger, store } = await open(file, (store) => flaky(store, () => broken));
+  const { ledger, store } = await open(file, { wrap: (store) => flaky(store, () => broken) });
   const holds: Hold[] = [];
   const told = new Map<number, number>();
   const waits: Promise<unknown>[] = [];
@@ -27,7 +27,7 @@ async function play(file: string, plan: readonly Step[]) {
     const hold = holds[n % Math.max(holds.length, 1)];
     if (action === 'break' || action === 'mend') broken = action === 'break';
     else if (action === 'reserve') {
-      const reserving = ledger.reserve(order(n, { limit: LIMIT }));
+      const reserving = held(ledger, order(n, { limit: LIMIT }));
       waits.push(reserving.then((hold) => holds.push(hold)).catch(() => {}));
     } else if (!hold) continue;
     else if (action === 'post') hold.post(line(n));
@@ -37,28 +37,31 @@ async function play(file: string, plan: readonly Step[]) {
   }
   await Promise.all(waits);
   for (const hold of holds) told.set(hold.id, hold.settle(null, () => []).charged);
-  await store.flush();
-  const stored = { reservations: await reservations(store), entries: await entries(store) };
-  const totals = await ledger.totals();
-  const open_ = ledger.open;
+  const rows = await journal(store);
+  const status = await ledger.status();
   await store.close();
-  return { told, totals, open: open_, ...stored };
+  return { told, status, rows };
 }
 
 test('whatever runs at once and fails between, the books agree with what callers were told', async () => {
   const law = fc.asyncProperty(steps, async (plan) => {
     using folder = tempFolder();
-    const { told, totals, open, reservations, entries } = await play(folder.file, plan);
-    expect(open).toBe(0);
-    expect(totals).toMatchObject({ open: 0, reserved: 0 });
-    expect(reservations).toHaveLength(told.size);
-    for (const { id, amount, charged } of reservations) {
-      const posted = entries.filter((entry) => entry.reservation_id === id);
-      expect(charged).toBe(told.get(id)!);
-      expect(posted.reduce((sum, entry) => sum + entry.microcredits, 0)).toBe(charged);
-      expect(charged).toBeLessThanOrEqual(amount);
-      expect(amount).toBeLessThanOrEqual(LIMIT);
+    const { told, status, rows } = await play(folder.file, plan);
+    expect(status).toMatchObject({ open: 0, held: 0 });
+    const sum = (id: number, ...kinds: string[]) =>
+      rows
+        .filter(({ kind, reservation }) => reservation === id && kinds.includes(kind))
+        .reduce((total, { amount }) => total + amount, 0);
+    const ids = new Set(rows.map(({ reservation }) => reservation));
+    expect(ids.size).toBe(told.size);
+    for (const [id, charged] of told) {
+      const reserved = sum(id, 'reserve', 'raise');
+      expect(sum(id, 'post', 'settle')).toBe(charged);
+      expect(rows.filter(({ kind, reservation }) => reservation === id && kind === 'settle')).toHaveLength(1);
+      expect(charged).toBeLessThanOrEqual(reserved);
+      expect(reserved).toBeLessThanOrEqual(LIMIT);
     }
+    expect(status.charged).toBe([...told.values()].reduce((total, charged) => total + charged, 0));
   });
   await fc.assert(law, { numRuns: 60 });
 });

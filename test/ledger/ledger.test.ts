@@ -3,16 +3,16 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { StoreError } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
-import { entries, flaky, line, open, order, reservations } from './support.ts';
+import { caller, flaky, held, journal, line, NOON, open, order } from './support.ts';
 
 describe('reserve', () => {
   test('is on the disk, for any other reader, before it resolves', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    const hold = await ledger.reserve(order(500, { id: 7, labels: { team: 'x' } }));
+    const hold = await held(ledger, order(500, { caller: caller('key', { team: 'x' }) }));
     const reader = new Database(folder.file, { readonly: true });
-    expect(reader.query('SELECT id, amount, labels, state FROM reservations').all()).toEqual([
-      { id: 7, amount: 500, labels: '{"team":"x"}', state: 'pending' },
+    expect(reader.query('SELECT kind, reservation, amount, key_id, labels, selector FROM entries').all()).toEqual([
+      { kind: 'reserve', reservation: hold.id, amount: 500, key_id: 'key', labels: '{"team":"x"}', selector: 'auto' },
     ]);
     reader.close();
     expect({ reserved: hold.reserved, left: hold.left, open: ledger.open }).toEqual({
@@ -25,13 +25,14 @@ describe('reserve', () => {
 
   test('that cannot be written rejects with StoreError and holds nothing', async () => {
     using folder = tempFolder();
-    let broken = true;
-    const { ledger, store } = await open(folder.file, (store) => flaky(store, () => broken));
+    let broken = false;
+    const { ledger, store } = await open(folder.file, { wrap: (store) => flaky(store, () => broken) });
+    broken = true;
     await expect(ledger.reserve(order(500))).rejects.toBeInstanceOf(StoreError);
     expect(ledger.open).toBe(0);
-    expect(await ledger.totals()).toEqual({ charged: 0, excess: 0, reserved: 0, open: 0 });
+    expect(await ledger.status()).toMatchObject({ charged: 0, held: 0, open: 0 });
     broken = false;
-    (await ledger.reserve(order(500))).settle(null, () => []);
+    (await held(ledger, order(500))).settle(null, () => []);
     expect(ledger.open).toBe(0);
     await store.close();
   });
@@ -50,16 +51,15 @@ describe('settle', () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
     await store.commit([{ statement: { sql: 'CREATE TABLE side (x INTEGER)' }, params: [] }]);
-    const hold = await ledger.reserve(order(500));
+    const hold = await held(ledger, order(500));
     const also = [{ statement: { sql: 'INSERT INTO side VALUES (?)' }, params: [7] }];
     expect(hold.settle(line(120), () => also)).toEqual({ charged: 120, overrun: 0 });
     expect(hold.left).toBe(0);
     await store.flush();
-    expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 120, amount: 500, closed: 1_000 }]);
-    expect(await store.query({ sql: 'SELECT * FROM entries' })).toEqual([
+    expect(await store.query({ sql: `SELECT * FROM entries WHERE kind = 'settle'` })).toEqual([
       expect.objectContaining({
-        kind: 'post',
-        microcredits: 120,
+        reservation: hold.id,
+        amount: 120,
         model: 'm',
         provider: 'p',
         upstream: 'u',
@@ -70,7 +70,7 @@ describe('settle', () => {
         reasoning_tokens: 3,
         estimated: 0,
         key_id: 'key',
-        time: 1_000,
+        time: NOON,
       }),
     ]);
     expect(await store.query({ sql: 'SELECT x FROM side' })).toEqual([{ x: 7 }]);
@@ -80,36 +80,33 @@ describe('settle', () => {
   test('counts once: the first wins and is returned again', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    const hold = await ledger.reserve(order(500));
+    const hold = await held(ledger, order(500));
     const first = hold.settle(line(120), () => []);
     expect(hold.settle(line(400), () => [])).toBe(first);
     expect(hold.settle(null, () => [])).toBe(first);
     expect(ledger.open).toBe(0);
-    await store.flush();
-    expect(await entries(store)).toHaveLength(1);
-    expect(await ledger.totals('key')).toEqual({ charged: 120, excess: 0, reserved: 0, open: 0 });
+    expect(await journal(store)).toHaveLength(2);
+    expect(await ledger.status()).toMatchObject({ charged: 120, held: 0, open: 0 });
     await store.close();
   });
 
-  test('with nothing used leaves a void reservation and no entry', async () => {
+  test('with nothing used closes without a charge', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    expect((await ledger.reserve(order(500))).settle(null, () => [])).toEqual({ charged: 0, overrun: 0 });
-    await store.flush();
-    expect(await reservations(store)).toMatchObject([{ state: 'void', charged: 0 }]);
-    expect(await entries(store)).toEqual([]);
+    expect((await held(ledger, order(500))).settle(null, () => [])).toEqual({ charged: 0, overrun: 0 });
+    expect(await journal(store)).toMatchObject([{ kind: 'reserve' }, { kind: 'settle', amount: 0 }]);
     await store.close();
   });
 
   test('never charges more than was reserved: the excess is an overrun, and alarmed', async () => {
     using folder = tempFolder();
     const { ledger, store, alarms } = await open(folder.file);
-    const hold = await ledger.reserve(order(500, { id: 7 }));
+    const hold = await held(ledger, order(500));
     expect(hold.settle(line(700), () => [])).toEqual({ charged: 500, overrun: 200 });
-    await store.flush();
-    expect(await entries(store)).toEqual([
-      { reservation_id: 7, kind: 'post', microcredits: 500, excess: 0 },
-      { reservation_id: 7, kind: 'overrun', microcredits: 0, excess: 200 },
+    expect(await journal(store)).toMatchObject([
+      { kind: 'reserve', amount: 500 },
+      { kind: 'settle', amount: 500 },
+      { kind: 'overrun', amount: 200 },
     ]);
     expect(alarms).toMatchObject([{ message: 'an upstream billed more than was reserved', details: { excess: 200 } }]);
     await store.close();
@@ -127,10 +124,10 @@ describe('settle', () => {
         outputTokens: 1,
         reasoningTokens: 0,
       };
-      const hold = await ledger.reserve(order(500));
+      const hold = await held(ledger, order(500));
       expect(hold.settle(line(cost, { usage }), () => [])).toEqual({ charged: 500, overrun: 0 });
       await store.flush();
-      expect(await ledger.totals()).toEqual({ charged: 500, excess: 0, reserved: 0, open: 0 });
+      expect(await ledger.status()).toMatchObject({ charged: 500, held: 0, open: 0 });
       expect(alarms.map(({ message }) => message)).toEqual(['an upstream reported an impossible usage']);
       await store.close();
     },
@@ -142,7 +139,7 @@ describe('settle', () => {
     alarms.push = () => {
       throw new Error('the log is gone');
     };
-    const [one, two] = await Promise.all([ledger.reserve(order(1)), ledger.reserve(order(1))]);
+    const [one, two] = await Promise.all([held(ledger, order(1)), held(ledger, order(1))]);
     expect(one.settle(line(5), () => [])).toEqual({ charged: 1, overrun: 4 });
     await store.close();
     expect(two.settle(line(1), () => [])).toEqual({ charged: 1, overrun: 0 });
@@ -153,33 +150,32 @@ describe('between reserve and settle', () => {
   test('a failed attempt’s cost leaves less for the next', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    const hold = await ledger.reserve(order(500));
+    const hold = await held(ledger, order(500));
     expect(hold.post(line(200))).toBe(200);
     expect(hold.left).toBe(300);
     expect(hold.settle(line(400), () => [])).toEqual({ charged: 500, overrun: 100 });
     await store.flush();
-    expect(await ledger.totals()).toEqual({ charged: 500, excess: 100, reserved: 0, open: 0 });
+    expect(await ledger.status()).toMatchObject({ charged: 500, held: 0, open: 0 });
     await store.close();
   });
 
   test('a posted cost stays charged when nothing follows', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    const hold = await ledger.reserve(order(500));
+    const hold = await held(ledger, order(500));
     hold.post(line(200));
     expect(hold.settle(null, () => [])).toEqual({ charged: 200, overrun: 0 });
-    await store.flush();
-    expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 200 }]);
+    expect(await journal(store)).toMatchObject([{}, { kind: 'post', amount: 200 }, { kind: 'settle', amount: 0 }]);
     await store.close();
   });
 
   test('a raise is durable before it resolves, and never goes above the limit', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    const hold = await ledger.reserve(order(500, { limit: 800 }));
+    const hold = await held(ledger, order(500, { limit: 800 }));
     expect(await hold.raise(301)).toBe(false);
     expect(await hold.raise(300)).toBe(true);
-    expect(await reservations(store)).toMatchObject([{ amount: 800 }]);
+    expect(await journal(store)).toMatchObject([{ amount: 500 }, { kind: 'raise', amount: 300 }]);
     expect(hold.reserved).toBe(800);
     hold.settle(line(800), () => []);
     expect(await hold.raise(0)).toBe(false);
@@ -189,26 +185,29 @@ describe('between reserve and settle', () => {
   test('a raise that cannot be written changes nothing', async () => {
     using folder = tempFolder();
     let broken = false;
-    const { ledger, store } = await open(folder.file, (store) => flaky(store, () => broken));
-    const hold = await ledger.reserve(order(500));
+    const { ledger, store } = await open(folder.file, { wrap: (store) => flaky(store, () => broken) });
+    const hold = await held(ledger, order(500));
     broken = true;
     await expect(hold.raise(100)).rejects.toBeInstanceOf(StoreError);
     expect(hold.reserved).toBe(500);
     hold.settle(line(600), () => []);
-    await store.flush();
-    expect(await reservations(store)).toMatchObject([{ amount: 500, charged: 500 }]);
+    const rows = await journal(store);
+    expect(rows.map(({ kind, amount }) => [kind, amount])).toEqual([
+      ['reserve', 500],
+      ['settle', 500],
+      ['overrun', 100],
+    ]);
     await store.close();
   });
 
   test('a settlement during a raise wins: the raise gives nothing more', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file);
-    const hold = await ledger.reserve(order(500));
+    const hold = await held(ledger, order(500));
     const raise = hold.raise(100);
     expect(hold.settle(line(600), () => [])).toEqual({ charged: 500, overrun: 100 });
     expect(await raise).toBe(false);
-    await store.flush();
-    expect(await reservations(store)).toMatchObject([{ state: 'posted', charged: 500 }]);
+    expect((await ledger.status()).charged).toBe(500);
     await store.close();
   });
 });
@@ -228,14 +227,16 @@ test('kill -9: what was reserved is charged at the next start, once, and nothing
 
   const { ledger, store } = await open(folder.file);
   // 17 untouched, one raised to 150, one with 30 of 100 posted.
-  expect(ledger.recovered).toEqual({ count: 19, microcredits: 17 * 100 + 150 + 70 });
-  expect(await ledger.totals()).toEqual({ charged: 18 * 100 + 150 + 70, excess: 0, reserved: 0, open: 0 });
-  const states = (await reservations(store)).map(({ state }) => state);
-  expect(states.filter((state) => state === 'expired')).toHaveLength(19);
+  const left = 17 * 100 + 150 + 70;
+  expect(ledger.recovered).toMatchObject({ charged: left, held: left });
+  expect(ledger.recovered.ids).toHaveLength(19);
+  expect(await ledger.status()).toMatchObject({ charged: 18 * 100 + 150 + 70, held: 0, open: 0 });
+  const closed = (await journal(store)).filter(({ kind }) => kind === 'expire');
+  expect(closed).toHaveLength(19);
   expect(await store.query({ sql: 'PRAGMA integrity_check' })).toEqual([{ integrity_check: 'ok' }]);
   await store.close();
 
   const again = await open(folder.file);
-  expect(again.ledger.recovered).toEqual({ count: 0, microcredits: 0 });
+  expect(again.ledger.recovered).toEqual({ ids: [], charged: 0, held: 0 });
   await again.store.close();
 });

@@ -52,7 +52,7 @@ function law(rules: Rules) {
 function run(rules: Rules, reservation: Reservation, command: Command): Step {
   if (command.do === 'post') return rules.post(reservation, command.cost);
   if (command.do === 'settle') return rules.settle(reservation, command.cost);
-  if (command.do === 'expire') return rules.expire(reservation);
+  if (command.do === 'expire') return rules.expire(reservation, 'charge');
   return { next: rules.raise(reservation, command.by) ?? reservation, charged: 0, excess: 0 };
 }
 

@@ -1,6 +1,10 @@
-import type { EntryLine } from '../../src/ledger/hold.ts';
-import { type Ledger, type Order, openLedger } from '../../src/ledger/ledger.ts';
-import { ledgerMigrations } from '../../src/ledger/tables.ts';
+import type { Budget } from '../../src/core/budget.ts';
+import type { Caller } from '../../src/core/caller.ts';
+import { idAt } from '../../src/core/id.ts';
+import type { EntryLine, Hold, Tariff } from '../../src/ledger/hold.ts';
+import { type Ledger, type LedgerTerms, type Order, openLedger } from '../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 
@@ -8,29 +12,100 @@ export interface Opened {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly alarms: { readonly message: string; readonly details: Readonly<Record<string, unknown>> }[];
+  readonly alerts: { readonly name: string; readonly subject: string; readonly fraction: number }[];
 }
 
-/** A ledger on the database at `file`; `wrap` may put something between it and the store. */
-export async function open(file: string, wrap: (store: Store) => Store = (store) => store): Promise<Opened> {
+/** A Friday noon, UTC. */
+export const NOON = Date.UTC(2026, 10, 20, 12);
+
+export interface OpenOptions {
+  /** May put something between the ledger and the store. */
+  readonly wrap?: (store: Store) => Store;
+  readonly now?: () => number;
+  readonly terms?: LedgerTerms;
+}
+
+/** Money without any budget. */
+export const NO_TERMS: LedgerTerms = {
+  budgets: [],
+  ledger: { contentionWaitMs: 0, onCrash: 'charge' },
+  usdPerCredit: '0.001',
+};
+
+/** A ledger on the database at `file`. */
+export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
+  const { wrap = (store: Store) => store, now = () => NOON, terms = NO_TERMS } = options;
   const store = await openSqlite(file, [ledgerMigrations]);
   const alarms: Opened['alarms'] = [];
+  const alerts: Opened['alerts'] = [];
   const ledger = await openLedger({
     store: wrap(store),
-    now: () => 1_000,
+    terms,
+    now,
     onAlarm: (message, details) => alarms.push({ message, details }),
+    onAlert: ({ title }, fraction) => alerts.push({ name: title.name, subject: title.subject, fraction }),
   });
-  return { store, ledger, alarms };
+  return { store, ledger, alarms, alerts };
 }
 
-let orders = 1_000;
+export function budget(limit: number, over: Partial<Budget> = {}): Budget {
+  const { match = null, each = null, window = 'month', timeZone = 'UTC' } = over;
+  return {
+    name: 'all',
+    place: { file: 'budgets.yaml', line: 1, column: 1 },
+    match,
+    each,
+    window,
+    timeZone,
+    definition: JSON.stringify([match?.toString(), each?.toString(), window, timeZone]),
+    limit,
+    onExhausted: 'reject',
+    alertAt: [],
+    ...over,
+  };
+}
 
+export function caller(keyId = 'key', labels: Readonly<Record<string, string>> = {}): Caller {
+  return { keyId, scopes: new Set(['chat']), labels, models: null };
+}
+
+const CALLER = caller();
+let orders = idAt(NOON);
+
+/** An order of the one amount, by the key `key`. IDs grow. */
 export function order(amount: number, over: Partial<Order> = {}): Order {
-  return { id: orders++, keyId: 'key', selector: 'auto', labels: {}, amount, limit: null, ...over };
+  return {
+    id: orders++,
+    caller: CALLER,
+    selector: 'auto',
+    agentWallet: null,
+    amounts: [amount],
+    limit: null,
+    waitMs: 0,
+    expiresAt: Number.POSITIVE_INFINITY,
+    ...over,
+  };
 }
+
+/** Reserves what must be had. */
+export async function held(ledger: Ledger, asked: Order): Promise<Hold> {
+  const reserved = await ledger.reserve(asked);
+  if (isShortage(reserved)) throw new Error(`there is no room: ${JSON.stringify(reserved)}`);
+  return reserved;
+}
+
+/** Reserves what must not be had. */
+export async function refused(ledger: Ledger, asked: Order): Promise<Shortage> {
+  const reserved = await ledger.reserve(asked);
+  if (!isShortage(reserved)) throw new Error('there was room');
+  return reserved;
+}
+
+export const TARIFF: Tariff = { model: 'm', provider: 'p', upstream: 'u', price: '{}' };
 
 export function line(cost: number, over: Partial<EntryLine> = {}): EntryLine {
   const usage = { inputTokens: 10, cachedInputTokens: 4, cacheWriteTokens: 1, outputTokens: 20, reasoningTokens: 3 };
-  return { model: 'm', provider: 'p', upstream: 'u', usage, estimated: false, cost, price: '{}', ...over };
+  return { tariff: TARIFF, usage, estimated: false, cost, ...over };
 }
 
 /** A store whose commits fail while `fails` says so. */
@@ -40,29 +115,20 @@ export function flaky(store: Store, fails: () => boolean): Store {
     append: (writes) => store.append(writes),
     query: (statement, params) => store.query(statement, params),
     version: () => store.version(),
+    written: () => store.written(),
     flush: () => store.flush(),
     close: () => store.close(),
   };
 }
 
-export interface StoredReservation {
-  readonly id: number;
-  readonly amount: number;
-  readonly charged: number;
-  readonly state: string;
-  readonly closed: number | null;
-}
 export interface StoredEntry {
-  readonly reservation_id: number;
   readonly kind: string;
-  readonly microcredits: number;
-  readonly excess: number;
+  readonly reservation: number | null;
+  readonly amount: number;
 }
 
-export async function reservations(store: Store): Promise<StoredReservation[]> {
-  return store.query({ sql: 'SELECT id, amount, charged, state, closed FROM reservations ORDER BY id' });
-}
-
-export async function entries(store: Store): Promise<StoredEntry[]> {
-  return store.query({ sql: 'SELECT reservation_id, kind, microcredits, excess FROM entries ORDER BY id' });
+/** The journal, in its order. */
+export async function journal(store: Store): Promise<StoredEntry[]> {
+  await store.flush();
+  return store.query({ sql: 'SELECT kind, reservation, amount FROM journal ORDER BY seq' });
 }

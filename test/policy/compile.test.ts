@@ -54,6 +54,7 @@ describe('models', () => {
       defaultMaxOutput: 4096,
       acceptsTemperature: true,
       imageTokensMax: null,
+      audioTokensPerSecondMax: null,
       // 1 s, and 500 tokens at 50 a second.
       latency: { ttftMs: 11_000, outputTokensPerSecond: 50 },
       deadlines: { firstTokenMs: 44_000, idleMs: 30_000, totalMs: 300_000 },
@@ -120,7 +121,7 @@ describe('the rest', () => {
   test('has defaults: a small policy is a whole one', () => {
     const snapshot = snapshotOf(loadText(SMALL));
     expect(snapshot).toMatchObject({
-      usdPerCredit: 0.001,
+      usdPerCredit: '0.001',
       gateway: { bodyBytesMax: 10_485_760, messagesMax: 2048, toolsMax: 256, commitAfterMs: 15_000, alternatives: 3 },
       defaultWeights: { cost: 0.3, quality: 0.7 },
       referencePrice: { input: 1000, output: 4000 },
@@ -129,6 +130,8 @@ describe('the rest', () => {
       recordDays: 30,
       constraints: [],
       preferences: [],
+      budgets: [],
+      ledger: { contentionWaitMs: 2000, onCrash: 'charge' },
       cases: [],
       leftOut: [],
     });

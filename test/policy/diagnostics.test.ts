@@ -133,7 +133,7 @@ function descendingTiers(): string {
 }
 
 describe('what is known but not enforced is refused', () => {
-  const sections = ['budgets', 'ledger', 'rate_limits', 'learning', 'payments'];
+  const sections = ['rate_limits', 'learning', 'payments'];
   test.each(sections)('section %s', (section) => {
     const found = only(loadText(`${SMALL}${section}: []\n`), 'not-yet');
     expect(brief(found)).toBe('14:1 not-yet');

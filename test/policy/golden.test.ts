@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineStrategy, Type } from '../../src/contract/plugin.ts';
+import type { LedgerState } from '../../src/core/budget.ts';
 import { type CaseFailure, caseDiagnostics } from '../../src/policy/case-diagnostics.ts';
 import { DIAGNOSTICS, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import type { LoadedPlugin, PolicyFile } from '../../src/policy/load.ts';
@@ -24,6 +25,8 @@ interface Surroundings {
   readonly problems?: PolicyFile[];
   /** Specifier → the message of an error, or the names of the strategies that it brings. */
   readonly plugins?: Record<string, string | string[]>;
+  /** The state of the ledger. */
+  readonly ledger?: LedgerState;
   /** What a rehearsal found. */
   readonly failures?: CaseFailure[];
 }
@@ -49,7 +52,7 @@ function diagnosticsOf(folder: string) {
     specifier,
     typeof brings === 'string' ? new Error(brings) : brings.map(strategy),
   ]);
-  const more = { plugins: new Map(loaded), ...(around.today && { today: around.today }) };
+  const more = { plugins: new Map(loaded), ...(around.today && { today: around.today }), ledger: around.ledger };
   const { diagnostics } = load(files, around.variables ?? {}, more);
   return { files, diagnostics: [...diagnostics, ...caseDiagnostics(around.failures ?? [])] };
 }

@@ -103,7 +103,8 @@ describe('the shipped policy', () => {
       .map((line) => line.replace(/^# ?/, ''))
       .join('\n');
     const result = load([...files, { path: 'rules.yaml', text: rules }]);
-    expect(snapshotOf(result).constraints.length + snapshotOf(result).preferences.length).toBe(2);
+    const { constraints, preferences, budgets } = snapshotOf(result);
+    expect([constraints.length, preferences.length, budgets.length]).toEqual([1, 1, 1]);
     expect(result.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 });

@@ -94,7 +94,7 @@ export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
 export function load(
   files: readonly PolicyFile[],
   env: Readonly<Record<string, string>> = {},
-  more: Pick<LoadContext, 'plugins' | 'today'> = {},
+  more: Pick<LoadContext, 'plugins' | 'today' | 'ledger'> = {},
 ): LoadResult {
   return loadPolicy(files, { ...contextOf(env), ...more });
 }

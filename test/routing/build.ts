@@ -1,7 +1,7 @@
 import { shipped } from '../../plugins/index.ts';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
-import type { Facts } from '../../src/core/facts.ts';
+import type { Facts, FundFacts } from '../../src/core/facts.ts';
 import type { Price } from '../../src/core/price.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../../src/core/snapshot.ts';
@@ -31,6 +31,7 @@ export function model(id: string, more: Partial<Model> & { q?: number; cost?: Pr
     acceptsTemperature: true,
     reasoningTokens: 0,
     imageTokensMax: null,
+    audioTokensPerSecondMax: null,
     latency: { ttftMs: 500, outputTokensPerSecond: 100 },
     quality: Float64Array.of(q),
     deadlines: { firstTokenMs: 1, idleMs: 1, totalMs: 1 },
@@ -52,7 +53,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
   const sorted = [...models].sort((a, b) => (a.id < b.id ? -1 : 1));
   return {
     revision: 'r',
-    usdPerCredit: 0.001,
+    usdPerCredit: '0.001',
     gateway: { bodyBytesMax: 1, messagesMax: 1, toolsMax: 1, commitAfterMs: 1, alternatives: 3, timeZone: 'UTC' },
     tasks: [GENERAL],
     taskIndex: new Map([['general', 0]]),
@@ -71,6 +72,8 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     recordDays: 1,
     constraints: [],
     preferences: [],
+    budgets: [],
+    ledger: { contentionWaitMs: 2000, onCrash: 'charge' },
     cases: [],
     leftOut: [],
     ...more,
@@ -85,6 +88,7 @@ export function facts(more: Partial<Facts> = {}): Facts {
     inputTokens: 500,
     inputTokensMax: 2000,
     images: 0,
+    audioBytes: 0,
     unboundedMedia: 0,
     outputTokens: null,
     outputTokensMax: null,
@@ -94,11 +98,15 @@ export function facts(more: Partial<Facts> = {}): Facts {
     weights: null,
     ceilings: { costCredits: null, latencyMs: null },
     budget: null,
+    funds: null,
     rules: NO_RULES,
     allowedModels: null,
     ...more,
   };
 }
+
+/** Funds that leave so many microcredits, and downgrade; null for some that never do. */
+export const funds = (free: number | null): FundFacts => ({ free });
 
 /** A strategy that wants what is good, and nothing else. */
 export const byQuality: PreparedStrategy = {

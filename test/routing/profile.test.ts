@@ -33,6 +33,13 @@ describe('what a request needs', () => {
     expect(needs(of('x', { logprobs: true }))).toEqual(['logprobs']);
   });
 
+  test('counts audio in bytes, and never as text', () => {
+    const second = { type: 'input_audio', input_audio: { data: 'A'.repeat(4_000), format: 'mp3' } } as const;
+    const read = profile({ messages: [user([second]), user([second])] });
+    expect(read).toMatchObject({ audioBytes: 6_000, unboundedMedia: 0 });
+    expect(read.inputTokensMax).toBeLessThan(1000);
+  });
+
   test('counts images and media over all messages, and never their bytes', () => {
     const large = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } } as const;
     const read = profile({ messages: [user([image, large]), user([large, { type: 'file', file: {} }])] });

@@ -8,9 +8,9 @@ import type { Facts } from '../../src/core/facts.ts';
 import { costBound } from '../../src/core/price.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { refusalError } from '../../src/routing/refuse.ts';
-import { decisionOf, facts, GENERAL, idsOf, model, outcomeOf, price, refusalOf, snapshot } from './build.ts';
-import { worlds } from './worlds.ts';
+import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
+import { decisionOf, facts, funds, GENERAL, idsOf, model, outcomeOf, price, refusalOf, snapshot } from './build.ts';
+import { type World, worlds } from './worlds.ts';
 
 const errorOf = (from: PolicySnapshot, asked: Facts): SignalboxError => refusalError(refusalOf(from, asked), from);
 const namesOf = (bits: number) =>
@@ -19,7 +19,7 @@ const namesOf = (bits: number) =>
 const ceilings = (costCredits: number | null, latencyMs: number | null = null) => ({ costCredits, latencyMs });
 
 describe('a model is left out', () => {
-  const limits: readonly (readonly [Rejection, Partial<Model> & { q?: number }, Partial<Facts>, Partial<Facts>])[] = [
+  const limits: readonly (readonly [Rejection, Parameters<typeof model>[1], Partial<Facts>, Partial<Facts>])[] = [
     ['key_models', {}, { allowedModels: ['other'] }, { allowedModels: ['x'] }],
     [
       'capability',
@@ -36,6 +36,9 @@ describe('a model is left out', () => {
     ['unbounded_media', {}, { images: 1, budget: 10 ** 9 }, { images: 1 }],
     ['unbounded_media', {}, { unboundedMedia: 1, budget: 10 ** 9 }, { unboundedMedia: 1 }],
     ['budget_limit', {}, { budget: 2_255_999 }, { budget: 2_256_000 }],
+    ['funds', {}, { funds: funds(18_383_999) }, { funds: funds(18_384_000) }],
+    ['funds', { cost: price(0, 0) }, { funds: funds(-1) }, { funds: funds(0) }],
+    ['unbounded_media', {}, { images: 1, funds: funds(null) }, { images: 1 }],
   ];
   for (const [kind, has, refused, accepted] of limits) {
     test(`for ${kind} exactly from its edge: ${JSON.stringify(refused)}`, () => {
@@ -68,6 +71,58 @@ describe('a model is left out', () => {
   });
 });
 
+/** A request whose funds leave nothing said, no bound, any amount, or just about what one of the models could cost. */
+const funded: fc.Arbitrary<World> = fc
+  .record({
+    world: worlds,
+    kind: fc.constantFrom('none', 'none', 'unlimited', 'any', 'any', 'edge', 'edge'),
+    any: fc.oneof(fc.integer({ min: -10, max: 5000 }), fc.integer({ min: 1, max: 20_000_000 })),
+    at: fc.nat(5),
+    beside: fc.constantFrom(-1, 0, 1),
+  })
+  .map(({ world: { snapshot: from, facts: asked }, kind, any, at, beside }) => {
+    if (kind === 'none') return { snapshot: from, facts: asked };
+    const one = from.models[at % from.models.length]!;
+    const edge = worstOn(one, asked)[at % one.endpoints.length]! + beside;
+    const free = kind === 'unlimited' ? null : kind === 'any' ? any : edge;
+    // A ceiling is judged on the first endpoint that is left, so it and funds mix only where there is one.
+    const isPlain = free === null || from.models.every(({ endpoints }) => endpoints.length === 1);
+    const ceilings = isPlain ? asked.ceilings : { ...asked.ceilings, costCredits: null };
+    return { snapshot: from, facts: { ...asked, ceilings, funds: funds(free) } };
+  });
+
+/** Whether nothing bounds what the request's media cost on a model. */
+const isUnbounded = (one: Model, asked: Facts): boolean =>
+  asked.unboundedMedia > 0 || (asked.images > 0 && one.imageTokensMax === null);
+
+/** Output tokens of one choice that are asked for at most. */
+function wantedOutput(one: Model, asked: Facts): number {
+  const planned = asked.outputTokens === null ? 0 : asked.outputTokens + one.reasoningTokens;
+  return asked.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned);
+}
+
+const expectedTokens = (one: Model, asked: Facts): number =>
+  asked.inputTokens + asked.images * Math.min(1000, one.imageTokensMax ?? 1000);
+
+/** The worst case on each endpoint: all of the prompt's bound, and as much output as is wanted, possible and paid for. */
+function worstOn(one: Model, asked: Facts): number[] {
+  const bound = asked.inputTokensMax + asked.images * (one.imageTokensMax ?? 0);
+  const on = (cap: number) => one.endpoints.map((each) => costBound(each.price, bound, cap * asked.choices));
+  let cap = Math.min(
+    wantedOutput(one, asked),
+    one.maxOutput,
+    Math.max(0, one.contextWindow - expectedTokens(one, asked)),
+  );
+  while (asked.budget !== null && cap > 0 && on(cap).some((cost) => cost > asked.budget!)) cap--;
+  return on(cap);
+}
+
+/** The endpoints that funds leave of a model: those whose worst case is not above what is free. */
+function paidFor(one: Model, asked: Facts): number[] {
+  const free = asked.funds?.free ?? Number.POSITIVE_INFINITY;
+  return worstOn(one, asked).flatMap((cost, at) => (cost <= free ? [at] : []));
+}
+
 /** The rules anew, straight from their description: what speaks against a model. */
 function reasons(one: Model, asked: Facts): Rejection[] {
   const found: Rejection[] = [];
@@ -75,46 +130,55 @@ function reasons(one: Model, asked: Facts): Rejection[] {
     1,
     Math.min(asked.outputTokens ?? 400, asked.outputTokensMax ?? Number.POSITIVE_INFINITY),
   );
-  const input = asked.inputTokens + asked.images * Math.min(1000, one.imageTokensMax ?? 1000);
+  const input = expectedTokens(one, asked);
   const needed = one.reasoningTokens > 0 ? Math.max(1024, one.reasoningTokens) : GENERAL.minUsefulOutput;
-  const planned = asked.outputTokens === null ? 0 : asked.outputTokens + one.reasoningTokens;
-  const wanted = asked.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned);
-  const useful = Math.min(needed, wanted, one.maxOutput);
+  const useful = Math.min(needed, wantedOutput(one, asked), one.maxOutput);
   if (asked.allowedModels !== null && !asked.allowedModels.includes(one.id)) found.push('key_models');
   if ((asked.needs | one.capabilities) !== one.capabilities) found.push('capability');
   if (asked.languages.some((name) => !one.languages.has(name))) found.push('language');
   if ((asked.outputTokensMax ?? asked.outputTokens ?? 0) > one.maxOutput) found.push('max_output');
   if (input + useful > one.contextWindow) found.push('context');
-  const [{ price: first }] = one.endpoints;
+  const paid = paidFor(one, asked);
+  const { price: first } = one.endpoints[paid[0] ?? 0]!;
   const line = first.lines.findLast((each) => each.overInputTokens === 0 || each.overInputTokens < input)!;
   const output = (expectedOutput + one.reasoningTokens) * asked.choices;
   const cost = (first.perRequest + input * line.input + output * line.output) / first.divisor / 1e6;
   if (asked.ceilings.costCredits !== null && cost > asked.ceilings.costCredits) found.push('max_cost');
   const latency = one.latency.ttftMs + (expectedOutput * 1000) / one.latency.outputTokensPerSecond;
   if (asked.ceilings.latencyMs !== null && latency > asked.ceilings.latencyMs) found.push('max_latency');
-  if (asked.budget !== null) {
-    const isUnbounded = asked.unboundedMedia > 0 || (asked.images > 0 && one.imageTokensMax === null);
+  if (isUnbounded(one, asked) && (asked.budget !== null || asked.funds !== null)) found.push('unbounded_media');
+  else if (asked.budget !== null) {
     const bound = asked.inputTokensMax + asked.images * (one.imageTokensMax ?? 0);
     const least = Math.max(...one.endpoints.map((each) => costBound(each.price, bound, useful * asked.choices)));
-    if (isUnbounded) found.push('unbounded_media');
-    else if (least > asked.budget || one.contextWindow - input < useful) found.push('budget_limit');
+    if (least > asked.budget || one.contextWindow - input < useful) found.push('budget_limit');
   }
+  if (paid.length === 0) found.push('funds');
   return found.sort();
 }
 
-/** The order of CONTRACT: budget, then context, else constraints. */
-function decisive(all: readonly (readonly Rejection[])[]): string {
-  const without = (...kinds: Rejection[]) => all.some((list) => list.every((kind) => kinds.includes(kind)));
-  if (without('budget_limit')) return 'budget';
-  return without('budget_limit', 'context') ? 'context' : 'constraints';
+/**
+ * What is compared of a model's rejections. One that no worst case can be told of (its media have no bound, or
+ * the request's own limit pays for nothing) is out whatever the funds hold.
+ */
+function told(found: readonly Rejection[]): Rejection[] {
+  const isMoot = found.includes('unbounded_media') || found.includes('budget_limit');
+  return found.filter((kind) => !isMoot || kind !== 'funds');
 }
 
-const outcomes = { decided: 0, budget: 0, context: 0, constraints: 0 };
+/** The order of the public contract: funds, then budget_limit, then context, else constraints. */
+function decisive(all: readonly (readonly Rejection[])[]): string {
+  const without = (...kinds: Rejection[]) => all.some((list) => list.every((kind) => kinds.includes(kind)));
+  if (without('funds')) return 'funds';
+  if (without('funds', 'budget_limit')) return 'budget';
+  return without('funds', 'budget_limit', 'context') ? 'context' : 'constraints';
+}
+
+const outcomes = { decided: 0, funds: 0, budget: 0, context: 0, constraints: 0 };
 
 describe('for any catalog and request', () => {
   test('the eligible models and every rejection are those of the rules, and the status follows their precedence', () => {
     fc.assert(
-      fc.property(worlds, ({ snapshot: from, facts: asked }) => {
+      fc.property(funded, ({ snapshot: from, facts: asked }) => {
         const expected = from.models.map((one) => reasons(one, asked));
         const outcome = outcomeOf(from, asked);
         if (!isRefusal(outcome)) {
@@ -125,8 +189,10 @@ describe('for any catalog and request', () => {
           return;
         }
         outcomes[outcome.group]++;
-        expect(outcome.rejected.map(({ rejections }) => namesOf(rejections))).toEqual(expected);
+        expect(outcome.rejected.map(({ rejections }) => told(namesOf(rejections)))).toEqual(expected.map(told));
         expect(outcome.group).toBe(decisive(expected) as typeof outcome.group);
+        // What the funds need is told by the gateway, which knows them.
+        if (outcome.group === 'funds') return;
         const { code } = refusalError(outcome, from);
         if (outcome.group === 'budget') expect(code).toBe('budget_limit_too_low');
         else if (outcome.group === 'context') expect(code).toBe('context_length_exceeded');
@@ -138,34 +204,64 @@ describe('for any catalog and request', () => {
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(20);
   });
 
-  test('no decision lets a request cost more than its budget', () => {
+  test('no decision lets a request cost more than its budget, or than its funds have free', () => {
+    let skipped = 0;
     fc.assert(
-      fc.property(worlds, ({ snapshot: from, facts: asked }) => {
+      fc.property(funded, ({ snapshot: from, facts: asked }) => {
         const outcome = outcomeOf(from, asked);
-        if (isRefusal(outcome) || asked.budget === null) return true;
-        return outcome.ranked.every(({ bound, outputCap }) => bound <= asked.budget! && outputCap >= 1);
+        if (isRefusal(outcome)) return;
+        for (const { model: at, endpoints, bound, outputCap } of outcome.ranked) {
+          expect(bound).toBeLessThanOrEqual(asked.budget ?? bound);
+          expect(bound).toBeLessThanOrEqual(asked.funds?.free ?? bound);
+          expect(outputCap).toBeGreaterThanOrEqual(1);
+          // Endpoints too dear for the funds are passed over; the cheaper ones of the same model stay.
+          const one = from.models[at]!;
+          expect(endpoints).toEqual(paidFor(one, asked));
+          const costs = worstOn(one, asked);
+          if (!isUnbounded(one, asked)) expect(bound).toBe(Math.max(...endpoints.map((each) => costs[each]!)));
+          if (endpoints.length < one.endpoints.length) skipped++;
+        }
       }),
-      { numRuns: 2000 },
+      { numRuns: 3000 },
     );
+    expect(skipped).toBeGreaterThan(20);
   });
 
-  test('the least budget that an error names is enough, and one microcredit less is not', () => {
+  test('the least budget that an error names is enough, unless funds refuse it then; one microcredit less is not', () => {
     fc.assert(
-      fc.property(worlds, ({ snapshot: from, facts: asked }) => {
+      fc.property(funded, ({ snapshot: from, facts: asked }) => {
         const outcome = outcomeOf(from, asked);
         if (!isRefusal(outcome) || outcome.group !== 'budget') return;
         const least = limitFromCredits(Number(refusalError(outcome, from).info.details?.least_credits));
-        expect(isRefusal(outcomeOf(from, { ...asked, budget: least }))).toBe(false);
+        const enough = outcomeOf(from, { ...asked, budget: least });
+        if (isRefusal(enough)) expect([asked.funds === null, enough.group]).toEqual([false, 'funds']);
         expect(isRefusal(outcomeOf(from, { ...asked, budget: least - 1 }))).toBe(true);
       }),
       { numRuns: 4000 },
     );
   });
 
+  test('the least worst case that a refusal by funds names is enough for them, and one microcredit less is not', () => {
+    let refused = 0;
+    fc.assert(
+      fc.property(funded, ({ snapshot: from, facts: asked }) => {
+        const outcome = outcomeOf(from, asked);
+        if (!isRefusal(outcome) || outcome.group !== 'funds') return;
+        refused++;
+        const least = leastWorstCase(outcome, from);
+        expect(least).toBeGreaterThan(asked.funds!.free!);
+        expect(isRefusal(outcomeOf(from, { ...asked, funds: funds(least) }))).toBe(false);
+        expect(isRefusal(outcomeOf(from, { ...asked, funds: funds(least - 1) }))).toBe(true);
+      }),
+      { numRuns: 4000 },
+    );
+    expect(refused).toBeGreaterThan(50);
+  });
+
   test('the relaxation that an error names admits the model it names', () => {
     let offered = 0;
     fc.assert(
-      fc.property(worlds, ({ snapshot: from, facts: asked }) => {
+      fc.property(funded, ({ snapshot: from, facts: asked }) => {
         const outcome = outcomeOf(from, asked);
         if (!isRefusal(outcome) || outcome.group !== 'constraints') return;
         const relaxation = refusalError(outcome, from).info.details?.relaxation;
@@ -199,6 +295,27 @@ function relax(asked: Facts, relaxation: string): Facts {
   const without = /required_languages without (.+) admits/.exec(relaxation)?.[1]?.split(', ') ?? [];
   return { ...changed, languages: changed.languages.filter((name) => !without.includes(name)) };
 }
+
+describe('funds', () => {
+  /** Two endpoints: the first is cheap for what is expected and dear at its worst, the second lies between. */
+  const tiered = price(1, 4);
+  const [line] = tiered.lines;
+  const first = { ...tiered, lines: [line, { ...line, overInputTokens: 800, input: 90_000, output: 90_000 }] as const };
+  const endpoints = [first, price(2, 8)].map((each) => ({ provider: 'p', upstream: 'u', regions: [], price: each }));
+  const from = snapshot([model('x', { endpoints: [endpoints[0]!, endpoints[1]!] })]);
+
+  test('that pay for the second endpoint alone leave that one, which the estimate is then of', () => {
+    const rich = decisionOf(from, facts({ funds: funds(10 ** 9) }));
+    expect(rich.ranked[0]).toMatchObject({ endpoints: [0, 1], costCredits: 2.1 });
+    const poor = decisionOf(from, facts({ funds: funds(10 ** 8) }));
+    expect(poor.ranked[0]).toMatchObject({ endpoints: [1], costCredits: 4.2, bound: 36_768_000 });
+  });
+
+  test('are answered for where a ceiling is met by no endpoint but one that they cannot pay', () => {
+    expect(idsOf(decisionOf(from, facts({ ceilings: ceilings(3), funds: funds(10 ** 9) })), from)).toEqual(['x']);
+    expect(refusalOf(from, facts({ ceilings: ceilings(3), funds: funds(10 ** 8) })).group).toBe('funds');
+  });
+});
 
 describe('an error about no model', () => {
   const from = snapshot([

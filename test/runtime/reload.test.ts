@@ -26,7 +26,7 @@ const write = (model: string) =>
   );
 
 /** A reloader whose parser can be held up. */
-async function start(save = async () => {}) {
+async function start(prepare = async () => () => {}) {
   let gate = Promise.resolve();
   let parses = 0;
   let delayMs = 0;
@@ -46,7 +46,7 @@ async function start(save = async () => {}) {
   const first = await judge(await readBundle(folder), tools);
   if (isRejected(first)) throw new Error(JSON.stringify(first));
   const attempts: ReloadAttempt[] = [];
-  const reloader = new Reloader(first, { judge: tools, save, onAttempt: (attempt) => void attempts.push(attempt) });
+  const reloader = new Reloader(first, { judge: tools, prepare, onAttempt: (attempt) => void attempts.push(attempt) });
   return {
     reloader,
     attempts,

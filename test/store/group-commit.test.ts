@@ -9,6 +9,8 @@ class DiskError extends Error {}
 function harness() {
   const state = {
     transactions: [] as number[][],
+    /** Whether each was synced. */
+    synced: [] as boolean[],
     errors: [] as string[],
     fail: false,
     get written(): number[] {
@@ -16,11 +18,12 @@ function harness() {
     },
   };
   const group = new GroupCommit({
-    transact(units: readonly { readonly writes: readonly Write[] }[]) {
+    transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean) {
       if (state.fail) throw new DiskError('disk full');
       const writes = units.flatMap((unit) => unit.writes);
       if (writes.some((write) => write.params[1] === 'bad')) throw new Error('constraint failed');
       state.transactions.push(writes.map((write) => Number(write.params[0])));
+      state.synced.push(synced);
     },
     isOwnFault: (error) => !(error instanceof DiskError),
     onError: (error) => state.errors.push(error.message),
@@ -56,6 +59,43 @@ test('an append alone is written within a few milliseconds, without a commit to 
   expect(state.written).toEqual([]);
   const start = performance.now();
   while (state.written.length === 0 && performance.now() - start < 1_000) await Bun.sleep(1);
+  expect(state.written).toEqual([1]);
+});
+
+test('an append that must be known written is so at once, and synced a few milliseconds later', async () => {
+  const { group, state } = harness();
+  group.append([note(1)]);
+  await group.written();
+  expect(state).toMatchObject({ transactions: [[1]], synced: [false] });
+  const start = performance.now();
+  while (state.synced.length === 1 && performance.now() - start < 1_000) await Bun.sleep(1);
+  expect(state).toMatchObject({ transactions: [[1], []], synced: [false, true] });
+  await Bun.sleep(20);
+  expect(state.synced).toHaveLength(2);
+});
+
+test('a commit near by takes along what must be known written, and what was written before is synced with it', async () => {
+  const { group, state } = harness();
+  group.append([note(1)]);
+  await group.written();
+  group.append([note(2)]);
+  const commit = group.commit([note(3)]);
+  await group.written();
+  expect(state).toMatchObject({ transactions: [[1], [2, 3]], synced: [false, true] });
+  await commit;
+  await Bun.sleep(20);
+  expect(state.synced).toHaveLength(2);
+  await group.written();
+});
+
+test('whoever waits for appends is told, too, when the disk refuses them; they are written later', async () => {
+  const { group, state } = harness();
+  state.fail = true;
+  group.append([note(1)]);
+  await group.written();
+  expect(state.written).toEqual([]);
+  state.fail = false;
+  await group.flush();
   expect(state.written).toEqual([1]);
 });
 

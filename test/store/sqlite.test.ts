@@ -29,6 +29,22 @@ test('the journal is written ahead and every commit is synced', async () => {
   await store.close();
 });
 
+test('what was written without a sync is there for a process that starts after this one dies, and is synced by a flush', async () => {
+  using folder = tempFolder();
+  const store = await openSqlite(folder.file, [notes]);
+  store.append([note(1)]);
+  await store.written();
+  const copy = join(folder.path, 'copy.db');
+  for (const end of ['', '-wal']) copyFileSync(`${folder.file}${end}`, `${copy}${end}`);
+  const seen = new Database(copy);
+  expect(seen.query('SELECT id FROM notes').all()).toEqual([{ id: 1 }]);
+  seen.close();
+  expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 1 }]);
+  await store.flush();
+  expect(await store.query({ sql: 'PRAGMA synchronous' })).toEqual([{ synchronous: 2 }]);
+  await store.close();
+});
+
 test('a commit is written whole or not at all', async () => {
   using folder = tempFolder();
   const store = await openSqlite(folder.file, [notes]);

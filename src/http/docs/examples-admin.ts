@@ -47,3 +47,23 @@ export const POLICY_ANSWER = {
   },
   previous: { revision: '0c2e77a1b5d94f60', changes: RELOAD_ANSWER.changes },
 };
+
+export const LEDGER_ANSWER = {
+  charged_credits: 40_210.25,
+  held_credits: 12.4,
+  open_reservations: 7,
+  funds: [
+    {
+      kind: 'budget',
+      name: 'team-month',
+      subject: 'search',
+      limit_credits: 50_000,
+      spent_credits: 31_204.5,
+      held_credits: 12.4,
+      left_credits: 18_783.1,
+      starts: '2026-10-31T23:00:00.000Z',
+      renews_at: '2026-11-30T23:00:00.000Z',
+    },
+  ],
+  funds_total: 1,
+};

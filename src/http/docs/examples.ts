@@ -155,6 +155,7 @@ export const DECISION_ANSWER = {
     max_cost_credits: null,
     max_latency_ms: null,
     budget_limit: null,
+    max_funded_credits: null,
   },
   quality: { 'gpt-6-luna': 0.71, 'mistral-small-4': 0.62 },
   outcome: {

@@ -3,6 +3,7 @@ import { ChatCompletion, ChatCompletionChunk, Platform, StreamError, Usage } fro
 import { Decision } from './decision.ts';
 import { ErrorBody } from './error.ts';
 import { Health, Readiness } from './health.ts';
+import { LedgerStatus } from './ledger.ts';
 import { Model, ModelList } from './model.ts';
 import { PolicyReload, PolicyStatus } from './policy.ts';
 
@@ -13,6 +14,7 @@ export const ANSWERS = {
   Decision,
   ErrorBody,
   Health,
+  LedgerStatus,
   Model,
   ModelList,
   Platform,

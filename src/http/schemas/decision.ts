@@ -48,6 +48,10 @@ const Facts = Type.Object(
     max_cost_credits: orNull(Type.Number(), 'The caller’s ceiling of the expected cost. In Credits.'),
     max_latency_ms: orNull(Type.Number(), 'The caller’s ceiling of the expected latency. In ms.'),
     budget_limit: orNull(Type.Number(), 'Most that the request may consume. In Credits.'),
+    max_funded_credits: orNull(
+      Type.Number(),
+      'What budgets with `on_exhausted: downgrade` left for the worst case; null without such a budget. In Credits.',
+    ),
   },
   { description: 'All that the decision knew of the request. Holds no text of it.' },
 );

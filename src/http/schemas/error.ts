@@ -9,6 +9,25 @@ const rows: readonly (readonly [string, { readonly type: string; readonly code?:
 export const ERROR_CODES = [...new Set(rows.map(([name, { code }]) => code ?? name))];
 const types = [...new Set(rows.map(([, { type }]) => type))];
 
+const WITH_SHORTAGE = 'With `insufficient_quota` and `budget_contended`.';
+
+/** The fund that is in the way, as it stood. */
+const shortage = {
+  budget: Type.Optional(Type.String({ description: `The budget that is in the way. ${WITH_SHORTAGE}` })),
+  subject: Type.Optional(Type.String({ description: `Whose share of the budget it is. ${WITH_SHORTAGE}` })),
+  balance: Type.Optional(Type.String({ description: `ID of the key whose balance is in the way. ${WITH_SHORTAGE}` })),
+  limit_credits: Type.Optional(credits(`The limit of the budget, or all that was granted. ${WITH_SHORTAGE}`, 50_000)),
+  spent_credits: Type.Optional(credits(`Spent of it. ${WITH_SHORTAGE}`, 49_998.5)),
+  reserved_credits: Type.Optional(credits(`Held by requests that are running. ${WITH_SHORTAGE}`, 0.5)),
+  needed_credits: Type.Optional(credits(`What this request could cost. ${WITH_SHORTAGE}`, 3.1)),
+  renews_at: Type.Optional(
+    orNull(
+      Type.String({ examples: ['2026-11-30T23:00:00.000Z'] }),
+      `When the budget’s next window begins, ISO 8601; null for never. ${WITH_SHORTAGE}`,
+    ),
+  ),
+};
+
 const details = Type.Object(
   {
     least_credits: Type.Optional(credits('The least `budget_limit` that would do. With `budget_limit_too_low`.', 0.31)),
@@ -18,6 +37,7 @@ const details = Type.Object(
     context_window: Type.Optional(
       tokens('The largest eligible context window, output included. With `context_length_exceeded`.', 128_000),
     ),
+    ...shortage,
     rejected: Type.Optional(
       Type.Array(
         Type.Object({

@@ -7,7 +7,7 @@ export type ReservationState =
   | 'posted'
   /** Closed with nothing to charge: released whole. */
   | 'void'
-  /** Left behind by a crash and closed by rule. */
+  /** Never settled, mostly for a crash, and closed by rule. */
   | 'expired';
 
 /**
@@ -73,11 +73,12 @@ export function settle(reservation: Reservation, cost: Microcredits | null): Ste
   return { next: { state, amount, charged: next.charged, limit }, charged, excess };
 }
 
-/** Closes what a crash left behind: charged in full, since what the upstream did is not known. */
-export function expire(reservation: Reservation): Step {
+/** Closes what was never settled: charged in full, since what the upstream did is not known, or released. */
+export function expire(reservation: Reservation, rule: 'charge' | 'release'): Step {
   if (reservation.state !== 'pending') return { next: reservation, charged: 0, excess: 0 };
-  const charged = leftOf(reservation);
-  return { next: { ...reservation, state: 'expired', charged: reservation.amount }, charged, excess: 0 };
+  const charged = rule === 'charge' ? leftOf(reservation) : 0;
+  const { amount, limit } = reservation;
+  return { next: { state: 'expired', amount, charged: reservation.charged + charged, limit }, charged, excess: 0 };
 }
 
 /** True for a cost that can be charged. */

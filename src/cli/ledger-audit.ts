@@ -1,0 +1,90 @@
+import { toCredits } from '../core/credits.ts';
+import { idText, timeOfId } from '../core/id.ts';
+import { creditsText } from '../ledger/adjust.ts';
+import type { Audit, Finding, OpenAtEnd } from '../ledger/audit.ts';
+
+/** Lines of findings, and of open reservations, that a report has at most. */
+const SHOWN_MAX = 50;
+
+const countOf = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+const decisionOf = (reservation: number | null): string | null =>
+  reservation === null ? null : idText('dec_', reservation);
+
+const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charged;
+const heldOf = (audit: Audit): number => [...audit.open.values()].reduce((sum, open) => sum + mayCharge(open), 0);
+export const findingsOf = ({ findings, more }: Audit): number => findings.length + more;
+
+/** One line: what was read, and whether it is right. */
+export function verdict(audit: Audit): string {
+  const found = findingsOf(audit);
+  const parts = [
+    countOf(audit.totals.entries, 'entry', 'entries'),
+    countOf(audit.reservations, 'reservation', 'reservations'),
+    `${audit.open.size.toLocaleString('en')} open (${creditsText(heldOf(audit))} held)`,
+    countOf(audit.funds, 'fund', 'funds'),
+  ];
+  return `${parts.join(', ')}: ${found === 0 ? 'nothing wrong' : countOf(found, 'finding', 'findings')}`;
+}
+
+/** The report for a person. */
+export function auditText(audit: Audit, now: number): string {
+  const lines = [verdict(audit)];
+  const open = [...audit.open.values()].map((one) => openLine(one, now));
+  if (open.length > 0) lines.push('', 'Open reservations:', ...shown(open, open.length));
+  if (audit.findings.length > 0) {
+    const all = audit.findings.slice(0, SHOWN_MAX).map(findingLine);
+    lines.push('', 'Findings, in microcredits:', ...shown(all, findingsOf(audit)));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function shown(lines: readonly string[], count: number): string[] {
+  const first = lines.slice(0, SHOWN_MAX).map((line) => `  ${line}`);
+  const rest = count - first.length;
+  return rest > 0 ? [...first, `  and ${rest.toLocaleString('en')} more`] : first;
+}
+
+function openLine(open: OpenAtEnd, now: number): string {
+  const age = Math.max(0, Math.round((now - timeOfId(open.reservation)) / 1_000));
+  const figures = `${creditsText(open.reserved)} reserved, ${creditsText(open.charged)} charged`;
+  return `${decisionOf(open.reservation)}  key ${open.keyId ?? '?'}, ${figures}, for ${age.toLocaleString('en')} s`;
+}
+
+function findingLine({ kind, seq, reservation, message }: Finding): string {
+  const places = [seq === null ? null : `row ${seq}`, decisionOf(reservation)].filter((place) => place !== null);
+  return `${[...places, kind].join('  ')}: ${message}`;
+}
+
+/** The report for a program: every figure, and every finding that was kept. */
+export function auditJson(audit: Audit, now: number): string {
+  const { totals } = audit;
+  const body = {
+    entries: totals.entries,
+    reservations: audit.reservations,
+    funds: audit.funds,
+    charged_credits: toCredits(totals.charged),
+    corrected_credits: toCredits(totals.corrected),
+    overrun_credits: toCredits(totals.overrun),
+    granted_credits: toCredits(totals.granted),
+    open: audit.open.size,
+    held_credits: toCredits(heldOf(audit)),
+    open_reservations: [...audit.open.values()].map((open) => ({
+      decision: decisionOf(open.reservation),
+      seq: open.seq,
+      key_id: open.keyId,
+      reserved_credits: toCredits(open.reserved),
+      charged_credits: toCredits(open.charged),
+      age_ms: now - timeOfId(open.reservation),
+    })),
+    findings_count: findingsOf(audit),
+    findings: audit.findings.map(({ kind, seq, reservation, message }) => ({
+      kind,
+      seq,
+      decision: decisionOf(reservation),
+      message,
+    })),
+  };
+  return `${JSON.stringify(body, null, 2)}\n`;
+}

@@ -1,0 +1,145 @@
+import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { parseId } from '../core/id.ts';
+import { type Booked, creditsText, findReservation, parseCredits, refundWrite } from '../ledger/adjust.ts';
+import { auditLedger, hasJournal } from '../ledger/audit-run.ts';
+import { copyDatabase, openReader, openSqlite, type Reader } from '../store/sqlite.ts';
+import { StoreError } from '../store/store.ts';
+import { auditJson, auditText, findingsOf, verdict } from './ledger-audit.ts';
+import { parseExport, type Writer, writeExport } from './ledger-export.ts';
+import { parseFlags, takeNegative, UsageError } from './options.ts';
+
+export interface LedgerCommand {
+  /** The database, which exists. */
+  readonly file: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly write: Writer;
+}
+
+/** What the process ends with: 0 fine, 2 something is wrong with the books. */
+export type LedgerCode = 0 | 2;
+
+/** `signalbox ledger audit|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
+export async function runLedger(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+  const [name, ...rest] = args;
+  if (name === 'audit') return audit(rest, command);
+  if (name === 'export') return exportEntries(rest, command);
+  if (name === 'backup') return backup(rest, command);
+  if (name === 'refund') return refund(rest, command);
+  throw new UsageError('ledger takes audit, export, backup or refund. See signalbox help.');
+}
+
+/** Reads one moment of the database, beside whoever writes it. */
+async function reading<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<T> {
+  const reader = openReader(file);
+  try {
+    if (await hasJournal(reader)) return await read(reader);
+    throw new UsageError(`${file} has no ledger of this version yet; start the server once.`);
+  } finally {
+    reader.close();
+  }
+}
+
+async function audit(args: readonly string[], { file, now, write }: LedgerCommand): Promise<LedgerCode> {
+  const options = { json: { type: 'boolean' }, idle: { type: 'boolean' } } as const;
+  const { json, idle = false } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const result = await reading(file, (reader) => auditLedger(reader, { idle }));
+  await write(json ? auditJson(result, now()) : auditText(result, now()));
+  return findingsOf(result) > 0 ? 2 : 0;
+}
+
+async function exportEntries(args: readonly string[], { file, write }: LedgerCommand): Promise<LedgerCode> {
+  const asked = parseExport(args);
+  await reading(file, (reader) => writeExport(asked, reader, write));
+  return 0;
+}
+
+async function backup(args: readonly string[], { file, now, write }: LedgerCommand): Promise<LedgerCode> {
+  const { positionals } = parseFlags(() => parseArgs({ args: [...args], options: {}, allowPositionals: true }));
+  const [target] = positionals;
+  if (!target || positionals.length > 1) throw new UsageError('ledger backup takes the name of one file.');
+  if (existsSync(target)) throw new UsageError(`${target} exists; a backup overwrites nothing.`);
+  const part = `${target}.part`;
+  if (existsSync(part)) {
+    throw new UsageError(`${part} exists: another backup is being written, or one was interrupted; then remove it.`);
+  }
+  copyDatabase(file, part);
+  try {
+    const result = await reading(part, (reader) => auditLedger(reader, { idle: false }));
+    publish(part, target);
+    const size = `${(statSync(target).size / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
+    await write(`Wrote ${target}, ${size}. ${verdict(result)}\n`);
+    if (findingsOf(result) === 0) return 0;
+    await write(auditText(result, now()));
+    return 2;
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
+
+/** Unlike a rename, a link never replaces what somebody else has put there meanwhile; not every file system has links. */
+function publish(part: string, target: string): void {
+  try {
+    linkSync(part, target);
+  } catch {
+    if (existsSync(target)) throw new UsageError(`${target} exists; a backup overwrites nothing.`);
+    renameSync(part, target);
+  }
+}
+
+async function refund(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+  const { rest, amount: negative } = takeNegative(args);
+  const options = { note: { type: 'string', default: '' } } as const;
+  const { values, positionals } = parseFlags(() => parseArgs({ args: rest, options, allowPositionals: true }));
+  const [decision, credits = negative, ...more] = positionals;
+  if (!decision || more.length > 0 || (negative !== null && credits !== negative)) {
+    throw new UsageError('ledger refund takes the ID of one decision, and the Credits to give back unless all.');
+  }
+  const id = parseId('dec_', decision);
+  if (id === null) throw new UsageError(`A decision is written dec_ and 11 letters and digits, not "${decision}".`);
+  const booked = await reading(command.file, (reader) => findReservation(reader, id));
+  const amount = refundable(decision, booked, credits);
+  await commitRefund(command, booked!, amount, values.note);
+  await command.write(
+    `Gave back ${creditsText(amount)} of the ${creditsText(booked!.charged)} that ${decision} was charged (key ${booked!.keyId}).
+A running server takes it over within a second, else the next start does: into the budgets whose window the request
+still counts in, and into the balance of its key, if it has one.
+`,
+  );
+  return 0;
+}
+
+/** How much to give back. Throws UsageError for what cannot be. */
+function refundable(decision: string, booked: Booked | null, credits: string | null): number {
+  if (!booked) throw new UsageError(`The ledger has no charge of ${decision}.`);
+  if (booked.isOpen) throw new UsageError(`${decision} is not closed yet; what it costs is not known.`);
+  const left = booked.charged - booked.givenBack;
+  const asked = credits === null ? left : parseCredits(credits);
+  if (asked === null || (credits !== null && asked <= 0)) {
+    throw new UsageError(
+      `Credits to give back are written 25 or 2.50, above 0, with at most 6 decimals, not "${credits}".`,
+    );
+  }
+  const given = booked.givenBack > 0 ? `, of which ${creditsText(booked.givenBack)} were given back already` : '';
+  if (left <= 0)
+    throw new UsageError(`${decision} was charged ${creditsText(booked.charged)}${given}: nothing is left.`);
+  if (asked > left) {
+    throw new UsageError(
+      `${decision} was charged ${creditsText(booked.charged)}${given}: ${creditsText(asked)} is too much.`,
+    );
+  }
+  return asked;
+}
+
+async function commitRefund({ file, now }: LedgerCommand, booked: Booked, amount: number, note: string): Promise<void> {
+  const store = await openSqlite(file, []);
+  try {
+    await store.commit([refundWrite(booked, amount, note, now())]);
+  } catch (cause) {
+    if (!(cause instanceof StoreError && cause.message.includes('NOT NULL'))) throw cause;
+    throw new UsageError('Another refund of this decision was asked for at the same moment; look and try again.');
+  } finally {
+    await store.close();
+  }
+}

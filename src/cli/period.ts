@@ -1,0 +1,55 @@
+import { UsageError } from './options.ts';
+
+/** Milliseconds since 1970; `to` is exclusive, and Infinity for no end. */
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What `T` names: a month and a day are as long as they are, a moment has no length. */
+interface Span {
+  readonly starts: number;
+  readonly ends: number;
+  readonly isMonth: boolean;
+}
+
+const MONTH = /^\d{4}-\d{2}$/;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/**
+ * Reads `--from` and `--to`. Without `--to` a month is that month, anything else has no end. Throws UsageError.
+ */
+export function periodOf(from: string | undefined, to: string | undefined, timeZone: string): Period {
+  checkZone(timeZone);
+  const first = from === undefined ? null : spanOf(from, timeZone);
+  const last = to === undefined ? null : spanOf(to, timeZone);
+  const end = first?.isMonth ? first.ends : Number.POSITIVE_INFINITY;
+  const period = { from: first?.starts ?? 0, to: last ? last.starts : end };
+  if (period.from >= period.to) throw new UsageError(`--to ${to} must be later than --from ${from ?? '1970-01-01'}.`);
+  return period;
+}
+
+function spanOf(text: string, timeZone: string): Span {
+  try {
+    if (MONTH.test(text)) return daysFrom(Temporal.PlainDate.from(`${text}-01`), { months: 1 }, timeZone);
+    if (DAY.test(text)) return daysFrom(Temporal.PlainDate.from(text), { days: 1 }, timeZone);
+    const moment = Temporal.Instant.from(text).epochMilliseconds;
+    return { starts: moment, ends: moment, isMonth: false };
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new UsageError(`A time is written 2026-11, 2026-11-20 or 2026-11-20T08:00:00Z, not "${text}".`);
+  }
+}
+
+function daysFrom(first: Temporal.PlainDate, length: { months?: number; days?: number }, timeZone: string): Span {
+  const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
+  return { starts: beginning(first), ends: beginning(first.add(length)), isMonth: length.months !== undefined };
+}
+
+function checkZone(timeZone: string): void {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone });
+  } catch {
+    throw new UsageError(`There is no time zone "${timeZone}"; one is written UTC or Europe/Berlin.`);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Microcredits } from './credits.ts';
+import type { SourcePlace } from './source-place.ts';
+
+export const WINDOWS = ['day', 'week', 'month', 'total'] as const;
+/** Calendar windows in the budget's time zone, weeks from Monday; `total` never ends. */
+export type WindowKind = (typeof WINDOWS)[number];
+
+/**
+ * What a budget sees of a request: only what the ledger keeps with each entry, so that a new budget can
+ * be counted from the entries of its window. A missing label reads as the empty string.
+ */
+export interface BudgetScope {
+  /** The `model` of the request: a selector's name or a model's ID. */
+  readonly request: { readonly model: string };
+  readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
+}
+
+/** A limit of the policy on what may be spent in a window. */
+export interface Budget {
+  readonly name: string;
+  /** Where the policy states it. */
+  readonly place: SourcePlace;
+  /** Whether it holds for a request; null for every one. May throw, and then it holds. */
+  readonly match: ((scope: BudgetScope) => boolean) | null;
+  /** Whose share it is: each value has windows of its own. Null: one for everyone together. May throw, and then as ''. */
+  readonly each: ((scope: BudgetScope) => string) | null;
+  readonly window: WindowKind;
+  /** IANA name. */
+  readonly timeZone: string;
+  /** `match`, `each`, window and zone as one text: budgets of the same name and definition count the same. */
+  readonly definition: string;
+  /** Of each window. */
+  readonly limit: Microcredits;
+  /** `downgrade`: only models whose worst case still fits are chosen from. */
+  readonly onExhausted: 'reject' | 'downgrade';
+  /** Fractions of the limit, ascending, that an operator wants to be told of. */
+  readonly alertAt: readonly number[];
+}
+
+/** The section `ledger` of the policy. */
+export interface LedgerPolicy {
+  /** How long a request waits for money that others hold, ms. */
+  readonly contentionWaitMs: number;
+  /** What becomes of reservations that a crash left behind: charged in full, or released. */
+  readonly onCrash: 'charge' | 'release';
+}
+
+/** What a policy must fit to: the ledger that it would spend from. */
+export interface LedgerState {
+  /** What the money in the ledger counts in, as `usdPerCredit`; null while it has no entries. */
+  readonly usdPerCredit: string | null;
+  /** Names of the budgets with windows in force. */
+  readonly budgets: readonly string[];
+}
+
+export const NO_LEDGER: LedgerState = Object.freeze({ usdPerCredit: null, budgets: [] });

@@ -1,0 +1,58 @@
+import { Elysia, t } from 'elysia';
+import { toCredits } from '../core/credits.ts';
+import type { LedgerStatus } from '../ledger/ledger.ts';
+import type { Fund } from '../ledger/rules/fund.ts';
+import type { RouteContext } from './app.ts';
+import { LEDGER_ANSWER } from './docs/examples-admin.ts';
+import { operation } from './docs/operation.ts';
+import * as schemas from './schemas/ledger.ts';
+
+const FUNDS_SHOWN = 1_000;
+
+/** `GET /admin/ledger`: what was spent and is held, and how full each fund is. */
+export const ledgerRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
+  new Elysia({ name: 'ledger' }).get(
+    '/admin/ledger',
+    async ({ query: { name } }) => statusBody(await gateway.ledger.status(), name),
+    {
+      query: t.Object({ name: t.Optional(t.String({ description: 'Only funds of this name.' })) }),
+      ...operation({
+        summary: 'Money as it stands',
+        description:
+          'What callers paid, what running requests hold, and every window and balance that was drawn on, with what is left and when it renews.',
+        tag: 'admin',
+        answer: { schema: schemas.LedgerStatus, description: 'The status.', example: LEDGER_ANSWER },
+        errors: ['insufficient_permissions'],
+      }),
+    },
+  );
+
+function statusBody({ charged, held, open, funds }: LedgerStatus, name: string | undefined): object {
+  const wanted = funds.filter(({ title }) => name === undefined || title.name === name);
+  const fullest = wanted.sort((a, b) => usedShare(b) - usedShare(a));
+  return {
+    charged_credits: toCredits(charged),
+    held_credits: toCredits(held),
+    open_reservations: open,
+    funds: fullest.slice(0, FUNDS_SHOWN).map(fundBody),
+    funds_total: wanted.length,
+  };
+}
+
+const usedShare = ({ spent, held, limit }: Fund): number => (spent + held) / Math.max(1, limit);
+
+function fundBody({ title, limit, spent, held, free }: Fund): object {
+  return {
+    kind: title.kind,
+    name: title.name,
+    subject: title.subject,
+    limit_credits: toCredits(limit),
+    spent_credits: toCredits(spent),
+    held_credits: toCredits(held),
+    left_credits: toCredits(free),
+    starts: title.starts === 0 ? null : iso(title.starts),
+    renews_at: Number.isFinite(title.ends) ? iso(title.ends) : null,
+  };
+}
+
+const iso = (time: number): string => new Date(time).toISOString();

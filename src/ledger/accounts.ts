@@ -1,0 +1,116 @@
+import type { BudgetScope } from '../core/budget.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Fund } from './rules/fund.ts';
+import type { Sum } from './sums.ts';
+import type { AccountRow } from './tables.ts';
+
+/** Who spends: a key with its labels, by one selector. */
+export interface Account {
+  /** How entries name it; 0 until it has reserved something. */
+  id: number;
+  readonly row: Omit<AccountRow, 'id'>;
+  readonly keyId: string;
+  /** What budgets see of it. */
+  readonly scope: BudgetScope;
+  /** The funds that it draws on, as long as `epoch` is the present one, from `from` and before `until`, ms since 1970. */
+  funds: readonly Fund[];
+  /** Their rows' IDs as the journal has them; null for none, undefined while not all have one. */
+  fundIds: string | null | undefined;
+  epoch: number;
+  from: number;
+  until: number;
+  /** What was added to last. */
+  sum: Sum | null;
+}
+
+/** Texts remembered at most; what is forgotten gets another number, which harms nobody. */
+const KNOWN_MAX = 10_000;
+
+/** Gives numbers to texts that repeat. */
+export class Numbers {
+  readonly #known = new Map<string, number>();
+  #last: number;
+
+  /** `last`: the greatest number given before. */
+  constructor(last: number) {
+    this.#last = last;
+  }
+
+  /** The number of a text; `onNew` is told of one that is given now. */
+  of(text: string, onNew: (id: number) => void): number {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    const id = ++this.#last;
+    this.#known.set(text, id);
+    onNew(id);
+    return id;
+  }
+}
+
+/** The accounts of callers, each made once. */
+export class Accounts {
+  readonly #numbers: Numbers;
+  readonly #onNew: (row: AccountRow) => void;
+  readonly #byCaller = new WeakMap<Caller, Map<string, Account>>();
+
+  /** `last`: the greatest number given before; `onNew` is told of an account that has a new one. */
+  constructor(last: number, onNew: (row: AccountRow) => void) {
+    this.#numbers = new Numbers(last);
+    this.#onNew = onNew;
+  }
+
+  /** `agentWallet` beside a key is kept with the entries, and budgets do not see it. */
+  of(caller: Caller, selector: string, agentWallet: string | null): Account {
+    if (agentWallet !== null) return newAccount(caller, selector, agentWallet);
+    let accounts = this.#byCaller.get(caller);
+    if (!accounts) {
+      accounts = new Map();
+      this.#byCaller.set(caller, accounts);
+    }
+    let account = accounts.get(selector);
+    if (!account) {
+      account = newAccount(caller, selector, null);
+      accounts.set(selector, account);
+    }
+    return account;
+  }
+
+  /** Makes sure that an account has a number. */
+  number(account: Account): void {
+    if (account.id === 0) account.id = this.#numberOf(account.row);
+  }
+
+  /** The number that grants to a key are booked under. */
+  numberOfKey(keyId: string): number {
+    return this.#numberOf({ keyId, labels: '{}', selector: '', agentWallet: null });
+  }
+
+  #numberOf(row: Omit<AccountRow, 'id'>): number {
+    const { keyId, labels, selector, agentWallet } = row;
+    return this.#numbers.of(JSON.stringify([keyId, labels, selector, agentWallet]), (id) =>
+      this.#onNew({ id, ...row }),
+    );
+  }
+}
+
+function newAccount({ keyId, labels }: Caller, selector: string, agentWallet: string | null): Account {
+  return made(0, { keyId, labels: JSON.stringify(labels), selector, agentWallet }, scopeOf(keyId, labels, selector));
+}
+
+/** An account of the store. */
+export function accountOf({ id, ...row }: AccountRow): Account {
+  return made(id, row, scopeOf(row.keyId, labelsOf(row), row.selector));
+}
+
+function made(id: number, row: Account['row'], scope: BudgetScope): Account {
+  return { id, row, keyId: row.keyId, scope, funds: [], fundIds: null, epoch: -1, from: 0, until: 0, sum: null };
+}
+
+/** Labels of the store: written here alone. */
+export const labelsOf = ({ labels }: { readonly labels: string }): Record<string, string> =>
+  JSON.parse(labels) as Record<string, string>;
+
+export function scopeOf(keyId: string, labels: Readonly<Record<string, string>>, selector: string): BudgetScope {
+  return { request: { model: selector }, key: { id: keyId, labels: new Map(Object.entries(labels)) } };
+}

@@ -1,0 +1,233 @@
+import type { Microcredits } from '../core/credits.ts';
+import { timeOfId } from '../core/id.ts';
+import { QuarterSums } from './audit-memory.ts';
+import type { FundRow } from './tables.ts';
+
+/** Tells what is wrong at the row that is being read. */
+export type Tell = (kind: FundFault, message: string) => void;
+export type FundFault = 'missing_fund' | 'foreign_fund' | 'outside_window' | 'overdrawn' | 'wrong_opening';
+
+/** One fund: a window of a budget, or a balance. Every start and every change of its limit names it anew. */
+export interface FundGroup {
+  readonly kind: FundRow['kind'];
+  readonly name: string;
+  readonly subject: string;
+  readonly starts: number;
+  readonly ends: number;
+  readonly share: Share | null;
+  /** The limit that was named last. */
+  limit: Microcredits;
+  spent: Microcredits;
+  held: Microcredits;
+  /** It was told already that this one is overdrawn. */
+  isOver: boolean;
+}
+
+/** A row of `funds`. */
+export interface Draw {
+  readonly group: FundGroup;
+  readonly most: Microcredits;
+  /** Its opening is compared when it is first drawn on: by then it is known by whom. */
+  isChecked: boolean;
+}
+
+/** Whose charges a budget counts for one subject, whatever the window. */
+interface Share {
+  readonly budget: Members;
+  readonly own: Members;
+}
+
+interface Members {
+  readonly accounts: Set<number>;
+  readonly sums: QuarterSums;
+}
+
+const newMembers = (): Members => ({ accounts: new Set(), sums: new QuarterSums() });
+
+const textOf = ({ kind, name, subject, starts }: FundGroup): string => {
+  if (kind === 'balance') return `the balance of key ${name}`;
+  const whose = subject === '' ? '' : ` of \`${subject}\``;
+  return `the budget \`${name}\`${whose}${starts === 0 ? '' : ` from ${new Date(starts).toISOString()}`}`;
+};
+
+/**
+ * The funds as the journal has them. Kept apart from the ledger's own: an audit that used the code which it
+ * audits would share its mistakes.
+ *
+ * What an opening must be. A balance is drawn on from its first grant on without a break: its opening is what
+ * was spent of it so far. A budget may be removed and added again, and is then counted from all that its
+ * accounts were charged in the window, whatever they drew on. So "opening = spent so far" does not hold; what
+ * does: whether an account belongs to a share of a budget follows from the account and the budget's definition
+ * alone, so one that ever drew on the share counts in it for good, and one that drew on another share of the
+ * same budget never does. Only of accounts that were never seen to draw on that budget nothing is known. So
+ *
+ *   charged to known members in the window ≤ spent ≤ that + charged to accounts of which nothing is known,
+ *
+ * which is an equality wherever a budget holds for everyone. It is looked at when a row of `funds` is first
+ * drawn on; what was charged to the fund between its naming and then is in both figures.
+ */
+export class AuditFunds {
+  readonly #groups = new Map<string, FundGroup>();
+  readonly #shares = new Map<string, Share>();
+  readonly #budgets = new Map<string, Members>();
+  readonly #rows = new Map<number, Draw>();
+  readonly #granted = new Map<string, Microcredits>();
+  /** Of each account, and of all. */
+  readonly #charged = new Map<number, QuarterSums>();
+  readonly #all = new QuarterSums();
+  /** The shares that an account belongs to, with their budgets. */
+  readonly #memberOf = new Map<number, Members[]>();
+  readonly #tell: Tell;
+
+  constructor(tell: Tell) {
+    this.#tell = tell;
+  }
+
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  /** A row of `funds`, when the journal has come to the row that it begins after. */
+  introduce(row: FundRow): void {
+    const { id, kind, name, subject, definition, starts, most, opening } = row;
+    const key = JSON.stringify([kind, name, subject, definition, starts]);
+    const known = this.#groups.get(key);
+    const group = known ?? this.#newGroup(key, row);
+    if (kind === 'balance' && opening !== (known?.spent ?? 0)) {
+      this.#tell('wrong_opening', `${textOf(group)} opens with ${opening} spent, not ${known?.spent ?? 0}`);
+    }
+    group.spent = opening;
+    group.limit = most;
+    this.#rows.set(id, { group, most, isChecked: kind === 'balance' });
+  }
+
+  /** The funds that a row names; one that does not exist is told and left out. */
+  named(text: string | null): Draw[] {
+    const draws: Draw[] = [];
+    for (const id of text?.split(' ') ?? []) {
+      const draw = this.#rows.get(Number(id));
+      if (draw) draws.push(draw);
+      else this.#tell('missing_fund', `names the fund ${id}, which does not exist`);
+    }
+    return draws;
+  }
+
+  /** An account begins to draw on funds, for a reservation. */
+  join(draws: readonly Draw[], reservation: number, account: number, keyId: string | null): void {
+    const time = timeOfId(reservation);
+    for (const draw of draws) {
+      const { group } = draw;
+      if (group.kind === 'balance' && group.name !== keyId) {
+        this.#tell('foreign_fund', `draws on ${textOf(group)}, and belongs to key ${keyId}`);
+      }
+      if (time < group.starts || time >= group.ends) {
+        this.#tell('outside_window', `draws on ${textOf(group)}, and was made at ${new Date(time).toISOString()}`);
+      }
+      if (group.share) this.#enter(group.share, account);
+      if (!draw.isChecked) this.#checkOpening(draw);
+    }
+  }
+
+  hold(draws: readonly Draw[], amount: Microcredits): void {
+    for (const { group } of draws) group.held += amount;
+  }
+
+  /** Turns money that is held into money spent; a negative amount, with nothing held, is given back. */
+  spend(draws: readonly Draw[], amount: Microcredits, held: Microcredits): void {
+    for (const { group } of draws) {
+      group.held -= held;
+      group.spent += amount;
+    }
+  }
+
+  /** What was just set aside must have been free: by the limit that the row names, or else the last one. */
+  checkRoom(draws: readonly Draw[], by: 'named' | 'latest'): void {
+    for (const { group, most } of draws) {
+      const budget = by === 'named' ? most : group.limit;
+      const limit = group.kind === 'balance' ? this.granted(group.name) : budget;
+      const over = group.spent + group.held - limit;
+      // One mistake would otherwise be told with every reservation that follows.
+      if (over > 0 && !group.isOver) {
+        const figures = `${group.spent} spent and ${group.held} held of ${limit}`;
+        this.#tell('overdrawn', `${textOf(group)} is overdrawn by ${over}: ${figures}`);
+      }
+      group.isOver = over > 0;
+    }
+  }
+
+  /** A charge, or (negative) what is given back. */
+  count(account: number, quarter: number, amount: Microcredits): void {
+    this.#all.add(quarter, amount);
+    this.#chargedTo(account).add(quarter, amount);
+    for (const { sums } of this.#memberOf.get(account) ?? []) sums.add(quarter, amount);
+  }
+
+  grant(keyId: string, amount: Microcredits): void {
+    this.#granted.set(keyId, this.granted(keyId) + amount);
+  }
+
+  granted(keyId: string): Microcredits {
+    return this.#granted.get(keyId) ?? 0;
+  }
+
+  /** What the balances hold: of every key that was granted something. */
+  balances(): Map<string, { granted: Microcredits; spent: Microcredits }> {
+    const balances = new Map([...this.#granted].map(([keyId, granted]) => [keyId, { granted, spent: 0 }]));
+    for (const { kind, name, spent } of this.#groups.values()) {
+      const balance = kind === 'balance' && balances.get(name);
+      if (balance) balance.spent = spent;
+    }
+    return balances;
+  }
+
+  #newGroup(key: string, { kind, name, subject, definition, starts, ends }: FundRow): FundGroup {
+    const share = kind === 'budget' ? this.#shareOf(name, definition, subject) : null;
+    const empty = { limit: 0, spent: 0, held: 0, isOver: false };
+    const group = { kind, name, subject, starts, ends: ends ?? Number.POSITIVE_INFINITY, share, ...empty };
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  #shareOf(name: string, definition: string, subject: string): Share {
+    const key = JSON.stringify([name, definition, subject]);
+    const budgetKey = JSON.stringify([name, definition]);
+    const known = this.#shares.get(key);
+    if (known) return known;
+    const budget = this.#budgets.get(budgetKey) ?? newMembers();
+    this.#budgets.set(budgetKey, budget);
+    const share = { budget, own: newMembers() };
+    this.#shares.set(key, share);
+    return share;
+  }
+
+  #enter({ budget, own }: Share, account: number): void {
+    for (const members of [own, budget]) {
+      if (members.accounts.has(account)) continue;
+      members.accounts.add(account);
+      members.sums.addAll(this.#chargedTo(account));
+      const memberOf = this.#memberOf.get(account);
+      if (memberOf) memberOf.push(members);
+      else this.#memberOf.set(account, [members]);
+    }
+  }
+
+  #chargedTo(account: number): QuarterSums {
+    let sums = this.#charged.get(account);
+    if (!sums) {
+      sums = new QuarterSums();
+      this.#charged.set(account, sums);
+    }
+    return sums;
+  }
+
+  #checkOpening(draw: Draw): void {
+    draw.isChecked = true;
+    const { group } = draw;
+    if (!group.share) return;
+    const least = group.share.own.sums.since(group.starts);
+    const unknown = this.#all.since(group.starts) - group.share.budget.sums.since(group.starts);
+    if (group.spent >= least && group.spent <= least + unknown) return;
+    const expected = unknown === 0 ? `${least}` : `${least} to ${least + unknown}`;
+    this.#tell('wrong_opening', `${textOf(group)} was counted as ${group.spent} spent, not ${expected}`);
+  }
+}

@@ -1,0 +1,100 @@
+import type { Microcredits } from '../core/credits.ts';
+import { QUARTER_MS } from './sums.ts';
+
+/** Room for so many reservations at first. */
+const FIRST_ROOM = 1_024;
+
+/**
+ * Every reservation that an audit has seen: its account, and what it was charged less what was given back.
+ * Three numbers each, ordered by ID, for a journal may hold many millions. IDs nearly ascend: only those that
+ * waited for money come late.
+ */
+export class SeenReservations {
+  size = 0;
+  #ids = new Float64Array(FIRST_ROOM);
+  #accounts = new Float64Array(FIRST_ROOM);
+  #charged = new Float64Array(FIRST_ROOM);
+
+  /** False when it is there already. */
+  add(id: number, account: number): boolean {
+    const at = this.#placeOf(id);
+    if (at < this.size && this.#ids[at] === id) return false;
+    if (this.size === this.#ids.length) this.#grow();
+    for (const column of [this.#ids, this.#accounts, this.#charged]) column.copyWithin(at + 1, at, this.size);
+    this.#ids[at] = id;
+    this.#accounts[at] = account;
+    this.#charged[at] = 0;
+    this.size++;
+    return true;
+  }
+
+  /** The account of a reservation; null for one that is not there. */
+  accountOf(id: number): number | null {
+    const at = this.#placeOf(id);
+    return at < this.size && this.#ids[at] === id ? this.#accounts[at]! : null;
+  }
+
+  /** Adds a charge, or takes off what is given back. Returns what remains charged. */
+  charge(id: number, amount: Microcredits): Microcredits {
+    const at = this.#placeOf(id);
+    this.#charged[at] = this.#charged[at]! + amount;
+    return this.#charged[at]!;
+  }
+
+  /** Where an ID is, or belongs. */
+  #placeOf(id: number): number {
+    if (this.size === 0 || this.#ids[this.size - 1]! < id) return this.size;
+    let low = 0;
+    let high = this.size;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#ids[middle]! < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #grow(): void {
+    const room = Math.ceil(this.#ids.length * 1.5);
+    const larger = (column: Float64Array): Float64Array<ArrayBuffer> => {
+      const grown = new Float64Array(room);
+      grown.set(column);
+      return grown;
+    };
+    this.#ids = larger(this.#ids);
+    this.#accounts = larger(this.#accounts);
+    this.#charged = larger(this.#charged);
+  }
+}
+
+/** Sums by the quarter of an hour, of which those since a moment are asked for. */
+export class QuarterSums {
+  /** Ascending. */
+  readonly #quarters: number[] = [];
+  readonly #sums: Microcredits[] = [];
+
+  add(quarter: number, amount: Microcredits): void {
+    // Nearly everything belongs to the end.
+    let at = this.#quarters.length;
+    while (at > 0 && this.#quarters[at - 1]! > quarter) at--;
+    if (at > 0 && this.#quarters[at - 1] === quarter) {
+      this.#sums[at - 1]! += amount;
+      return;
+    }
+    this.#quarters.splice(at, 0, quarter);
+    this.#sums.splice(at, 0, amount);
+  }
+
+  addAll(others: QuarterSums): void {
+    for (let at = 0; at < others.#quarters.length; at++) this.add(others.#quarters[at]!, others.#sums[at]!);
+  }
+
+  /** Windows begin with a quarter, so none is divided. */
+  since(startsMs: number): Microcredits {
+    let sum = 0;
+    for (let at = this.#quarters.length; at > 0 && this.#quarters[at - 1]! * QUARTER_MS >= startsMs; at--) {
+      sum += this.#sums[at - 1]!;
+    }
+    return sum;
+  }
+}

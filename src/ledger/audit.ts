@@ -1,0 +1,327 @@
+import type { Microcredits } from '../core/credits.ts';
+import { timeOfId } from '../core/id.ts';
+import { AuditFunds, type Draw, type FundFault } from './audit-funds.ts';
+import { SeenReservations } from './audit-memory.ts';
+import type { OpenReservation } from './recover.ts';
+import { quarterOf } from './sums.ts';
+import type { BalanceRow, FundRow, SpendRow } from './tables.ts';
+
+export type FindingKind =
+  | FundFault
+  | 'sequence'
+  | 'unknown_kind'
+  | 'bad_amount'
+  | 'no_reservation'
+  | 'reserved_twice'
+  | 'never_reserved'
+  | 'after_the_end'
+  | 'overcharged'
+  | 'over_corrected'
+  | 'other_account'
+  | 'missing_account'
+  | 'missing_tariff'
+  | 'wrong_spend'
+  | 'wrong_balance'
+  | 'wrong_checkpoint'
+  | 'left_open'
+  | 'damaged';
+
+/** Something that cannot be true of books that are right. */
+export interface Finding {
+  readonly kind: FindingKind;
+  /** Of the journal's row; null where it is about no row. */
+  readonly seq: number | null;
+  readonly reservation: number | null;
+  readonly message: string;
+}
+
+/** A row of the journal with what it names, as far as that exists. */
+export interface AuditRow {
+  readonly seq: number;
+  readonly kind: string;
+  readonly reservation: number | null;
+  readonly account: number;
+  readonly amount: Microcredits;
+  readonly time: number;
+  readonly funds: string | null;
+  readonly tariff: number | null;
+  readonly input: number | null;
+  readonly output: number | null;
+  /** Null: the account does not exist. */
+  readonly keyId: string | null;
+  /** Null: the tariff does not exist, or none is named. */
+  readonly knownTariff: number | null;
+}
+
+export interface AuditCheckpoint {
+  readonly through: number;
+  readonly open: readonly OpenReservation[];
+}
+
+/** A reservation that is open at the end of the journal. */
+export interface OpenAtEnd {
+  readonly reservation: number;
+  readonly account: number;
+  readonly keyId: string | null;
+  reserved: Microcredits;
+  charged: Microcredits;
+  /** The row that opened it. */
+  readonly seq: number;
+  readonly time: number;
+  funds: string | null;
+  draws: readonly Draw[];
+}
+
+type Balances = ReturnType<AuditFunds['balances']>;
+type Sum = Record<'charges' | 'microcredits' | 'input' | 'output', number>;
+
+/** Findings that are kept; more are counted. */
+const FINDINGS_MAX = 10_000;
+
+/**
+ * Reads the journal row by row and proves that its books are right: a fold written for this alone, which
+ * shares none of the ledger's own. Of the funds the rows are given first, all of them, by number.
+ */
+export class Audit {
+  readonly findings: Finding[] = [];
+  /** Findings beyond those that are kept. */
+  more = 0;
+  readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
+  readonly open = new Map<number, OpenAtEnd>();
+  readonly #checkpoint: AuditCheckpoint;
+  readonly #funds = new AuditFunds((kind, message) => this.#tell(kind, message));
+  readonly #seen = new SeenReservations();
+  /** Rows of `funds` that begin after a row that was not read yet. */
+  readonly #coming: FundRow[] = [];
+  #nextFund = 0;
+  /** What `spend` should have. */
+  readonly #sums = new Map<string, Sum>();
+  /** What `balances` should have; null before the checkpoint's last row was read. */
+  #balances: Balances | null = null;
+  #row: AuditRow | null = null;
+  #last = Number.NEGATIVE_INFINITY;
+
+  constructor(checkpoint: AuditCheckpoint) {
+    this.#checkpoint = checkpoint;
+  }
+
+  get reservations(): number {
+    return this.#seen.size;
+  }
+  get funds(): number {
+    return this.#funds.size;
+  }
+
+  fund(row: FundRow): void {
+    this.#coming.push(row);
+  }
+
+  /** The next row, in the order of their numbers. */
+  add(row: AuditRow): void {
+    if (this.#balances === null && row.seq > this.#checkpoint.through) this.#atCheckpoint();
+    this.#row = row;
+    this.#introduceBefore(row.seq);
+    if (!(row.seq > this.#last)) this.#tell('sequence', `stands behind row ${this.#last}`);
+    this.#last = row.seq;
+    this.totals.entries++;
+    if (row.keyId === null) this.#tell('missing_account', `names the account ${row.account}, which does not exist`);
+    if (row.tariff !== row.knownTariff) {
+      this.#tell('missing_tariff', `names the tariff ${row.tariff}, which does not exist`);
+    }
+    this.#take(row);
+    this.#row = null;
+  }
+
+  /** A row of `spend`; to be called once the whole journal was read. */
+  spend(row: SpendRow): void {
+    const key = `${row.quarter}/${row.account}/${row.tariff}`;
+    const sum = this.#sums.get(key) ?? { charges: 0, microcredits: 0, input: 0, output: 0 };
+    this.#sums.delete(key);
+    for (const figure of ['charges', 'microcredits', 'input', 'output'] as const) {
+      if (row[figure] === sum[figure]) continue;
+      this.#tell('wrong_spend', `${placeOf(key)} sums up to ${row[figure]} ${figure}, the journal to ${sum[figure]}`);
+    }
+  }
+
+  /** All rows of `balances`. */
+  compareBalances(rows: readonly BalanceRow[]): void {
+    const expected = new Map(this.#atCheckpoint());
+    for (const { keyId, granted, spent } of rows) {
+      const is = expected.get(keyId) ?? { granted: 0, spent: 0 };
+      expected.delete(keyId);
+      if (is.granted === granted && is.spent === spent) continue;
+      const figures = `${granted} granted and ${spent} spent, the journal ${is.granted} and ${is.spent}`;
+      this.#tell('wrong_balance', `the balance of key ${keyId} has ${figures}`);
+    }
+    for (const keyId of expected.keys()) this.#tell('wrong_balance', `the balance of key ${keyId} is missing`);
+  }
+
+  /** To be called last: what was summed up nowhere. */
+  finish(): void {
+    this.#atCheckpoint();
+    for (const [key, { microcredits }] of this.#sums) {
+      this.#tell('wrong_spend', `${placeOf(key)} is missing: the journal has ${microcredits} microcredits`);
+    }
+    this.#sums.clear();
+  }
+
+  /** Something that was found elsewhere. */
+  report(finding: Finding): void {
+    if (this.findings.length < FINDINGS_MAX) this.findings.push(finding);
+    else this.more++;
+  }
+
+  #tell(kind: FindingKind, message: string): void {
+    this.report({ kind, seq: this.#row?.seq ?? null, reservation: this.#row?.reservation ?? null, message });
+  }
+
+  #introduceBefore(seq: number): void {
+    for (;;) {
+      const next = this.#coming[this.#nextFund];
+      if (!next || next.after_seq >= seq) return;
+      this.#nextFund++;
+      this.#funds.introduce(next);
+    }
+  }
+
+  #take(row: AuditRow): void {
+    const { kind, amount, reservation, keyId } = row;
+    if (!Number.isSafeInteger(amount)) this.#tell('bad_amount', `has the amount ${amount}`);
+    if (kind === 'grant') {
+      this.totals.granted += amount;
+      if (keyId !== null) this.#funds.grant(keyId, amount);
+    } else if (reservation === null) this.#tell('no_reservation', `is a ${kind} of no reservation`);
+    else if (kind === 'reserve') this.#reserve(row, reservation);
+    else if (kind === 'correct') this.#correct(row, reservation);
+    else if (kind === 'overrun') this.#overrun(row, reservation);
+    else if (kind === 'raise' || kind === 'attach') this.#widen(row, reservation);
+    else if (kind === 'post' || kind === 'settle' || kind === 'expire') this.#charge(row, reservation);
+    else this.#tell('unknown_kind', `has the unknown kind ${kind}`);
+  }
+
+  #reserve({ seq, account, keyId, amount, time, funds }: AuditRow, reservation: number): void {
+    this.#mustNotBeNegative(amount);
+    if (!this.#seen.add(reservation, account)) {
+      this.#tell('reserved_twice', 'reserves what was reserved before');
+      return;
+    }
+    const draws = this.#funds.named(funds);
+    this.#funds.join(draws, reservation, account, keyId);
+    this.#funds.hold(draws, amount);
+    this.#funds.checkRoom(draws, 'named');
+    this.open.set(reservation, { reservation, account, keyId, reserved: amount, charged: 0, seq, time, funds, draws });
+  }
+
+  #widen({ kind, account, keyId, amount, funds }: AuditRow, reservation: number): void {
+    this.#mustNotBeNegative(amount);
+    const open = this.#openOf(kind, reservation, account);
+    if (!open) return;
+    if (kind === 'raise') {
+      open.reserved += amount;
+      this.#funds.hold(open.draws, amount);
+      this.#funds.checkRoom(open.draws, 'latest');
+      return;
+    }
+    const left = open.reserved - open.charged;
+    this.#funds.hold(open.draws, -left);
+    open.draws = this.#funds.named(funds);
+    open.funds = funds;
+    this.#funds.join(open.draws, reservation, account, keyId);
+    // More may be held now than is free: a budget that was added finds what is open already.
+    this.#funds.hold(open.draws, left);
+  }
+
+  #charge(row: AuditRow, reservation: number): void {
+    const { kind, account, amount } = row;
+    this.#mustNotBeNegative(amount);
+    const open = this.#openOf(kind, reservation, account);
+    if (amount !== 0 || row.tariff !== null) this.#count(row, reservation);
+    if (!open) return;
+    const left = open.reserved - open.charged;
+    if (amount > left) this.#tell('overcharged', `charges ${amount}, of ${left} that were left`);
+    this.#funds.spend(open.draws, amount, kind === 'post' ? amount : left);
+    open.charged += amount;
+    this.#seen.charge(reservation, amount);
+    if (kind !== 'post') this.open.delete(reservation);
+  }
+
+  #correct(row: AuditRow, reservation: number): void {
+    const { account, keyId, amount, funds } = row;
+    this.totals.corrected += amount;
+    if (amount >= 0) this.#tell('bad_amount', `corrects by ${amount}, which gives nothing back`);
+    const draws = this.#funds.named(funds);
+    this.#funds.join(draws, reservation, account, keyId);
+    this.#funds.spend(draws, amount, 0);
+    this.#count(row, reservation);
+    if (!this.#isSeen('correct', reservation, account)) return;
+    const rest = this.#seen.charge(reservation, amount);
+    if (rest < 0) this.#tell('over_corrected', `gives back ${-rest} more than was charged`);
+  }
+
+  /** Written right behind the charge that it goes beyond, which may have been the end. */
+  #overrun({ account, amount }: AuditRow, reservation: number): void {
+    this.#mustNotBeNegative(amount);
+    this.totals.overrun += amount;
+    this.#isSeen('overrun', reservation, account);
+  }
+
+  #count({ seq, account, amount, tariff, input, output }: AuditRow, reservation: number): void {
+    const quarter = quarterOf(timeOfId(reservation));
+    this.totals.charged += amount;
+    this.#funds.count(account, quarter, amount);
+    if (seq > this.#checkpoint.through) return;
+    const key = `${quarter}/${account}/${tariff ?? 0}`;
+    let sum = this.#sums.get(key);
+    if (!sum) {
+      sum = { charges: 0, microcredits: 0, input: 0, output: 0 };
+      this.#sums.set(key, sum);
+    }
+    sum.charges++;
+    sum.microcredits += amount;
+    sum.input += input ?? 0;
+    sum.output += output ?? 0;
+  }
+
+  #mustNotBeNegative(amount: number): void {
+    if (amount < 0) this.#tell('bad_amount', `has the amount ${amount}, below 0`);
+  }
+
+  #openOf(kind: string, reservation: number, account: number): OpenAtEnd | null {
+    const open = this.open.get(reservation);
+    if (!this.#isSeen(kind, reservation, account)) return null;
+    if (!open) this.#tell('after_the_end', `is a ${kind} of a reservation that was closed before`);
+    return open ?? null;
+  }
+
+  #isSeen(kind: string, reservation: number, account: number): boolean {
+    const owner = this.#seen.accountOf(reservation);
+    if (owner === null) this.#tell('never_reserved', `is a ${kind} of what was never reserved`);
+    else if (owner !== account) this.#tell('other_account', `is booked to account ${account}, not to ${owner}`);
+    return owner !== null;
+  }
+
+  /** Compares what is open, and keeps the balances, as they are once all rows of the checkpoint were read. */
+  #atCheckpoint(): Balances {
+    if (this.#balances) return this.#balances;
+    this.#balances = this.#funds.balances();
+    const left = new Map(this.#checkpoint.open.map((one) => [one.reservation, one]));
+    for (const is of this.open.values()) {
+      const kept = left.get(is.reservation);
+      left.delete(is.reservation);
+      const same = kept && kept.amount === is.reserved && kept.charged === is.charged && kept.funds === is.funds;
+      if (same && kept.account === is.account && kept.keyId === is.keyId) continue;
+      this.#tellCheckpoint(is.reservation, kept ? 'has other figures than the journal' : 'lacks an open reservation');
+    }
+    for (const reservation of left.keys()) this.#tellCheckpoint(reservation, 'has one that is not open');
+    return this.#balances;
+  }
+
+  #tellCheckpoint(reservation: number, what: string): void {
+    this.report({ kind: 'wrong_checkpoint', seq: null, reservation, message: `the checkpoint ${what}` });
+  }
+}
+
+function placeOf(key: string): string {
+  const [quarter, account, tariff] = key.split('/');
+  return `spend of quarter ${quarter}, account ${account}, tariff ${tariff}`;
+}

@@ -1,0 +1,71 @@
+import type { Store } from '../store/store.ts';
+import type { Desk } from './desk.ts';
+import type { Funds } from './funds.ts';
+import type { ReservationHold } from './hold.ts';
+import type { OpenHolds } from './open-holds.ts';
+import type { OpenReservation } from './recover.ts';
+import type { Fund } from './rules/fund.ts';
+import { addSpend, type BalanceRow, putBalance, putCheckpoint } from './tables.ts';
+
+/** Brings the sums in the store up to the journal, with what is open there, so that a start reads only what came after. */
+export class Checkpoints {
+  readonly #store: Store;
+  readonly #desk: Desk;
+  readonly #funds: Funds;
+  readonly #holds: OpenHolds;
+  /** Balances as the last checkpoint has them. */
+  readonly #written = new Map<string, string>();
+  /** The row up to which the sums are written. */
+  #through: number;
+  #writing: Promise<void> | null = null;
+
+  constructor(store: Store, desk: Desk, funds: Funds, holds: OpenHolds, through: number) {
+    this.#store = store;
+    this.#desk = desk;
+    this.#funds = funds;
+    this.#holds = holds;
+    this.#through = through;
+  }
+
+  /** One at a time: a later one must not be written where an earlier one was not. Rejects with StoreError. */
+  write(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = null;
+    });
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const through = this.#desk.seq;
+    if (through === this.#through) return;
+    const sums = this.#desk.sums.take();
+    const balances = [...this.#funds.balances].map(balanceRow).filter((row) => !this.#isWritten(row));
+    const open = JSON.stringify(this.#holds.all().map(openRow));
+    try {
+      await this.#store.commit([...sums.map(addSpend), ...balances.map(putBalance), putCheckpoint(through, open)]);
+    } catch (cause) {
+      this.#desk.sums.putBack();
+      throw cause;
+    }
+    this.#desk.sums.written();
+    this.#through = through;
+    for (const row of balances) this.#written.set(row.keyId, balanceText(row));
+  }
+
+  #isWritten(row: BalanceRow): boolean {
+    return this.#written.get(row.keyId) === balanceText(row);
+  }
+}
+
+const openRow = ({ id, account, charged, held, fundIds }: ReservationHold): OpenReservation => ({
+  reservation: id,
+  account: account.id,
+  keyId: account.keyId,
+  // A raise that is being written has its row already.
+  amount: charged + held,
+  charged,
+  funds: fundIds,
+});
+
+const balanceRow = ({ title, limit, spent }: Fund): BalanceRow => ({ keyId: title.name, granted: limit, spent });
+const balanceText = ({ granted, spent }: BalanceRow): string => `${granted} ${spent}`;

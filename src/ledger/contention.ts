@@ -1,0 +1,88 @@
+import type { Microcredits } from '../core/credits.ts';
+import { type Blocked, type Fund, isBlocked } from './rules/fund.ts';
+
+/** Requests that may wait for one fund; further ones are refused at once. */
+const WAITERS_MAX = 1_000;
+
+interface Waiter {
+  /** Takes what is wanted, or says what is in the way now. */
+  readonly take: () => Microcredits | Blocked;
+  readonly resolve: (taken: Microcredits | Blocked) => void;
+}
+
+/**
+ * Requests that wait for money which open reservations hold: first in, first out for each fund. Whoever is
+ * woken tries again and takes, moves on to the fund that is in the way now, or stays at the head of the line.
+ */
+export class Contention {
+  readonly #lines = new Map<Fund, Waiter[]>();
+
+  /** The first of these funds that has a line, to whose end a newcomer must go; null for none. */
+  lineBefore(funds: readonly Fund[]): Fund | null {
+    if (this.#lines.size === 0) return null;
+    return funds.find((fund) => this.#lines.has(fund)) ?? null;
+  }
+
+  /** Resolves with what was taken, or once `waitMs` are over with what is in the way then. */
+  wait(blocked: Blocked, waitMs: number, take: Waiter['take']): Promise<Microcredits | Blocked> {
+    if (waitMs <= 0 || (this.#lines.get(blocked.fund)?.length ?? 0) >= WAITERS_MAX) return Promise.resolve(blocked);
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        take,
+        resolve: (taken) => {
+          clearTimeout(timer);
+          resolve(taken);
+        },
+      };
+      const timer = setTimeout(() => this.#giveUp(waiter), waitMs);
+      this.#join(blocked.fund, waiter);
+    });
+  }
+
+  /** Lets those who wait for these funds try again. To be called whenever money comes free. Never throws. */
+  wake(funds: readonly Fund[]): void {
+    if (this.#lines.size === 0) return;
+    for (const fund of funds) this.#serve(fund);
+  }
+
+  /** The budgets have changed: everybody tries again. */
+  wakeAll(): void {
+    for (const fund of [...this.#lines.keys()]) this.#serve(fund);
+  }
+
+  #join(fund: Fund, waiter: Waiter): void {
+    const line = this.#lines.get(fund);
+    if (line) line.push(waiter);
+    else this.#lines.set(fund, [waiter]);
+  }
+
+  #serve(fund: Fund): void {
+    for (;;) {
+      const first = this.#lines.get(fund)?.[0];
+      if (!first) return;
+      const taken = first.take();
+      const blocked = isBlocked(taken) && taken.why === 'contended' ? taken : null;
+      if (blocked?.fund === fund) return;
+      this.#leave(fund, first);
+      if (blocked) this.#join(blocked.fund, first);
+      else first.resolve(taken);
+    }
+  }
+
+  /** Tries a last time: what came free may be enough for this one, though not for those before it. */
+  #giveUp(waiter: Waiter): void {
+    for (const [fund, line] of this.#lines) {
+      if (!line.includes(waiter)) continue;
+      this.#leave(fund, waiter);
+      waiter.resolve(waiter.take());
+      this.#serve(fund);
+      return;
+    }
+  }
+
+  #leave(fund: Fund, waiter: Waiter): void {
+    const line = this.#lines.get(fund)!.filter((other) => other !== waiter);
+    if (line.length === 0) this.#lines.delete(fund);
+    else this.#lines.set(fund, line);
+  }
+}

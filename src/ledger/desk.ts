@@ -1,0 +1,192 @@
+import type { Microcredits } from '../core/credits.ts';
+import type { Store, Write } from '../store/store.ts';
+import { Numbers } from './accounts.ts';
+import { type EntryLine, NO_TOKENS, type ReservationHold, type Tariff } from './hold.ts';
+import type { OpenReservation } from './recover.ts';
+import type { Fund } from './rules/fund.ts';
+import { Sums } from './sums.ts';
+import {
+  type Adjustment,
+  insertAdjusting,
+  insertCharge,
+  insertClosing,
+  insertFund,
+  insertHolding,
+  insertTariff,
+  type JournalRow,
+  type TokenCounts,
+} from './tables.ts';
+
+/** Tells an operator about money. */
+export type Alarm = (message: string, details: Readonly<Record<string, unknown>>) => void;
+
+export interface DeskOptions {
+  readonly store: Store;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly onAlarm: Alarm;
+  /** A budget has reached a fraction of its limit. */
+  readonly onAlert: (fund: Fund, fraction: number) => void;
+  /** The last numbers that were given. */
+  readonly last: { readonly seq: number; readonly tariff: number; readonly fund: number };
+  readonly onFreed: (funds: readonly Fund[]) => void;
+  readonly onClosed: (hold: ReservationHold) => void;
+}
+
+/**
+ * Writes the journal: gives each row its number, in the order in which things happen in memory, and keeps the
+ * sums. Rows are written in the order of their numbers, so whoever reads up to one has all before it.
+ */
+export class Desk {
+  readonly sums = new Sums();
+  readonly #options: DeskOptions;
+  readonly #tariffs: Numbers;
+  /** Tariffs are made once, so most are known by identity. */
+  readonly #known = new WeakMap<Tariff, number>();
+  #seq: number;
+  #fundId: number;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+    this.#seq = options.last.seq;
+    this.#fundId = options.last.fund;
+    this.#tariffs = new Numbers(options.last.tariff);
+  }
+
+  /** The number of the last row. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  get now(): number {
+    return this.#options.now();
+  }
+
+  append(writes: readonly Write[]): void {
+    this.#options.store.append(writes);
+  }
+
+  alarm(message: string, details: Readonly<Record<string, unknown>>): void {
+    this.#tell(() => this.#options.onAlarm(message, details));
+  }
+
+  freed(funds: readonly Fund[]): void {
+    if (funds.length > 0) this.#options.onFreed(funds);
+  }
+
+  closed(hold: ReservationHold): void {
+    this.#options.onClosed(hold);
+  }
+
+  /** Writes a new reservation. Rejects with StoreError when it could not be written. */
+  reserve({ id, account, reserved, fundIds }: ReservationHold): Promise<void> {
+    return this.#options.store.commit([
+      insertHolding(++this.#seq, 'reserve', id, account.id, reserved, this.now, fundIds),
+    ]);
+  }
+
+  raise({ id, account }: ReservationHold, by: Microcredits): Promise<void> {
+    return this.#options.store.commit([insertHolding(++this.#seq, 'raise', id, account.id, by, this.now, null)]);
+  }
+
+  /** Writes that an open reservation draws on other funds. */
+  attach({ id, account, fundIds }: ReservationHold): void {
+    this.append([insertHolding(++this.#seq, 'attach', id, account.id, 0, this.now, fundIds)]);
+  }
+
+  /** The row of a closing that names no model; what it charges is added to the sums. */
+  closing({ id, account, funds }: ReservationHold, kind: 'settle' | 'expire', charged: Microcredits): Write {
+    if (charged > 0) {
+      this.sums.add(account, { reservation: id, tariff: 0, microcredits: charged, input: 0, output: 0 });
+      this.#look(funds);
+    }
+    return insertClosing(++this.#seq, kind, id, account.id, charged, this.now);
+  }
+
+  /** Closes what an earlier run left behind. */
+  orphan({ reservation, account, keyId }: OpenReservation, charged: Microcredits): { row: JournalRow; write: Write } {
+    const seq = ++this.#seq;
+    const time = this.now;
+    const bare = { funds: null, tariff: null, input: null, output: null };
+    return {
+      row: { seq, kind: 'expire', reservation, account, keyId, amount: charged, time, ...bare },
+      write: insertClosing(seq, 'expire', reservation, account, charged, time),
+    };
+  }
+
+  /** The row of an attempt, added to the sums. */
+  charge(
+    { id, account, funds }: ReservationHold,
+    kind: 'post' | 'settle',
+    charged: Microcredits,
+    { tariff, estimated }: EntryLine,
+    tokens: TokenCounts,
+  ): Write {
+    const number = this.#tariffOf(tariff);
+    const [input, , , output] = tokens;
+    this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });
+    this.#look(funds);
+    return insertCharge(++this.#seq, kind, id, account.id, charged, this.now, number, tokens, estimated);
+  }
+
+  overrun({ id, account }: ReservationHold, excess: Microcredits, { tariff, estimated }: EntryLine): Write {
+    const number = this.#tariffOf(tariff);
+    return insertCharge(++this.#seq, 'overrun', id, account.id, excess, this.now, number, NO_TOKENS, estimated);
+  }
+
+  /** The row of a grant or a correction. */
+  adjusting(adjustment: Adjustment, account: number, funds: string | null): Write {
+    return insertAdjusting(++this.#seq, adjustment, account, this.now, funds);
+  }
+
+  /** How the journal names a set of funds; null for none. Those without a row get one. */
+  idsOf(funds: readonly Fund[]): string | null {
+    if (funds.length === 0) return null;
+    for (const fund of funds) if (fund.rowId === 0) this.#introduce(fund);
+    return funds.map(({ rowId }) => rowId).join(' ');
+  }
+
+  /** A settlement runs where nothing may throw: news that cannot be told must not cost the entry. */
+  #tell(tell: () => void): void {
+    try {
+      tell();
+    } catch {}
+  }
+
+  #introduce(fund: Fund): void {
+    const { kind, name, subject, definition, starts, ends } = fund.title;
+    fund.rowId = ++this.#fundId;
+    const row = {
+      id: fund.rowId,
+      kind,
+      name,
+      subject,
+      definition,
+      starts,
+      ends: Number.isFinite(ends) ? ends : null,
+      most: kind === 'balance' ? 0 : fund.limit,
+      opening: fund.spent,
+      after_seq: this.#seq,
+    };
+    this.append([insertFund(row)]);
+  }
+
+  #tariffOf(tariff: Tariff): number {
+    let number = this.#known.get(tariff);
+    if (number === undefined) {
+      const { model, provider, upstream, price } = tariff;
+      number = this.#tariffs.of(JSON.stringify([model, provider, upstream, price]), (id) =>
+        this.append([insertTariff(id, model, provider, upstream, price)]),
+      );
+      this.#known.set(tariff, number);
+    }
+    return number;
+  }
+
+  #look(funds: readonly Fund[]): void {
+    for (const fund of funds) {
+      const fraction = fund.alert();
+      if (fraction !== null) this.#tell(() => this.#options.onAlert(fund, fraction));
+    }
+  }
+}

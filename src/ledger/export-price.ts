@@ -1,0 +1,81 @@
+import type { Decimal } from '../core/decimal.ts';
+import { lineFor, type Price, type PriceLine } from '../core/price.ts';
+
+/** The line of a price list that billed a request, as exact decimals: USD per 1M tokens, and USD for the request. */
+export interface UsdLine {
+  readonly input: string;
+  readonly cachedInput: string;
+  readonly cacheWrite: string;
+  readonly output: string;
+  readonly perRequest: string;
+}
+
+const MILLION = 1_000_000n;
+
+/** The price of `tariffs`; null for a text that is none. */
+export function readPrice(text: string): Price | null {
+  try {
+    const price: unknown = JSON.parse(text);
+    return isPrice(price) ? price : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Undoes what `compilePrice` did: a rate over the divisor is USD per 1M tokens in Credits, so times the worth of
+ * a Credit it is the decimal that the policy stated.
+ */
+export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal): UsdLine {
+  const line = lineFor(price, inputTokens);
+  const divisor = BigInt(price.divisor) * 10n ** BigInt(usdPerCredit.scale);
+  const usd = (rate: number) => quotient(BigInt(rate) * usdPerCredit.digits, divisor);
+  return {
+    input: usd(line.input),
+    cachedInput: usd(line.cachedInput),
+    cacheWrite: usd(line.cacheWrite),
+    output: usd(line.output),
+    perRequest: quotient(BigInt(price.perRequest) * usdPerCredit.digits, divisor * MILLION),
+  };
+}
+
+/** A quotient as a decimal; one that has no end stays a fraction, for nothing here is rounded. */
+export function quotient(numerator: bigint, denominator: bigint): string {
+  const common = gcd(numerator < 0n ? -numerator : numerator, denominator);
+  const over = denominator / common;
+  let rest = over;
+  let scale = 0;
+  for (const prime of [10n, 5n, 2n]) {
+    for (; rest % prime === 0n; rest /= prime) scale++;
+  }
+  if (rest !== 1n) return `${numerator / common}/${over}`;
+  return decimalText((numerator / common) * (10n ** BigInt(scale) / over), scale);
+}
+
+/** `digits` with so many of them behind the point, without zeros at the end. */
+export function decimalText(digits: bigint, scale: number): string {
+  const sign = digits < 0n ? '-' : '';
+  const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0');
+  const fraction = text.slice(text.length - scale).replace(/0+$/, '');
+  const whole = text.slice(0, text.length - scale);
+  return `${sign}${whole}${scale > 0 && fraction !== '' ? `.${fraction}` : ''}`;
+}
+
+const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+function isPrice(value: unknown): value is Price {
+  if (typeof value !== 'object' || value === null) return false;
+  const { lines, perRequest, divisor } = value as Partial<Record<keyof Price, unknown>>;
+  const isLines = Array.isArray(lines) && lines.length > 0 && lines.every(isLine);
+  return isLines && isCount(perRequest) && isCount(divisor) && divisor > 0;
+}
+
+function isLine(value: unknown): value is PriceLine {
+  if (typeof value !== 'object' || value === null) return false;
+  const { overInputTokens, input, cachedInput, cacheWrite, output } = value as Partial<
+    Record<keyof PriceLine, unknown>
+  >;
+  return [overInputTokens, input, cachedInput, cacheWrite, output].every(isCount);
+}

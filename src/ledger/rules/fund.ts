@@ -1,0 +1,132 @@
+import type { Microcredits } from '../../core/credits.ts';
+
+/** What a fund is called and when it counts. */
+export interface FundTitle {
+  readonly kind: 'budget' | 'balance';
+  /** Of the budget; for a balance the ID of its key. */
+  readonly name: string;
+  /** Whose share of the budget it is: what `each` gave. Empty for everyone's and for a balance. */
+  readonly subject: string;
+  /** What the budget counts, as text; see Budget. Empty for a balance. */
+  readonly definition: string;
+  /** Milliseconds since 1970. */
+  readonly starts: number;
+  /** Infinity for one that never ends. */
+  readonly ends: number;
+}
+
+/** How a fund treats those who draw on it. */
+export interface FundTerms {
+  /** Of a budget, its limit; of a balance, all that was ever granted. */
+  readonly limit: Microcredits;
+  readonly onExhausted: 'reject' | 'downgrade';
+  /** Fractions of the limit, ascending. */
+  readonly alertAt: readonly number[];
+}
+
+/**
+ * Money that reservations draw on: a budget's window or a balance. Whatever is held or spent was free
+ * before, so that `spent + held ≤ limit` holds at every moment, but for a limit that was lowered meanwhile.
+ */
+export class Fund {
+  readonly title: FundTitle;
+  /** Of the row that names it in the store; 0 while it has none. */
+  rowId = 0;
+  spent: Microcredits;
+  held: Microcredits = 0;
+  #terms: FundTerms;
+  /** How many alerts were given. */
+  #alerted = 0;
+
+  constructor(title: FundTitle, terms: FundTerms, spent: Microcredits) {
+    this.title = title;
+    this.spent = spent;
+    this.#terms = terms;
+    // What was spent before is no news.
+    this.alert();
+  }
+
+  get limit(): Microcredits {
+    return this.#terms.limit;
+  }
+  get downgrades(): boolean {
+    return this.#terms.onExhausted === 'downgrade';
+  }
+  /** What a new reservation may take now. Below 0 after the limit was lowered. */
+  get free(): Microcredits {
+    return this.#terms.limit - this.spent - this.held;
+  }
+  /** What will be free once every open reservation is released. */
+  get unspent(): Microcredits {
+    return this.#terms.limit - this.spent;
+  }
+
+  /** New terms; what was spent and is held stays. Returns whether the limit is another, which needs a row of its own. */
+  change(terms: FundTerms): boolean {
+    const changed = terms.limit !== this.#terms.limit;
+    this.#terms = terms;
+    this.#alerted = 0;
+    this.alert();
+    return changed;
+  }
+
+  /** The greatest fraction of the limit that has been reached since the last call; null when none was. */
+  alert(): number | null {
+    const { alertAt, limit } = this.#terms;
+    let reached: number | null = null;
+    while (this.#alerted < alertAt.length && this.spent >= alertAt[this.#alerted]! * limit) {
+      reached = alertAt[this.#alerted]!;
+      this.#alerted++;
+    }
+    return reached;
+  }
+}
+
+/** Why a reservation cannot be had. */
+export interface Blocked {
+  readonly fund: Fund;
+  /** `exhausted`: it could never be had; `contended`: open reservations are in the way. */
+  readonly why: 'exhausted' | 'contended';
+}
+
+export const isBlocked = (fit: Microcredits | Blocked): fit is Blocked => typeof fit !== 'number';
+
+/**
+ * How much to reserve: the greatest of the amounts that all funds have free, if that is at least the first,
+ * which is the choice's. The others are fallbacks', which do without a reservation until they are tried.
+ */
+export function fit(funds: readonly Fund[], amounts: readonly Microcredits[]): Microcredits | Blocked {
+  let free = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < funds.length; i++) free = Math.min(free, funds[i]!.free);
+  const [least = 0] = amounts;
+  if (least > free) return blockedBy(funds, least);
+  let most = least;
+  for (let i = 1; i < amounts.length; i++) if (amounts[i]! <= free && amounts[i]! > most) most = amounts[i]!;
+  return most;
+}
+
+/** The fund that is in the way: one that can never pay before one that may, and of several the first. */
+function blockedBy(funds: readonly Fund[], amount: Microcredits): Blocked {
+  const exhausted = funds.find((fund) => amount > fund.unspent);
+  if (exhausted) return { fund: exhausted, why: 'exhausted' };
+  return { fund: funds.find((fund) => amount > fund.free)!, why: 'contended' };
+}
+
+/** Sets money aside in every fund. */
+export function hold(funds: readonly Fund[], amount: Microcredits): void {
+  for (let i = 0; i < funds.length; i++) funds[i]!.held += amount;
+}
+
+/** Gives back what was set aside. */
+export function release(funds: readonly Fund[], amount: Microcredits): void {
+  for (let i = 0; i < funds.length; i++) funds[i]!.held -= amount;
+}
+
+/** Turns money that was set aside into money spent. */
+export function spend(funds: readonly Fund[], amount: Microcredits): void {
+  for (let i = 0; i < funds.length; i++) {
+    const fund = funds[i]!;
+    fund.held -= amount;
+    fund.spent += amount;
+  }
+}

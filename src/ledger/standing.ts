@@ -1,0 +1,51 @@
+import type { Microcredits } from '../core/credits.ts';
+import type { Blocked, Fund } from './rules/fund.ts';
+
+/** Why a request cannot be paid for, with the fund that is in the way as it stands. Amounts are microcredits. */
+export interface Shortage {
+  /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
+  readonly why: Blocked['why'];
+  readonly kind: 'budget' | 'balance';
+  /** Of the budget, or ID of the key. */
+  readonly name: string;
+  readonly subject: string;
+  readonly limit: Microcredits;
+  readonly spent: Microcredits;
+  readonly held: Microcredits;
+  /** What the request could cost. */
+  readonly needed: Microcredits;
+  /** When the fund's next window begins, ms since 1970; null for never. */
+  readonly renewsAt: number | null;
+}
+
+/** What the funds of a caller allow at this moment. */
+export interface Standing {
+  /** What funds with `on_exhausted: downgrade` have free now; null without such a fund. */
+  readonly free: Microcredits | null;
+  /** The same, once all open reservations are released. */
+  readonly unspent: Microcredits | null;
+  /** The fund that can never pay so much; null when all can. */
+  shortFor(amount: Microcredits): Shortage | null;
+}
+
+export function standingOf(funds: readonly Fund[]): Standing {
+  const downgrading = funds.filter(({ downgrades }) => downgrades);
+  const least = (amounts: readonly Microcredits[]) => (amounts.length === 0 ? null : Math.min(...amounts));
+  return {
+    free: least(downgrading.map(({ free }) => free)),
+    unspent: least(downgrading.map(({ unspent }) => unspent)),
+    shortFor: (amount) => {
+      const fund = funds.find(({ unspent }) => amount > unspent);
+      return fund ? shortage({ fund, why: 'exhausted' }, amount) : null;
+    },
+  };
+}
+
+export function shortage({ fund, why }: Blocked, needed: Microcredits): Shortage {
+  const { kind, name, subject, ends } = fund.title;
+  const { limit, spent, held } = fund;
+  return { why, kind, name, subject, limit, spent, held, needed, renewsAt: Number.isFinite(ends) ? ends : null };
+}
+
+/** Whether there was no room, rather than a hold. */
+export const isShortage = <T extends object>(reserved: T | Shortage): reserved is Shortage => 'why' in reserved;

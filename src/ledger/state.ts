@@ -1,0 +1,18 @@
+import type { LedgerState } from '../core/budget.ts';
+import { NO_LEDGER } from '../core/budget.ts';
+import type { Statement, Store } from '../store/store.ts';
+
+const SELECT_TERMS: Statement = {
+  sql: `SELECT CASE WHEN EXISTS (SELECT 1 FROM journal) THEN usd_per_credit END AS usdPerCredit, budgets FROM checkpoint`,
+};
+const SELECT_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE name = 'journal'` };
+
+/** What a policy must fit to, read from a store that nobody serves from here. */
+export async function ledgerStateOf(store: Pick<Store, 'query'>): Promise<LedgerState> {
+  const tables = await store.query(SELECT_TABLE);
+  if (tables.length === 0) return NO_LEDGER;
+  const [terms] = await store.query<{ usdPerCredit: string | null; budgets: string }>(SELECT_TERMS);
+  if (!terms) return NO_LEDGER;
+  // Written by the ledger alone.
+  return { usdPerCredit: terms.usdPerCredit, budgets: JSON.parse(terms.budgets) as string[] };
+}

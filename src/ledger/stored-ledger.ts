@@ -1,0 +1,354 @@
+import type { LedgerState } from '../core/budget.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Microcredits } from '../core/credits.ts';
+import { timeOfId } from '../core/id.ts';
+import type { Store, Write } from '../store/store.ts';
+import { type Account, Accounts, accountOf } from './accounts.ts';
+import { findReservation } from './adjust.ts';
+import { Checkpoints } from './checkpoint.ts';
+import { Contention } from './contention.ts';
+import { countAnew } from './count.ts';
+import { Desk } from './desk.ts';
+import { Funds } from './funds.ts';
+import { type Hold, ReservationHold } from './hold.ts';
+import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms, Order } from './ledger.ts';
+import { OpenHolds } from './open-holds.ts';
+import { type OpenReservation, type Recovered, recover } from './recover.ts';
+import { type Blocked, type Fund, fit, hold, isBlocked, release } from './rules/fund.ts';
+import { expire, openReservation } from './rules/reservation.ts';
+import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
+import {
+  type AccountRow,
+  type AdjustmentRow,
+  adoptAdjustment,
+  insertAccount,
+  putTerms,
+  SELECT_ACCOUNT,
+  SELECT_ADJUSTMENTS,
+  SELECT_CHARGED,
+  type StateRow,
+} from './tables.ts';
+
+/** How often the sums are written, and holds are looked at that should have ended, ms. */
+const CHECKPOINT_MS = 10_000;
+
+export class StoredLedger implements Ledger {
+  readonly lastId: number;
+  recovered: Ledger['recovered'] = { ids: [], charged: 0, held: 0 };
+  readonly #store: Store;
+  readonly #now: () => number;
+  readonly #accounts: Accounts;
+  readonly #funds = new Funds();
+  readonly #contention = new Contention();
+  readonly #holds = new OpenHolds();
+  readonly #desk: Desk;
+  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  readonly #checkpoints: Checkpoints;
+  #terms: LedgerTerms;
+  #unit: string | null;
+  /** The latest moment that the clock or an ID has told, ms since 1970. */
+  #latest: number;
+  /** Whether there was no entry at the start, and the number of the last row then. */
+  readonly #isEmpty: boolean;
+  readonly #firstSeq: number;
+  /** A count is under way, which no checkpoint may disturb. */
+  #counting = false;
+  #version: number | null = null;
+  /** The greatest adjustment that was taken over: it may not be marked so in the store yet. */
+  #adopted = 0;
+
+  constructor(options: LedgerOptions, state: StateRow, lastId: number) {
+    const { store, now, onAlarm, onAlert = () => {}, refreshMs } = options;
+    this.#store = store;
+    this.#now = now;
+    this.#terms = options.terms;
+    this.#unit = state.usdPerCredit;
+    this.lastId = lastId;
+    this.#latest = timeOfId(lastId);
+    this.#isEmpty = state.isEmpty === 1;
+    this.#firstSeq = state.seq;
+    this.#accounts = new Accounts(state.account, (row) => store.append([insertAccount(row)]));
+    this.#desk = new Desk({
+      store,
+      now,
+      onAlarm,
+      onAlert,
+      last: state,
+      onFreed: (funds) => this.#contention.wake(funds),
+      onClosed: (closed) => this.#holds.remove(closed),
+    });
+    this.#checkpoints = new Checkpoints(store, this.#desk, this.#funds, this.#holds, state.through);
+    // What fails is tried again at the next tick.
+    this.#every(CHECKPOINT_MS, () => this.#sweep());
+    if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
+  }
+
+  /** Windows never go back, though the clock may. */
+  get #time(): number {
+    this.#latest = Math.max(this.#latest, this.#now());
+    return this.#latest;
+  }
+
+  get open(): number {
+    return this.#holds.size;
+  }
+
+  /** Closes orphans, brings the sums up to date and counts the budgets. */
+  async begin(terms: LedgerTerms, state: StateRow): Promise<void> {
+    const from: { through: number; open: readonly OpenReservation[] } = {
+      through: state.through,
+      // Written by this class alone.
+      open: JSON.parse(state.open) as readonly OpenReservation[],
+    };
+    const found = await recover(this.#store, from, this.#desk.sums);
+    if (found.open.size > 0) await this.#closeOrphans(found, terms.ledger.onCrash);
+    for (const [keyId, { granted, spent }] of found.balances) this.#funds.grant(keyId, granted, spent);
+    await this.refresh();
+    (await this.prepare(terms))();
+  }
+
+  standing(caller: Caller, selector: string, timeMs: number = this.#time): Standing | null {
+    const funds = this.#funds.of(this.#accounts.of(caller, selector, null), timeMs);
+    return funds.length === 0 ? null : standingOf(funds);
+  }
+
+  async reserve(order: Order): Promise<Hold | Shortage> {
+    const { id, amounts } = order;
+    // A mistake of the program must show before anything is held.
+    openReservation(Math.max(...amounts), order.limit);
+    const account = this.#accounts.of(order.caller, order.selector, order.agentWallet);
+    const time = timeOfId(id);
+    this.#latest = Math.max(this.#latest, time);
+    let funds = this.#funds.of(account, time);
+    let amount = this.#fit(funds, amounts);
+    if (isBlocked(amount) && amount.why === 'contended') {
+      amount = await this.#contention.wait(amount, order.waitMs, () => {
+        funds = this.#funds.of(account, time);
+        return take(funds, amounts);
+      });
+      // The budgets may have changed since it was woken, when it was not among the open holds yet.
+      if (!isBlocked(amount)) funds = this.#moved(funds, account, time, amount);
+    } else if (!isBlocked(amount)) hold(funds, amount);
+    return isBlocked(amount) ? shortage(amount, amounts[0]) : this.#write(order, account, funds, amount);
+  }
+
+  async prepare(terms: LedgerTerms): Promise<() => void> {
+    const unit = this.#unitFor(terms);
+    this.#counting = true;
+    try {
+      // From here on the table holds all up to now, and the sums in memory what comes after.
+      await this.#checkpoints.write();
+      const counted = await countAnew(terms.budgets, this.#funds.counters, this.#store, this.#time);
+      await this.#store.commit([putTerms(unit, JSON.stringify(terms.budgets.map(({ name }) => name)))]);
+      return () => {
+        this.#terms = terms;
+        this.#unit = unit;
+        this.#funds.use(counted(this.#desk.sums, this.#time));
+        this.#counting = false;
+        this.#attachAll();
+        this.#contention.wakeAll();
+      };
+    } catch (cause) {
+      this.#counting = false;
+      throw cause;
+    }
+  }
+
+  written(): Promise<void> {
+    return this.#store.written();
+  }
+
+  state(): LedgerState {
+    return {
+      usdPerCredit: this.#hasEntries ? this.#unit : null,
+      budgets: this.#funds.counters.map(({ budget }) => budget.name),
+    };
+  }
+
+  async status(): Promise<LedgerStatus> {
+    const [written] = await this.#store.query<{ charged: number }>(SELECT_CHARGED);
+    let charged = written?.charged ?? 0;
+    for (const { microcredits } of this.#desk.sums) charged += microcredits;
+    let held = 0;
+    for (const { held: one } of this.#holds.all()) held += one;
+    const budgets = this.#funds.counters.flatMap((counter) => {
+      counter.windowAt(this.#time);
+      return [...counter.funds];
+    });
+    const drawnOn = budgets.filter(({ spent, held: holding }) => spent !== 0 || holding !== 0);
+    return { charged, held, open: this.open, funds: [...drawnOn, ...this.#funds.balances] };
+  }
+
+  async refresh(): Promise<void> {
+    const version = await this.#store.version();
+    if (version === this.#version) return;
+    const rows = await this.#store.query<AdjustmentRow>(SELECT_ADJUSTMENTS);
+    for (const row of rows) {
+      const given = row.kind === 'correct' ? await this.#givenFor(row) : null;
+      if (row.id > this.#adopted) this.#adopt(row, given);
+    }
+    this.#version = version;
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#checkpoints.write();
+  }
+
+  #every(ms: number, run: () => unknown): void {
+    const timer = setInterval(run, ms);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+
+  /** What can be taken now: nobody overtakes those who wait for one of the funds. */
+  #fit(funds: readonly Fund[], amounts: readonly Microcredits[]): Microcredits | Blocked {
+    if (funds.length === 0) return Math.max(...amounts);
+    const amount = fit(funds, amounts);
+    if (isBlocked(amount)) return amount;
+    const fund = this.#contention.lineBefore(funds);
+    return fund ? { fund, why: 'contended' } : amount;
+  }
+
+  /** Writes down what has been taken already. */
+  async #write(order: Order, account: Account, funds: readonly Fund[], amount: Microcredits): Promise<Hold> {
+    const { id, limit, expiresAt } = order;
+    this.#accounts.number(account);
+    const fundIds = this.#idsOf(account, funds);
+    const reservation = openReservation(amount, limit);
+    const made = new ReservationHold(this.#desk, { id, account, expiresAt, funds, fundIds }, reservation);
+    this.#holds.add(made);
+    try {
+      await this.#desk.reserve(made);
+      made.isWritten = true;
+      return made;
+    } catch (cause) {
+      this.#holds.remove(made);
+      release(made.funds, amount);
+      this.#desk.freed(made.funds);
+      throw cause;
+    }
+  }
+
+  #idsOf(account: Account, funds: readonly Fund[]): string | null {
+    if (account.funds !== funds) return this.#desk.idsOf(funds);
+    if (account.fundIds === undefined) account.fundIds = this.#desk.idsOf(funds);
+    return account.fundIds;
+  }
+
+  get #hasEntries(): boolean {
+    return !this.#isEmpty || this.#desk.seq !== this.#firstSeq;
+  }
+
+  #unitFor({ usdPerCredit }: LedgerTerms): string {
+    if (!this.#hasEntries || this.#unit === null || this.#unit === usdPerCredit) return usdPerCredit;
+    throw new Error(
+      `The ledger has entries in Credits of ${this.#unit} USD; usd_per_credit may not become ${usdPerCredit}.`,
+    );
+  }
+
+  /** Open reservations draw on what applies to them now. */
+  #attachAll(): void {
+    for (const made of this.#holds.all()) {
+      const drawn = this.#moved(made.funds, made.account, timeOfId(made.id), made.held);
+      const fundIds = this.#desk.idsOf(drawn);
+      // A limit that was changed has a row of its own: what is raised from now on is within that.
+      if (fundIds === made.fundIds) continue;
+      made.attach(drawn, fundIds);
+      this.#desk.attach(made);
+    }
+  }
+
+  /** What a reservation draws on by now; what is new holds its money from here on, and what is gone no longer. */
+  #moved(from: readonly Fund[], account: Account, time: number, held: Microcredits): readonly Fund[] {
+    const present = this.#funds.of(account, time);
+    if (present === from) return from;
+    // A balance is drawn on from the start of a reservation or not at all.
+    const drawn = present.filter((fund) => fund.title.kind === 'budget' || from.includes(fund));
+    hold(
+      drawn.filter((fund) => !from.includes(fund)),
+      held,
+    );
+    release(
+      from.filter((fund) => !drawn.includes(fund)),
+      held,
+    );
+    return drawn;
+  }
+
+  async #closeOrphans(found: Recovered, rule: 'charge' | 'release'): Promise<void> {
+    const orphans = [...found.open.values()];
+    const writes: Write[] = [];
+    let charged = 0;
+    let held = 0;
+    for (const orphan of orphans) {
+      const { amount, charged: before } = orphan;
+      const step = expire({ state: 'pending', amount, charged: before, limit: null }, rule);
+      const { row, write } = this.#desk.orphan(orphan, step.charged);
+      found.add(row);
+      writes.push(write);
+      charged += step.charged;
+      held += amount - before;
+    }
+    await this.#store.commit(writes);
+    this.recovered = { ids: orphans.map(({ reservation }) => reservation), charged, held };
+  }
+
+  /** What a correction is about, read from the journal. Null when there is no such reservation. */
+  async #givenFor({ reservation, account }: AdjustmentRow): Promise<Given | null> {
+    const booked = reservation === null ? null : await findReservation(this.#store, reservation);
+    const [row] = await this.#store.query<AccountRow>(SELECT_ACCOUNT, [account]);
+    return booked && row ? { row, reservation: booked.reservation, onBalance: booked.onBalance } : null;
+  }
+
+  #adopt(row: AdjustmentRow, given: Given | null): void {
+    const { id, kind, keyId, amount } = row;
+    this.#adopted = id;
+    if (kind === 'grant') {
+      const write = this.#desk.adjusting(row, this.#accounts.numberOfKey(keyId), null);
+      this.#store.append([write, adoptAdjustment(id)]);
+      this.#funds.grant(keyId, amount);
+    } else if (given !== null) {
+      const funds = this.#giveBack(given, amount);
+      this.#store.append([this.#desk.adjusting(row, given.row.id, this.#desk.idsOf(funds)), adoptAdjustment(id)]);
+    }
+    this.#contention.wakeAll();
+  }
+
+  /** Gives back what a reservation was charged, to the windows that it counts in and to the balance that paid for it. */
+  #giveBack({ row, reservation, onBalance }: Given, amount: Microcredits): readonly Fund[] {
+    const account = accountOf(row);
+    const drawn = this.#funds.of(account, timeOfId(reservation));
+    const funds = drawn.filter(({ title }) => title.kind === 'budget' || onBalance);
+    // Named before it changes: what a row opens with is what was spent before.
+    this.#desk.idsOf(funds);
+    for (const fund of funds) fund.spent += amount;
+    this.#desk.sums.add(account, { reservation, tariff: 0, microcredits: amount, input: 0, output: 0 });
+    return funds;
+  }
+
+  async #sweep(): Promise<void> {
+    const now = this.#now();
+    for (const made of this.#holds.all()) {
+      if (made.expiresAt > now || !made.isWritten) continue;
+      const charged = made.expire(this.#terms.ledger.onCrash);
+      this.#desk.alarm('a reservation was never settled', { reservation: made.id, keyId: made.account.keyId, charged });
+    }
+    if (!this.#counting) await this.#checkpoints.write().catch(() => {});
+  }
+}
+
+/** The reservation that a correction is about, and whose it is. */
+interface Given {
+  readonly row: AccountRow;
+  readonly reservation: number;
+  /** Whether the balance of its key paid for it. */
+  readonly onBalance: boolean;
+}
+
+/** Takes what all funds have free. */
+function take(funds: readonly Fund[], amounts: readonly Microcredits[]): Microcredits | Blocked {
+  const amount = fit(funds, amounts);
+  if (!isBlocked(amount)) hold(funds, amount);
+  return amount;
+}

@@ -1,0 +1,79 @@
+import type { WindowKind } from '../core/budget.ts';
+import type { Microcredits } from '../core/credits.ts';
+import { inUnitsOf } from './decimal-text.ts';
+import type { Place } from './diagnostics.ts';
+import { decimalAt } from './prices.ts';
+import { readable } from './readable.ts';
+import type { Report } from './report.ts';
+import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
+import { BudgetText } from './schema-budgets.ts';
+import { checkList, type Named, type Source } from './scope.ts';
+import { checkTimeZone } from './time-zone.ts';
+import { placeAt } from './tree.ts';
+
+/** A budget of the policy, checked but for its expressions. Where a key of it is wrong, its figures are fillers. */
+export interface BudgetDraft {
+  readonly name: string;
+  /** Of its name. */
+  readonly place: Place;
+  readonly match: ExpressionDraft | null;
+  readonly each: ExpressionDraft | null;
+  readonly limit: Microcredits;
+  readonly window: WindowKind;
+  readonly timeZone: string;
+  readonly onExhausted: 'reject' | 'downgrade';
+  readonly alertAt: readonly number[];
+}
+
+/** A Credit has so many decimals in the ledger. */
+const DECIMALS = 6;
+
+/** The budgets of the policy. `zone` is that of those that name none. */
+export function draftBudgets(source: Source, zone: string): BudgetDraft[] {
+  return checkList('budgets', BudgetText, source).map((named) => {
+    const { name, tree, data } = named;
+    const stated = data ?? readable(BudgetText, tree);
+    const {
+      window = 'total',
+      time_zone: timeZone = zone,
+      on_exhausted: onExhausted = 'reject',
+      alert_at = [],
+    } = stated;
+    if (stated.time_zone !== undefined) checkTimeZone(timeZone, placeAt(tree, 'time_zone'), source.report);
+    return {
+      name,
+      place: placeAt(tree, 'name'),
+      match: expressionAt(named, 'match'),
+      each: eachOf(named),
+      limit: stated.limit_credits === undefined ? 0 : limitOf(named, source.report),
+      window,
+      timeZone,
+      onExhausted,
+      alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
+    };
+  });
+}
+
+/** `key` stands for its ID. */
+function eachOf(named: Named<BudgetText>): ExpressionDraft | null {
+  const each = expressionAt(named, 'each');
+  return each?.text.trim() === 'key' ? { ...each, text: 'key.id' } : each;
+}
+
+function limitOf({ name, path, tree }: Named<BudgetText>, report: Report): Microcredits {
+  const decimal = decimalAt(tree, 'limit_credits', report);
+  if (!decimal) return 0;
+  const limit = inUnitsOf(DECIMALS, decimal);
+  const place = placeAt(tree, 'limit_credits');
+  if (limit === null) {
+    report.add('bad-form', place, `\`${path}.limit_credits\` has more than ${DECIMALS} decimals`, {
+      expected: 'a multiple of 0.000001 Credits, the least that is charged',
+    });
+  }
+  if (limit === 0) {
+    report.add('nothing-to-spend', place, `budget \`${name}\` has a limit of 0: nothing that costs may be spent`, {
+      hint: 'give it a limit above 0; to refuse requests, a constraint says more plainly why',
+    });
+  }
+  return limit ?? 0;
+}

@@ -1,0 +1,128 @@
+import { serialize } from '@marcbachmann/cel-js';
+import type { Budget } from '../core/budget.ts';
+import type { BudgetDraft } from './budget-drafts.ts';
+import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
+import type { Program, TextProgram } from './cel-check.ts';
+import { partsOf } from './cel-reach.ts';
+import { budgetViewOf, environmentOf } from './cel-types.ts';
+import { BARE, type Checker, tryRun } from './expressions.ts';
+import type { ParsedPolicy } from './parsed.ts';
+import type { Report } from './report.ts';
+import type { ExpressionDraft } from './rule-drafts.ts';
+
+/** A budget with its checked expressions; null where there are none, or where they are wrong. */
+export interface CheckedBudget {
+  readonly draft: BudgetDraft;
+  readonly match: Program | null;
+  readonly each: TextProgram | null;
+}
+
+/** Checks the expressions of every budget. */
+export function* checkBudgets(
+  { budgets }: ParsedPolicy,
+  check: Checker,
+  report: Report,
+): Generator<undefined, readonly CheckedBudget[]> {
+  const checked: CheckedBudget[] = [];
+  for (const draft of budgets) {
+    const match = check.match(draft.match);
+    const each = check.each(draft.each);
+    // Beside a `match` that is wrong nobody knows for whom `each` is asked.
+    if (each && (match || !draft.match)) reviewEach(each, match, report);
+    checked.push({ draft, match, each });
+    yield;
+  }
+  return checked;
+}
+
+/** A budget as the ledger uses it. */
+export function compileBudget({ draft, match, each }: CheckedBudget): Budget {
+  const { name, place, limit, window, timeZone, onExhausted, alertAt } = draft;
+  return {
+    name,
+    place,
+    match: match && ((scope) => match.run(budgetViewOf(scope))),
+    each: each && ((scope) => each.run(budgetViewOf(scope))),
+    window,
+    timeZone,
+    definition: JSON.stringify([textOf(draft.match), textOf(draft.each), window, timeZone]),
+    limit,
+    onExhausted,
+    alertAt,
+  };
+}
+
+function textOf(draft: ExpressionDraft | null): string | null {
+  return draft?.text.trim() ?? null;
+}
+
+/** Warns of an `each` that fails, or that throws keys into one window which nobody may have meant. */
+function reviewEach(each: TextProgram, match: Program | null, report: Report): void {
+  const { ast, placeOf, draft } = each;
+  const accesses = [...accessesOf(ast)];
+  if (accesses.length === 0) {
+    report.add('shared-window', placeOf(ast), `\`${draft.path}\` names nothing: it is the same for everyone`, {
+      hint: 'leave it out for one window for everyone; `key.labels.team` makes one for each team, `key` one for each key',
+    });
+    return;
+  }
+  const ofNoLabels = tryRun(each, budgetViewOf(BARE));
+  const isAsked = !match || tryRun(match, budgetViewOf(BARE)).value !== false;
+  if (ofNoLabels.failure !== undefined && isAsked) {
+    const message = `\`${draft.path}\` fails for some, which counts as the empty text: ${ofNoLabels.failure}`;
+    report.add('when-can-fail', placeOf(ast), message, {
+      hint: 'let `match` demand what it takes, such as `key.labels.team.contains("-")`',
+    });
+    return;
+  }
+  for (const label of new Set(accesses.map(({ path }) => labelOf(path)))) {
+    if (label !== null && isShared(label, each, match)) warnOfShared(label, each, match, report);
+  }
+}
+
+/** Whether keys without a label come into one window by an oversight. */
+function isShared(label: string, each: TextProgram, match: Program | null): boolean {
+  // An `each` that asks for the label has thought of the keys without it.
+  if (isComparedIn(each.ast, label)) return false;
+  // So has one that then falls back on the key itself.
+  const probe = { ...BARE, key: { ...BARE.key, id: '\u0000' } };
+  if (tryRun(each, budgetViewOf(probe)).value?.includes('\u0000')) return false;
+  return !match || !partsOf(match.ast).some((part) => isDemand(part, label));
+}
+
+function isComparedIn(ast: ASTNode, label: string): boolean {
+  const isIt = (node: ASTNode) => labelOf(pathOf(node)) === label;
+  return [...nodesOf(ast)].some((node) => (node.op === '==' || node.op === '!=') && node.args.some(isIt));
+}
+
+/** Whether a part of a condition is about a label alone, and false of a key without it. */
+function isDemand(part: ASTNode, label: string): boolean {
+  const accesses = [...accessesOf(part)];
+  if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;
+  const run = (view: Readonly<Record<string, unknown>>) => environmentOf('budget').parse(serialize(part))(view);
+  return tryRun({ run }, budgetViewOf(BARE)).value === false;
+}
+
+/** The label of `key.labels.team`; null for anything else. */
+function labelOf(path: readonly string[] | null): string | null {
+  const [owner, field, label] = path ?? [];
+  return owner === 'key' && field === 'labels' && path?.length === 3 ? (label ?? null) : null;
+}
+
+function warnOfShared(label: string, each: TextProgram, match: Program | null, report: Report): void {
+  const { ast, placeOf, draft } = each;
+  const node = [...accessesOf(ast)].find(({ path }) => labelOf(path) === label)?.node ?? ast;
+  const written = node.input.slice(node.start, node.end);
+  const message = `\`${draft.path}\`: all keys without the label \`${label}\` share one window`;
+  const orOthers = `${written} == "" ? "others" : ${written}`;
+  const toName = node === ast ? `\`each: '${orOthers}'\`` : `\`(${orOthers})\` for it, and quotes around the whole`;
+  report.add('shared-window', placeOf(node), message, {
+    hint: `to leave them out, ${demandOf(`${written} != ""`, match)}; if one window for them is meant, write ${toName}`,
+  });
+}
+
+function demandOf(demand: string, match: Program | null): string {
+  if (!match) return `write \`match: ${demand}\``;
+  const isLoose = match.ast.op === '||' || match.ast.op === '?:';
+  return `${isLoose ? 'put `match` in brackets and ' : ''}add \`&& ${demand}\` to ${isLoose ? 'it' : '`match`'}`;
+}

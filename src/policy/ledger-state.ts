@@ -1,0 +1,38 @@
+import type { LedgerState } from '../core/budget.ts';
+import { listNames } from './nearest.ts';
+import type { ParsedPolicy } from './parsed.ts';
+import type { Report } from './report.ts';
+
+/** Checks that a policy fits to the ledger that it would spend from. */
+export function checkLedgerState(parsed: ParsedPolicy, ledger: LedgerState, report: Report): void {
+  checkCredit(parsed, ledger.usdPerCredit, report);
+  checkRenamed(parsed, ledger.budgets, report);
+}
+
+function checkCredit({ credit }: ParsedPolicy, inLedger: string | null, report: Report): void {
+  if (credit === null || inLedger === null || credit.usd === inLedger) return;
+  const stated = credit.isStated
+    ? `\`credits.usd_per_credit\` is ${credit.usd}`
+    : `a Credit is worth ${credit.usd} USD`;
+  const unstated = credit.isStated ? '' : ', as `credits.usd_per_credit` is left out';
+  const message = `${stated}${unstated}, but what the ledger holds was counted in Credits of ${inLedger} USD`;
+  report.add('credits-changed', credit.place, message, {
+    expected: `\`credits: { usd_per_credit: ${inLedger} }\``,
+    hint: 'it can be changed only with an empty ledger: begin with a new data folder',
+  });
+}
+
+function checkRenamed({ budgets }: ParsedPolicy, inLedger: readonly string[], report: Report): void {
+  const names = new Set(budgets.map(({ name }) => name));
+  const gone = inLedger.filter((name) => !names.has(name));
+  if (gone.length === 0) return;
+  const counted = new Set(inLedger);
+  const are = gone.length === 1 ? 'is' : 'are';
+  for (const { name, place } of budgets) {
+    if (counted.has(name)) continue;
+    const message = `budget \`${name}\` is new, and ${listNames(gone)}, which the ledger has windows for, ${are} gone`;
+    report.add('budget-renamed', place, message, {
+      hint: 'a renamed budget is a new one: it is counted anew from the entries of its window, and its alerts start over',
+    });
+  }
+}

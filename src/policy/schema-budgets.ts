@@ -1,0 +1,77 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { WINDOWS } from '../core/budget.ts';
+import { closed, expression, itemName, oneOf } from './schema-parts.ts';
+
+export const BudgetText = closed(
+  {
+    name: itemName('Its name, in messages and figures. Under another name it is another budget.', 'team-month'),
+    each: Type.Optional(
+      expression(
+        'Whose share it is: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Each text has windows of its own. Without it, one window for everyone together.',
+        'key.labels.team',
+      ),
+    ),
+    match: Type.Optional(
+      expression(
+        'The requests that it is for: CEL over `key` and `request.model`. Without it, all.',
+        'key.labels.team != ""',
+      ),
+    ),
+    limit_credits: Type.Number({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      examples: [50_000],
+      description: 'Credits that may be spent in each window. Read exactly, with at most 6 decimals.',
+    }),
+    window: oneOf(WINDOWS, {
+      examples: ['month'],
+      description: 'How long a window runs, by the calendar of `time_zone`: weeks begin on Monday, `total` never ends.',
+    }),
+    time_zone: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        examples: ['Europe/Berlin'],
+        description: 'IANA name of the zone in which its windows begin. Without it, `gateway.time_zone`.',
+      }),
+    ),
+    on_exhausted: oneOf(['reject', 'downgrade'], {
+      default: 'reject',
+      examples: ['downgrade'],
+      description: '`downgrade`: only models whose worst case still fits are chosen from.',
+    }),
+    alert_at: Type.Array(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1,
+        description: 'Share of the limit: 0.8 is 80 %.',
+      }),
+      {
+        maxItems: 16,
+        default: [],
+        examples: [[0.5, 0.8, 1]],
+        description: 'Shares of the limit, above 0 and up to 1, that the operator is told of once they are spent.',
+      },
+    ),
+  },
+  { description: 'A limit on what may be spent in a window of time.' },
+);
+export type BudgetText = Static<typeof BudgetText>;
+
+export const LedgerText = closed(
+  {
+    contention_wait_ms: Type.Integer({
+      minimum: 0,
+      maximum: 60_000,
+      default: 2000,
+      examples: [2000],
+      description: 'Milliseconds that a request waits for money of a budget that open reservations hold.',
+    }),
+    on_crash: oneOf(['charge', 'release'], {
+      default: 'charge',
+      examples: ['release'],
+      description: 'What becomes of reservations that a crash left behind: charged in full, or released.',
+    }),
+  },
+  { description: 'How money is reserved.' },
+);

@@ -1,0 +1,19 @@
+import type { Place } from './diagnostics.ts';
+import type { Report } from './report.ts';
+
+/** Reports a name that no time zone has. */
+export function checkTimeZone(name: string, place: Place, report: Report): void {
+  if (isTimeZone(name)) return;
+  report.add('bad-form', place, `there is no time zone \`${name}\``, {
+    expected: 'an IANA name such as `UTC` or `Europe/Berlin`',
+  });
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,197 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { audit } from './audit.ts';
+import { readBeside } from './journal.ts';
+import { newSent, type Sent, send } from './load.ts';
+import { startUpstreams, type Upstreams } from './upstreams.ts';
+
+/** A way to let the disk of a running server be full. */
+interface Disk {
+  /** Puts the data folder there. */
+  mount(folder: string): void;
+  fill(box: Signalbox): void;
+  free(box: Signalbox): void;
+  unmount(folder: string): void;
+}
+
+function run(...command: string[]): boolean {
+  return Bun.spawnSync(command, { stdout: 'ignore', stderr: 'ignore' }).success;
+}
+
+const mustRun = (...command: string[]): void => {
+  if (!run(...command)) throw new Error(`${command.join(' ')} failed`);
+};
+
+/** Every write to a file fails with EFBIG, which SQLite reports as an I/O error. Bun ignores SIGXFSZ. */
+const byLimit: Disk = {
+  mount() {},
+  fill: ({ pid }) => mustRun('prlimit', '--pid', String(pid), '--fsize=1:unlimited'),
+  free: ({ pid }) => mustRun('prlimit', '--pid', String(pid), '--fsize=unlimited:unlimited'),
+  unmount() {},
+};
+
+/** A small file system in memory: ENOSPC, as a real disk says it. */
+const byMount: Disk = {
+  mount: (folder) => mustRun('mount', '-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder),
+  fill({ data }) {
+    const { bavail, bsize } = statfsSync(data);
+    writeFileSync(join(data, 'filler'), new Uint8Array(bavail * bsize));
+  },
+  free: ({ data }) => rmSync(join(data, 'filler')),
+  unmount: (folder) => mustRun('umount', folder),
+};
+
+function mayMount(): boolean {
+  const folder = temporaryFolder();
+  const mounted = run('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder);
+  if (mounted) mustRun('umount', folder);
+  rmSync(folder, { recursive: true });
+  return mounted;
+}
+
+const DISKS: readonly { name: string; disk: Disk; possible: boolean }[] = [
+  { name: 'no file may grow (EFBIG)', disk: byLimit, possible: run('prlimit', '--version') },
+  { name: 'no space is left (ENOSPC)', disk: byMount, possible: mayMount() },
+];
+for (const { name, possible } of DISKS) {
+  if (!possible) console.log(`left out, for neither prlimit nor a mount may be had here: ${name}`);
+}
+
+/** Time for requests to be refused, for streams to end and for what waits to be written, ms. */
+const PATIENCE_MS = 8_000;
+/** Pause between two chunks of answers that run while the disk is full, ms. */
+const SLOW_MS = 80;
+
+const cleanUps: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function start(disk?: Disk): Promise<{ box: Signalbox; upstreams: Upstreams }> {
+  const data = temporaryFolder();
+  cleanUps.push(() => rmSync(data, { recursive: true, force: true }));
+  if (disk) {
+    disk.mount(data);
+    cleanUps.push(() => disk.unmount(data));
+  }
+  const upstreams = startUpstreams();
+  cleanUps.push(() => upstreams.stop());
+  const policy = testPolicy(upstreams.urls, { best: { endpoints: ['first', 'second'] } });
+  const box = await startSignalbox({ data, policy, env: UPSTREAM_ENV });
+  cleanUps.push(() => box.stop());
+  return { box, upstreams };
+}
+
+/** Requests that do not fail over. */
+const ofNumbers = (from: number, count: number): Sent[] =>
+  Array.from({ length: 2 * count }, (_, at) => from + at)
+    .filter((request) => request % 4 !== 0)
+    .slice(0, count)
+    .map(newSent);
+
+const sendAll = (box: Signalbox, all: readonly Sent[]): Promise<unknown> =>
+  Promise.all(all.map((one) => send(box.url, box.key, one)));
+
+const failures = ({ lines }: Signalbox): string[] => lines.filter((line) => line.includes('the database failed'));
+
+describe('a full disk', () => {
+  for (const { name, disk, possible } of DISKS) {
+    test.skipIf(!possible)(
+      `refuses what would cost money, ends and books what runs, and is forgiven without a restart: ${name}`,
+      async () => {
+        const { box, upstreams } = await start(disk);
+        upstreams.pace(SLOW_MS);
+        const running = ofNumbers(1, 9);
+        // Fails over while the disk is full, and what the second provider could cost cannot be reserved.
+        const stumbling = [newSent(12), newSent(24)];
+        const all = [...running, ...stumbling];
+        const ended = sendAll(box, all);
+        await waitFor(() => upstreams.calls === all.length, PATIENCE_MS);
+        disk.fill(box);
+        const calls = upstreams.calls;
+        for (let round = 0; round < 4; round++) await expectRefused(box);
+        expect(upstreams.calls).toBe(calls);
+        await ended;
+        // One more, when there are settlements to be written before it.
+        await expectRefused(box);
+        expect(running.map(({ status, told }) => [status, told !== null])).toEqual(running.map(() => [200, true]));
+        expect(stumbling.map(({ status, told }) => [status, told])).toEqual(
+          stumbling.map(({ request }) => [502, upstreams.billed(request)]),
+        );
+        expect(readBeside(box.data).open.length).toBe(all.length);
+        expect(upstreams.calls).toBe(calls);
+        expect(await waitFor(() => failures(box).length)).toBe(1);
+
+        disk.free(box);
+        upstreams.pace(0);
+        const later = ofNumbers(100, 6);
+        await sendAll(box, later);
+        expect(later.map(({ status }) => status)).toEqual(later.map(() => 200));
+        await waitFor(() => readBeside(box.data).open.length === 0, PATIENCE_MS);
+        const { problems } = audit([...all, ...later], readBeside(box.data), new Set(), upstreams);
+        expect(problems).toEqual([]);
+        expect(failures(box).length).toBe(1);
+      },
+      30_000,
+    );
+  }
+
+  /** What costs money is refused for now, and the rest is answered. */
+  async function expectRefused(box: Signalbox): Promise<void> {
+    const messages = [{ role: 'user', content: 'This is request 999.' }];
+    for (const stream of [false, true]) {
+      const refused = await box.post('/v1/chat/completions', { model: 'auto', messages, stream });
+      expect(refused.status).toBe(503);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await answerOf(refused)).error.code).toBe('overloaded');
+    }
+    expect((await box.post('/v1/route', { task_type: 'coding' })).status).toBe(200);
+    expect((await box.get('/healthz')).status).toBe(200);
+  }
+});
+
+describe('a database that another process keeps locked', () => {
+  const HOLD = `
+    const { Database } = require('bun:sqlite');
+    const db = new Database(process.argv[1]);
+    db.run('PRAGMA busy_timeout = 5000');
+    db.run('BEGIN IMMEDIATE');
+    console.log('locked');
+    await Bun.sleep(2500);
+    db.run('ROLLBACK');
+  `;
+
+  test('makes requests wait or be refused with 503, and nothing else; after it all is as before', async () => {
+    const { box, upstreams } = await start();
+    const file = join(box.data, 'signalbox.db');
+    const holder = Bun.spawn([process.execPath, '-e', HOLD, file], { stdout: 'pipe', stderr: 'inherit' });
+    cleanUps.push(() => holder.kill('SIGKILL'));
+    const locked = await holder.stdout.getReader().read();
+    expect(new TextDecoder().decode(locked.value)).toBe('locked\n');
+
+    const all: Sent[] = [];
+    const statuses = new Set<number | null>();
+    while (holder.exitCode === null) {
+      const some = ofNumbers(1 + all.length * 2, 4);
+      all.push(...some);
+      await sendAll(box, some);
+      for (const { status, retryAfter } of some) {
+        statuses.add(status);
+        if (status === 503) expect(Number(retryAfter)).toBeGreaterThan(0);
+      }
+    }
+    expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(statuses.has(503)).toBe(true);
+
+    const later = ofNumbers(10_000, 6);
+    await sendAll(box, later);
+    expect(later.map(({ status }) => status)).toEqual(later.map(() => 200));
+    await waitFor(() => readBeside(box.data).open.length === 0, PATIENCE_MS);
+    expect(audit([...all, ...later], readBeside(box.data), new Set(), upstreams).problems).toEqual([]);
+  }, 30_000);
+});

@@ -1,0 +1,240 @@
+import { Database } from 'bun:sqlite';
+import { copyFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { tempFolder } from '../store/support.ts';
+
+interface Row {
+  readonly seq: number;
+  readonly kind: string;
+  readonly reservation: number | null;
+  readonly amount: number;
+  readonly funds: string | null;
+  readonly agent_wallet: string | null;
+}
+
+interface FundRow {
+  readonly id: number;
+  readonly name: string;
+  readonly subject: string;
+  readonly definition: string;
+  readonly starts: number;
+  readonly most: number;
+  readonly opening: number;
+  readonly after_seq: number;
+}
+
+/** What the store has added up, and how far. */
+interface SumsRow {
+  readonly through: number;
+  /** JSON. */
+  readonly open: string;
+  readonly spent: number;
+}
+const SELECT_SUMS = 'SELECT through, open, (SELECT coalesce(sum(microcredits), 0) FROM spend) AS spent FROM checkpoint';
+
+/** A reservation as its rows tell it. Amounts are microcredits. */
+export interface Booked {
+  readonly id: number;
+  readonly wallet: string | null;
+  reserved: number;
+  /** By `post` and `settle`. */
+  charged: number;
+  /** By `expire`. */
+  expired: number;
+  /** Kinds of its closing rows. */
+  readonly closings: string[];
+  /** The funds that it draws on. */
+  funds: readonly Fund[];
+}
+
+interface Fund {
+  readonly name: string;
+  limit: number;
+  spent: number;
+  held: number;
+}
+
+/** The ledger of a data folder, read by a second hand: nothing of `src/ledger` is used. */
+export interface Journal {
+  readonly reservations: ReadonlyMap<number, Booked>;
+  /** Reservations without a closing row. */
+  readonly open: readonly Booked[];
+  /** All charges, of orphans too. */
+  readonly charged: number;
+  /** The row up to which the store has added up. */
+  readonly through: number;
+  /** The last row. */
+  readonly last: number;
+  /** Every law that a row breaks, with its number. */
+  readonly problems: readonly string[];
+}
+
+export const leftOf = ({ reserved, charged, expired }: Booked): number => reserved - charged - expired;
+
+/** Reads a copy, so that nothing touches what a crash left behind: not even a recovery of the WAL. */
+export function readCopy(data: string): Journal {
+  using folder = tempFolder();
+  for (const name of ['signalbox.db', 'signalbox.db-wal']) {
+    if (existsSync(join(data, name))) copyFileSync(join(data, name), join(folder.path, name));
+  }
+  return readJournal(folder.file, { readwrite: true });
+}
+
+/** Reads beside a running server. */
+export const readBeside = (data: string): Journal => readJournal(join(data, 'signalbox.db'), { readonly: true });
+
+function readJournal(file: string, options: { readonly: true } | { readwrite: true }): Journal {
+  const db = new Database(file, options);
+  try {
+    db.run('BEGIN');
+    const [check] = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
+    const rows = db
+      .query<Row, []>('SELECT seq, kind, reservation, amount, funds, agent_wallet FROM entries ORDER BY seq')
+      .all();
+    const funds = db.query<FundRow, []>('SELECT * FROM funds ORDER BY after_seq, id').all();
+    const lost = db
+      .query<{ n: number }, []>('SELECT (SELECT count(*) FROM journal) - count(*) AS n FROM entries')
+      .get();
+    const [sums] = db.query<SumsRow, []>(SELECT_SUMS).all();
+    const fold = new Fold(funds);
+    if (check?.integrity_check !== 'ok') fold.problems.push(`integrity_check: ${check?.integrity_check}`);
+    if (lost?.n !== 0) fold.problems.push(`${lost?.n} rows name an account that is not there`);
+    const through = sums?.through ?? 0;
+    for (const row of rows) if (row.seq <= through) fold.add(row);
+    if (sums) fold.checkSums(sums);
+    for (const row of rows) if (row.seq > through) fold.add(row);
+    return fold;
+  } finally {
+    db.close();
+  }
+}
+
+/** A reservation that a checkpoint keeps as open, as far as it is looked at here. */
+interface OpenRow {
+  readonly reservation: number;
+  readonly amount: number;
+  readonly charged: number;
+}
+const shortRow = ({ reservation, amount, charged }: OpenRow): string => `${reservation}: ${charged}/${amount}`;
+
+class Fold implements Journal {
+  readonly reservations = new Map<number, Booked>();
+  readonly problems: string[] = [];
+  charged = 0;
+  through = 0;
+  last = 0;
+  readonly #rows: FundRow[];
+  /** What the same row counts in, whatever number it has. */
+  readonly #byTitle = new Map<string, Fund>();
+  readonly #byId = new Map<number, Fund>();
+
+  constructor(funds: readonly FundRow[]) {
+    this.#rows = [...funds];
+  }
+
+  get open(): Booked[] {
+    return [...this.reservations.values()].filter(({ closings }) => closings.length === 0);
+  }
+
+  add(row: Row): void {
+    const { seq, kind, reservation, amount } = row;
+    this.last = seq;
+    while (this.#rows[0] && this.#rows[0].after_seq < seq) this.#open(this.#rows.shift()!);
+    if (kind === 'overrun') this.#problem(seq, 'the upstreams of this test never bill more than was reserved');
+    if (kind === 'overrun' || reservation === null) return;
+    if (amount < 0) this.#problem(seq, `${kind} of ${amount}`);
+    const booked = this.reservations.get(reservation);
+    if (kind === 'reserve') this.#reserve(row, reservation);
+    else if (!booked) this.#problem(seq, `${kind} of reservation ${reservation}, which was never made`);
+    else if (booked.closings.length > 0)
+      this.#problem(seq, `${kind} of ${reservation} after ${booked.closings.join()}`);
+    else if (kind === 'raise') this.#hold(row, booked, amount);
+    else if (kind === 'attach') this.#attach(row, booked);
+    else this.#charge(row, booked);
+  }
+
+  /** To be called after the row up to which the store has added up. */
+  checkSums({ through, open, spent }: SumsRow): void {
+    this.through = through;
+    if (spent !== this.charged)
+      this.#problem(through, `the sums have ${spent}, and the rows up to here ${this.charged}`);
+    const kept = (JSON.parse(open) as OpenRow[]).map(shortRow).sort();
+    const here = this.open.map(({ id, reserved, charged }) => shortRow({ reservation: id, amount: reserved, charged }));
+    if (kept.join() !== here.sort().join())
+      this.#problem(through, `${kept.join()} are kept as open, and ${here.join()} are`);
+  }
+
+  #open({ id, name, subject, definition, starts, most, opening, after_seq }: FundRow): void {
+    const title = JSON.stringify([name, subject, definition, starts]);
+    let fund = this.#byTitle.get(title);
+    if (fund && fund.spent !== opening) {
+      this.#problem(after_seq, `fund ${title} has spent ${fund.spent}, and is opened again with ${opening}`);
+    }
+    // Every budget of these tests is total and for all requests, so one without an owner counts everything.
+    if (!fund && subject === '' && opening !== this.charged) {
+      this.#problem(after_seq, `fund ${title} is opened with ${opening}, when ${this.charged} are spent`);
+    }
+    fund ??= { name, limit: most, spent: opening, held: 0 };
+    fund.limit = most;
+    this.#byTitle.set(title, fund);
+    this.#byId.set(id, fund);
+  }
+
+  #reserve(row: Row, id: number): void {
+    if (this.reservations.has(id)) this.#problem(row.seq, `a second reserve of ${id}`);
+    const booked: Booked = {
+      id,
+      wallet: row.agent_wallet,
+      reserved: 0,
+      charged: 0,
+      expired: 0,
+      closings: [],
+      funds: this.#named(row),
+    };
+    this.reservations.set(id, booked);
+    this.#hold(row, booked, row.amount);
+  }
+
+  #hold({ seq }: Row, booked: Booked, amount: number): void {
+    booked.reserved += amount;
+    for (const fund of booked.funds) {
+      fund.held += amount;
+      const { name, limit, spent, held } = fund;
+      if (spent + held > limit) this.#problem(seq, `${name}: ${spent} spent + ${held} held > ${limit}`);
+    }
+  }
+
+  #attach(row: Row, booked: Booked): void {
+    const left = leftOf(booked);
+    for (const fund of booked.funds) fund.held -= left;
+    booked.funds = this.#named(row);
+    for (const fund of booked.funds) fund.held += left;
+  }
+
+  #charge({ seq, kind, amount }: Row, booked: Booked): void {
+    const { closings, id, funds } = booked;
+    const before = leftOf(booked);
+    if (amount > before) this.#problem(seq, `${kind} of ${amount} for ${id}, which has ${before} left`);
+    if (kind === 'expire') booked.expired += amount;
+    else booked.charged += amount;
+    this.charged += amount;
+    if (kind !== 'post') closings.push(kind);
+    for (const fund of funds) {
+      fund.spent += amount;
+      fund.held -= kind === 'post' ? amount : before;
+    }
+  }
+
+  #named({ seq, funds }: Row): Fund[] {
+    if (funds === null) return [];
+    return funds.split(' ').flatMap((id) => {
+      const fund = this.#byId.get(Number(id));
+      if (!fund) this.#problem(seq, `fund ${id} has no row`);
+      return fund ? [fund] : [];
+    });
+  }
+
+  #problem(seq: number, what: string): void {
+    this.problems.push(`row ${seq}: ${what}`);
+  }
+}

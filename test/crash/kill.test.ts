@@ -1,0 +1,21 @@
+import { expect, test } from 'bun:test';
+import { randomFrom } from '../deep/effort.ts';
+import { startChain } from './kills.ts';
+import { POINTS } from './points.ts';
+
+/** Printed, so that a failure can be had again: `SIGNALBOX_SEED=… bun test test/crash/kill.test.ts`. */
+const seed = Number(process.env.SIGNALBOX_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]! % 1_000_000);
+console.log(`kill -9: seed ${seed}`);
+
+for (const [at, point] of POINTS.entries()) {
+  const rule = (seed + at) % 2 === 0 ? 'charge' : 'release';
+  test(`kill -9 at ${point.name}: the ledger has what clients were told, and orphans are closed once (${rule})`, async () => {
+    const chain = startChain(randomFrom(seed + at));
+    try {
+      const { problems } = await chain.kill(point, rule);
+      expect(problems).toEqual([]);
+    } finally {
+      await chain.stop();
+    }
+  }, 30_000);
+}

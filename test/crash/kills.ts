@@ -1,0 +1,167 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { makeTestKey, temporaryFolder } from '../support/signalbox.ts';
+import { audit, type Findings, recoveryProblems } from './audit.ts';
+import { type Journal, leftOf, readBeside, readCopy } from './journal.ts';
+import { type Load, startLoad } from './load.ts';
+import type { CrashPoint } from './points.ts';
+import { type Server, startServer } from './server.ts';
+import { startUpstreams } from './upstreams.ts';
+
+export type Rule = 'charge' | 'release';
+
+/** Credits that the clients of one key may spend: far less than they would like to. */
+const KEY_CREDITS = 5;
+/** A start closes orphans within 2 s, and this is four times that. */
+const START_MS = 8_000;
+/** A load that has not come by its point by then never will, ms. */
+const LOAD_MS = 10_000;
+const CLIENTS = 16;
+/** Clients with the key of the crash before, whose budget is mostly spent. */
+const OLD_CLIENTS = 3;
+/** Pause between two edits of the policy, ms. */
+const EDIT_MS = 60;
+/** What a start with orphans logs. */
+const ORPHANS_CLOSED = 'closed reservations that an earlier run left open';
+
+export interface Kill extends Findings {
+  readonly point: string;
+  /** Requests that were sent before the crash. */
+  readonly sent: number;
+}
+
+/** One data folder through one crash after the other. */
+export interface Chain {
+  /** Kills the process at the point under load, starts it again, loads it again, and tells all that is wrong then. */
+  kill(point: CrashPoint, rule: Rule): Promise<Kill>;
+  stop(): Promise<void>;
+}
+
+export function startChain(random: () => number): Chain {
+  const data = temporaryFolder();
+  const policies = temporaryFolder();
+  const upstreams = startUpstreams();
+  const below = (limit: number) => Math.floor(random() * limit);
+  let requests = 0;
+  let edits = 0;
+  /** The key of this crash, and that of the one before. */
+  let keys: readonly string[] = [];
+  let running: Server | null = null;
+
+  function writePolicy(rule: Rule): void {
+    const extra = edits === 0 ? '' : `  - { name: extra-${edits}, limit_credits: 100000, window: total }\n`;
+    const more = `budgets:
+  - { name: own, each: key.id, limit_credits: ${KEY_CREDITS}, window: total }
+  - { name: all, limit_credits: 1000000, window: total }
+${extra}ledger: { contention_wait_ms: 100, on_crash: ${rule} }
+`;
+    const text = testPolicy(upstreams.urls, { best: { endpoints: ['first', 'second'] } }, more);
+    writeFileSync(join(policies, 'policy.yaml'), text);
+  }
+
+  async function start(crashAt: string): Promise<Server> {
+    const env = { SIGNALBOX_API_KEY: keys[0]!, CRASH_AT: crashAt, CHECKPOINT_MS: String(20 + below(80)) };
+    running = await startServer({ data, policies, env: { ...UPSTREAM_ENV, ...env } });
+    return running;
+  }
+
+  function load(url: string | null, perClient = Number.POSITIVE_INFINITY): Load {
+    if (url === null) throw new Error('the server did not start');
+    const [key = '', old = key] = keys;
+    const clients = [...Array<string>(CLIENTS).fill(key), ...Array<string>(OLD_CLIENTS).fill(old)];
+    return startLoad({ url, keys: clients, next: () => ++requests, requests: perClient });
+  }
+
+  /** Loads a server until it dies where it shall. */
+  async function dieUnderLoad(armed: Server, rule: Rule, editing: boolean): Promise<Load> {
+    const loaded = load(armed.url);
+    const editor = setInterval(() => {
+      if (!editing) return;
+      edits++;
+      writePolicy(rule);
+      const headers = { authorization: `Bearer ${keys[0]}` };
+      // Breaks off when the server dies.
+      fetch(`${armed.url}/admin/policy/reload`, { method: 'POST', headers }).catch(() => {});
+    }, EDIT_MS);
+    await Promise.race([armed.exited, Bun.sleep(LOAD_MS)]);
+    clearInterval(editor);
+    loaded.stop();
+    armed.signal('SIGKILL');
+    await Promise.all([armed.exited, loaded.done]);
+    return loaded;
+  }
+
+  /** A start that dies nowhere: what is wrong with what it made of the crash. */
+  async function recover(left: Journal, orphans: Journal, rule: Rule): Promise<string[]> {
+    const server = await start('');
+    const problems = [...recoveryProblems(left, readBeside(data), rule), ...startProblems(server, orphans, rule)];
+    const known = new Set(left.reservations.keys());
+    const loaded = load(server.url, 1);
+    await loaded.done;
+    await waitFor(() => readBeside(data).open.length === 0, LOAD_MS);
+    const settled = readBeside(data);
+    problems.push(...audit(loaded.sent, settled, known, upstreams).problems);
+    server.signal('SIGKILL');
+    await server.exited;
+    return problems;
+  }
+
+  async function kill(point: CrashPoint, rule: Rule): Promise<Kill> {
+    const known = existsSync(join(data, 'signalbox.db')) ? [...readCopy(data).reservations.keys()] : [];
+    keys = [makeTestKey(`crash${String(++requests).padStart(7, '0')}`), ...keys.slice(0, 1)];
+    writePolicy(rule);
+    const at = `${point.name}:${1 + below(point.passages)}`;
+    const armed = await start(point.phase === 'load' ? at : 'reserve-after-commit:20');
+    const { sent } = await dieUnderLoad(armed, rule, point.edits);
+    const left = readCopy(data);
+    const found = audit(sent, left, new Set(known), upstreams);
+    const problems = [...found.problems];
+    if (point.shows && found.cut === 0) problems.push('no stream had shown content when the process died');
+    let orphans = left;
+    if (point.phase === 'start') {
+      const again = await start(at);
+      problems.push(...(await deathProblems(again, point.name)));
+      orphans = readCopy(data);
+    } else problems.push(...(await deathProblems(armed, point.name)));
+    problems.push(...(await recover(left, orphans, rule)));
+    return { ...found, problems, point: point.name, sent: sent.length };
+  }
+
+  return {
+    kill,
+    async stop() {
+      running?.signal('SIGKILL');
+      await running?.exited;
+      await upstreams.stop();
+      for (const folder of [data, policies]) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** It must have died by its own hand, at the point. */
+async function deathProblems(server: Server, point: string): Promise<string[]> {
+  server.signal('SIGKILL');
+  await server.exited;
+  return server.errors().includes(`killed at ${point}\n`) ? [] : [`did not die at ${point}: ${server.errors()}`];
+}
+
+/** What the start says of the orphans, and how soon. */
+function startProblems(server: Server, { open }: Journal, rule: Rule): string[] {
+  const line = server.lines.find((text) => text.includes(ORPHANS_CLOSED));
+  if (!line) return open.length === 0 ? [] : [`nothing told of ${open.length} orphans`];
+  const held = open.reduce((sum, booked) => sum + leftOf(booked), 0) / 1_000_000;
+  const told = JSON.parse(line) as Record<string, unknown>;
+  const due = {
+    count: open.length,
+    credits_charged: rule === 'charge' ? held : 0,
+    credits_released: rule === 'charge' ? 0 : held,
+  };
+  const problems = Object.entries(due)
+    .filter(([name, value]) => told[name] !== value)
+    .map(([name, value]) => `the start tells ${name} ${told[name]}, and it is ${value}`);
+  const after = server.sawAfter(ORPHANS_CLOSED) ?? Number.POSITIVE_INFINITY;
+  if (after > START_MS) problems.push(`orphans were closed after ${Math.round(after)} ms`);
+  return problems;
+}

@@ -1,0 +1,119 @@
+import { parseId } from '../../src/core/id.ts';
+import type { Answer } from '../support/answers.ts';
+import { promptOf } from './upstreams.ts';
+
+/** What a client knows of a request that it sent. */
+export interface Sent {
+  readonly request: number;
+  /** In its `agent_wallet`, which the ledger keeps with the entries; null without one. */
+  readonly wallet: string | null;
+  readonly stream: boolean;
+  /** Null while no headers came. */
+  status: number | null;
+  /** The reservation's ID; null while it is not known. */
+  reservation: number | null;
+  /** What the answer said that it cost, in microcredits; null while the answer is not whole. */
+  told: number | null;
+  /** Content of a stream that came. */
+  shown: boolean;
+  retryAfter: string | null;
+}
+
+export interface Load {
+  readonly sent: readonly Sent[];
+  /** Resolves once every client has stopped. */
+  readonly done: Promise<void>;
+  /** Lets the clients end what they have begun. */
+  stop(): void;
+}
+
+export interface LoadOptions {
+  readonly url: string;
+  /** A client for each, with that key. */
+  readonly keys: readonly string[];
+  /** The number of the next request: every fourth one fails over. */
+  readonly next: () => number;
+  /** Requests of a client at most. */
+  readonly requests?: number;
+}
+
+/** Every so many requests one fails over. */
+const STUMBLES = 4;
+/** Pause of a client that was refused, ms. */
+const REFUSED_MS = 5;
+
+/** Clients that ask again and again, JSON and SSE mixed, until they are stopped or nobody answers. */
+export function startLoad({ url, keys, next, requests = Number.POSITIVE_INFINITY }: LoadOptions): Load {
+  const sent: Sent[] = [];
+  let stopped = false;
+  const client = async (key: string) => {
+    for (let i = 0; i < requests && !stopped; i++) {
+      const one = newSent(next());
+      sent.push(one);
+      try {
+        await send(url, key, one);
+      } catch {
+        // The process has died; what came until then is what counts.
+        return;
+      }
+      if (one.status !== 200) await Bun.sleep(REFUSED_MS);
+    }
+  };
+  return {
+    sent,
+    done: Promise.all(keys.map(client)).then(() => {}),
+    stop() {
+      stopped = true;
+    },
+  };
+}
+
+export function newSent(request: number): Sent {
+  const wallet = request % 2 === 0 ? `wallet-${request}` : null;
+  const stream = request % 3 !== 0;
+  return { request, wallet, stream, status: null, reservation: null, told: null, shown: false, retryAfter: null };
+}
+
+/** One request; rejects when the connection breaks. */
+export async function send(url: string, key: string, one: Sent): Promise<void> {
+  const { request, wallet, stream } = one;
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'auto',
+      max_tokens: 60,
+      stream,
+      messages: [{ role: 'user', content: promptOf(request, request % STUMBLES === 0) }],
+      ...(wallet && { agent_wallet: wallet }),
+    }),
+  });
+  one.status = response.status;
+  one.retryAfter = response.headers.get('retry-after');
+  const decision = response.headers.get('x-signalbox-decision-id');
+  one.reservation = decision === null ? null : parseId('dec_', decision);
+  if (stream && response.ok && response.body) return readStream(response.body, one);
+  const answer = (await response.json()) as Partial<Answer>;
+  // An error after the reservation tells its price in a header.
+  const credits = answer.platform?.credits_consumed ?? response.headers.get('x-signalbox-credits');
+  if (credits !== null && one.reservation !== null) one.told = microcredits(Number(credits));
+}
+
+async function readStream(body: ReadableStream<Uint8Array>, one: Sent): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const bytes of body) {
+    const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n');
+    rest = events.pop() ?? '';
+    for (const event of events) take(event, one);
+  }
+}
+
+function take(event: string, one: Sent): void {
+  if (!event.startsWith('data: {')) return;
+  const chunk = JSON.parse(event.slice('data: '.length)) as Partial<Answer>;
+  if (chunk.choices?.some(({ delta }) => delta?.content)) one.shown = true;
+  if (chunk.platform) one.told = microcredits(chunk.platform.credits_consumed);
+}
+
+const microcredits = (credits: number): number => Math.round(credits * 1_000_000);

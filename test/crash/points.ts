@@ -1,0 +1,50 @@
+/** When a point comes by: while requests run, or at a start that finds orphans. */
+type Phase = 'load' | 'start';
+
+export interface CrashPoint {
+  readonly name: string;
+  /** The process dies at a passage from the first to this one. */
+  readonly passages: number;
+  readonly phase: Phase;
+  /** The load edits the policy while it runs. */
+  readonly edits: boolean;
+  /** Some stream has shown content by then, and not ended. */
+  readonly shows: boolean;
+}
+
+const point = (name: string, passages: number, more: Partial<CrashPoint> = {}): CrashPoint => ({
+  name,
+  passages,
+  phase: 'load',
+  edits: false,
+  shows: false,
+  ...more,
+});
+
+/** Where `crash-points.ts` can kill the process, in the order in which a request passes by. */
+export const POINTS: readonly CrashPoint[] = [
+  point('reserve-asked-for', 80),
+  point('reserve-before-commit', 25),
+  point('reserve-after-commit', 25),
+  point('upstream-called', 40),
+  point('first-content-sent', 20, { shows: true }),
+  point('mid-stream', 60, { shows: true }),
+  point('post-in-memory', 6),
+  point('post-before-commit', 4),
+  point('raise-before-commit', 6),
+  point('raise-after-commit', 6),
+  point('settle-asked-for', 30),
+  point('settle-in-memory', 30),
+  point('settle-before-commit', 20),
+  point('settle-after-commit', 20),
+  point('transaction-begun', 30),
+  point('transaction-half-written', 150),
+  point('checkpoint-before-commit', 4),
+  point('checkpoint-after-commit', 4),
+  point('terms-before-commit', 3, { edits: true }),
+  point('reload-prepared', 3, { edits: true }),
+  point('reload-swapped', 3, { edits: true }),
+  point('attach-before-commit', 3, { edits: true }),
+  point('orphans-before-commit', 1, { phase: 'start' }),
+  point('orphans-after-commit', 1, { phase: 'start' }),
+];

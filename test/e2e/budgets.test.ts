@@ -1,0 +1,306 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import OpenAI from 'openai';
+import { closedBooks } from '../money/books.ts';
+import type { MadeKey } from '../money/keys.ts';
+import { asWorst, hello, type Purse, pursePolicy, startPurse, tokens } from '../money/purse.ts';
+import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { UPSTREAM_ENV } from '../support/policies.ts';
+import { makeTestKey, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+
+/** What budgets do to requests. Edits of them are in test/money/edits.test.ts; many at once in overspend.test.ts. */
+const WAIT_MS = 600;
+let purse: Purse;
+
+beforeAll(async () => {
+  purse = await startPurse(
+    WAIT_MS,
+    `name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: 1, window: month`,
+    `name: thrifty, each: key.labels.thrifty, match: 'key.labels.thrifty != ""', limit_credits: 5, window: total, on_exhausted: downgrade`,
+    `name: loose, each: key.labels.crew, match: 'key.labels.kind == "loose"', limit_credits: 1, window: day`,
+    `name: pins, each: key, match: 'request.model == "best" && key.labels.kind == "pins"', limit_credits: 0.5, window: week`,
+    `name: watched, each: key, match: 'key.labels.kind == "watched"', limit_credits: 1.326, window: day, alert_at: [0.5, 0.6, 1]`,
+  );
+});
+afterEach(() => {
+  purse.answers.usageOf = asWorst;
+  purse.gate.open();
+});
+afterAll(() => purse.stop());
+
+const rows = async () => (await closedBooks(purse.live.box.data)).entries.length;
+
+describe('a budget that is spent', () => {
+  let key: MadeKey;
+  beforeAll(async () => {
+    key = await purse.key({ team: 'spent' });
+    await purse.spend(key, 2);
+  });
+
+  test('refuses with 402, names itself with figures and when it renews, and asks nobody upstream', async () => {
+    const [sent, written] = [purse.gate.requests.length, await rows()];
+    const response = await purse.chat(key);
+    const { details, message } = await expectError(response, 'insufficient_quota');
+    const now = new Date();
+    expect(details).toEqual({
+      budget: 'team',
+      subject: 'spent',
+      limit_credits: 1,
+      spent_credits: 0.884,
+      reserved_credits: 0,
+      needed_credits: 0.442,
+      renews_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
+    });
+    expect(message).toStartWith('The budget `team` of `spent` is 1 Credits, of which 0.884 Credits are spent, and it');
+    expect(response.headers.get('retry-after')).toBeNull();
+    expect(response.headers.get('x-should-retry')).toBe('false');
+    expect([purse.gate.requests.length, await rows()]).toEqual([sent, written]);
+  });
+
+  test('refuses a stream by the same status', async () => {
+    await expectError(await purse.chat(key, { stream: true }), 'insufficient_quota');
+  });
+
+  test('still pays for what fits its rest', async () => {
+    // 42 + 4 × 18 = 114 of the 116 thousandths that are left.
+    const response = await purse.chat(key, { max_tokens: 18 });
+    expect((await answerOf(response)).platform.credits_consumed).toBe(0.114);
+    await expectError(await purse.chat(key, { max_tokens: 1 }), 'insufficient_quota');
+  });
+
+  test('is not tried again by OpenAI’s client', async () => {
+    let sent = 0;
+    const counting = (url: string | URL | Request, init?: RequestInit) => {
+      sent++;
+      return fetch(url, init);
+    };
+    const client = new OpenAI({ apiKey: key.key, baseURL: `${purse.live.box.url}/v1`, maxRetries: 3, fetch: counting });
+    const asked = client.chat.completions.create({ model: 'auto', messages: [{ role: 'user', content: 'Hi' }] });
+    const error: unknown = await asked.then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(OpenAI.APIError);
+    expect(error).toMatchObject({ status: 402, code: 'insufficient_quota', type: 'insufficient_quota' });
+    expect(sent).toBe(1);
+  });
+
+  test('is nobody else’s: another team, and a key without the label, are served', async () => {
+    const other = await purse.key({ team: 'other' });
+    const unlabelled = await purse.key({});
+    expect((await purse.chat(other)).status).toBe(200);
+    for (let i = 0; i < 4; i++) expect((await purse.chat(unlabelled)).status).toBe(200);
+  });
+});
+
+describe('with `on_exhausted: downgrade`', () => {
+  let key: MadeKey;
+  beforeAll(async () => {
+    key = await purse.key({ thrifty: 'one' });
+  });
+  /** Without a cap of its own: the worst case of `best` is 42 + 4 × 1024 thousandths, that of `plain` a tenth. */
+  const chat = (body: object = {}) => purse.chat(key, { max_tokens: undefined, ...body });
+  const refusal = {
+    budget: 'thrifty',
+    subject: 'one',
+    limit_credits: 5,
+    spent_credits: 4.6798,
+    reserved_credits: 0,
+    needed_credits: 0.4138,
+    renews_at: null,
+  };
+
+  test('the best model is taken while it fits, and a recommendation is the same and holds nothing', async () => {
+    const before = await rows();
+    expect((await adviceOf(await purse.route(key))).recommended_model).toBe('best');
+    expect(await rows()).toBe(before);
+    purse.answers.usageOf = () => tokens(42, 250);
+    expect((await answerOf(await chat())).platform).toMatchObject({ routed_model: 'best', credits_consumed: 1.042 });
+  });
+
+  test('then a cheaper one that fits, by chat as by route, and a pinned model is refused, never replaced', async () => {
+    expect((await adviceOf(await purse.route(key))).recommended_model).toBe('plain');
+    await expectError(await chat({ model: 'best' }), 'insufficient_quota');
+    await expectError(await purse.route(key, { model: 'best' }), 'insufficient_quota');
+    purse.answers.usageOf = () => tokens(42, 1000);
+    for (let i = 0; i < 9; i++) {
+      expect((await answerOf(await chat())).platform).toMatchObject({
+        routed_model: 'plain',
+        credits_consumed: 0.4042,
+      });
+    }
+  });
+
+  test('then none, which chat and route tell in the same words, and a smaller answer still fits', async () => {
+    const chatted = await expectError(await chat(), 'insufficient_quota');
+    expect(chatted.details).toEqual(refusal);
+    expect(await expectError(await purse.route(key), 'insufficient_quota')).toEqual(chatted);
+    expect((await answerOf(await chat({ max_tokens: 64 }))).platform.routed_model).toBe('best');
+  });
+
+  test('a model that is too dear only while others run is not waited for where a cheaper one fits now', async () => {
+    const busy = await purse.key({ thrifty: 'busy' });
+    purse.gate.close();
+    const first = purse.chat(busy, { max_tokens: undefined });
+    await waitFor(() => purse.gate.inside === 1);
+    const second = purse.chat(busy, { max_tokens: undefined });
+    await waitFor(() => purse.gate.inside === 2);
+    expect(purse.gate.requests.map(({ model }) => model)).toEqual(['best-upstream', 'plain-upstream']);
+    purse.gate.open();
+    expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([200, 200]);
+  });
+});
+
+describe('open reservations in the way', () => {
+  /** Holds 0.884 of a new team's Credit in two requests that are not answered. */
+  async function heldUp(team: string) {
+    const key = await purse.key({ team });
+    purse.gate.close();
+    const running = [purse.chat(key), purse.chat(key)];
+    await waitFor(() => purse.gate.inside === 2);
+    return { key, running };
+  }
+
+  test('make a request wait, which is served when another releases what it did not use', async () => {
+    purse.answers.usageOf = () => tokens(10, 10);
+    const { key, running } = await heldUp('waits');
+    const waiting = purse.chat(key);
+    await Bun.sleep(WAIT_MS / 6);
+    expect(purse.gate.inside).toBe(2);
+    purse.gate.release(1);
+    await waitFor(() => purse.gate.requests.length === 3);
+    purse.gate.open();
+    const all = await Promise.all([...running, waiting]);
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test('lead to 429 with `retry-after` once `contention_wait_ms` are over, and a recommendation, which holds nothing, is given meanwhile', async () => {
+    const { key, running } = await heldUp('contended');
+    expect((await adviceOf(await purse.route(key, { model: 'plain' }))).max_cost_credits).toBe(0.4138);
+    const since = performance.now();
+    const response = await purse.chat(key);
+    expect(performance.now() - since).toBeWithin(WAIT_MS - 10, 4 * WAIT_MS);
+    const { details } = await expectError(response, 'budget_contended');
+    expect(details).toMatchObject({ budget: 'team', subject: 'contended', spent_credits: 0, reserved_credits: 0.884 });
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    purse.gate.open();
+    await Promise.all(running);
+  });
+
+  test('do not keep a caller who leaves meanwhile: nothing is sent upstream for it, and it costs nothing', async () => {
+    purse.answers.usageOf = () => tokens(10, 10);
+    const { key, running } = await heldUp('leaves');
+    const caller = new AbortController();
+    const waiting = purse.chat(key, {}, { signal: caller.signal }).catch(() => null);
+    await Bun.sleep(WAIT_MS / 6);
+    caller.abort();
+    expect(await waiting).toBeNull();
+    purse.gate.open();
+    await Promise.all(running);
+    await purse.spend(key, 1);
+    const { funds } = await closedBooks(purse.live.box.data);
+    expect(purse.gate.requests).toHaveLength(3);
+    expect(funds.find(({ subject }) => subject === 'leaves')).toMatchObject({ spent: 150_000, held: 0 });
+  });
+
+  test('that end with everything spent lead to 402, without waiting longer', async () => {
+    const { key, running } = await heldUp('ends');
+    const waiting = purse.chat(key);
+    await Bun.sleep(WAIT_MS / 6);
+    purse.gate.open();
+    await Promise.all(running);
+    const { details } = await expectError(await waiting, 'insufficient_quota');
+    expect(details).toMatchObject({ spent_credits: 0.884, reserved_credits: 0 });
+  });
+});
+
+describe('what a budget is for', () => {
+  test('a key without the label that `each` names shares the window of the empty text', async () => {
+    const [one, two] = [await purse.key({ kind: 'loose' }), await purse.key({ kind: 'loose' })];
+    const named = await purse.key({ kind: 'loose', crew: 'red' });
+    await purse.spend(one, 2);
+    const { details } = await expectError(await purse.chat(two), 'insufficient_quota');
+    expect(details).toMatchObject({ budget: 'loose', subject: '', spent_credits: 0.884 });
+    expect((await purse.chat(named)).status).toBe(200);
+  });
+
+  test('a `match` by the model counts what asks for it by name alone', async () => {
+    const key = await purse.key({ kind: 'pins' });
+    await purse.spend(key, 1);
+    const { details } = await expectError(await purse.chat(key, { model: 'best' }), 'insufficient_quota');
+    expect(details).toMatchObject({ budget: 'pins', subject: key.id, spent_credits: 0.442 });
+    expect((await answerOf(await purse.chat(key))).platform.routed_model).toBe('best');
+    await expectError(await purse.chat(key, { model: 'best' }), 'insufficient_quota');
+  });
+
+  test('media that nothing bounds may not draw on one: 422 with the reason; without a budget they may', async () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    const asked = { messages: [{ role: 'user', content: [image] }] };
+    const { details } = await expectError(
+      await purse.chat(await purse.key({ team: 'painters' }), asked),
+      'no_eligible_model',
+    );
+    expect(details.rejected).toEqual(
+      ['best', 'plain'].map((model) => ({ model, reasons: [expect.stringContaining('nothing bounds')] })),
+    );
+    expect((await purse.chat(await purse.key({}), asked)).status).toBe(200);
+  });
+});
+
+test('alerts come into the log once each, the greatest that was reached, with figures', async () => {
+  const key = await purse.key({ kind: 'watched' });
+  const alerts = () =>
+    purse.live.box.lines
+      .filter((line) => line.includes('a budget is being used up') && line.includes(key.id))
+      .map((line) => JSON.parse(line) as { readonly share: number });
+  // A third, two thirds, which are beyond a half and beyond 0.6, and all.
+  await purse.spend(key, 1);
+  await rows();
+  expect(alerts()).toEqual([]);
+  await purse.spend(key, 2);
+  await expectError(await purse.chat(key), 'insufficient_quota');
+  await waitFor(() => alerts().length > 1);
+  const told = { level: 'warn', budget: 'watched', limit_credits: 1.326 };
+  expect(alerts()).toMatchObject([
+    { ...told, share: 0.6, spent_credits: 0.884 },
+    { ...told, share: 1, spent_credits: 1.326 },
+  ]);
+});
+
+test('`GET /v1/decisions/{id}` explains a budgeted request, with what its funds left', async () => {
+  const key = await purse.key({ thrifty: 'explained' });
+  const { platform } = await answerOf(await purse.chat(key));
+  const get = { headers: { authorization: `Bearer ${key.key}` } };
+  const found = await waitFor(async () => {
+    const response = await purse.live.box.get(`/v1/decisions/${platform.decision_id}`, get);
+    return response.status === 200 ? ((await response.json()) as Record<string, unknown>) : null;
+  });
+  expect(found).toMatchObject({
+    choice: 'best',
+    facts: { max_funded_credits: 5 },
+    outcome: { status: 'completed', credits_consumed: 0.442 },
+  });
+});
+
+test('what is spent stays spent across a restart', async () => {
+  const data = temporaryFolder();
+  const key = makeTestKey();
+  const budget = '\nbudgets: [{ name: all, limit_credits: 1, window: total, alert_at: [0.5] }]\n';
+  const policies = writePolicy(pursePolicy(purse.gate.url, 0) + budget);
+  const start = () =>
+    startSignalbox({ data, args: ['--policies', policies], env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: key } });
+  const asked = { model: 'best', messages: hello, max_tokens: 100 };
+  let box = await start();
+  for (let i = 0; i < 2; i++) expect((await box.post('/v1/chat/completions', asked)).status).toBe(200);
+  for (const how of ['SIGTERM', 'SIGKILL'] as const) {
+    box.signal(how);
+    await box.exited;
+    box = await start();
+    const { details } = await expectError(await box.post('/v1/chat/completions', asked), 'insufficient_quota');
+    expect(details).toMatchObject({ budget: 'all', spent_credits: 0.884, reserved_credits: 0 });
+    expect(box.lines.filter((line) => line.includes('being used up'))).toEqual([]);
+  }
+  await box.stop();
+  for (const folder of [data, policies]) rmSync(folder, { recursive: true });
+}, 20_000);

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test';
+import { idAt } from '../../src/core/id.ts';
+import { findReservation, grantedTo, grantWrite, parseCredits, refundWrite } from '../../src/ledger/adjust.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { tempFolder } from '../store/support.ts';
+import { findingsOf } from './audit-support.ts';
+import { caller, held, line, NOON, open, order } from './support.ts';
+
+const MINUTE = 60_000;
+
+describe('a reservation is found by its ID', () => {
+  test('wherever it stands, with what it was charged, and whether it is open', async () => {
+    using folder = tempFolder();
+    let now = NOON;
+    const { ledger, store } = await open(folder.file, { now: () => now });
+    const made: { id: number; charged: number; isOpen: boolean }[] = [];
+    for (let i = 0; i < 300; i++) {
+      const hold = await held(ledger, order(100, { id: idAt(now) + i, caller: caller(`key${i % 3}`) }));
+      if (i % 5 === 0) hold.post(line(10));
+      if (i % 7 !== 0) hold.settle(line(30), () => []);
+      made.push({ id: hold.id, charged: (i % 5 === 0 ? 10 : 0) + (i % 7 === 0 ? 0 : 30), isOpen: i % 7 === 0 });
+      // Now and then the clock is put back, once by more than the search allows for.
+      now += i === 150 ? -200 * MINUTE : i % 40 === 0 ? -MINUTE : 10 * MINUTE;
+    }
+    await store.flush();
+    for (const [i, { id, charged, isOpen }] of made.entries()) {
+      const found = await findReservation(store, id);
+      expect(found).toMatchObject({ reservation: id, keyId: `key${i % 3}`, charged, isOpen, givenBack: 0 });
+    }
+    for (const id of [made[0]!.id - 1, made[7]!.id + 4_000, made.at(-1)!.id + 1, 0, Number.MAX_SAFE_INTEGER]) {
+      expect(await findReservation(store, id)).toBeNull();
+    }
+    await store.close();
+  });
+
+  test('in a journal without a row there is none', async () => {
+    using folder = tempFolder();
+    const { store } = await open(folder.file);
+    expect(await findReservation(store, idAt(NOON))).toBeNull();
+    await store.close();
+  });
+});
+
+test('what was given back counts, pending or in the journal, and of two refunds at once one is refused', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file);
+  const hold = await held(ledger, order(100));
+  hold.settle(line(90), () => []);
+  await store.flush();
+  const [one, same] = [await findReservation(store, hold.id), await findReservation(store, hold.id)];
+  await store.commit([refundWrite(one!, 60, '', NOON)]);
+  await expect(store.commit([refundWrite(same!, 60, '', NOON)])).rejects.toThrow(/NOT NULL/);
+  await expect(store.commit([refundWrite(same!, 60, '', NOON)])).rejects.toBeInstanceOf(StoreError);
+  expect((await findReservation(store, hold.id))?.givenBack).toBe(60);
+  await ledger.close();
+  await store.close();
+  const again = await open(folder.file);
+  const adopted = await findReservation(again.store, hold.id);
+  expect(adopted).toMatchObject({ charged: 90, givenBack: 60 });
+  await again.store.commit([refundWrite(adopted!, 30, '', NOON)]);
+  expect((await findReservation(again.store, hold.id))?.givenBack).toBe(90);
+  await again.ledger.close();
+  await again.store.close();
+  expect(await findingsOf(folder.file)).toEqual([]);
+});
+
+test('what was granted to a key is the same before and after the ledger took it over', async () => {
+  using folder = tempFolder();
+  const { store } = await open(folder.file);
+  await store.commit([
+    grantWrite('key', 70, '', NOON),
+    grantWrite('other', 5, '', NOON),
+    grantWrite('key', -20, '', NOON),
+  ]);
+  expect(await grantedTo(store, 'key')).toBe(50);
+  await store.close();
+  const again = await open(folder.file);
+  expect(await grantedTo(again.store, 'key')).toBe(50);
+  await again.store.commit([grantWrite('key', 1, '', NOON)]);
+  expect(await grantedTo(again.store, 'key')).toBe(51);
+  expect(await grantedTo(again.store, 'nobody')).toBe(0);
+  await again.ledger.close();
+  await again.store.close();
+});
+
+test('Credits are read exactly, and nothing else is', () => {
+  const read = ['25', '0.25', '-2.50', '0.000001', '999999999.999999', '0'].map(parseCredits);
+  expect(read).toEqual([25_000_000, 250_000, -2_500_000, 1, 999_999_999_999_999, 0]);
+  for (const text of ['', '1e3', '.5', '1.', '0.0000001', '1,5', '+1', ' 1', 'NaN', '10000000000'])
+    expect(parseCredits(text)).toBeNull();
+});

@@ -1,0 +1,89 @@
+import { Database } from 'bun:sqlite';
+import type { Budget } from '../../src/core/budget.ts';
+import type { Audit } from '../../src/ledger/audit.ts';
+import { auditLedger } from '../../src/ledger/audit-run.ts';
+import type { LedgerTerms } from '../../src/ledger/ledger.ts';
+import { type Adjustment, insertAdjustment } from '../../src/ledger/tables.ts';
+import { openReader } from '../../src/store/sqlite.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';
+
+export const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
+
+export const EACH_KEY = budget(5_000, { name: 'each-key', each: ({ key }) => key.id, window: 'day' });
+export const EVERYONE = budget(8_000, { name: 'everyone' });
+
+export const ALICE = caller('alice', { team: 'red' });
+export const BOB = caller('bob', { team: '=blue' });
+
+/** Changes a database behind the ledger's back. */
+export function tamper(file: string, ...statements: string[]): void {
+  const db = new Database(file, { readwrite: true });
+  for (const sql of statements) db.run(sql);
+  db.close();
+}
+
+export async function audit(file: string, idle = false): Promise<Audit> {
+  const reader = openReader(file);
+  try {
+    return await auditLedger(reader, { idle });
+  } finally {
+    reader.close();
+  }
+}
+
+export const findingsOf = async (file: string): Promise<string[]> =>
+  (await audit(file)).findings.map(({ kind }) => kind);
+
+export function granting(keyId: string, amount: number): Adjustment {
+  return { kind: 'grant', keyId, reservation: null, account: null, amount, note: 'a gift', time: NOON };
+}
+
+/**
+ * A journal with a row of every kind, made by the ledger: a first run that ends well, one that dies with
+ * reservations open, and a third that closes them and leaves rows behind its checkpoint.
+ */
+export async function makeJournal(file: string): Promise<void> {
+  const first = await open(file, { terms: terms(EACH_KEY, EVERYONE) });
+  const one = await held(first.ledger, order(500, { caller: ALICE }));
+  one.post(line(100));
+  await one.raise(200);
+  one.settle(line(900), () => []);
+  const two = await held(first.ledger, order(300, { caller: BOB }));
+  two.settle(line(250), () => []);
+  (await held(first.ledger, order(10, { caller: BOB }))).settle(null, () => []);
+  const account = await accountOf(first.store, two.id);
+  const correction = { kind: 'correct', keyId: 'bob', reservation: two.id, account, amount: -50 } as const;
+  await first.store.commit([
+    insertAdjustment(granting('alice', 4_000)),
+    insertAdjustment({ ...correction, note: 'sorry', time: NOON }),
+  ]);
+  // The store itself made the change: the ledger is told.
+  await first.ledger.close();
+  await first.store.close();
+
+  const second = await open(file, { terms: terms(EACH_KEY, EVERYONE) });
+  (await held(second.ledger, order(300, { caller: ALICE }))).settle(line(200), () => []);
+  await held(second.ledger, order(600, { caller: ALICE }));
+  const dying = await held(second.ledger, order(400, { caller: BOB }));
+  dying.post(line(150));
+  // A limit that changes names its fund anew, and a budget that is added finds what is open.
+  const added = budget(9_000, { name: 'added', window: 'total' });
+  (await second.ledger.prepare(terms(EACH_KEY, { ...EVERYONE, limit: 7_000 }, added)))();
+  (await held(second.ledger, order(80, { caller: BOB }))).settle(line(70), () => []);
+  await second.store.close();
+
+  const third = await open(file, { terms: terms(EACH_KEY, { ...EVERYONE, limit: 7_000 }) });
+  (await held(third.ledger, order(300, { caller: ALICE }))).settle(line(290), () => []);
+  await third.ledger.close();
+  (await held(third.ledger, order(300, { caller: ALICE }))).settle(line(10), () => []);
+  (await held(third.ledger, order(200, { caller: BOB }))).post(line(20));
+  await third.store.close();
+}
+
+async function accountOf(store: Awaited<ReturnType<typeof open>>['store'], reservation: number): Promise<number> {
+  await store.flush();
+  const [row] = await store.query<{ account: number }>({ sql: 'SELECT account FROM journal WHERE reservation = ?' }, [
+    reservation,
+  ]);
+  return row!.account;
+}

@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'bun:test';
+import type { Budget } from '../../src/core/budget.ts';
+import { idAt } from '../../src/core/id.ts';
+import type { Hold } from '../../src/ledger/hold.ts';
+import type { Ledger, LedgerTerms } from '../../src/ledger/ledger.ts';
+import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import { insertAdjustment } from '../../src/ledger/tables.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { type Store, StoreError } from '../../src/store/store.ts';
+import { tempFolder } from '../store/support.ts';
+import { budget, caller, flaky, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
+
+/** Longer than any test takes, ms. */
+const LONG = 20_000;
+
+const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
+
+/** A budget for the requests of one selector. */
+const of = (selector: string, limit: number): Budget =>
+  budget(limit, { name: selector, match: ({ request }) => request.model.includes(selector) });
+
+/** Asks, and notes in which order answers come. */
+function asking(ledger: Ledger) {
+  const told: string[] = [];
+  const ask = (name: string, amount: number, over: Parameters<typeof order>[1] = {}): Promise<Hold | Shortage> => {
+    const asked = ledger.reserve(order(amount, { waitMs: LONG, ...over }));
+    asked.then((answer) => told.push(isShortage(answer) ? `${name} ${answer.why}` : name));
+    return asked;
+  };
+  return { told, ask };
+}
+
+/** Long enough for whatever was woken to be written. */
+const turn = (): Promise<void> => Bun.sleep(15);
+
+async function got(asked: Promise<Hold | Shortage>): Promise<Hold> {
+  const answer = await asked;
+  if (isShortage(answer)) throw new Error(`there was no room: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+describe('who waits for one fund', () => {
+  test('is served in the order of coming, each as soon as there is enough', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    const [one, two] = [await held(ledger, order(60)), await held(ledger, order(40))];
+    const { told, ask } = asking(ledger);
+    const asked = [ask('a', 50), ask('b', 30), ask('c', 20)];
+    await turn();
+    expect(told).toEqual([]);
+    two.settle(null, () => []);
+    await turn();
+    // 40 are free: enough for b and c, but a was first.
+    expect(told).toEqual([]);
+    one.settle(line(10), () => []);
+    await turn();
+    expect(told).toEqual(['a', 'b']);
+    (await got(asked[0]!)).settle(line(0), () => []);
+    await turn();
+    expect(told).toEqual(['a', 'b', 'c']);
+    expect((await ledger.status()).funds).toMatchObject([{ spent: 10, held: 50 }]);
+    await store.close();
+  });
+
+  test('is not overtaken by who comes later and would fit', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    const first = await held(ledger, order(80));
+    const { told, ask } = asking(ledger);
+    ask('large', 50);
+    ask('small', 10);
+    expect(await refused(ledger, order(10))).toMatchObject({ why: 'contended', needed: 10 });
+    await turn();
+    expect(told).toEqual([]);
+    first.settle(null, () => []);
+    await turn();
+    expect(told).toEqual(['large', 'small']);
+    await store.close();
+  });
+
+  test('is refused as contended when the time is over, with what is in the way', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    await held(ledger, order(80));
+    const began = performance.now();
+    const shortage = await refused(ledger, order(30, { waitMs: 40 }));
+    expect(shortage).toMatchObject({ why: 'contended', name: 'all', limit: 100, spent: 0, held: 80, needed: 30 });
+    expect(performance.now() - began).toBeGreaterThanOrEqual(39);
+    // Nobody stands in the line any more.
+    expect((await held(ledger, order(20))).reserved).toBe(20);
+    await store.close();
+  });
+
+  test('is refused at once as exhausted when that becomes so', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    const hold = await held(ledger, order(80));
+    const { told, ask } = asking(ledger);
+    ask('a', 50);
+    hold.settle(line(80), () => []);
+    await turn();
+    expect(told).toEqual(['a exhausted']);
+    await store.close();
+  });
+
+  test('does not wait for what no release could give', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    (await held(ledger, order(60))).settle(line(60), () => []);
+    await held(ledger, order(30));
+    const began = performance.now();
+    expect(await refused(ledger, order(41, { waitMs: LONG }))).toMatchObject({ why: 'exhausted', spent: 60, held: 30 });
+    expect(performance.now() - began).toBeLessThan(LONG / 4);
+    await store.close();
+  });
+
+  test('lets those behind have what it cannot wait for any longer', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    await held(ledger, order(60));
+    const { told, ask } = asking(ledger);
+    ask('large', 90, { waitMs: 40 });
+    ask('small', 30);
+    ask('tiny', 10);
+    await turn();
+    expect(told).toEqual([]);
+    await Bun.sleep(60);
+    expect(told).toEqual(['large contended', 'small', 'tiny']);
+    await store.close();
+  });
+
+  test('gives up in the middle of the line, and nobody else is lost', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    const hold = await held(ledger, order(100));
+    const { told, ask } = asking(ledger);
+    ask('a', 50);
+    ask('b', 60, { waitMs: 30 });
+    ask('c', 50);
+    await Bun.sleep(60);
+    expect(told).toEqual(['b contended']);
+    hold.settle(null, () => []);
+    await turn();
+    expect(told).toEqual(['b contended', 'a', 'c']);
+    await store.close();
+  });
+});
+
+test('at most 1,000 requests wait for one fund; the next is refused at once', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file, { terms: terms(budget(1_000)) });
+  const hold = await held(ledger, order(1_000));
+  const { told, ask } = asking(ledger);
+  const waiting = Array.from({ length: 1_000 }, (_, i) => ask(String(i), 1));
+  const began = performance.now();
+  expect(await refused(ledger, order(1, { waitMs: LONG }))).toMatchObject({ why: 'contended' });
+  expect(performance.now() - began).toBeLessThan(LONG / 4);
+  hold.settle(null, () => []);
+  await Promise.all(waiting);
+  expect(told).toEqual(waiting.map((_, i) => String(i)));
+  expect(ledger.open).toBe(1_000);
+  await store.close();
+});
+
+test('a raise needs no line: it takes what is free, or is told no at once', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  const hold = await held(ledger, order(70));
+  const { told, ask } = asking(ledger);
+  ask('a', 50);
+  expect(await hold.raise(20)).toBe(true);
+  expect(await hold.raise(11)).toBe(false);
+  expect(told).toEqual([]);
+  await store.close();
+});
+
+test('a raise that fails wakes those who wait', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+  const hold = await held(ledger, order(40));
+  const { told, ask } = asking(ledger);
+  const raise = hold.raise(30);
+  ask('a', 60);
+  hold.settle(line(0), () => []);
+  expect(await raise).toBe(false);
+  await turn();
+  expect(told).toEqual(['a']);
+  await store.close();
+});
+
+test('who waits for one fund and is then held up by another moves to the end of its line', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file, { terms: terms(of('x', 100), of('y', 100)) });
+  const x = await held(ledger, order(100, { selector: 'x' }));
+  const y = await held(ledger, order(100, { selector: 'y' }));
+  const { told, ask } = asking(ledger);
+  ask('both', 50, { selector: 'xy' });
+  ask('y first', 80, { selector: 'y' });
+  x.settle(null, () => []);
+  await turn();
+  // Free of x, it now stands behind the one that waits for y, and x is everybody's.
+  expect(told).toEqual([]);
+  expect((await held(ledger, order(60, { selector: 'x' }))).reserved).toBe(60);
+  y.settle(null, () => []);
+  await turn();
+  expect(told).toEqual(['y first']);
+  await store.close();
+});
+
+describe('those who wait are woken', () => {
+  test('by a reload that raises the limit, or takes the budget away', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    await held(ledger, order(100));
+    const { told, ask } = asking(ledger);
+    ask('a', 50);
+    ask('b', 60);
+    (await ledger.prepare(terms(budget(150))))();
+    await turn();
+    expect(told).toEqual(['a']);
+    (await ledger.prepare(NO_TERMS))();
+    await turn();
+    expect(told).toEqual(['a', 'b']);
+    await store.close();
+  });
+
+  test('by a grant', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    await grant(folder.file, 100);
+    await ledger.refresh();
+    await held(ledger, order(100));
+    const { told, ask } = asking(ledger);
+    ask('a', 50);
+    await turn();
+    expect(told).toEqual([]);
+    await grant(folder.file, 50);
+    await ledger.refresh();
+    await turn();
+    expect(told).toEqual(['a']);
+    await store.close();
+  });
+
+  test('by a reservation that could not be written', async () => {
+    using folder = tempFolder();
+    let broken = false;
+    const wrap = (store: Store): Store => ({
+      ...flaky(store, () => false),
+      commit: async (writes) => {
+        const fails = broken;
+        await Bun.sleep(5);
+        if (fails) throw new StoreError('disk full');
+        return store.commit(writes);
+      },
+    });
+    const { ledger, store } = await open(folder.file, { wrap, terms: terms(budget(100)) });
+    broken = true;
+    const lost = ledger.reserve(order(100));
+    broken = false;
+    const { told, ask } = asking(ledger);
+    ask('a', 50);
+    await expect(lost).rejects.toThrow('disk full');
+    await Bun.sleep(30);
+    expect(told).toEqual(['a']);
+    expect(ledger.open).toBe(1);
+    await store.close();
+  });
+});
+
+test('who waits across the end of a window does not hold up those of the next', async () => {
+  using folder = tempFolder();
+  const midnight = Date.UTC(2026, 10, 21);
+  let now = midnight - 1_000;
+  let ids = idAt(now);
+  const { ledger, store } = await open(folder.file, { now: () => now, terms: terms(budget(100, { window: 'day' })) });
+  const yesterday = await held(ledger, order(100, { id: ids++ }));
+  const { told, ask } = asking(ledger);
+  const late = caller('late');
+  ask('late', 50, { id: ids++, caller: late });
+  now = midnight + 1_000;
+  ids = idAt(now);
+  ask('today', 10, { id: ids++, caller: caller('another') });
+  // Another request of the same key is decided on.
+  ledger.standing(late, 'auto');
+  yesterday.settle(null, () => []);
+  await turn();
+  ask('later', 10, { id: ids++, caller: caller('another') });
+  await turn();
+  expect(told).toContain('later');
+  await store.close();
+});
+
+/** As an operator's command does it. */
+async function grant(file: string, amount: number): Promise<void> {
+  const store = await openSqlite(file, []);
+  const why = { reservation: null, account: null, note: '', time: NOON };
+  await store.commit([insertAdjustment({ kind: 'grant', keyId: 'key', amount, ...why })]);
+  await store.close();
+}

@@ -1,0 +1,63 @@
+/** Reads CSV as RFC 4180 has it. Throws when a line has not as many cells as the first. */
+export function readCsv(text: string): Record<string, string>[] {
+  const rows: string[][] = [];
+  let cells: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const match = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
+    match.lastIndex = at;
+    const found = match.exec(text);
+    if (!found) throw new Error(`no CSV from ${JSON.stringify(text.slice(at, at + 50))} on`);
+    const [whole, quoted, plain = '', end] = found;
+    cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+    if (end === '\r\n') {
+      rows.push(cells);
+      cells = [];
+    }
+    at += whole.length;
+  }
+  const [names = [], ...lines] = rows;
+  return lines.map((line) => {
+    if (line.length !== names.length) throw new Error(`a line has ${line.length} cells, not ${names.length}`);
+    return Object.fromEntries(names.map((name, i) => [name, line[i]!]));
+  });
+}
+
+/** A fraction, for arithmetic by hand. */
+export type Fraction = readonly [numerator: bigint, denominator: bigint];
+
+export function fraction(decimal: string): Fraction {
+  const [, sign, whole, digits = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? [];
+  if (whole === undefined) throw new Error(`no decimal: ${JSON.stringify(decimal)}`);
+  return [BigInt(`${sign}${whole}${digits}`), 10n ** BigInt(digits.length)];
+}
+
+/** Microcredits of a decimal of Credits. */
+export function micro(decimal: string): bigint {
+  const [numerator, denominator] = fraction(decimal);
+  const amount = numerator * 1_000_000n;
+  if (amount % denominator !== 0n) throw new Error(`more than 6 decimals: ${decimal}`);
+  return amount / denominator;
+}
+
+/** What a line of an export costs by its tokens and prices alone, in microcredits, rounded up once. */
+export function recomputed(line: Readonly<Record<string, string>>): bigint {
+  const count = (name: string) => BigInt(line[name]!);
+  const plain = count('input_tokens') - count('cached_input_tokens') - count('cache_write_tokens');
+  const parts: [bigint, string][] = [
+    [plain, 'usd_per_1m_input'],
+    [count('cached_input_tokens'), 'usd_per_1m_cached_input'],
+    [count('cache_write_tokens'), 'usd_per_1m_cache_write'],
+    [count('output_tokens'), 'usd_per_1m_output'],
+    [1_000_000n, 'usd_per_request'],
+  ];
+  let sum: Fraction = [0n, 1n];
+  for (const [times, price] of parts) {
+    const [numerator, denominator] = fraction(line[price]!);
+    sum = [sum[0] * denominator + times * numerator * sum[1], sum[1] * denominator];
+  }
+  // Millionths of USD, over USD per Credit, are microcredits.
+  const [worth, over] = fraction(line.usd_per_credit!);
+  const numerator = sum[0] * over;
+  const denominator = sum[1] * worth;
+  return (numerator + denominator - 1n) / denominator;
+}

@@ -1,0 +1,330 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { csvRow } from '../../src/cli/csv.ts';
+import { parseExport, writeExport } from '../../src/cli/ledger-export.ts';
+import { type Decimal, parseDecimal } from '../../src/core/decimal.ts';
+import { idAt } from '../../src/core/id.ts';
+import { compilePrice, costOf, type Price } from '../../src/core/price.ts';
+import type { Usage } from '../../src/core/usage.ts';
+import { decimalText, quotient } from '../../src/ledger/export-price.ts';
+import type { Tariff } from '../../src/ledger/hold.ts';
+import { insertAdjustment } from '../../src/ledger/tables.ts';
+import { openReader } from '../../src/store/sqlite.ts';
+import { tempFolder } from '../store/support.ts';
+import { ALICE, audit, BOB, granting } from './audit-support.ts';
+import { fraction, micro, readCsv, recomputed } from './csv-support.ts';
+import { caller, held, NO_TERMS, NOON, open, order } from './support.ts';
+
+const DAY = 86_400_000;
+const UNIT = '0.0375';
+const EVA = caller('eva', { team: '+red', note: 'a "quoted", text' });
+
+const decimal = (text: string): Decimal => parseDecimal(text)!;
+/** The same figures in every run. */
+let state = 20_261_120;
+function random(n: number): number {
+  state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+  return Math.floor((state / 2_147_483_648) * n);
+}
+
+/** A price list with more digits than a double holds together, a second line and a fee. */
+function randomPrice(): Price {
+  const rate = (): Decimal => decimal(`${random(30)}.${String(random(10_000)).padStart(4, '0')}`);
+  const line = (overInputTokens: number) => ({
+    ...{ overInputTokens, input: rate(), output: rate() },
+    cachedInput: random(2) ? rate() : null,
+    cacheWrite: random(2) ? rate() : null,
+  });
+  const lines = [line(0), line(20_000)] as const;
+  return compilePrice({ lines: [...lines], perRequest: random(2) ? decimal('0.0021') : null }, decimal(UNIT));
+}
+
+function randomUsage(): Usage {
+  const inputTokens = random(40_000);
+  const cachedInputTokens = random(inputTokens + 1);
+  const cacheWriteTokens = random(inputTokens - cachedInputTokens + 1);
+  return { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens: random(9_000), reasoningTokens: 0 };
+}
+
+let folder: ReturnType<typeof tempFolder>;
+/** The sum of `spend`, with its count of charges and its tokens. */
+let spend: { charges: number; microcredits: number; input: number; output: number };
+
+beforeAll(async () => {
+  folder = tempFolder();
+  let now = NOON - 40 * DAY;
+  const { ledger, store } = await open(folder.file, { now: () => now, terms: { ...NO_TERMS, usdPerCredit: UNIT } });
+  const prices = Array.from({ length: 12 }, randomPrice);
+  const tariffs = prices.map(
+    (price, i): Tariff => ({
+      model: `m${i % 5}`,
+      provider: `p${i % 2}`,
+      upstream: `=up${i}`,
+      price: JSON.stringify(price),
+    }),
+  );
+  let refunded = 0;
+  for (let i = 0; i < 400; i++) {
+    const at = random(prices.length);
+    const usage = randomUsage();
+    const cost = costOf(prices[at]!, usage);
+    const entry = { tariff: tariffs[at]!, usage, estimated: i % 7 === 0, cost };
+    // Some are reserved too little: what goes beyond is an overrun.
+    const amount = i % 9 === 0 ? Math.floor(cost / 2) : cost * 2;
+    const who = [ALICE, BOB, EVA][i % 3]!;
+    const hold = await held(
+      ledger,
+      order(amount, { id: idAt(now) + i, caller: who, selector: i % 2 ? 'auto' : '@fast' }),
+    );
+    if (i % 11 === 0) hold.settle(null, () => []);
+    else if (i % 13 === 0) {
+      hold.post(entry);
+      hold.settle(null, () => []);
+    } else hold.settle(entry, () => []);
+    if (i === 50) refunded = hold.id;
+    now += DAY / 10;
+  }
+  await store.flush();
+  const [row] = await store.query<{ account: number }>({ sql: 'SELECT account FROM journal WHERE reservation = ?' }, [
+    refunded,
+  ]);
+  const correction = {
+    kind: 'correct',
+    keyId: 'eva',
+    reservation: refunded,
+    account: row!.account,
+    amount: -1,
+  } as const;
+  await store.commit([
+    insertAdjustment({ ...correction, note: '=HYPERLINK("x")', time: now }),
+    insertAdjustment(granting('carol', 12_345_678)),
+  ]);
+  // One that a crash leaves behind is charged by the next start.
+  await held(ledger, order(777, { id: idAt(now) + 999, caller: ALICE }));
+  await store.close();
+  const again = await open(folder.file, { now: () => now, terms: { ...NO_TERMS, usdPerCredit: UNIT } });
+  await again.ledger.close();
+  const sums =
+    'sum(charges) AS charges, sum(microcredits) AS microcredits, sum(input_tokens) AS input, sum(output_tokens) AS output';
+  spend = (await again.store.query<typeof spend>({ sql: `SELECT ${sums} FROM spend` }))[0]!;
+  await again.store.close();
+});
+afterAll(() => folder[Symbol.dispose]());
+
+async function exported(...args: string[]): Promise<string> {
+  let text = '';
+  const reader = openReader(folder.file);
+  try {
+    await writeExport(parseExport(args), reader, async (part) => {
+      text += part;
+    });
+  } finally {
+    reader.close();
+  }
+  return text;
+}
+const lines = async (...args: string[]) => readCsv(await exported(...args));
+const sum = (rows: readonly Record<string, string>[], column: string): bigint =>
+  rows.reduce((total, row) => total + (row[column] === '' ? 0n : micro(row[column]!)), 0n);
+
+test('the journal that is exported is right', async () => {
+  expect((await audit(folder.file)).findings).toEqual([]);
+});
+
+describe('each line', () => {
+  test('holds all that its cost follows from, to the last microcredit', async () => {
+    const all = await lines();
+    const attempts = all.filter(({ kind }) => kind === 'post' || kind === 'settle');
+    expect(attempts.length).toBeGreaterThan(350);
+    for (const line of attempts) expect(micro(line.cost_credits!)).toBe(recomputed(line));
+  });
+
+  test('charges its cost, but for what an overrun says was not reserved', async () => {
+    const all = await lines();
+    let overruns = 0;
+    for (const [at, { kind, cost_credits: cost, credits, decision }] of all.entries()) {
+      if (kind !== 'post' && kind !== 'settle') continue;
+      const next = all[at + 1];
+      const over = next?.kind === 'overrun' && next.decision === decision ? micro(next.overrun_credits!) : 0n;
+      if (over > 0n) overruns++;
+      expect(micro(credits!) + over).toBe(micro(cost!));
+    }
+    expect(overruns).toBeGreaterThan(20);
+  });
+
+  test('of a kind without an attempt has its amount in a column of its own', async () => {
+    const all = await lines();
+    const of = (kind: string) => all.filter((line) => line.kind === kind);
+    expect(of('grant')).toMatchObject([
+      { key_id: 'carol', granted_credits: '12.345678', credits: '', decision: '', note: 'a gift' },
+    ]);
+    expect(of('correct')).toMatchObject([{ credits: '-0.000001', cost_credits: '', note: `'=HYPERLINK("x")` }]);
+    expect(of('expire')).toMatchObject([{ key_id: 'alice', credits: '0.000777', usd_per_1m_input: '' }]);
+    expect(all.filter(({ kind, model }) => kind === 'settle' && model === '')).toEqual([]);
+  });
+
+  test('is the same in JSON, where texts are as they were given', async () => {
+    const csv = await lines();
+    const json = JSON.parse(await exported('--format', 'json')) as Record<string, unknown>[];
+    expect(json.length).toBe(csv.length);
+    const textOf = (value: unknown): string => {
+      if (typeof value !== 'string') return value === null ? '' : String(value);
+      return /^[=+\-@]/.test(value) ? `'${value}` : value;
+    };
+    const texts = json.map((line) =>
+      Object.fromEntries(Object.entries(line).map(([name, value]) => [name, textOf(value)])),
+    );
+    expect(texts).toEqual(csv);
+    expect(json.find(({ kind }) => kind === 'correct')).toMatchObject({ credits: -0.000001, note: '=HYPERLINK("x")' });
+  });
+});
+
+describe('sums', () => {
+  test.each(['day', 'month', 'key', 'model', 'provider', 'selector', 'label:team', 'day,key,label:team,model'])(
+    'by %s are those of the lines, and of `spend`',
+    async (by) => {
+      const sums = await lines('--by', by);
+      const all = await lines();
+      expect(sums.length).toBeGreaterThan(1);
+      expect(sum(sums, 'credits')).toBe(sum(all, 'credits'));
+      expect(sum(sums, 'credits')).toBe(BigInt(spend.microcredits));
+      expect(sum(sums, 'overrun_credits')).toBe(sum(all, 'overrun_credits'));
+      const total = (column: string) => sums.reduce((n, row) => n + Number(row[column]), 0);
+      expect([total('charges'), total('input_tokens'), total('output_tokens')]).toEqual([
+        spend.charges,
+        spend.input,
+        spend.output,
+      ]);
+    },
+  );
+
+  test('are in the order of their groups, and each group is there once', async () => {
+    const names = (await lines('--by', 'day,key')).map(({ day, key_id: key }) => `${day} ${key}`);
+    expect(names).toEqual([...new Set(names)].sort());
+    const months = await lines('--by', 'month');
+    expect(months.map(({ month }) => month)).toEqual(['2026-10', '2026-11']);
+  });
+});
+
+describe('a period', () => {
+  const times = async (...args: string[]) =>
+    (await lines(...args))
+      .filter(({ kind }) => kind !== 'grant')
+      .map((line) => line.reserved_at!)
+      .sort();
+
+  test('of a month alone is that month in the zone, by the time of the reservation', async () => {
+    const all = await times();
+    const utc = await times('--from', '2026-11');
+    expect(utc).toEqual(all.filter((time) => time.startsWith('2026-11')));
+    const zone = await times('--from', '2026-11', '--time-zone', 'Pacific/Auckland');
+    expect(zone).toEqual(all.filter((time) => time >= '2026-10-31T11:00' && time < '2026-11-30T11:00'));
+    expect(zone.length).not.toBe(utc.length);
+  });
+
+  test('ends before --to, and parts that meet make the whole', async () => {
+    const whole = await times();
+    const middle = '2026-10-30T04:48:00.000Z';
+    const parts = [...(await times('--to', middle)), ...(await times('--from', middle))];
+    expect(parts).toEqual(whole);
+    expect(
+      (await times('--from', '2026-10-20', '--to', '2026-10-21')).every((time) => time.startsWith('2026-10-20')),
+    ).toBe(true);
+    expect(await times('--from', '2027-01')).toEqual([]);
+  });
+
+  test('of a day in a sum is the day of the zone', async () => {
+    const [first] = await lines('--by', 'day', '--time-zone', 'Asia/Kolkata');
+    const [earliest = ''] = await times();
+    const local = new Intl.DateTimeFormat('sv', { timeZone: 'Asia/Kolkata', dateStyle: 'short' }).format(
+      new Date(earliest),
+    );
+    expect(first?.day).toBe(local);
+  });
+});
+
+test('filters by key, label and model leave what fits all of them', async () => {
+  const all = await lines();
+  const same = async (args: string[], fits: (line: Record<string, string>) => boolean) => {
+    const found = await lines(...args);
+    expect(found).toEqual(all.filter(fits));
+    expect(found.length).toBeGreaterThan(0);
+  };
+  await same(['--key', 'eva'], ({ key_id: key }) => key === 'eva');
+  await same(['--label', 'team=+red'], ({ key_id: key }) => key === 'eva');
+  await same(
+    ['--model', 'm3', '--key', 'bob', '--label', 'team==blue'],
+    ({ model, key_id: key }) => model === 'm3' && key === 'bob',
+  );
+  await same(['--label', 'team='], ({ key_id: key }) => key === 'carol');
+  expect(await lines('--label', 'team=red', '--label', 'note=x')).toEqual([]);
+});
+
+test('an export of nothing has its names, or is an empty array', async () => {
+  expect(await exported('--key', 'nobody', '--by', 'key')).toBe(
+    'key_id,charges,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,credits,overrun_credits\r\n',
+  );
+  expect(JSON.parse(await exported('--key', 'nobody', '--format', 'json'))).toEqual([]);
+});
+
+describe('CSV', () => {
+  test('is read back as it was, whatever stands in it, and no text begins like a formula', () => {
+    const law = fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 5 }), (texts) => {
+      const names = texts.map((_, i) => `n${i}`);
+      const [row = {}] = readCsv(csvRow(names) + csvRow(texts));
+      for (const [i, text] of texts.entries()) {
+        const read = row[`n${i}`]!;
+        expect(read).toBe(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+        expect(read).not.toMatch(/^[=+\-@\t\r]/);
+      }
+    });
+    fc.assert(law, { numRuns: 500, examples: [[['=1+1', '"', 'a,b', '\r\n', '@x']]] });
+  });
+
+  test('leaves numbers as they are', () => {
+    expect(csvRow([-1.5, 0.000001, 1_000_000, true, null, { decimal: '-2' }])).toBe(
+      '-1.5,0.000001,1000000,true,,-2\r\n',
+    );
+  });
+});
+
+describe('exact decimals', () => {
+  test('undo the compilation of every price', () => {
+    const amount = fc.tuple(fc.integer({ min: 0, max: 99_999_999 }), fc.integer({ min: 0, max: 6 }));
+    const law = fc.property(amount, amount, ([digits, scale], [worth, worthScale]) => {
+      const price = decimalText(BigInt(digits), scale);
+      const [n, d] = fraction(price);
+      const [wn, wd] = fraction(decimalText(BigInt(worth + 1), worthScale));
+      // (price / worth) × worth
+      expect(quotient(n * wd * wn, d * wn * wd)).toBe(price);
+    });
+    fc.assert(law, { numRuns: 500 });
+  });
+
+  test('are never rounded: what has no end stays a fraction', () => {
+    expect([quotient(1n, 3n), quotient(-2n, 8n), quotient(7n, 1n), quotient(0n, 9n)]).toEqual([
+      '1/3',
+      '-0.25',
+      '7',
+      '0',
+    ]);
+  });
+});
+
+describe('wrong usage is told:', () => {
+  test.each([
+    [['--format', 'xml'], 'csv or json'],
+    [['--by', 'week'], 'label:NAME'],
+    [['--by', 'label:'], 'label:NAME'],
+    [['--by', 'day,day'], 'names day twice'],
+    [['--from', '2026-13'], 'A time is written'],
+    [['--from', '2026-02-30'], 'A time is written'],
+    [['--from', '2026-11-20T08:00'], 'A time is written'],
+    [['--from', '2026-11', '--to', '2026-11'], 'must be later'],
+    [['--time-zone', 'Berlin'], 'no time zone'],
+    [['--label', 'team'], 'name=value'],
+    [['--nothing'], 'nothing'],
+  ])('%j', (args, message) => {
+    expect(() => parseExport(args)).toThrow(message);
+  });
+});

@@ -1,0 +1,305 @@
+import { StoreError } from '../../../src/store/store.ts';
+import { line } from '../support.ts';
+import { spanOf } from './calendar.ts';
+import { KEYS } from './chance.ts';
+import { expectEqual } from './compare.ts';
+import { type Ask, chargedTo, isBlocked } from './entries.ts';
+import type { Asked, Play, Raised } from './play.ts';
+
+export const ACTIONS = [
+  'admit',
+  'raise',
+  'post',
+  'settle',
+  'release',
+  'written',
+  'replay',
+  'stall',
+  'recover',
+  'fail',
+  'crash',
+  'restart',
+  'tick',
+  'time',
+  'back',
+  'reload',
+  'grant',
+  'correct',
+  'refresh',
+  'give up',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** How often each comes. */
+export const WEIGHTS: Readonly<Record<Action, number>> = {
+  admit: 30,
+  raise: 6,
+  post: 5,
+  settle: 16,
+  release: 5,
+  written: 3,
+  replay: 2,
+  stall: 3,
+  recover: 5,
+  fail: 2,
+  crash: 1.5,
+  restart: 0.7,
+  tick: 4,
+  time: 6,
+  back: 2,
+  reload: 4,
+  grant: 3,
+  correct: 3,
+  refresh: 2,
+  'give up': 4,
+};
+
+export const actions: Readonly<Record<Action, (play: Play) => unknown>> = {
+  admit,
+  raise,
+  post,
+  settle: (play) => settle(play, true),
+  release: (play) => settle(play, false),
+  written,
+  replay,
+  stall: ({ subject }) => subject.gate.shut(),
+  recover: ({ subject }) => subject.gate.open(),
+  fail,
+  crash,
+  restart,
+  tick,
+  time,
+  back,
+  reload,
+  grant,
+  correct,
+  refresh,
+  'give up': giveUp,
+};
+
+function admit(play: Play): void {
+  const { chance, subject, reference, now, counts } = play;
+  const amounts = Array.from({ length: chance.int(1, 3) }, () => chance.int(0, 120));
+  const ask: Ask = {
+    id: play.nextId(),
+    who: chance.who(),
+    amounts,
+    limit: chance.yes(0.5) ? Math.max(...amounts) + chance.int(0, 60) : null,
+    waits: chance.yes(0.6),
+    expiresAt: now + chance.int(60_000, 600_000),
+  };
+  note(play, ask);
+  const asked: Asked = { ask, told: null };
+  play.asked.set(ask.id, asked);
+  play.track(subject.reserve(ask), asked);
+  const answer = reference.reserve(ask);
+  if (answer === null) counts.waited++;
+  else reference.answers.set(ask.id, answer);
+  if (answer && isBlocked(answer)) note(play, `refused: ${answer.why} ${answer.pot.name}`);
+}
+
+async function raise(play: Play): Promise<void> {
+  const { chance, reference, raised, subject } = play;
+  const open = play.holds().filter(({ id }) => !raised.has(id));
+  if (open.length === 0) return;
+  const hold = chance.one(open);
+  const by = chance.int(0, 80);
+  note(play, { id: hold.id, by });
+  const raise: Raised = { id: hold.id, told: null };
+  play.track(hold.raise(by), raise);
+  const allowed = reference.raise(hold.id, by);
+  if (allowed === null) raised.set(hold.id, raise);
+  else {
+    await subject.quiet();
+    expectEqual(`the raise of ${hold.id}`, raise.told, allowed);
+  }
+}
+
+function post(play: Play): void {
+  const { chance, reference } = play;
+  const open = play.holds();
+  if (open.length === 0) return;
+  const hold = chance.one(open);
+  const cost = chance.cost(hold.left);
+  note(play, { id: hold.id, cost: String(cost) });
+  expectEqual(`what a post charged to ${hold.id}`, hold.post(line(cost)), reference.post(hold.id, cost));
+}
+
+function settle(play: Play, used: boolean): void {
+  const { chance, reference } = play;
+  const open = play.holds();
+  if (open.length === 0) return;
+  const hold = chance.one(open);
+  const cost = used ? chance.cost(hold.left) : null;
+  note(play, { id: hold.id, cost: String(cost) });
+  const told = hold.settle(cost === null ? null : line(cost), () => []);
+  expectEqual(`the settlement of ${hold.id}`, told, reference.settle(hold.id, cost));
+  play.ended.push(hold);
+}
+
+/** Answers end only once what they cost is written: from then on no crash may forget it. */
+async function written({ subject, reference }: Play): Promise<void> {
+  if (subject.gate.isShut) return;
+  await subject.ledger.written();
+  for (const entry of reference.entries) entry.promised = true;
+}
+
+/** Somebody settles what is settled: the first settlement counts. */
+function replay({ chance, ended, reference }: Play): void {
+  if (ended.length === 0) return;
+  const hold = chance.one(ended.slice(-10));
+  const told = hold.settle(chance.yes(0.5) ? line(chance.int(0, 100)) : null, () => []);
+  expectEqual(`the second settlement of ${hold.id}`, told, reference.settle(hold.id, 1));
+}
+
+/** Everything in flight fails, one after the other, and what comes free by that is taken, and fails too. */
+async function fail(play: Play): Promise<void> {
+  const { subject, reference, chance } = play;
+  subject.gate.shut();
+  for (let writes = subject.gate.failFirst(); writes; writes = subject.gate.failFirst()) {
+    await subject.quiet();
+    const [, kind, id] = writes[0]?.params ?? [];
+    if (writes.length === 1 && (kind === 'reserve' || kind === 'raise')) {
+      const failed = reference.failed();
+      expectEqual('what failed', [kind, id], [failed.kind, failed.of?.id]);
+      reference.settleDown();
+      if (kind === 'raise') {
+        const raised = play.raised.get(failed.of!.id)!;
+        play.raised.delete(raised.id);
+        if (!(raised.told instanceof StoreError)) throw new Error(`a raise that failed was told ${raised.told}`);
+      }
+    }
+  }
+  if (chance.yes(0.5)) subject.gate.open();
+}
+
+async function crash(play: Play): Promise<void> {
+  const { subject, reference, chance } = play;
+  const file = play.newFile;
+  const rows = subject.copyTo(file);
+  const entries = reference.entries.map(({ kind, of, amount }) => ({ kind, reservation: of?.id ?? null, amount }));
+  for (const [at, row] of rows.entries()) expectEqual(`row ${at}`, row, entries[at]);
+  const lost = reference.entries.slice(rows.length).find(({ promised }) => promised);
+  if (lost) throw new Error(`the ${lost.kind} of ${lost.of?.id} was promised, and is not on the disk`);
+  await subject.end();
+  if (chance.yes(0.3)) play.terms = chance.edit(play.terms);
+  note(play, `${rows.length} of ${entries.length} rows`);
+  await play.startAgain(file, rows.length);
+}
+
+/** A stop in good order, with requests under way that did not end in time. */
+async function restart(play: Play): Promise<void> {
+  const { subject, reference, chance } = play;
+  subject.gate.open();
+  await play.settleDown();
+  await subject.ledger.close();
+  await subject.gate.flush();
+  const file = play.newFile;
+  const rows = subject.copyTo(file);
+  expectEqual('rows', rows.length, reference.entries.length);
+  await subject.end();
+  if (chance.yes(0.5)) play.terms = chance.edit(play.terms);
+  await play.startAgain(file, rows.length);
+}
+
+/** What happens every ten seconds: holds that should have ended are closed, and the sums are written. */
+function tick({ subject, reference, now }: Play): void {
+  // A hold that is not written yet does not outlive its deadline.
+  if (reference.living().some(({ state, expiresAt }) => state === 'writing' && expiresAt <= now)) return;
+  subject.tick().catch(() => {});
+  reference.expire(now);
+}
+
+function time(play: Play): void {
+  const { chance, terms, reference, subject } = play;
+  const next = chance.later(play.now, terms);
+  note(play, new Date(next).toISOString());
+  // Nobody waits for hours: who would wait beyond a window's end is refused before.
+  for (const ask of [...reference.lines.values()].flat()) {
+    if (reference.potsOf(ask.who).every(({ ends }) => ends > next)) continue;
+    if (![...reference.lines.values()].flat().includes(ask)) continue;
+    subject.giveUp(ask.id);
+    reference.giveUp(ask.id);
+  }
+  play.now = next;
+  // Somebody asks where a request would go: that takes an ID.
+  play.nextId();
+}
+
+/** The clock is set back a little. */
+function back(play: Play): void {
+  play.now -= play.chance.int(1, 5_000);
+}
+
+function reload(play: Play): void {
+  const { chance, subject, terms } = play;
+  if (play.reload) return;
+  const next = chance.edit(terms);
+  note(play, next.budgets);
+  const reload: NonNullable<Play['reload']> = { terms: next, swap: null };
+  play.reload = reload;
+  subject.prepare(next).then(
+    (swap) => {
+      reload.swap = swap;
+    },
+    () => {
+      reload.swap = 'refused';
+    },
+  );
+}
+
+function grant(play: Play): unknown {
+  const { chance, subject } = play;
+  for (let i = chance.int(1, 2); i > 0; i--) {
+    const amount = chance.yes(0.2) ? -chance.int(1, 200) : chance.int(100, 1_500);
+    const made = subject.adjust({ kind: 'grant', keyId: chance.one(KEYS).keyId, reservation: null, amount });
+    note(play, made);
+    if (made) play.adjustments.push(made);
+  }
+  return chance.yes(0.7) ? refresh(play) : null;
+}
+
+/** Gives back some of what a reservation was charged. */
+function correct(play: Play): unknown {
+  const { chance, subject, reference, adjustments } = play;
+  const corrected = new Set(adjustments.map(({ reservation }) => reservation));
+  const some = [...reference.reservations.values()].filter(
+    (made) => made.state === 'closed' && chargedTo(made) > 0 && !corrected.has(made.id),
+  );
+  if (some.length === 0) return null;
+  // What a window that is long over gets back is of interest to nobody but who still holds some of it.
+  if (reference.living().some((made) => isOver(play, made.time))) return null;
+  const made = chance.one(some);
+  const { id, who } = made;
+  const amount = -chance.int(1, chargedTo(made));
+  const adjusted = subject.adjust({ kind: 'correct', keyId: who.keyId, reservation: id, amount });
+  note(play, adjusted);
+  if (adjusted) adjustments.push(adjusted);
+  return chance.yes(0.7) ? refresh(play) : null;
+}
+
+/** Whether a window that a time lies in has ended. */
+function isOver({ terms, reference }: Play, time: number): boolean {
+  return terms.budgets.some(({ window, zone }) => spanOf(window, zone, time).ends <= reference.time);
+}
+
+async function refresh(play: Play): Promise<void> {
+  const { subject, reference, adjustments } = play;
+  play.limitsMoved = true;
+  await subject.ledger.refresh();
+  reference.adopt(adjustments);
+}
+
+function giveUp(play: Play): void {
+  const { reference, subject, chance } = play;
+  const waiting = [...reference.lines.values()].flat();
+  if (waiting.length === 0) return;
+  const { id } = chance.one(waiting);
+  note(play, id);
+  subject.giveUp(id);
+  reference.giveUp(id);
+}
+
+function note(play: Play, what: unknown): void {
+  play.trace[play.trace.length - 1] += ` ${typeof what === 'string' ? what : JSON.stringify(what)}`;
+}

@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Hold } from '../../../src/ledger/hold.ts';
+import type { Fund } from '../../../src/ledger/rules/fund.ts';
+import { isShortage } from '../../../src/ledger/standing.ts';
+import { StoreError } from '../../../src/store/store.ts';
+import { type Blocked, isBlocked, leftOf, type Pot, type Reservation, reservedBy } from './entries.ts';
+import type { Asked, Play } from './play.ts';
+import { callerOf } from './subject.ts';
+
+export function expectEqual(what: string, got: unknown, expected: unknown): void {
+  if (isDeepStrictEqual(got, expected)) return;
+  throw new Error(`${what} is ${JSON.stringify(got)}, and should be ${JSON.stringify(expected)}`);
+}
+
+/** Everything that can be seen of the ledger, against the reference. */
+export async function compare(play: Play): Promise<void> {
+  const { subject, reference } = play;
+  for (const asked of [...play.asked.values()]) compareAsked(play, asked);
+  compareRaises(play);
+  const living = reference.living();
+  expectEqual('open', subject.ledger.open, living.length);
+  const { charged, held, open, funds } = await subject.ledger.status();
+  expectEqual('status.open', open, living.length);
+  expectEqual('status.held', held, reference.held);
+  expectEqual('status.charged', charged, reference.charged);
+  expectEqual('funds', tableOf(funds.map(seen)), tableOf(reference.pots().map(expectedOf)));
+  compareStanding(play);
+  neverBeyond(play);
+}
+
+/** What callers were told, and when. */
+function compareAsked({ reference, asked, counts }: Play, { ask, told }: Asked): void {
+  const { id } = ask;
+  const what = `request ${id}`;
+  const made = reference.reservations.get(id);
+  const answer = reference.answers.get(id);
+  if ([...reference.lines.values()].some((line) => line.some((one) => one.id === id)) || made?.state === 'writing') {
+    expectEqual(`${what}, which must wait,`, told, null);
+    return;
+  }
+  if (told === null) throw new Error(`${what} was told nothing`);
+  if (made) {
+    if (!('settle' in told)) throw new Error(`${what} got no hold but ${JSON.stringify(told)}`);
+    compareHold(what, told, made);
+    if (made.state === 'closed') asked.delete(id);
+  } else {
+    if (answer && isBlocked(answer)) compareShortage(what, told, answer, ask.amounts[0]!);
+    else if (!(told instanceof StoreError))
+      throw new Error(`${what} could not be written and got ${JSON.stringify(told)}`);
+    asked.delete(id);
+    counts.refused++;
+  }
+}
+
+function compareHold(what: string, { id, reserved, left }: Hold, made: Reservation): void {
+  expectEqual(`ID of ${what}`, id, made.id);
+  expectEqual(`what is left of ${what}`, left, leftOf(made));
+  // Of a closed one only what it had when it was closed is known.
+  if (made.state === 'open') expectEqual(`reserved for ${what}`, reserved, reservedBy(made));
+}
+
+/** Why there is no room. What was spent and held at that moment is compared elsewhere. */
+function compareShortage(what: string, told: Asked['told'], { why, pot }: Blocked, needed: number): void {
+  if (told === null || told instanceof Error || !isShortage(told))
+    throw new Error(`${what} must be refused, got ${told}`);
+  const { kind, name, subject, ends } = pot;
+  const renewsAt = Number.isFinite(ends) ? ends : null;
+  const seen = { why: told.why, kind: told.kind, name: told.name, subject: told.subject, needed: told.needed };
+  expectEqual(
+    `the refusal of ${what}`,
+    { ...seen, renewsAt: told.renewsAt },
+    { why, kind, name, subject, needed, renewsAt },
+  );
+}
+
+function compareRaises({ raised, reference }: Play): void {
+  for (const [id, raise] of [...raised]) {
+    const made = reference.reservations.get(id);
+    if (made?.raising) {
+      expectEqual(`the raise of ${id}, which is being written,`, raise.told, null);
+      continue;
+    }
+    expectEqual(`the raise of ${id}`, raise.told, made?.state !== 'closed');
+    raised.delete(id);
+  }
+}
+
+function compareStanding({ subject, reference, chance }: Play): void {
+  const who = chance.who();
+  const pots = reference.potsOf(who);
+  const standing = subject.ledger.standing(callerOf(who), who.model);
+  if (pots.length === 0) {
+    expectEqual('standing', standing, null);
+    return;
+  }
+  const least = (numbers: readonly number[]) => (numbers.length === 0 ? null : Math.min(...numbers));
+  const downgrading = pots.filter(({ downgrade }) => downgrade);
+  expectEqual('free', standing!.free, least(downgrading.map(({ limit, spent, held }) => limit - spent - held)));
+  expectEqual('unspent', standing!.unspent, least(downgrading.map(({ limit, spent }) => limit - spent)));
+  const amount = chance.int(0, 200);
+  const short = pots.find(({ limit, spent }) => spent + amount > limit);
+  const told = standing!.shortFor(amount);
+  expectEqual(
+    'short',
+    told && [told.why, told.name, told.subject, told.spent, told.held],
+    short ? ['exhausted', short.name, short.subject, short.spent, short.held] : null,
+  );
+}
+
+/** Funds with anything in them, in one order. */
+const tableOf = (rows: readonly { name: string; spent: number; held: number; subject: string }[]) =>
+  rows
+    .filter(({ spent, held }) => spent !== 0 || held !== 0)
+    .map((row) => JSON.stringify(row))
+    .sort();
+
+const seen = ({ title, limit, spent, held }: Fund) => {
+  const { kind, name, subject, starts, ends } = title;
+  return { kind, name, subject, starts, ends, limit, spent, held };
+};
+const expectedOf = ({ kind, name, subject, starts, ends, limit, spent, held }: Pot) => ({
+  kind,
+  name,
+  subject,
+  starts,
+  ends,
+  limit,
+  spent,
+  held,
+});
+
+/** Nobody spends or holds what is not there; where a limit was lowered, nothing more is taken. */
+function neverBeyond(play: Play): void {
+  const over = new Map<string, number>();
+  for (const { key, limit, spent, held } of play.reference.pots()) {
+    const taken = spent + held;
+    if (taken <= limit) continue;
+    over.set(key, taken);
+    if (taken > (play.over.get(key) ?? limit) && !play.limitsMoved)
+      throw new Error(`${key} is beyond its limit: ${taken} of ${limit}`);
+  }
+  play.over = over;
+}

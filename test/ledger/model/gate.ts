@@ -1,0 +1,89 @@
+import type { SqlValue, Statement, Store, Write } from '../../../src/store/store.ts';
+import { StoreError } from '../../../src/store/store.ts';
+
+interface Unit {
+  readonly writes: readonly Write[];
+  /** Of a commit; an append has none. */
+  readonly answer: { resolve(): void; reject(error: StoreError): void } | null;
+}
+
+/**
+ * A store whose disk can stall and fail, in the order in which the true one would: while it is shut, commits are
+ * in flight and appends wait; then all is written, or commits fail one by one and the appends stay in line.
+ */
+export class GatedStore implements Store {
+  readonly inner: Store;
+  /** Commits that the disk is at. */
+  readonly busy = new Set<Promise<void>>();
+  #shut = false;
+  #queue: Unit[] = [];
+  readonly #opened: (() => void)[] = [];
+
+  constructor(inner: Store) {
+    this.inner = inner;
+  }
+
+  get isShut(): boolean {
+    return this.#shut;
+  }
+
+  shut(): void {
+    this.#shut = true;
+  }
+
+  /** Everything that waits is written. */
+  open(): void {
+    this.#shut = false;
+    for (const { writes, answer } of this.#queue.splice(0)) {
+      if (answer) this.#pass(writes).then(answer.resolve, answer.reject);
+      else this.inner.append(writes);
+    }
+    for (const tell of this.#opened.splice(0)) tell();
+  }
+
+  /** Fails the first commit in flight and returns what it would have written; null when there is none. */
+  failFirst(): readonly Write[] | null {
+    const at = this.#queue.findIndex(({ answer }) => answer !== null);
+    if (at < 0) return null;
+    const [{ writes, answer } = { writes: [], answer: null }] = this.#queue.splice(at, 1);
+    answer?.reject(new StoreError('the disk is full'));
+    return writes;
+  }
+
+  commit(writes: readonly Write[]): Promise<void> {
+    if (!this.#shut) return this.#pass(writes);
+    return new Promise((resolve, reject) => this.#queue.push({ writes, answer: { resolve, reject } }));
+  }
+
+  append(writes: readonly Write[]): void {
+    if (this.#shut) this.#queue.push({ writes, answer: null });
+    else this.inner.append(writes);
+  }
+
+  /** Behind a shut gate nothing is written, and that is told only when it opens. */
+  async written(): Promise<void> {
+    if (this.#shut) await new Promise<void>((resolve) => this.#opened.push(resolve));
+    await this.inner.written();
+  }
+
+  query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]> {
+    return this.inner.query(statement, params);
+  }
+  version(): Promise<number> {
+    return this.inner.version();
+  }
+  flush(): Promise<void> {
+    return this.inner.flush();
+  }
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+
+  #pass(writes: readonly Write[]): Promise<void> {
+    const done = this.inner.commit(writes);
+    this.busy.add(done);
+    const end = () => this.busy.delete(done);
+    done.then(end, end);
+    return done;
+  }
+}

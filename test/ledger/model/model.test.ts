@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test';
+import { effort, isDeep } from '../../deep/effort.ts';
+import { actions, WEIGHTS } from './actions.ts';
+import { MUTANTS, type Mutant } from './mutants.ts';
+import { type Counts, play } from './play.ts';
+
+const STEPS = 150;
+/** Runs within which a fault must have shown; most do in the first. */
+const MUTANT_RUNS = 80;
+
+/** Plays run after run; `SIGNALBOX_SEED` of a failure, with one run, plays the same again. */
+async function law(seed: number, runs: number, mutant: Mutant = {}): Promise<Counts> {
+  const total = {} as Counts;
+  const cure = mutant.infect?.() ?? (() => {});
+  try {
+    for (let run = 0; run < runs; run++) {
+      const { counts } = await play(seed + run, STEPS, WEIGHTS, actions, mutant.wrap);
+      for (const name of namesOf(counts)) total[name] = (total[name] ?? 0) + counts[name];
+    }
+  } finally {
+    cure();
+  }
+  return total;
+}
+
+const namesOf = (counts: Counts) => Object.keys(counts) as (keyof Counts)[];
+
+const { runs, seed, proved } = effort('ledger', 40, 2_000);
+
+test(
+  'the ledger does what the reference says, whatever happens in whatever order',
+  async () => {
+    const counts = await law(seed, runs);
+    const told = namesOf(counts).map((name) => `${counts[name]} ${name}`);
+    proved(
+      `the ledger against a list of entries summed anew, after each of ${runs * STEPS} random steps (each run with the next seed): ${told.join(', ')}`,
+    );
+    // Steps that never come prove nothing.
+    for (const name of namesOf(counts)) expect({ name, many: counts[name] > 0 }).toEqual({ name, many: true });
+  },
+  isDeep ? 3_600_000 : 60_000,
+);
+
+describe('the model notices that', () => {
+  for (const [name, mutant] of Object.entries(MUTANTS)) {
+    test(name, async () => {
+      const failure = await law(seed, MUTANT_RUNS, mutant).then(
+        () => 'nothing',
+        (error: Error) => error.message,
+      );
+      expect(failure).toMatch(/^seed \d+, step \d+: /);
+    }, 30_000);
+  }
+});

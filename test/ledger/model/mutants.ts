@@ -1,0 +1,176 @@
+import { Checkpoints } from '../../../src/ledger/checkpoint.ts';
+import { Contention } from '../../../src/ledger/contention.ts';
+import { Desk } from '../../../src/ledger/desk.ts';
+import { ReservationHold } from '../../../src/ledger/hold.ts';
+import { OpenHolds } from '../../../src/ledger/open-holds.ts';
+import type { Fund } from '../../../src/ledger/rules/fund.ts';
+import { StoredLedger } from '../../../src/ledger/stored-ledger.ts';
+import { Sums } from '../../../src/ledger/sums.ts';
+import type { Store, Write } from '../../../src/store/store.ts';
+
+/** A ledger with one fault in it. */
+export interface Mutant {
+  /** Puts the fault into a part of the ledger; what it returns takes it out again. */
+  readonly infect?: () => () => void;
+  /** Puts it between the ledger and the disk. */
+  readonly wrap?: (store: Store) => Store;
+}
+
+/** Puts another method in the place of one, which it may still call. */
+function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, made: (original: Of[Name]) => Of[Name]) {
+  const original = of[name];
+  of[name] = made(original);
+  return () => {
+    of[name] = original;
+  };
+}
+
+/** A store that writes something else than it is told. */
+function rewriting(store: Store, rewrite: (writes: readonly Write[]) => readonly Write[]): Store {
+  return {
+    commit: (writes) => store.commit(rewrite(writes)),
+    append: (writes) => store.append(rewrite(writes)),
+    query: (statement, params) => store.query(statement, params),
+    version: () => store.version(),
+    written: () => store.written(),
+    flush: () => store.flush(),
+    close: () => store.close(),
+  };
+}
+
+const without = (sql: string) => (store: Store) =>
+  rewriting(store, (writes) => writes.filter(({ statement }) => !statement.sql.startsWith(sql)));
+
+/** A store that reads something else than was written. */
+function misreading(store: Store, reread: <Row>(row: Row) => Row): Store {
+  const read: Store['query'] = async <Row>(...asked: Parameters<Store['query']>) =>
+    (await store.query<Row>(...asked)).map(reread);
+  return { ...rewriting(store, (writes) => writes), query: read };
+}
+
+/** A fund that always has room. */
+const bottomless = (fund: Fund): Fund =>
+  new Proxy(fund, {
+    get: (target, name) => (name === 'free' ? Number.POSITIVE_INFINITY : Reflect.get(target, name, target)),
+    set: (target, name, value) => Reflect.set(target, name, value, target),
+  });
+
+export const MUTANTS: Readonly<Record<string, Mutant>> = {
+  'a settlement counts twice in a fund': {
+    infect: () =>
+      patch(ReservationHold.prototype, 'settle', (settle) => {
+        return function (this: ReservationHold, ...asked) {
+          const [fund] = this.left > 0 ? this.funds : [];
+          const before = fund?.spent ?? 0;
+          const settlement = settle.apply(this, asked);
+          if (fund) fund.spent += fund.spent - before;
+          return settlement;
+        };
+      }),
+  },
+  'what a failed commit held is not given back': {
+    infect: () =>
+      patch(Desk.prototype, 'reserve', (reserve) => {
+        return async function (this: Desk, hold) {
+          try {
+            await reserve.call(this, hold);
+          } catch (cause) {
+            for (const fund of hold.funds) fund.held += hold.reserved;
+            throw cause;
+          }
+        };
+      }),
+  },
+  'a window begins an hour late where the clock changes': {
+    infect: () => {
+      const { toZonedDateTime } = Temporal.PlainDate.prototype;
+      const late: (this: Temporal.PlainDate, zone: { timeZone: string }) => Temporal.ZonedDateTime = function (zone) {
+        const made = toZonedDateTime.call(this, zone);
+        return made.hoursInDay === 24 ? made : made.add({ hours: 1 });
+      };
+      return patch(Temporal.PlainDate.prototype, 'toZonedDateTime', () => late as typeof toZonedDateTime);
+    },
+  },
+  'a raise does not ask the funds': {
+    infect: () =>
+      patch(ReservationHold.prototype, 'raise', (raise) => {
+        return function (this: ReservationHold, by) {
+          const { funds } = this;
+          this.funds = funds.map(bottomless);
+          const raised = raise.call(this, by);
+          this.funds = funds;
+          return raised;
+        };
+      }),
+  },
+  'a reload forgets the holds that are open': {
+    infect: () =>
+      patch(StoredLedger.prototype, 'prepare', (prepare) => {
+        return async function (this: StoredLedger, terms) {
+          const swap = await prepare.call(this, terms);
+          return () => {
+            const cure = patch(OpenHolds.prototype, 'all', () => () => []);
+            swap();
+            cure();
+          };
+        };
+      }),
+  },
+  'a start forgets what was open at the checkpoint': {
+    wrap: (store) => misreading(store, (row) => (isState(row) ? { ...row, open: '[]' } : row)),
+  },
+  'a start reads again what the checkpoint has summed up': {
+    wrap: without('UPDATE checkpoint SET through'),
+  },
+  'a checkpoint that failed is forgotten': {
+    infect: () => patch(Sums.prototype, 'putBack', () => () => {}),
+  },
+  'a correction is given back twice': {
+    infect: () =>
+      patch(Sums.prototype, 'add', (add) => {
+        return function (this: Sums, spender, charge) {
+          add.call(this, spender, charge);
+          if (charge.microcredits < 0) add.call(this, spender, charge);
+        };
+      }),
+  },
+  'a grant is adopted again at the next start': {
+    wrap: without('UPDATE adjustments SET adopted'),
+  },
+  'who comes later overtakes those who wait': {
+    infect: () => patch(Contention.prototype, 'lineBefore', () => () => null),
+  },
+  'nobody is woken when money comes free': {
+    infect: () => patch(Contention.prototype, 'wake', () => () => {}),
+  },
+  'a settlement counts in the window in which it comes': {
+    infect: () => {
+      let now = () => 0;
+      const cures = [
+        patch(Desk.prototype, 'charge', (charge) => {
+          return function (this: Desk, ...asked) {
+            now = () => this.now;
+            return charge.apply(this, asked);
+          };
+        }),
+        patch(Sums.prototype, 'add', (add) => {
+          return function (this: Sums, spender, charge) {
+            const late = Math.max(charge.reservation, (now() - Date.UTC(2026, 0, 1)) * 8_192);
+            add.call(this, spender, { ...charge, reservation: late });
+          };
+        }),
+      ];
+      return () => {
+        for (const cure of cures) cure();
+      };
+    },
+  },
+  'an expired hold is not written down': {
+    wrap: (store) => rewriting(store, (writes) => writes.filter(({ params }) => params[1] !== 'expire')),
+  },
+  'a checkpoint is never written': {
+    infect: () => patch(Checkpoints.prototype, 'write', () => async () => {}),
+  },
+};
+
+const isState = (row: unknown): row is { open: string } => typeof row === 'object' && row !== null && 'open' in row;

@@ -1,0 +1,185 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { steady } from '../../../src/core/clock.ts';
+import { createIds } from '../../../src/core/id.ts';
+import type { Hold } from '../../../src/ledger/hold.ts';
+import type { Shortage } from '../../../src/ledger/standing.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { ACTIONS, type Action } from './actions.ts';
+import { Chance } from './chance.ts';
+import { compare, expectEqual } from './compare.ts';
+import { type Adjustment, type Ask, type Terms, timeOf } from './entries.ts';
+import { Reference } from './reference.ts';
+import { Subject } from './subject.ts';
+
+/** One request, as its caller sees it. */
+export interface Asked {
+  readonly ask: Ask;
+  /** Null while it waits or is being written. */
+  told: Hold | Shortage | Error | null;
+}
+
+/** A raise, as its caller sees it. */
+export interface Raised {
+  readonly id: number;
+  told: boolean | Error | null;
+}
+
+export type Counts = Record<Action | 'waited' | 'refused', number>;
+
+/** The ledger and the reference, side by side. */
+export class Play {
+  readonly chance: Chance;
+  readonly reference: Reference;
+  readonly counts: Counts;
+  readonly trace: string[] = [];
+  readonly asked = new Map<number, Asked>();
+  readonly raised = new Map<number, Raised>();
+  /** Closed by their callers, some of which ask again. */
+  ended: Hold[] = [];
+  /** What operators asked for. */
+  adjustments: Adjustment[] = [];
+  terms: Terms;
+  now: number;
+  subject!: Subject;
+  nextId!: () => number;
+  /** In this step a limit was changed or a window counted anew, so more may be spent than there is. */
+  limitsMoved = false;
+  /** Pots that are beyond their limit, and how much is spent and held of them. */
+  over = new Map<string, number>();
+  /** A reload that is being made ready, and what puts it in force once it is. */
+  reload: { terms: Terms; swap: (() => void) | 'refused' | null } | null = null;
+  readonly #folder: string;
+  readonly #wrap: (store: Store) => Store;
+  #starts = 0;
+
+  constructor(seed: number, folder: string, wrap: (store: Store) => Store) {
+    this.chance = new Chance(seed);
+    this.now = this.chance.start();
+    this.terms = this.chance.edit({ budgets: [], onCrash: 'charge' });
+    this.reference = new Reference(this.terms);
+    this.counts = { waited: 0, refused: 0 } as Counts;
+    for (const action of ACTIONS) this.counts[action] = 0;
+    this.#folder = folder;
+    this.#wrap = wrap;
+  }
+
+  get newFile(): string {
+    return join(this.#folder, `${++this.#starts}.db`);
+  }
+
+  async start(file: string): Promise<void> {
+    // As in a server: its clock does not go back while it runs.
+    const clock = steady(() => this.now);
+    this.subject = await Subject.open(file, this.terms, clock, this.#wrap);
+    this.nextId = createIds(clock, this.subject.ledger.lastId);
+    this.asked.clear();
+    this.raised.clear();
+    this.ended = [];
+    this.reload = null;
+    this.limitsMoved = true;
+  }
+
+  /** A new start on what is on the disk, which holds the first so many entries. */
+  async startAgain(file: string, kept: number): Promise<void> {
+    const { reference } = this;
+    await this.start(file);
+    const expected = reference.restart(kept, this.terms, this.adjustments);
+    const lastId = Math.max(0, ...reference.reservations.keys());
+    expectEqual('recovered', this.subject.ledger.recovered, expected);
+    expectEqual('last ID', this.subject.ledger.lastId, lastId);
+    reference.at(Math.max(this.now, lastId === 0 ? 0 : timeOf(lastId)));
+  }
+
+  /** Lets everything happen that the disk does not hold up, on both sides, and compares them. */
+  async settleDown(): Promise<void> {
+    const { subject, reference } = this;
+    await subject.quiet();
+    this.#written();
+    if (this.reload?.swap && !(this.reload.swap !== 'refused' && this.chance.yes(0.2))) await this.#swap();
+    reference.at(this.now);
+    await compare(this);
+    this.limitsMoved = false;
+  }
+
+  #written(): void {
+    const { subject, reference } = this;
+    do {
+      reference.settleDown();
+      if (!subject.gate.isShut) reference.written();
+    } while (reference.isUnsettled);
+  }
+
+  async #swap(): Promise<void> {
+    const { terms, swap } = this.reload!;
+    this.reload = null;
+    this.limitsMoved = true;
+    if (swap === 'refused' || swap === null) return;
+    this.reference.at(this.now);
+    this.terms = terms;
+    swap();
+    this.reference.reload(terms);
+    await this.subject.quiet();
+    this.#written();
+  }
+
+  track<T>(promise: Promise<T>, into: { told: T | Error | null }): void {
+    promise.then(
+      (told) => {
+        into.told = told;
+      },
+      (error: Error) => {
+        into.told = error;
+      },
+    );
+  }
+
+  /** The holds of callers who have not ended yet. */
+  holds(): Hold[] {
+    return this.reference.living().flatMap(({ id, state }) => {
+      const told = this.asked.get(id)?.told ?? null;
+      return state === 'open' && told !== null && 'settle' in told ? [told] : [];
+    });
+  }
+}
+
+export interface Played {
+  readonly steps: number;
+  readonly counts: Counts;
+}
+
+/** Crashes are copies of the files here, so what a sync costs proves nothing: in memory where there is such a place. */
+const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+/** Plays so many random steps. Throws what differs first, with the seed and the way there. */
+export async function play(
+  seed: number,
+  steps: number,
+  weights: Readonly<Record<Action, number>>,
+  actions: Readonly<Record<Action, (play: Play) => unknown>>,
+  wrap: (store: Store) => Store = (store) => store,
+): Promise<Played> {
+  const folder = mkdtempSync(join(PLACE, 'signalbox-'));
+  const game = new Play(seed, folder, wrap);
+  let step = 0;
+  try {
+    await game.start(game.newFile);
+    for (; step < steps; step++) {
+      const action = game.chance.weighted(weights);
+      game.trace.push(`${step} ${action}`);
+      game.counts[action]++;
+      await actions[action](game);
+      await game.settleDown();
+    }
+    return { steps, counts: game.counts };
+  } catch (cause) {
+    const way = game.trace.slice(-40).join('\n  ');
+    throw new Error(`seed ${seed}, step ${step}: ${cause instanceof Error ? cause.message : cause}\n  ${way}`, {
+      cause,
+    });
+  } finally {
+    await game.subject?.end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,55 @@
+import type { Budget } from '../../../src/core/budget.ts';
+import type { LedgerTerms } from '../../../src/ledger/ledger.ts';
+import { type Adjustment, insertAdjustment } from '../../../src/ledger/tables.ts';
+import { openSqlite } from '../../../src/store/sqlite.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { held, line, NO_TERMS, NOON, type Opened, order } from '../support.ts';
+
+/** The terms of these budgets. */
+export const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
+
+/** Name, subject, limit, spent and held of all that was drawn on. */
+export async function fundsOf({ ledger }: Pick<Opened, 'ledger'>) {
+  const { funds } = await ledger.status();
+  return funds.map(({ title, limit, spent, held }) => [title.name, title.subject, limit, spent, held]);
+}
+
+/** Spends so much of a key. */
+export async function spent(
+  { ledger }: Pick<Opened, 'ledger'>,
+  amount: number,
+  over: Parameters<typeof order>[1] = {},
+) {
+  const hold = await held(ledger, order(amount, over));
+  hold.settle(line(amount), () => []);
+  return hold.id;
+}
+
+/** As an operator's command does it, which the ledger then takes over. */
+export async function adjust(
+  file: string,
+  what: Pick<Adjustment, 'kind' | 'amount'> & Partial<Adjustment>,
+): Promise<void> {
+  const store = await openSqlite(file, []);
+  const { account = null } = await accountOf(store, what.reservation ?? null);
+  await store.commit([
+    insertAdjustment({
+      keyId: 'key',
+      reservation: null,
+      note: '',
+      time: NOON,
+      ...what,
+      account: what.account ?? account,
+    }),
+  ]);
+  await store.close();
+}
+
+async function accountOf(store: Store, reservation: number | null): Promise<{ account?: number }> {
+  const sql = `SELECT account FROM journal WHERE reservation = ? AND kind = 'reserve'`;
+  return (await store.query<{ account: number }>({ sql }, [reservation]))[0] ?? {};
+}
+
+export async function reload({ ledger }: Pick<Opened, 'ledger'>, ...budgets: Budget[]): Promise<void> {
+  (await ledger.prepare(terms(...budgets)))();
+}

@@ -1,0 +1,189 @@
+import { Database } from 'bun:sqlite';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import type { Budget } from '../../../src/core/budget.ts';
+import type { Caller } from '../../../src/core/caller.ts';
+import type { Hold } from '../../../src/ledger/hold.ts';
+import { type Ledger, type LedgerTerms, openLedger } from '../../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../../src/ledger/schema.ts';
+import type { Shortage } from '../../../src/ledger/standing.ts';
+import { openSqlite } from '../../../src/store/sqlite.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { budget, caller } from '../support.ts';
+import type { Adjustment, Ask, BudgetSpec, Terms, Who } from './entries.ts';
+import { GatedStore } from './gate.ts';
+
+/** No timer of the ledger has it, so that the wait of a request is known by it, ms. */
+const WAIT_MS = 654_321;
+const TICK_MS = 10_000;
+
+export interface Row {
+  readonly kind: string;
+  readonly reservation: number | null;
+  readonly amount: number;
+}
+
+/** The ledger under test: its disk, its clock and its timers are in the test's hands. */
+export class Subject {
+  readonly file: string;
+  readonly gate: GatedStore;
+  readonly ledger: Ledger;
+  /** What the ledger does every ten seconds. */
+  readonly tick: () => Promise<void>;
+  /** Ends the wait of a request, by its ID. */
+  readonly #waits = new Map<number, { run: () => void; timer: ReturnType<typeof setTimeout> }>();
+
+  private constructor(file: string, gate: GatedStore, ledger: Ledger, tick: () => Promise<void>) {
+    this.file = file;
+    this.gate = gate;
+    this.ledger = ledger;
+    this.tick = tick;
+  }
+
+  static async open(file: string, terms: Terms, now: () => number, wrap: (store: Store) => Store): Promise<Subject> {
+    const gate = new GatedStore(await openSqlite(file, [ledgerMigrations]));
+    let tick = async () => {};
+    const { setInterval } = globalThis;
+    const caught = (run: () => Promise<void>, ms: number) => {
+      if (ms === TICK_MS) tick = run;
+      return setInterval(run, ms);
+    };
+    globalThis.setInterval = caught as typeof setInterval;
+    try {
+      const ledger = await openLedger({ store: wrap(gate), terms: termsOf(terms), now, onAlarm: () => {} });
+      return new Subject(file, gate, ledger, () => tick());
+    } finally {
+      globalThis.setInterval = setInterval;
+    }
+  }
+
+  reserve({ id, who, amounts, limit, waits, expiresAt }: Ask): Promise<Hold | Shortage> {
+    const { setTimeout } = globalThis;
+    const caught = (run: () => void, ms: number) => {
+      const timer = setTimeout(run, ms);
+      if (ms === WAIT_MS) this.#waits.set(id, { run, timer });
+      return timer;
+    };
+    const [first = 0, ...others] = amounts;
+    globalThis.setTimeout = caught as typeof setTimeout;
+    try {
+      return this.ledger.reserve({
+        id,
+        caller: callerOf(who),
+        selector: who.model,
+        agentWallet: null,
+        amounts: [first, ...others],
+        limit,
+        waitMs: waits ? WAIT_MS : 0,
+        expiresAt,
+      });
+    } finally {
+      globalThis.setTimeout = setTimeout;
+    }
+  }
+
+  /** The wait of a request is over. */
+  giveUp(id: number): void {
+    this.#waits.get(id)!.run();
+  }
+
+  prepare(terms: Terms): Promise<() => void> {
+    return this.ledger.prepare(termsOf(terms));
+  }
+
+  /** Until nothing is under way that the disk does not hold up. */
+  async quiet(): Promise<void> {
+    do {
+      await Promise.allSettled([...this.gate.busy]);
+      await new Promise((resolve) => setImmediate(resolve));
+    } while (this.gate.busy.size > 0);
+  }
+
+  /** The files as `kill -9` would leave them at this moment, in a new place; the journal in them. */
+  copyTo(file: string): Row[] {
+    for (const part of ['', '-wal']) if (existsSync(this.file + part)) copyFileSync(this.file + part, file + part);
+    return rowsOf(file);
+  }
+
+  /** Ends what a killed process would take along. */
+  async end(): Promise<void> {
+    for (const { timer } of this.#waits.values()) clearTimeout(timer);
+    // Behind a shut gate it would never end.
+    this.ledger.close().catch(() => {});
+    await this.gate.close().catch(() => {});
+    for (const part of ['', '-wal', '-shm']) rmSync(this.file + part, { force: true });
+  }
+
+  /** As an operator's command does it: from another handle. Null when the reservation is not on the disk as closed. */
+  adjust({ kind, keyId, reservation, amount }: Omit<Adjustment, 'id'>): Adjustment | null {
+    const db = new Database(this.file, { readwrite: true });
+    try {
+      const closed = db.query<{ account: number }, [number | null]>(
+        `SELECT account FROM journal WHERE reservation = ? AND kind IN ('settle', 'expire')`,
+      );
+      const account = closed.get(reservation)?.account ?? null;
+      if (kind === 'correct' && account === null) return null;
+      const insert = db.query<{ id: number }, (string | number | null)[]>(
+        `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time)
+          VALUES (?, ?, ?, ?, ?, 'why', 0) RETURNING id`,
+      );
+      const { id } = insert.get(kind, keyId, reservation, account, amount)!;
+      return { id, kind, keyId, reservation, amount };
+    } finally {
+      db.close();
+    }
+  }
+}
+
+/** The journal, but for what only repeats the policy. */
+function rowsOf(file: string): Row[] {
+  const db = new Database(file, { readwrite: true });
+  try {
+    return db.query<Row, []>(`SELECT kind, reservation, amount FROM journal WHERE kind <> 'attach' ORDER BY seq`).all();
+  } finally {
+    db.close();
+  }
+}
+
+const callers = new Map<string, Caller>();
+export function callerOf({ keyId, labels }: Who): Caller {
+  let known = callers.get(keyId);
+  if (!known) {
+    known = caller(keyId, labels);
+    callers.set(keyId, known);
+  }
+  return known;
+}
+
+const fail = (): never => {
+  throw new Error('a condition that cannot be judged');
+};
+const MATCH: Record<BudgetSpec['match'], Budget['match']> = {
+  all: null,
+  team: ({ key }) => (key.labels.get('team') ?? '') !== '',
+  auto: ({ request }) => request.model === 'auto',
+  throws: fail,
+};
+const EACH: Record<BudgetSpec['each'], Budget['each']> = {
+  everyone: null,
+  key: ({ key }) => key.id,
+  team: ({ key }) => key.labels.get('team') ?? '',
+  throws: fail,
+};
+
+function termsOf({ budgets, onCrash }: Terms): LedgerTerms {
+  return {
+    usdPerCredit: '0.001',
+    ledger: { contentionWaitMs: 0, onCrash },
+    budgets: budgets.map(({ name, match, each, window, zone, limit, downgrade }) =>
+      budget(limit, {
+        name,
+        match: MATCH[match],
+        each: EACH[each],
+        window,
+        timeZone: zone,
+        definition: JSON.stringify([match, each, window, zone]),
+        onExhausted: downgrade ? 'downgrade' : 'reject',
+      }),
+    ),
+  };
+}

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { WINDOWS } from '../../src/core/budget.ts';
+import { windowAt } from '../../src/ledger/rules/window.ts';
+import { QUARTER_MS } from '../../src/ledger/sums.ts';
+import { spanOf } from './model/calendar.ts';
+
+const FROM = Date.UTC(2020, 0, 1);
+const UNTIL = Date.UTC(2036, 0, 1);
+const HOUR_MS = 3_600_000;
+const ZONES = Intl.supportedValuesOf('timeZone');
+
+const kinds = fc.constantFrom(...WINDOWS);
+const zones = fc.oneof(
+  fc.constantFrom(...ZONES),
+  // Where the clock changes at midnight, by half an hour, or the offset is no whole hour.
+  fc.constantFrom('Europe/Berlin', 'Africa/Cairo', 'America/Santiago', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'UTC'),
+);
+const times = fc.integer({ min: FROM, max: UNTIL });
+
+const iso = (timeMs: number): string => new Date(timeMs).toISOString();
+
+/** Starts and ends as they are written. */
+function told(kind: (typeof WINDOWS)[number], zone: string, time: string): [string, string] {
+  const { starts, ends } = windowAt(kind, zone, Date.parse(time));
+  return [iso(starts), iso(ends)];
+}
+
+describe('a calendar window', () => {
+  test('is what the local date says, in every zone', () => {
+    const law = fc.property(kinds, zones, times, (kind, zone, time) => {
+      expect(windowAt(kind, zone, time)).toEqual(spanOf(kind, zone, time));
+    });
+    fc.assert(law, { numRuns: 1_500 });
+  });
+
+  test('is followed by the next without a gap or an overlap, and holds each of its moments', () => {
+    const law = fc.property(
+      fc.constantFrom('day', 'week', 'month'),
+      zones,
+      times,
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (kind, zone, time, share) => {
+        const window = windowAt(kind, zone, time);
+        const { starts, ends } = window;
+        expect(starts <= time && time < ends).toBe(true);
+        expect(windowAt(kind, zone, starts)).toEqual(window);
+        expect(windowAt(kind, zone, ends - 1)).toEqual(window);
+        expect(windowAt(kind, zone, Math.min(ends - 1, Math.floor(starts + share * (ends - starts))))).toEqual(window);
+        expect(windowAt(kind, zone, ends).starts).toBe(ends);
+        expect(windowAt(kind, zone, starts - 1).ends).toBe(starts);
+      },
+    );
+    fc.assert(law, { numRuns: 1_000 });
+  });
+
+  test('`total` never ends', () => {
+    expect(windowAt('total', 'Europe/Berlin', FROM)).toEqual({ starts: 0, ends: Number.POSITIVE_INFINITY });
+  });
+
+  test('of a zone that does not exist is a RangeError', () => {
+    expect(() => windowAt('day', 'Europe/Atlantis', FROM)).toThrow(RangeError);
+  });
+});
+
+describe('by hand', () => {
+  test('a day on which the clock goes forward has 23 hours, and one on which it goes back 25', () => {
+    expect(told('day', 'Europe/Berlin', '2026-03-29T12:00:00Z')).toEqual([
+      '2026-03-28T23:00:00.000Z',
+      '2026-03-29T22:00:00.000Z',
+    ]);
+    expect(told('day', 'Europe/Berlin', '2026-10-25T12:00:00Z')).toEqual([
+      '2026-10-24T22:00:00.000Z',
+      '2026-10-25T23:00:00.000Z',
+    ]);
+    // Half an hour, on Lord Howe Island.
+    expect(told('day', 'Australia/Lord_Howe', '2026-10-04T12:00:00Z')).toEqual([
+      '2026-10-03T13:30:00.000Z',
+      '2026-10-04T13:00:00.000Z',
+    ]);
+    expect(told('day', 'Australia/Lord_Howe', '2026-04-05T12:00:00Z')).toEqual([
+      '2026-04-04T13:00:00.000Z',
+      '2026-04-05T13:30:00.000Z',
+    ]);
+  });
+
+  test('a day whose midnight is skipped begins at one', () => {
+    // Cairo: at midnight from +2 to +3.
+    expect(told('day', 'Africa/Cairo', '2024-04-26T10:00:00Z')).toEqual([
+      '2024-04-25T22:00:00.000Z',
+      '2024-04-26T21:00:00.000Z',
+    ]);
+    // Santiago: from −4 to −3.
+    expect(told('day', 'America/Santiago', '2024-09-08T10:00:00Z')).toEqual([
+      '2024-09-08T04:00:00.000Z',
+      '2024-09-09T03:00:00.000Z',
+    ]);
+  });
+
+  test('months are as long as they are', () => {
+    expect(told('month', 'UTC', '2028-02-29T23:59:59.999Z')).toEqual([
+      '2028-02-01T00:00:00.000Z',
+      '2028-03-01T00:00:00.000Z',
+    ]);
+    expect(told('month', 'UTC', '2027-02-28T12:00:00Z')).toEqual([
+      '2027-02-01T00:00:00.000Z',
+      '2027-03-01T00:00:00.000Z',
+    ]);
+    expect(told('month', 'Europe/Berlin', '2026-12-31T23:30:00Z')).toEqual([
+      '2026-12-31T23:00:00.000Z',
+      '2027-01-31T23:00:00.000Z',
+    ]);
+    expect(told('month', 'Europe/Berlin', '2026-03-15T00:00:00Z')).toEqual([
+      '2026-02-28T23:00:00.000Z',
+      '2026-03-31T22:00:00.000Z',
+    ]);
+  });
+
+  test('the leap day is a day', () => {
+    expect(told('day', 'UTC', '2028-02-29T12:00:00Z')).toEqual([
+      '2028-02-29T00:00:00.000Z',
+      '2028-03-01T00:00:00.000Z',
+    ]);
+  });
+
+  test('Kathmandu is 5:45 ahead', () => {
+    expect(told('day', 'Asia/Kathmandu', '2026-11-20T18:14:59.999Z')).toEqual([
+      '2026-11-19T18:15:00.000Z',
+      '2026-11-20T18:15:00.000Z',
+    ]);
+  });
+
+  test('a day that a zone left out belongs to nobody', () => {
+    // Samoa went from the 29th to the 31st of December 2011.
+    const before = told('day', 'Pacific/Apia', '2011-12-30T09:59:59.999Z');
+    const after = told('day', 'Pacific/Apia', '2011-12-30T10:00:00.000Z');
+    expect(before).toEqual(['2011-12-29T10:00:00.000Z', '2011-12-30T10:00:00.000Z']);
+    expect(after).toEqual(['2011-12-30T10:00:00.000Z', '2011-12-31T10:00:00.000Z']);
+  });
+
+  test('weeks begin on Monday, through a change of the clock and of the year too', () => {
+    expect(told('week', 'UTC', '2026-11-22T23:59:59.999Z')).toEqual([
+      '2026-11-16T00:00:00.000Z',
+      '2026-11-23T00:00:00.000Z',
+    ]);
+    expect(told('week', 'UTC', '2026-11-23T00:00:00Z')[0]).toBe('2026-11-23T00:00:00.000Z');
+    expect(told('week', 'Europe/Berlin', '2026-03-29T21:59:59.999Z')).toEqual([
+      '2026-03-22T23:00:00.000Z',
+      '2026-03-29T22:00:00.000Z',
+    ]);
+    expect(told('week', 'UTC', '2027-01-01T00:00:00Z')).toEqual([
+      '2026-12-28T00:00:00.000Z',
+      '2027-01-04T00:00:00.000Z',
+    ]);
+  });
+});
+
+/** Moments at which a zone's offset changes, and the first moment of all. */
+function changesOf(zone: string): number[] {
+  const changes = [FROM];
+  let at = Temporal.Instant.fromEpochMilliseconds(FROM).toZonedDateTimeISO(zone).getTimeZoneTransition('next');
+  while (at !== null && at.epochMilliseconds < UNTIL) {
+    changes.push(at.epochMilliseconds);
+    at = at.getTimeZoneTransition('next');
+  }
+  return changes;
+}
+
+test('every window of every zone begins with a quarter of an hour, on which the sums of the ledger rely', () => {
+  const wrong: string[] = [];
+  for (const zone of ZONES) {
+    for (const change of changesOf(zone)) {
+      // From here to the next change the offset stays, so days begin 24 hours apart.
+      const { offsetNanoseconds } = Temporal.Instant.fromEpochMilliseconds(change).toZonedDateTimeISO(zone);
+      if (offsetNanoseconds % (QUARTER_MS * 1e6) !== 0) wrong.push(`${zone}: offset at ${iso(change)}`);
+      // And these are the days that the change touches.
+      for (const near of [change - 24 * HOUR_MS, change - 1, change, change + 24 * HOUR_MS]) {
+        const { starts, ends } = windowAt('day', zone, near);
+        if (starts % QUARTER_MS !== 0 || ends % QUARTER_MS !== 0) wrong.push(`${zone}: ${iso(starts)}`);
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect(ZONES.length).toBeGreaterThan(400);
+});

@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'bun:test';
+import type { Budget, BudgetScope } from '../../src/core/budget.ts';
+import { parseDecimal } from '../../src/core/decimal.ts';
+import { inUnitsOf, plainText } from '../../src/policy/decimal-text.ts';
+import { compilePolicy, parsePolicy } from '../../src/policy/load.ts';
+import { diffPolicies } from '../../src/runtime/diff.ts';
+import { brief, contextOf, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
+
+const section = (lines: readonly string[]) => `${SMALL}budgets:\n${lines.map((line) => `  - { ${line} }\n`).join('')}`;
+const budgetsOf = (...lines: string[]) => snapshotOf(loadText(section(lines))).budgets;
+
+function budget(line: string): Budget {
+  const [found] = budgetsOf(`name: b, limit_credits: 5, window: day, ${line}`);
+  if (!found) throw new Error('no budget');
+  return found;
+}
+
+const scope = (labels: Record<string, string> = {}, more: { id?: string; model?: string } = {}): BudgetScope => ({
+  request: { model: more.model ?? 'auto' },
+  key: { id: more.id ?? 'k-1', labels: new Map(Object.entries(labels)) },
+});
+
+describe('a budget', () => {
+  test('has defaults: everyone together, refused, no alerts, the zone of the gateway', () => {
+    const [found] = budgetsOf('name: all, limit_credits: 50000, window: month');
+    expect(found).toEqual({
+      name: 'all',
+      place: { file: 'p.yaml', line: 15, column: 13, length: 3 },
+      match: null,
+      each: null,
+      window: 'month',
+      timeZone: 'UTC',
+      definition: '[null,null,"month","UTC"]',
+      limit: 50_000_000_000,
+      onExhausted: 'reject',
+      alertAt: [],
+    });
+    const elsewhere = snapshotOf(
+      loadText(`${section(['name: all, limit_credits: 1, window: day'])}gateway: { time_zone: Europe/Berlin }\n`),
+    );
+    expect(elsewhere.budgets[0]?.timeZone).toBe('Europe/Berlin');
+  });
+
+  test('keeps what is stated, its alerts ascending and each once', () => {
+    const found = budget('time_zone: Asia/Tokyo, on_exhausted: downgrade, alert_at: [1, 0.5, 0.8, 0.50]');
+    expect(found).toMatchObject({ timeZone: 'Asia/Tokyo', onExhausted: 'downgrade', alertAt: [0.5, 0.8, 1] });
+  });
+
+  test.each([
+    ['50000', 50_000_000_000],
+    ['0.1', 100_000],
+    ['0.000001', 1],
+    ['1e-6', 1],
+    ['4.35', 4_350_000],
+    ['0.3000000', 300_000],
+    ['1e9', 1_000_000_000_000_000],
+    ['999999999.999999', 999_999_999_999_999],
+  ])('reads a limit of %s Credits as %d microcredits', (text, microcredits) => {
+    expect(budgetsOf(`name: b, limit_credits: ${text}, window: day`)[0]?.limit).toBe(microcredits);
+  });
+
+  test.each(['0.0000001', '1000000000.000001', '-0.000001', '.5', '0x10', '1e-99', `-0.${'0'.repeat(400)}1`])(
+    'refuses a limit of %s',
+    (text) => {
+      expect(loadText(section([`name: b, limit_credits: ${text}, window: day`])).snapshot).toBeNull();
+    },
+  );
+
+  test('comes in the order of the files, and of each file', () => {
+    const of = (...names: string[]) =>
+      `budgets:\n${names.map((name) => `  - { name: ${name}, limit_credits: 1, window: day }\n`).join('')}`;
+    const files = [
+      { path: 'b.yaml', text: of('third') },
+      { path: 'a.yaml', text: SMALL + of('first', 'second') },
+    ];
+    expect(snapshotOf(load(files)).budgets.map(({ name }) => name)).toEqual(['first', 'second', 'third']);
+  });
+
+  test('is read beside the event loop: a clone of what was parsed compiles to the same', () => {
+    const text = section(['name: b, each: key, match: key.labels.team != "", limit_credits: 5, window: week']);
+    const parsed = structuredClone(parsePolicy([{ path: 'p.yaml', text }]));
+    const [there] = snapshotOf(compilePolicy(parsed, contextOf({}))).budgets;
+    expect(JSON.stringify(there)).toBe(JSON.stringify(snapshotOf(loadText(text)).budgets[0]));
+    expect(there?.each?.(scope())).toBe('k-1');
+  });
+
+  test('is named in the difference of two policies', () => {
+    const outline = (limit: number) =>
+      parsePolicy([{ path: 'p.yaml', text: section([`name: b, limit_credits: ${limit}, window: day`]) }]).outline;
+    const keys = [{ key: 'limit_credits', from: 1, to: 2 }];
+    expect(diffPolicies(outline(1), outline(2))).toEqual([{ change: 'changed', section: 'budgets', name: 'b', keys }]);
+  });
+});
+
+describe('`match` and `each`', () => {
+  test.each([
+    ['key.labels.team != ""', scope({ team: 'red' }), true],
+    ['key.labels.team != ""', scope(), false],
+    ['key.labels["cost center"] == ""', scope({ team: 'red' }), true],
+    ['key.labels.__proto__ == "" && key.labels.constructor == ""', scope(), true],
+    ['key.id == "k-1" && request.model in ["auto", "tiny"]', scope({}, { model: 'tiny' }), true],
+    ['request.model == "auto"', scope({}, { model: 'tiny' }), false],
+  ])('%s', (text, given, expected) => {
+    expect(budget(`match: '${text}'`).match?.(given)).toBe(expected);
+  });
+
+  test.each([
+    ['key.labels.team == "" ? "others" : key.labels.team', scope({ team: 'red' }), 'red'],
+    ['key.labels.team == "" ? "others" : key.labels.team', scope(), 'others'],
+    ['key.labels.team == "" ? key.id : key.labels.team', scope({}, { id: 'k-9' }), 'k-9'],
+    ['key.id + "/" + request.model', scope({}, { model: 'tiny' }), 'k-1/tiny'],
+    ['request.model', scope(), 'auto'],
+  ])('%s', (text, given, expected) => {
+    expect(budget(`each: '${text}'`).each?.(given)).toBe(expected);
+  });
+
+  test('`key` is short for `key.id`', () => {
+    const short = budget('each: key');
+    expect(short.each?.(scope({}, { id: 'k-7' }))).toBe('k-7');
+    expect(short.definition).toBe(budget('each: key.id').definition);
+  });
+
+  test('a label that is missing reads as the empty text', () => {
+    expect(budget('each: key.labels.team').each?.(scope())).toBe('');
+  });
+
+  test('see each scope by itself, whatever was asked before', () => {
+    const { each, match } = budget('each: key.labels.team, match: key.labels.team != "b"');
+    const [a, b] = [scope({ team: 'a' }), scope({ team: 'b' })];
+    expect([a, b, a, b].map((one) => [each?.(one), match?.(one)])).toEqual([
+      ['a', true],
+      ['b', false],
+      ['a', true],
+      ['b', false],
+    ]);
+  });
+
+  test('throw where they cannot be evaluated, and the load warns of it', () => {
+    const lines = [
+      'name: a, limit_credits: 1, window: day, match: double(key.labels.level) > 3.0',
+      'name: b, limit_credits: 1, window: day, each: \'key.labels.team.split("-")[1]\'',
+    ];
+    const [a, b] = budgetsOf(...lines);
+    expect(() => a?.match?.(scope())).toThrow();
+    expect(() => b?.each?.(scope())).toThrow();
+    expect(b?.each?.(scope({ team: 'a-7' }))).toBe('7');
+    expect(problems(section(lines))).toEqual(['15:54 when-can-fail', '16:54 when-can-fail']);
+  });
+});
+
+describe('a definition is the same', () => {
+  const plain = budget('match: key.labels.team != "", each: key.labels.team').definition;
+
+  test('whatever limit, alerts and reaction the budget has, and in a block of its own', () => {
+    const more = 'alert_at: [0.5], on_exhausted: downgrade';
+    expect(budget(`match: key.labels.team != "", each: key.labels.team, ${more}`).definition).toBe(plain);
+    const text = `${SMALL}budgets:
+  - name: b
+    match: |
+      key.labels.team != ""
+    each: key.labels.team
+    limit_credits: 7
+    window: day
+    time_zone: UTC
+`;
+    expect(snapshotOf(loadText(text)).budgets[0]?.definition).toBe(plain);
+    expect(plain).toBe(JSON.stringify(['key.labels.team != ""', 'key.labels.team', 'day', 'UTC']));
+  });
+
+  test.each([
+    'each: key.labels.team',
+    'match: key.labels.team != ""',
+    'match: key.labels.team != "", each: key',
+    'match: key.labels.team == "red", each: key.labels.team',
+    'match: key.labels.team != "", each: key.labels.team, time_zone: Europe/Berlin',
+  ])('but not with %s', (line) => {
+    expect(budget(line).definition).not.toBe(plain);
+  });
+});
+
+describe('keys without a label that `each` takes are warned of', () => {
+  const warned = (line: string) => problems(section([`name: b, limit_credits: 1, window: day, ${line}`]));
+
+  test.each([
+    'match: key.labels.team != "", each: key.labels.team',
+    `match: '"" != key.labels.team', each: key.labels.team`,
+    `match: 'key.labels.team in ["red", "blue"] && request.model == "auto"', each: key.labels.team`,
+    `match: '(key.labels.team == "red" || key.labels.team == "blue")', each: key.labels.team`,
+    `match: 'size(key.labels.team) > 0', each: key.labels.team`,
+    `match: 'key.labels.team.startsWith("eu-")', each: key.labels.team`,
+    `each: 'key.labels.team == "" ? "others" : key.labels.team'`,
+    `each: 'key.id + key.labels.team'`,
+    `match: 'key.labels.team.contains("-")', each: 'key.labels.team.split("-")[1]'`,
+    'each: key',
+    'each: request.model',
+  ])('not for %s', (line) => {
+    expect(warned(line)).toEqual([]);
+  });
+
+  test.each([
+    ['each: key.labels.team', 53],
+    ['match: request.model == "auto", each: key.labels.team', 85],
+    [`match: 'key.labels.team != "red"', each: key.labels.team`, 88],
+    [`match: 'key.labels.team == "red" || request.model == "auto"', each: key.labels.team`, 115],
+    [`match: 'key.labels.org != ""', each: 'key.labels.org + key.labels.team'`, 102],
+  ])('for %s', (line, column) => {
+    expect(warned(line)).toEqual([`15:${column} shared-window`]);
+  });
+});
+
+describe('the ledger that a policy would spend from', () => {
+  const loaded = (text: string, ledger: { usdPerCredit: string | null; budgets: string[] }) =>
+    load([{ path: 'p.yaml', text: SMALL + text }], {}, { ledger });
+
+  test('may be given its settings', () => {
+    expect(snapshotOf(loadText(SMALL)).ledger).toEqual({ contentionWaitMs: 2000, onCrash: 'charge' });
+    const text = `${SMALL}ledger: { contention_wait_ms: 0, on_crash: release }\n`;
+    expect(snapshotOf(loadText(text)).ledger).toEqual({ contentionWaitMs: 0, onCrash: 'release' });
+  });
+
+  test.each(['0.001', '0.0010', '1e-3'])('counts in the same Credits, written %s', (text) => {
+    const result = loaded(`credits: { usd_per_credit: ${text} }\n`, { usdPerCredit: '0.001', budgets: [] });
+    expect(result.diagnostics).toEqual([]);
+    expect(result.snapshot?.usdPerCredit).toBe('0.001');
+  });
+
+  test('holds no money of Credits that are worth something else', () => {
+    const other = { usdPerCredit: '0.01', budgets: [] };
+    expect(loaded('credits: { usd_per_credit: 0.1 }\n', other).diagnostics.map(brief)).toEqual([
+      '14:28 credits-changed',
+    ]);
+    expect(loaded('', other).diagnostics.map(brief)).toEqual(['1:1 credits-changed']);
+    expect(loaded('credits: { usd_per_credit: 0.1 }\n', { usdPerCredit: null, budgets: [] }).snapshot).not.toBeNull();
+  });
+
+  test('is not blamed for what stands in a file that cannot be read', () => {
+    const files = [
+      { path: 'p.yaml', text: `${SMALL}budgets:\n  - { name: b, limit_credits: 1, window: day }\n` },
+      { path: 'q.yaml', text: 'credits: {' },
+    ];
+    const codes = load(files, {}, { ledger: { usdPerCredit: '0.01', budgets: ['a'] } }).diagnostics;
+    expect(codes.map(({ code }) => code)).toEqual(['yaml-syntax']);
+  });
+
+  test.each([
+    [['a'], ['a'], []],
+    [['a', 'b'], ['a'], []],
+    [['a'], ['a', 'b'], []],
+    [['b'], ['a'], ['15:11 budget-renamed']],
+    [['b'], [], []],
+  ])('budgets %p of the policy and %p of the ledger', (stated, counted, expected) => {
+    const lines = stated.map((name) => `  - name: ${name}\n    limit_credits: 1\n    window: day\n`).join('');
+    const result = loaded(`budgets:\n${lines}`, { usdPerCredit: null, budgets: counted });
+    expect(result.diagnostics.map(brief)).toEqual(expected);
+    expect(result.snapshot).not.toBeNull();
+  });
+});
+
+test.each([
+  ['0.0010', '0.001', 1000],
+  ['1e-3', '0.001', 1000],
+  ['1000', '1000', 1_000_000_000],
+  ['1e3', '1000', 1_000_000_000],
+  ['12.50', '12.5', 12_500_000],
+  ['0', '0', 0],
+  ['-0.5', '-0.5', -500_000],
+  ['0.0000001', '0.0000001', null],
+])('the decimal %s is %s', (text, plain, units) => {
+  const decimal = parseDecimal(text);
+  if (!decimal) throw new Error('no decimal');
+  expect(plainText(decimal)).toBe(plain);
+  expect(inUnitsOf(6, decimal)).toBe(units);
+});

@@ -1,0 +1,29 @@
+import { expect, test } from 'bun:test';
+import { shipped } from '../../plugins/index.ts';
+import { createPluginShelf } from '../../src/plugin-host/load.ts';
+import { isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
+import { parseFiles } from '../../src/runtime/language.ts';
+import { SMALL } from '../policy/support.ts';
+
+const tools: Judge = {
+  folder: '.',
+  shipped,
+  shelf: createPluginShelf(),
+  env: { get: () => undefined },
+  now: () => 0,
+  parse: parseFiles,
+};
+const bundle = { files: [{ path: 'p.yaml', text: SMALL }], hash: 'h' };
+
+test('a policy is judged by the state that the ledger has at that moment', async () => {
+  let usdPerCredit: string | null = null;
+  const withLedger = { ...tools, ledger: () => ({ usdPerCredit, budgets: [] }) };
+  expect(isRejected(await judge(bundle, withLedger))).toBe(false);
+  usdPerCredit = '0.01';
+  const judged = await judge(bundle, withLedger);
+  expect(isRejected(judged) && judged.problems.map(({ code }) => code)).toEqual(['credits-changed']);
+});
+
+test('without a ledger at hand, a policy is judged by itself', async () => {
+  expect(isRejected(await judge(bundle, tools))).toBe(false);
+});
