@@ -1,4 +1,4 @@
-import type { Cell, Line } from '../ledger/export.ts';
+import type { Cell, Line } from '../ledger/export/export.ts';
 
 /** A text that a spreadsheet would run as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;

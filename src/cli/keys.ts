@@ -3,7 +3,7 @@ import type { Keys } from '../access/keys.ts';
 import type { KeyInfo } from '../access/tables.ts';
 import { SCOPES, type Scope } from '../core/caller.ts';
 import { creditsText, grantedTo, grantWrite, parseCredits } from '../ledger/adjust.ts';
-import { hasJournal } from '../ledger/audit-run.ts';
+import { hasJournal } from '../ledger/audit/run.ts';
 import type { Store } from '../store/store.ts';
 import { parseFlags, takeNegative, UsageError } from './options.ts';
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Line, Lines, type MoneyEntry, moneyEntries, unitOf } from '../ledger/export.ts';
-import { GROUPINGS, type Grouping, GroupSums } from '../ledger/export-sums.ts';
+import { type Line, Lines, type MoneyEntry, moneyEntries, unitOf } from '../ledger/export/export.ts';
+import { GROUPINGS, type Grouping, GroupSums } from '../ledger/export/sums.ts';
 import type { Store } from '../store/store.ts';
 import { csvLine, csvRow, jsonLine } from './csv.ts';
 import { labelOf } from './keys.ts';

@@ -2,7 +2,7 @@ import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { parseId } from '../core/id.ts';
 import { type Booked, creditsText, findReservation, parseCredits, refundWrite } from '../ledger/adjust.ts';
-import { auditLedger, hasJournal } from '../ledger/audit-run.ts';
+import { auditLedger, hasJournal } from '../ledger/audit/run.ts';
 import { copyDatabase, openReader, openSqlite, type Reader } from '../store/sqlite.ts';
 import { StoreError } from '../store/store.ts';
 import { auditJson, auditText, findingsOf, verdict } from './ledger-audit.ts';

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import type { Budget } from '../../src/core/budget.ts';
-import type { Audit } from '../../src/ledger/audit.ts';
-import { auditLedger } from '../../src/ledger/audit-run.ts';
+import type { Audit } from '../../src/ledger/audit/audit.ts';
+import { auditLedger } from '../../src/ledger/audit/run.ts';
 import type { LedgerTerms } from '../../src/ledger/ledger.ts';
 import { type Adjustment, insertAdjustment } from '../../src/ledger/tables.ts';
 import { openReader } from '../../src/store/sqlite.ts';

@@ -6,7 +6,7 @@ import { type Decimal, parseDecimal } from '../../src/core/decimal.ts';
 import { idAt } from '../../src/core/id.ts';
 import { compilePrice, costOf, type Price } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
-import { decimalText, quotient } from '../../src/ledger/export-price.ts';
+import { decimalText, quotient } from '../../src/ledger/export/price.ts';
 import type { Tariff } from '../../src/ledger/hold.ts';
 import { insertAdjustment } from '../../src/ledger/tables.ts';
 import { openReader } from '../../src/store/sqlite.ts';

@@ -1,7 +1,7 @@
-import type { Microcredits } from '../core/credits.ts';
-import { timeOfId } from '../core/id.ts';
-import { QuarterSums } from './audit-memory.ts';
-import type { FundRow } from './tables.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import { timeOfId } from '../../core/id.ts';
+import type { FundRow } from '../tables.ts';
+import { QuarterSums } from './memory.ts';
 
 /** Tells what is wrong at the row that is being read. */
 export type Tell = (kind: FundFault, message: string) => void;

@@ -1,10 +1,10 @@
-import type { Microcredits } from '../core/credits.ts';
-import { timeOfId } from '../core/id.ts';
-import { AuditFunds, type Draw, type FundFault } from './audit-funds.ts';
-import { SeenReservations } from './audit-memory.ts';
-import type { OpenReservation } from './recover.ts';
-import { quarterOf } from './sums.ts';
-import type { BalanceRow, FundRow, SpendRow } from './tables.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import { timeOfId } from '../../core/id.ts';
+import type { OpenReservation } from '../recover.ts';
+import { quarterOf } from '../sums.ts';
+import type { BalanceRow, FundRow, SpendRow } from '../tables.ts';
+import { AuditFunds, type Draw, type FundFault } from './funds.ts';
+import { SeenReservations } from './memory.ts';
 
 export type FindingKind =
   | FundFault

@@ -1,6 +1,6 @@
-import { type Microcredits, toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { type Window, windowAt } from '../rules/window.ts';
 import { chargedBy, type Line, type MoneyEntry, momentOf } from './export.ts';
-import { type Window, windowAt } from './rules/window.ts';
 
 /** What an export can be summed by: `label:NAME`, too. */
 export const GROUPINGS = ['day', 'month', 'key', 'model', 'provider', 'selector'] as const;

@@ -1,10 +1,10 @@
-import { type Microcredits, toCredits } from '../core/credits.ts';
-import { type Decimal, parseDecimal } from '../core/decimal.ts';
-import { idAt, idText, timeOfId } from '../core/id.ts';
-import type { Price } from '../core/price.ts';
-import type { Statement, Store } from '../store/store.ts';
-import { labelsOf } from './accounts.ts';
-import { readPrice, type UsdLine, usdLine } from './export-price.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { type Decimal, parseDecimal } from '../../core/decimal.ts';
+import { idAt, idText, timeOfId } from '../../core/id.ts';
+import type { Price } from '../../core/price.ts';
+import type { Statement, Store } from '../../store/store.ts';
+import { labelsOf } from '../accounts.ts';
+import { readPrice, type UsdLine, usdLine } from './price.ts';
 
 /** Which entries are wanted. Times are milliseconds since 1970, of the reservation: so budgets count, too. */
 export interface ExportFilter {

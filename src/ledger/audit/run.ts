@@ -1,7 +1,7 @@
-import type { Statement, Store } from '../store/store.ts';
+import type { Statement, Store } from '../../store/store.ts';
+import type { OpenReservation } from '../recover.ts';
+import { type BalanceRow, type FundRow, SELECT_BALANCES, type SpendRow } from '../tables.ts';
 import { Audit, type AuditCheckpoint, type AuditRow } from './audit.ts';
-import type { OpenReservation } from './recover.ts';
-import { type BalanceRow, type FundRow, SELECT_BALANCES, type SpendRow } from './tables.ts';
 
 const SELECT_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'journal'` };
 const SELECT_CHECKPOINT: Statement = { sql: 'SELECT through, open FROM checkpoint' };

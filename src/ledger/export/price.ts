@@ -1,5 +1,5 @@
-import type { Decimal } from '../core/decimal.ts';
-import { lineFor, type Price, type PriceLine } from '../core/price.ts';
+import type { Decimal } from '../../core/decimal.ts';
+import { lineFor, type Price, type PriceLine } from '../../core/price.ts';
 
 /** The line of a price list that billed a request, as exact decimals: USD per 1M tokens, and USD for the request. */
 export interface UsdLine {
