@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeys } from '../src/access/keys.ts';
+import { Limiter } from '../src/access/limits/limiter.ts';
 import { accessMigrations } from '../src/access/tables.ts';
 import type { StreamPart } from '../src/contract/parts.ts';
 import type { ProviderCall } from '../src/contract/provider.ts';
@@ -14,6 +15,7 @@ import { entryLine } from '../src/gateway/charge.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
 import { decisionRecord } from '../src/gateway/record.ts';
 import { Completion } from '../src/http/completion.ts';
+import { Gate } from '../src/http/gate.ts';
 import { admit } from '../src/http/guard.ts';
 import { checkJsonLimits } from '../src/http/json-limits.ts';
 import { compileCheck } from '../src/http/validation.ts';
@@ -36,7 +38,7 @@ import { fixed, median } from './stats.ts';
 
 const SHAPE: Shape = { name: 'stages', stream: false, promptChars: 200 };
 const ROUNDS = 3;
-const CALLER = { keyId: 'bench', scopes: new Set(SCOPES), labels: {}, models: null };
+const CALLER = { keyId: 'bench', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
 const MODEL = 'bench-model-3';
 const USAGE = plainUsage(50, 100);
 const SECOND_MS = 1_000;
@@ -79,7 +81,7 @@ export async function stages(bench: Bench, quick: boolean): Promise<string[][]> 
     const rows: [string, number][] = [
       ['HTTP alone: Bun.serve, constant answer', await served([], count)],
       ['HTTP and Elysia, constant answer', await served(['elysia'], count)],
-      ['admission: path, headers, key', await admission(folder, count)],
+      ['admission: path, headers, key', await admission(folder, runtime, count)],
       ...(await requestStages(runtime, count)),
       ...(await ledgerStages(runtime, folder, count)),
       ...(await upstreamStages(runtime, bench.upstream.port, count / 4)),
@@ -107,7 +109,7 @@ async function served(args: readonly string[], count: number): Promise<number> {
   }
 }
 
-async function admission(folder: string, count: number): Promise<number> {
+async function admission(folder: string, { snapshot }: Runtime, count: number): Promise<number> {
   const store = await openSqlite(join(folder, 'keys.db'), [accessMigrations]);
   const keys = await openKeys({ store, now: Date.now });
   const { key } = await keys.create({ name: 'bench', scopes: SCOPES });
@@ -122,8 +124,13 @@ async function admission(folder: string, count: number): Promise<number> {
       host: '127.0.0.1:8787',
     },
   });
-  const rules = { authenticate: (header: string | null) => keys.authenticate(header), bodyBytesMax: () => 1e7 };
-  const micros = await pure(count, () => admit(request, rules));
+  const rules = {
+    authenticate: (header: string | null) => keys.authenticate(header),
+    policy: () => snapshot,
+    limiter: new Limiter(performance.now.bind(performance)),
+    gate: new Gate(),
+  };
+  const micros = await pure(count, () => admit(request, rules, null)?.handled());
   keys.close();
   await store.close();
   return micros;

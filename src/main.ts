@@ -3,7 +3,10 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { shipped } from '../plugins/index.ts';
-import { openKeys } from './access/keys.ts';
+import { type Idempotency, openIdempotency } from './access/idempotency/state.ts';
+import { idempotencyMigrations } from './access/idempotency/table.ts';
+import { parseKey } from './access/key.ts';
+import { type Keys, openKeys } from './access/keys.ts';
 import { accessMigrations } from './access/tables.ts';
 import { announce } from './cli/announce.ts';
 import { runKeys } from './cli/keys.ts';
@@ -14,11 +17,12 @@ import { runPolicy } from './cli/policy.ts';
 import { type LedgerState, NO_LEDGER } from './core/budget.ts';
 import { steady } from './core/clock.ts';
 import { toCredits } from './core/credits.ts';
-import { createIds, idText } from './core/id.ts';
+import { createIds, idText, timeOfId } from './core/id.ts';
 import { drain } from './gateway/drain.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import { createApp } from './http/app.ts';
-import { type Ledger, openLedger } from './ledger/ledger.ts';
+import { keyBudgets } from './ledger/key-budgets.ts';
+import { type Ledger, type LedgerTerms, openLedger } from './ledger/ledger.ts';
 import type { Fund } from './ledger/rules/fund.ts';
 import { ledgerMigrations } from './ledger/schema.ts';
 import { ledgerStateOf } from './ledger/state.ts';
@@ -38,6 +42,7 @@ import { lockFolder } from './store/folder-lock.ts';
 import { openReader, openSqlite } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
+import { learnSecrets, mask, scrub } from './telemetry/secrets.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
@@ -89,7 +94,7 @@ async function main(): Promise<void> {
   const store = await openSqlite(databaseOf(command.data), [accessMigrations]);
   const keys = await openKeys({ store, now });
   try {
-    print(await runKeys(command.args, keys, store, now));
+    print(await runKeys(command.args, { keys, store, file: databaseOf(command.data), now }));
   } finally {
     keys.close();
     await store.close();
@@ -119,6 +124,8 @@ function hasTerminal(): boolean {
 const databaseOf = (data: string): string => join(data, 'signalbox.db');
 
 async function serve(options: ServeOptions): Promise<void> {
+  // Its ID is no secret: it stands in lists and logs.
+  learnSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const log = createLog({ write: print, pretty: process.stdout.isTTY === true, now });
   process.on('exit', log.flush);
   // It would end the process; until there is a policy to reload it means nothing.
@@ -127,16 +134,23 @@ async function serve(options: ServeOptions): Promise<void> {
   const tools: Judge = { ...judgeTools(), folder: options.policies };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log);
   const lock = lockFolder(options.data);
-  const store = await openSqlite(databaseOf(options.data), [accessMigrations, ledgerMigrations, recordsMigrations], {
+  const tables = [accessMigrations, idempotencyMigrations, ledgerMigrations, recordsMigrations];
+  const store = await openSqlite(databaseOf(options.data), tables, {
     onError: (error) => log.error('the database failed', { error: error.message }),
     busyTimeoutMs: SERVER_BUSY_MS,
+    fenced: true,
   });
-  const keys = await openKeys({ store, now, refreshMs: REFRESH_MS });
+  let onBudgets = async () => {};
+  const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey);
-  const { gateway, reloader, stop } = await openGateway(first, tools, store, log);
+  const { gateway, idempotency, reloader, recount, stop } = await openGateway(first, tools, store, keys, log);
+  onBudgets = recount;
   const app = createApp({
     gateway,
     policy: reloader,
+    keys,
+    books: store,
+    idempotency,
     authenticate: (header) => keys.authenticate(header),
     version: manifest.version,
     metrics: options.metrics,
@@ -150,7 +164,7 @@ async function serve(options: ServeOptions): Promise<void> {
     stop();
     const stopped = app.server?.stop();
     await drain(gateway, options.drainMs);
-    await Promise.race([stopped, Bun.sleep(FAREWELL_MS)]);
+    await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
     keys.close();
     // What a broken disk keeps from being summed up, the next start sums up.
     await gateway.ledger
@@ -183,9 +197,12 @@ async function firstPolicy(tools: Judge, log: Log): Promise<Candidate> {
   return judged;
 }
 
+/** A comment may hold what no value may. */
+const masked = (file: PolicyFile): PolicyFile => ({ ...file, ...(file.text && { text: mask(file.text) }) });
+
 function printDiagnostics(found: readonly Diagnostic[], files: readonly PolicyFile[]): void {
   if (found.length === 0) return;
-  process.stderr.write(`${formatDiagnostics(found, files, { colour: process.stderr.isTTY })}\n`);
+  process.stderr.write(`${formatDiagnostics(found, files.map(masked), { colour: process.stderr.isTTY })}\n`);
 }
 
 /** What a policy must fit to before there is a server: the ledger in its data folder, if there is one. */
@@ -201,13 +218,13 @@ async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
 }
 
 /** Keeps the policy in step with its folder from now on. */
-function keepReloading(first: Candidate, tools: Judge, ledger: Ledger, records: Records, log: Log) {
+function keepReloading(first: Candidate, tools: Judge, ledger: Ledger, terms: TermsOf, records: Records, log: Log) {
   const parser = createParser();
   const reloader = new Reloader(first, {
     judge: { ...tools, parse: parser.parse, ledger: () => ledger.state() },
     prepare: async (candidate) => {
       await saveRevision(records, candidate);
-      return ledger.prepare(candidate.runtime.snapshot);
+      return ledger.prepare(terms(candidate.runtime.snapshot));
     },
     onAttempt: (attempt, bundle) => {
       logAttempt(log, attempt);
@@ -230,7 +247,7 @@ function keepReloading(first: Candidate, tools: Judge, ledger: Ledger, records: 
 function saveRevision(records: Records, { bundle, runtime }: Candidate): Promise<void> {
   const { revision, models } = runtime.snapshot;
   const ids = models.map(({ id }) => id);
-  return records.saveRevision(revision, JSON.stringify(bundle.files), ids);
+  return records.saveRevision(revision, JSON.stringify(bundle.files.map(masked)), ids);
 }
 
 function logAttempt(log: Log, attempt: ReloadAttempt): void {
@@ -247,21 +264,29 @@ function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
   return first && `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}`;
 }
 
-async function openGateway(first: Candidate, tools: Judge, store: Store, log: Log) {
+type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
+
+async function openGateway(first: Candidate, tools: Judge, store: Store, keys: Keys, log: Log) {
+  // Keys have budgets of their own beside the policy's.
+  const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
+    return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
+  };
   const ledger = await openLedger({
     store,
-    terms: first.runtime.snapshot,
+    terms: terms(first.runtime.snapshot),
     now,
     refreshMs: REFRESH_MS,
-    onAlarm: (message, details) => log.error(message, { details: JSON.stringify(details) }),
+    onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
   logRecovered(log, ledger);
+  watchClock(log, ledger.lastId);
   const records = openRecords({ store, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
-  const { reloader, stop: stopReloading } = keepReloading(first, tools, ledger, records, log);
-  const pruneNow = () => prune(records, reloader.lease().snapshot.recordDays, log);
+  const { reloader, stop: stopReloading } = keepReloading(first, tools, ledger, terms, records, log);
+  const idempotency = openIdempotency({ store, now, giveBack: (decision, note) => ledger.giveBack(decision, note) });
+  const pruneNow = () => prune(records, idempotency, reloader.lease().snapshot.recordDays, log);
   const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
   await pruneNow();
   let draining = false;
@@ -281,7 +306,30 @@ async function openGateway(first: Candidate, tools: Judge, store: Store, log: Lo
     clearInterval(pruning);
     stopReloading();
   };
-  return { gateway, reloader, stop };
+  const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
+  return { gateway, idempotency, reloader, recount, stop };
+}
+
+/** A clock that is so far behind what was booked makes budgets count in a window that is not the present one. */
+const CLOCK_SLACK_MS = 60_000;
+
+/** Tells when the system's clock is behind: IDs and windows never go back, so budgets stand still until it has caught up. */
+function watchClock(log: Log, lastId: number): void {
+  const booked = lastId === 0 ? 0 : timeOfId(lastId);
+  let isTold = false;
+  const look = () => {
+    const latest = Math.max(booked, now());
+    const behind = latest - Date.now() > CLOCK_SLACK_MS;
+    if (behind && !isTold) {
+      log.error('the clock is behind what was booked: charges count at the later time until it has caught up', {
+        clock: new Date(Date.now()).toISOString(),
+        booked: new Date(latest).toISOString(),
+      });
+    }
+    isTold = behind;
+  };
+  look();
+  setInterval(look, CLOCK_SLACK_MS).unref();
 }
 
 /** IDs of orphans that are named at most. */
@@ -310,8 +358,9 @@ function logAlert(log: Log, { title, spent, limit }: Fund, fraction: number): vo
   });
 }
 
-async function prune(records: Records, days: number, log: Log): Promise<void> {
+async function prune(records: Records, idempotency: Idempotency, days: number, log: Log): Promise<void> {
   try {
+    await idempotency.prune();
     await records.prune(days * DAY_MS);
   } catch (error) {
     log.warn('old records could not be pruned', { error: String(error) });
@@ -319,6 +368,6 @@ async function prune(records: Records, days: number, log: Log): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`signalbox: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`signalbox: ${scrub(error instanceof Error ? error.message : String(error))}\n`);
   process.exit(1);
 });

@@ -10,7 +10,7 @@ export interface KeyParts {
 const ID_ALPHABET = '23456789abcdefghijkmnpqrstuvwxyz';
 const ID_LENGTH = 12;
 /** 256 random bits: 43 base64url characters. */
-const SECRET_BYTES = 32;
+export const SECRET_BYTES = 32;
 /** 22 base64url characters can hold 128 random bits. */
 const SECRET_LENGTH_MIN = 22;
 /** Longer than any key; what is longer is not hashed. */
@@ -33,10 +33,16 @@ export function isStrong(parts: KeyParts): boolean {
 
 /** Makes a key from 44 random bytes: 12 for the ID (5 bits of each are used), 32 for the secret. */
 export function makeKey(random: Uint8Array): string {
-  if (random.length !== ID_LENGTH + SECRET_BYTES) throw new RangeError('a key takes 44 random bytes');
+  if (random.length !== KEY_RANDOM_BYTES) throw new RangeError('a key takes 44 random bytes');
   let id = '';
   for (let i = 0; i < ID_LENGTH; i++) id += ID_ALPHABET[random[i]! % ID_ALPHABET.length];
-  return `sb_live_${id}_${base64url(random.subarray(ID_LENGTH))}`;
+  return keyOf(id, random.subarray(ID_LENGTH));
+}
+
+/** The key of an ID with a secret of 32 random bytes. */
+export function keyOf(id: string, random: Uint8Array): string {
+  if (random.length !== SECRET_BYTES) throw new RangeError('a secret takes 32 random bytes');
+  return `sb_live_${id}_${base64url(random)}`;
 }
 
 export const KEY_RANDOM_BYTES = ID_LENGTH + SECRET_BYTES;

@@ -1,8 +1,21 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { type Caller, SCOPES, type Scope } from '../core/caller.ts';
-import type { Store } from '../store/store.ts';
-import { isStrong, KEY_RANDOM_BYTES, makeKey, parseKey } from './key.ts';
-import { insertKey, type KeyInfo, type KeyRow, keyInfo, revokeKey, SELECT_KEYS } from './tables.ts';
+import { type KeyBudget, SCOPES } from '../core/caller.ts';
+import { type Store, StoreError, type Write } from '../store/store.ts';
+import { isStrong, KEY_RANDOM_BYTES, keyOf, makeKey, parseKey, SECRET_BYTES } from './key.ts';
+import { type Authentication, type DenialReason, infoOf, type Known, knownOf, NO_HASH, stateOf } from './known.ts';
+import { insertKey, type KeyInfo, type KeyRow, putUses, revokeKey, rotateKey, SELECT_KEYS } from './tables.ts';
+import {
+  budgetBody,
+  checkTerms,
+  checkText,
+  type KeyGrant,
+  KeyTermsError,
+  limitsBody,
+  OVERLAP_MAX_MS,
+} from './terms.ts';
+import { type Actor, guardedWrite, readTrail, SERVER, type TrailEntry, type TrailQuery, trailWrite } from './trail.ts';
+
+export type { Authentication, DenialReason } from './known.ts';
 
 export interface KeysOptions {
   readonly store: Store;
@@ -10,43 +23,64 @@ export interface KeysOptions {
   readonly now: () => number;
   /** How often to look whether another process has changed the keys, in milliseconds; absent: only on `refresh`. */
   readonly refreshMs?: number;
+  /**
+   * Told when the budgets of keys are others than before; `budgets()` tells which. A new key with budgets is let in
+   * only once the promise resolves, so that nothing is spent unlimited; rejected, it is told again at the next look.
+   */
+  readonly onChange?: () => void | Promise<void>;
 }
 
-/** What a new key may do. */
-export interface KeyGrant {
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly labels?: Readonly<Record<string, string>>;
-  /** IDs of the models that it may use; null or absent for all. */
-  readonly models?: readonly string[] | null;
-  /** Milliseconds since 1970; null or absent for never. */
-  readonly expiresAt?: number | null;
+/** A key that was made or got another secret. The only time that `key` is seen: what is kept is its hash. */
+export interface MadeKey {
+  readonly key: string;
+  readonly info: KeyInfo;
 }
 
-/** Why a request is not let in. For the log: callers are told only that the key is not valid. */
-export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked';
+/** The budgets of one key. */
+export interface KeyBudgets {
+  readonly keyId: string;
+  readonly budgets: readonly KeyBudget[];
+}
 
-export type Authentication =
-  | { readonly caller: Caller; readonly reason: null }
-  | { readonly caller: null; readonly reason: DenialReason };
-
+/** Whatever is done to a key is one commit with its line in the trail. */
 export interface Keys {
-  /** Checks the value of an `Authorization` header. Takes well under a microsecond, as long for an unknown ID as for a wrong secret. */
+  /**
+   * Checks the value of an `Authorization` header. Takes about a microsecond, as long for an unknown ID as for a wrong
+   * secret, and waits for nothing.
+   */
   authenticate(header: string | null): Authentication;
-  /** Makes a key. The only time that `key` is seen: what is kept is its hash. */
-  create(grant: KeyGrant): Promise<{ readonly key: string; readonly info: KeyInfo }>;
+  /** Makes a key. Throws KeyTermsError. */
+  create(grant: KeyGrant, by?: Actor): Promise<MadeKey>;
   /**
    * Makes a given key valid, with all scopes. Doing it again changes nothing. Throws an Error of one clear
-   * sentence when it has not the form of a key, is weak, was revoked, or its ID is another key's.
+   * sentence when it has not the form of a key, is weak, was revoked or rotated out, or its ID is another key's.
    */
   install(key: string): Promise<KeyInfo>;
-  /** Revokes a key, at once here and within the refresh interval in other processes. False when there is no such valid key. */
-  revoke(id: string): Promise<boolean>;
+  /**
+   * Gives a valid key another secret; the present one works for so many milliseconds more, one before that no longer.
+   * Null when there is no such valid key. Throws KeyTermsError.
+   */
+  rotate(id: string, overlapMs: number, by?: Actor): Promise<MadeKey | null>;
+  /** Revokes a key, at once here and within the refresh interval in other processes. False when there is none that is not revoked. */
+  revoke(id: string, by?: Actor): Promise<boolean>;
+  /** Writes a grant of Credits to a valid key. False when there is no such key. Throws KeyTermsError. */
+  grant(
+    id: string,
+    write: Write,
+    details: { readonly credits: number; readonly note: string },
+    by: Actor,
+  ): Promise<boolean>;
+  /** Null when there is no such key. */
+  get(id: string): Promise<KeyInfo | null>;
   /** All keys, the revoked ones too, oldest first. */
   list(): Promise<KeyInfo[]>;
-  /** Takes over what another process has changed. */
+  /** The budgets of all keys that are valid now and have some. Cheap. */
+  budgets(): readonly KeyBudgets[];
+  /** What was done to keys, newest first. */
+  trail(query: TrailQuery): Promise<TrailEntry[]>;
+  /** Takes over what another process has changed, and now and then notes which keys were used. */
   refresh(): Promise<void>;
-  /** Stops the regular refresh. */
+  /** Stops the regular refresh, and notes which keys were used; to be called before the store is closed. */
   close(): void;
 }
 
@@ -57,14 +91,6 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
   return keys;
 }
 
-interface Known {
-  readonly hash: Uint8Array;
-  readonly info: KeyInfo;
-  readonly granted: Authentication;
-}
-
-/** Compared with when the ID is unknown, so that this takes as long. No key has this hash. */
-const NO_HASH = new Uint8Array(32);
 const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
 const DENIED = {
   missing: denied('missing'),
@@ -72,21 +98,38 @@ const DENIED = {
   unknown: denied('unknown'),
   expired: denied('expired'),
   revoked: denied('revoked'),
+  rotated: denied('rotated'),
 };
 
 const BEARER = /^bearer +/i;
+/** Last uses are kept in memory and written together: a key costs the disk nothing by being used. */
+const USES_EVERY_MS = 60_000;
+/** For deeds that an expired key allows, too. */
+const EVER = -1;
 
 class StoredKeys implements Keys {
   readonly #store: Store;
   readonly #now: () => number;
   readonly #timer: ReturnType<typeof setInterval> | null;
+  readonly #onChange: KeysOptions['onChange'];
   #known: ReadonlyMap<string, Known> = new Map();
+  /** New keys whose budgets are not in force yet. */
+  #waiting: ReadonlyMap<string, Known> = new Map();
+  #budgets: readonly (KeyBudgets & Pick<KeyInfo, 'expiresAt'>)[] = [];
+  /** The budgets that `onChange` was told of last, as JSON; null before the first look. */
+  #told: string | null = null;
   /** Of the store, when the keys were last read. */
   #version: number | null = null;
+  /** Looks at the store are numbered; what the one with this number has found is in force. */
+  #looks = 0;
+  #taken = 0;
+  #usesWrittenAt: number;
 
-  constructor({ store, now, refreshMs }: KeysOptions) {
+  constructor({ store, now, refreshMs, onChange }: KeysOptions) {
     this.#store = store;
     this.#now = now;
+    this.#onChange = onChange;
+    this.#usesWrittenAt = now();
     // A read that fails is tried again at the next tick; meanwhile the keys stay as they were.
     this.#timer = refreshMs ? setInterval(() => this.refresh().catch(() => {}), refreshMs) : null;
     this.#timer?.unref();
@@ -100,85 +143,202 @@ class StoredKeys implements Keys {
     const parts = parseKey(key);
     if (!parts) return DENIED.malformed;
     const known = this.#known.get(parts.id);
-    const matches = timingSafeEqual(hashOf(key), known ? known.hash : NO_HASH);
-    if (!known || !matches) return DENIED.unknown;
+    const offered = hashOf(key);
+    const isPresent = timingSafeEqual(offered, known ? known.hash : NO_HASH);
+    const isPrevious = timingSafeEqual(offered, known ? known.previousHash : NO_HASH);
+    if (!known || !(isPresent || isPrevious)) return DENIED.unknown;
     const { revokedAt, expiresAt } = known.info;
     if (revokedAt !== null) return DENIED.revoked;
-    if (expiresAt !== null && expiresAt <= this.#now()) return DENIED.expired;
+    const now = this.#now();
+    if (expiresAt !== null && expiresAt <= now) return DENIED.expired;
+    if (!isPresent && known.previousUntil <= now) return DENIED.rotated;
+    known.usedAt = now;
     return known.granted;
   }
 
-  async create(grant: KeyGrant): Promise<{ key: string; info: KeyInfo }> {
+  async create(grant: KeyGrant, by: Actor = SERVER): Promise<MadeKey> {
     const key = makeKey(crypto.getRandomValues(new Uint8Array(KEY_RANDOM_BYTES)));
-    return { key, info: await this.#insert(key, grant) };
+    return { key, info: await this.#insert(key, grant, 'create', by) };
   }
 
   async install(key: string): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('The key to install does not have the form sb_live_<id>_<secret>.');
+    const { id } = parts;
     if (!isStrong(parts)) {
-      throw new Error(`The secret of key ${parts.id} is too short: it needs 22 base64url characters, 128 random bits.`);
+      throw new Error(`The secret of key ${id} is too short: it needs 22 base64url characters, 128 random bits.`);
     }
-    await this.#load();
-    const known = this.#known.get(parts.id);
-    if (!known) return this.#insert(key, { name: 'installed', scopes: SCOPES });
-    if (!timingSafeEqual(hashOf(key), known.hash)) {
-      throw new Error(`A key with the ID ${parts.id} exists and has another secret: give the new key another ID.`);
+    const known = (await this.#load()).find(({ info }) => info.id === id);
+    if (!known) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
+    const offered = hashOf(key);
+    const isPrevious = timingSafeEqual(offered, known.previousHash);
+    if (!isPrevious && !timingSafeEqual(offered, known.hash)) {
+      throw new Error(`A key with the ID ${id} exists and has another secret: give the new key another ID.`);
     }
-    if (known.info.revokedAt !== null) throw new Error(`The key ${parts.id} was revoked: install a new one.`);
-    return known.info;
+    if (known.info.revokedAt !== null) throw new Error(`The key ${id} was revoked: install a new one.`);
+    if (isPrevious && known.previousUntil <= this.#now()) {
+      throw new Error(`The key ${id} was rotated, and this is its old secret: install the new one.`);
+    }
+    return infoOf(known);
   }
 
-  async revoke(id: string): Promise<boolean> {
-    await this.#load();
-    const known = this.#known.get(id);
-    if (!known || known.info.revokedAt !== null) return false;
-    await this.#store.commit([revokeKey(id, this.#now())]);
-    await this.#load();
-    return true;
+  async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<MadeKey | null> {
+    if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MAX_MS) {
+      throw new KeyTermsError('overlap_seconds', 'The old secret can work for 0 seconds to 30 days more.');
+    }
+    const before = await this.get(id);
+    const now = this.#now();
+    if (!before || stateOf(before, now) !== 'valid') return null;
+    const ends = now + overlapMs;
+    const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
+    const details = { overlap_ends_at: iso(ends) };
+    const deed = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
+    const isDone = await this.#commit([guardedWrite(deed, now), rotateKey(id, hashOf(key), now, ends)]);
+    // Not read again: what cannot be read now must not cost the new secret, which nobody could tell later.
+    return isDone ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
+  }
+
+  async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
+    const time = this.#now();
+    const deed = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
+    return this.#commit([guardedWrite(deed, EVER), revokeKey(id, time)]);
+  }
+
+  async grant(id: string, write: Write, details: { credits: number; note: string }, by: Actor): Promise<boolean> {
+    checkText('note', details.note);
+    const time = this.#now();
+    return this.#commit([guardedWrite({ time, actor: by, action: 'grant', keyId: id, details }, time), write]);
+  }
+
+  async get(id: string): Promise<KeyInfo | null> {
+    return (await this.list()).find((info) => info.id === id) ?? null;
   }
 
   async list(): Promise<KeyInfo[]> {
-    await this.#load();
-    return [...this.#known.values()].map(({ info }) => info);
+    return (await this.#load()).map(infoOf);
+  }
+
+  budgets(): readonly KeyBudgets[] {
+    const now = this.#now();
+    return this.#budgets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  }
+
+  trail(query: TrailQuery): Promise<TrailEntry[]> {
+    return readTrail(this.#store, query);
   }
 
   async refresh(): Promise<void> {
+    if (this.#now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
     if ((await this.#store.version()) !== this.#version) await this.#load();
   }
 
   close(): void {
     if (this.#timer) clearInterval(this.#timer);
+    this.#writeUses();
   }
 
-  async #insert(key: string, grant: KeyGrant): Promise<KeyInfo> {
+  #writeUses(): void {
+    this.#usesWrittenAt = this.#now();
+    const used = [...this.#known.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
+    if (used.length === 0) return;
+    this.#store.append([putUses(Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt])))]);
+    for (const known of used) known.writtenAt = known.usedAt;
+  }
+
+  async #insert(key: string, grant: KeyGrant, action: 'create' | 'install', actor: Actor): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
-    const { name, scopes, labels = {}, models = null, expiresAt = null } = grant;
-    const info = { id: parts.id, name, scopes, labels, models, createdAt: this.#now(), expiresAt, revokedAt: null };
-    await this.#store.commit([insertKey(info, hashOf(key))]);
-    await this.#load();
+    checkTerms(grant);
+    const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
+    const time = this.#now();
+    const terms = { id: parts.id, name, scopes, labels, models, limits, budgets, createdAt: time, expiresAt };
+    const info: KeyInfo = { ...terms, revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
+    const deed = { time, actor, action, keyId: info.id, details: termsBody(info) };
+    await this.#store.commit([trailWrite(deed), insertKey(info, hashOf(key))]);
+    await this.#follow();
     return info;
   }
 
-  async #load(): Promise<void> {
+  /** Writes a deed; false when its guard refuses it. */
+  async #commit(writes: readonly Write[]): Promise<boolean> {
+    let isDone = true;
+    try {
+      await this.#store.commit(writes);
+    } catch (cause) {
+      if (!(cause instanceof StoreError && cause.message.includes('NOT NULL constraint failed: trail.key_id'))) {
+        throw cause;
+      }
+      isDone = false;
+    }
+    await this.#follow();
+    return isDone;
+  }
+
+  /** Takes over what was just written. It is done, so that a disk which cannot be read now must not make it look undone. */
+  async #follow(): Promise<void> {
+    try {
+      await this.#load();
+    } catch {
+      this.#version = null;
+    }
+  }
+
+  /** Reads all keys, oldest first, and puts them in force. */
+  async #load(): Promise<readonly Known[]> {
+    const look = ++this.#looks;
     // Asked before the rows are read: a change in between is then seen again, not missed.
     const version = await this.#store.version();
     const rows = await this.#store.query<KeyRow>(SELECT_KEYS);
-    this.#known = new Map(rows.map((row) => [row.id, knownOf(row)]));
+    const all = rows.map((row) => knownOf(row, this.#known.get(row.id) ?? this.#waiting.get(row.id)));
+    // What a later look has found must not be undone.
+    if (look < this.#taken) return all;
+    this.#taken = look;
+    const budgeted = all.filter(({ info }) => info.budgets.length > 0 && info.revokedAt === null);
+    const told = JSON.stringify(budgeted.map(({ info: { id, budgets } }) => [id, budgets]));
+    const isChanged = this.#told !== null && this.#told !== told;
+    const isNew = ({ info }: Known) => this.#told !== null && !this.#known.has(info.id);
+    const waiting = this.#onChange ? budgeted.filter(isNew) : [];
+    this.#waiting = mapOf(waiting);
+    this.#known = mapOf(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
+    this.#budgets = budgeted.map(({ info: { id, budgets, expiresAt } }) => ({ keyId: id, budgets, expiresAt }));
+    this.#told = told;
     this.#version = version;
+    if (isChanged) await this.#tell(waiting);
+    return all;
+  }
+
+  /** Lets keys in once their budgets count: as they are by then, for a later look may have changed or revoked them. */
+  async #tell(waiting: readonly Known[]): Promise<void> {
+    try {
+      await this.#onChange?.();
+    } catch (cause) {
+      this.#told = '';
+      this.#version = null;
+      throw cause;
+    }
+    const admitted = waiting.flatMap(({ info }) => this.#waiting.get(info.id) ?? []);
+    if (admitted.length === 0) return;
+    const ids = new Set(admitted.map(({ info }) => info.id));
+    this.#known = new Map([...this.#known, ...mapOf(admitted)]);
+    this.#waiting = new Map([...this.#waiting].filter(([id]) => !ids.has(id)));
   }
 }
 
-function knownOf(row: KeyRow): Known {
-  const info = keyInfo(row);
-  const caller: Caller = {
-    keyId: info.id,
-    scopes: new Set(info.scopes),
-    labels: info.labels,
-    models: info.models && new Set(info.models),
+const mapOf = (keys: readonly Known[]): Map<string, Known> => new Map(keys.map((known) => [known.info.id, known]));
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+/** What a key was made with, for the trail. */
+function termsBody({ name, scopes, labels, models, limits, budgets, expiresAt }: KeyInfo) {
+  return {
+    name,
+    scopes,
+    labels,
+    models,
+    limits: limits && limitsBody(limits),
+    budgets: budgets.map(budgetBody),
+    expires_at: expiresAt === null ? null : iso(expiresAt),
   };
-  return { hash: row.hash, info, granted: { caller, reason: null } };
 }
 
 /** One unsalted SHA-256 is enough for secrets of 128 random bits and more: there is nothing to guess. */

@@ -1,7 +1,12 @@
-import { SCOPES, type Scope } from '../core/caller.ts';
+import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
 import type { Migrations, SqlValue, Statement, Write } from '../store/store.ts';
+import { limitsBody } from './terms.ts';
+import { TRAIL_TABLE } from './trail.ts';
 
-/** Times are milliseconds since 1970; `hash` is the SHA-256 of the whole key. The key itself is nowhere. */
+/**
+ * Times are milliseconds since 1970; `hash` is the SHA-256 of the whole key, `previous_hash` of the one before the
+ * last rotation, which works until `previous_until`. The key itself is nowhere.
+ */
 export const accessMigrations: Migrations = {
   room: 'access',
   versions: [
@@ -16,17 +21,33 @@ export const accessMigrations: Migrations = {
       expires_at INTEGER,
       revoked_at INTEGER
     ) STRICT;`,
+    `ALTER TABLE keys ADD COLUMN limits TEXT;
+    ALTER TABLE keys ADD COLUMN budgets TEXT NOT NULL DEFAULT '[]';
+    ALTER TABLE keys ADD COLUMN last_used INTEGER;
+    ALTER TABLE keys ADD COLUMN rotated_at INTEGER;
+    ALTER TABLE keys ADD COLUMN previous_hash BLOB CHECK (length(previous_hash) = 32);
+    ALTER TABLE keys ADD COLUMN previous_until INTEGER;
+    ${TRAIL_TABLE}`,
   ],
 };
 
 const INSERT: Statement = {
-  sql: 'INSERT INTO keys (id, name, hash, scopes, labels, models, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  sql: `INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, created_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 };
-const REVOKE: Statement = { sql: 'UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL' };
+const REVOKE: Statement = { sql: 'UPDATE keys SET revoked_at = ? WHERE id = ?' };
+const ROTATE: Statement = {
+  sql: 'UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?',
+};
+const PUT_USES: Statement = {
+  sql: `UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
+    FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`,
+};
 
 export const SELECT_KEYS: Statement = {
-  sql: `SELECT id, name, hash, scopes, labels, models, created_at AS createdAt, expires_at AS expiresAt,
-    revoked_at AS revokedAt FROM keys ORDER BY created_at, id`,
+  sql: `SELECT id, name, hash, scopes, labels, models, limits, budgets, created_at AS createdAt, expires_at AS expiresAt,
+    revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
+    previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`,
 };
 
 /** What is known of a key. Times are milliseconds since 1970. */
@@ -37,9 +58,17 @@ export interface KeyInfo {
   readonly labels: Readonly<Record<string, string>>;
   /** IDs of the models that it may use; null for all. */
   readonly models: readonly string[] | null;
+  readonly limits: KeyLimits | null;
+  readonly budgets: readonly KeyBudget[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Null for never. What another process knows comes up to a minute late. */
+  readonly lastUsedAt: number | null;
+  /** Null for never. */
+  readonly rotatedAt: number | null;
+  /** Until when the secret before the last rotation works, or worked; null for a key that was never rotated. */
+  readonly overlapEndsAt: number | null;
 }
 
 /** A row as the database gives it; lists are JSON. */
@@ -50,14 +79,21 @@ export interface KeyRow {
   readonly scopes: string;
   readonly labels: string;
   readonly models: string | null;
+  readonly limits: string | null;
+  readonly budgets: string;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly rotatedAt: number | null;
+  readonly previousHash: Uint8Array | null;
+  readonly overlapEndsAt: number | null;
 }
 
 export function insertKey(key: KeyInfo, hash: Uint8Array): Write {
   const models: SqlValue = key.models && JSON.stringify(key.models);
-  const lists = [JSON.stringify(key.scopes), JSON.stringify(key.labels), models];
+  const limits: SqlValue = key.limits && JSON.stringify(limitsBody(key.limits));
+  const lists = [JSON.stringify(key.scopes), JSON.stringify(key.labels), models, limits, budgetsText(key.budgets)];
   return { statement: INSERT, params: [key.id, key.name, hash, ...lists, key.createdAt, key.expiresAt] };
 }
 
@@ -65,14 +101,64 @@ export function revokeKey(id: string, time: number): Write {
   return { statement: REVOKE, params: [time, id] };
 }
 
+/** Gives a key another secret; the present one works until `overlapEndsAt`, the one before it no longer. */
+export function rotateKey(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write {
+  return { statement: ROTATE, params: [overlapEndsAt, hash, time, id] };
+}
+
+/** Notes when keys were last used, by ID; what is later already stays. */
+export function putUses(uses: Readonly<Record<string, number>>): Write {
+  return { statement: PUT_USES, params: [JSON.stringify(uses)] };
+}
+
 /** Reads a row. A scope that this version does not know is left out: it opens nothing. */
 export function keyInfo(row: KeyRow): KeyInfo {
-  const { hash: _, scopes, labels, models, ...rest } = row;
+  const { hash: _, previousHash: __, scopes, labels, models, limits, budgets, ...rest } = row;
   const granted: unknown[] = JSON.parse(scopes);
   return {
     ...rest,
     scopes: SCOPES.filter((scope) => granted.includes(scope)),
     labels: JSON.parse(labels),
     models: models === null ? null : JSON.parse(models),
+    limits: limits === null ? null : limitsOf(JSON.parse(limits)),
+    budgets: storedBudgets(budgets),
   };
+}
+
+function limitsOf(stored: ReturnType<typeof limitsBody>): KeyLimits {
+  return {
+    requestsPerMinute: stored.requests_per_minute,
+    tokensPerMinute: stored.tokens_per_minute,
+    concurrentStreams: stored.concurrent_streams,
+  };
+}
+
+/** In microcredits, for a row is read by programs alone. */
+interface StoredBudget {
+  readonly limit: number;
+  readonly window: KeyBudget['window'];
+  readonly time_zone: string;
+  readonly on_exhausted: KeyBudget['onExhausted'];
+}
+
+function budgetsText(budgets: readonly KeyBudget[]): string {
+  const stored = budgets.map(
+    ({ limit, window, timeZone, onExhausted }): StoredBudget => ({
+      limit,
+      window,
+      time_zone: timeZone,
+      on_exhausted: onExhausted,
+    }),
+  );
+  return JSON.stringify(stored);
+}
+
+function storedBudgets(text: string): KeyBudget[] {
+  const stored: StoredBudget[] = JSON.parse(text);
+  return stored.map(({ limit, window, time_zone, on_exhausted }) => ({
+    limit,
+    window,
+    timeZone: time_zone,
+    onExhausted: on_exhausted,
+  }));
 }

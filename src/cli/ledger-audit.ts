@@ -30,7 +30,11 @@ export function verdict(audit: Audit): string {
 
 /** The report for a person. */
 export function auditText(audit: Audit, now: number): string {
+  const { unpriced, totals } = audit;
   const lines = [verdict(audit)];
+  if (totals.overrun > 0) lines.push(`${creditsText(totals.overrun)} were billed beyond reservations, and borne here.`);
+  if (unpriced > 0)
+    lines.push(`${countOf(unpriced, 'charge', 'charges')} had a usage that could not be true, or no price.`);
   const open = [...audit.open.values()].map((one) => openLine(one, now));
   if (open.length > 0) lines.push('', 'Open reservations:', ...shown(open, open.length));
   if (audit.findings.length > 0) {

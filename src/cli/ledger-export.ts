@@ -3,7 +3,7 @@ import { type Line, Lines, type MoneyEntry, moneyEntries, unitOf } from '../ledg
 import { GROUPINGS, type Grouping, GroupSums } from '../ledger/export/sums.ts';
 import type { Store } from '../store/store.ts';
 import { csvLine, csvRow, jsonLine } from './csv.ts';
-import { labelOf } from './keys.ts';
+import { labelOf } from './keys-terms.ts';
 import { parseFlags, UsageError } from './options.ts';
 import { periodOf } from './period.ts';
 

@@ -44,12 +44,22 @@ export const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge. Where there is a ledger
       in --data, the policy must fit to it.
   signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
-      Makes an API key and prints it, this once.
+                        [--rpm N] [--tpm N] [--streams N] [--budget CREDITS/WINDOW[@ZONE][:downgrade]]...
+      Makes an API key and prints it, this once. It may be limited to so many requests and tokens a minute and
+      streams at once, and by budgets: 500/month, 20/day@Europe/Berlin, 500/total:downgrade. A window is day, week,
+      month or total, in UTC unless a zone is named; with :downgrade cheaper models are taken before it says 402.
   signalbox keys list [--json]
-  signalbox keys revoke ID
+  signalbox keys show ID [--json]
+      All that is known of a key: state, last use, limits, budgets with what is spent and when they renew, balance.
   signalbox keys grant ID CREDITS [--note TEXT]
       Adds to what a key may spend (-5 takes back). From its first grant on a key is prepaid: 402 once it is used up.
-      All four take --data, as serve does; a running server follows within a second.
+  signalbox keys rotate ID [--overlap 24h]
+      Gives a key another secret and prints it, this once; spend, budgets and balance go on. The old secret works as
+      long as --overlap says, 30d at most; with 0, and when it is rotated again, it ends at once.
+  signalbox keys revoke ID
+  signalbox keys log [--key ID] [--limit 100] [--json]
+      Who did what to which key, newest first, by command and by /admin/keys.
+      All of these take --data, as serve does; a running server follows within a second.
   signalbox ledger audit [--json] [--idle]
       Proves from the journal that no budget was overspent and every sum is right, beside a running server or
       without one. Ends with 2 when something is wrong; with --idle an open reservation is wrong, too.
@@ -123,7 +133,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
   };
 }
 
-/** Takes a negative amount out of the arguments, where node's parser would see an option; `--note -5` stays whole. */
+/** Takes a negative amount out of the arguments, where node's parser would see an option. A note that begins like one is written `--note=-5`. */
 export function takeNegative(args: readonly string[]): { rest: string[]; amount: string | null } {
   const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
   return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };

@@ -3,6 +3,7 @@ import { type Diagnostic, diagnosticsJson, formatDiagnostics } from '../policy/d
 import { isRejected, type Judge, judge, leftOutProviders } from '../runtime/candidate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type Bundle, PolicySourceError, readBundle } from '../runtime/source.ts';
+import { mask } from '../telemetry/secrets.ts';
 import { parseFlags, UsageError } from './options.ts';
 
 export interface CheckOptions {
@@ -82,6 +83,8 @@ async function judgeHere(bundle: Bundle, tools: Judge): Promise<Here> {
 const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
   a.code === b.code && a.file === b.file && a.line === b.line && a.column === b.column && a.message === b.message;
 
+const withoutSecrets = (file: Bundle['files'][number]) => ({ ...file, text: file.text && mask(file.text) });
+
 const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   found.filter((one) => one.severity === severity).length;
 
@@ -100,7 +103,7 @@ function asText(
   const errors = countOf(found, 'error');
   // Warnings would bury what keeps the policy from serving.
   const shown = errors > 0 ? found.filter(({ severity }) => severity === 'error') : found;
-  const parts = shown.length === 0 ? [] : [formatDiagnostics(shown, bundle.files, { colour })];
+  const parts = shown.length === 0 ? [] : [formatDiagnostics(shown, bundle.files.map(withoutSecrets), { colour })];
   const warnings = countOf(found, 'warning');
   const hidden = errors > 0 ? ' (not shown)' : '';
   const counts = [

@@ -31,6 +31,8 @@ export interface Budget {
   readonly definition: string;
   /** Of each window. */
   readonly limit: Microcredits;
+  /** Of the windows of these subjects, in place of `limit`; absent where all have the same. */
+  readonly limits?: ReadonlyMap<string, Microcredits>;
   /** `downgrade`: only models whose worst case still fits are chosen from. */
   readonly onExhausted: 'reject' | 'downgrade';
   /** Fractions of the limit, ascending, that an operator wants to be told of. */

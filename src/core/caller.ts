@@ -1,6 +1,26 @@
+import type { WindowKind } from './budget.ts';
+import type { Microcredits } from './credits.ts';
+
 /** What a key may do. `/v1/models` needs any of them. */
 export const SCOPES = ['chat', 'route', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** How fast a key may be used, whatever the policy allows; null for what only the policy limits. */
+export interface KeyLimits {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  readonly concurrentStreams: number | null;
+}
+
+/** A limit of a key's own on what it may spend in a window. */
+export interface KeyBudget {
+  readonly limit: Microcredits;
+  readonly window: WindowKind;
+  /** IANA name. */
+  readonly timeZone: string;
+  /** `downgrade`: only models whose worst case still fits are chosen from. */
+  readonly onExhausted: 'reject' | 'downgrade';
+}
 
 /** Who sends a request: an API key, without its secret. */
 export interface Caller {
@@ -9,4 +29,8 @@ export interface Caller {
   readonly labels: Readonly<Record<string, string>>;
   /** IDs of the models that the key may use; null for all. */
   readonly models: ReadonlySet<string> | null;
+  /** Of the key itself; null for none. */
+  readonly limits: KeyLimits | null;
+  /** Of the key itself, beside those of the policy. */
+  readonly budgets: readonly KeyBudget[];
 }

@@ -186,7 +186,7 @@ export const ChatRequest = Type.Object(
     budget_limit: nullable(
       Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
     ),
-    agent_wallet: nullable(Type.String({ description: 'Wallet for x402 settlement.' })),
+    agent_wallet: nullable(Type.String({ maxLength: 128, description: 'Wallet for x402 settlement.' })),
   },
   { ...open, $id: 'ChatCompletionRequest' },
 );

@@ -103,6 +103,25 @@ export const ERRORS = {
     retry: false,
     means: '`If-Match` names another policy revision than the one in force; `details.policy_revision` is that one.',
   },
+  in_flight: {
+    status: 409,
+    type: 'conflict_error',
+    retry: true,
+    means: 'The request with this `Idempotency-Key` is still running; ask again after `retry-after`.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'This `Idempotency-Key` came with another body within the last 24 hours.',
+  },
+  idempotency_answer_unavailable: {
+    status: 422,
+    type: 'invalid_request_error',
+    retry: false,
+    means:
+      'The request with this `Idempotency-Key` was charged as `details.decision_id`, and its answer cannot be given again: the API key’s secret has changed, or it was too large each time.',
+  },
   request_too_large: {
     status: 413,
     type: 'invalid_request_error',
@@ -127,6 +146,12 @@ export const ERRORS = {
     type: 'invalid_request_error',
     retry: false,
     means: 'The policy’s files were refused and nothing was changed; `details.diagnostics` has all that is wrong.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    retry: true,
+    means: 'Too many requests, tokens or open streams; `details` names the limit and which of them.',
   },
   budget_contended: {
     status: 429,

@@ -1,6 +1,8 @@
 import type { Budget, LedgerPolicy } from './budget.ts';
+import type { ContentPolicy } from './content.ts';
 import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
+import type { AdmissionPolicy, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
 
 /**
@@ -30,9 +32,12 @@ export interface PolicySnapshot {
   /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
   readonly baseline: number | null;
   readonly recordDays: number;
+  /** What is kept of the words of requests and answers; null for nothing. */
+  readonly content: ContentPolicy | null;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
   readonly budgets: readonly Budget[];
+  readonly rateLimits: readonly RateLimit[];
   readonly ledger: LedgerPolicy;
   readonly cases: readonly PolicyCase[];
   /** What the policy names and this environment cannot serve, with the reason. */
@@ -49,6 +54,9 @@ export interface GatewayPolicy {
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */
   readonly alternatives: number;
+  /** Whether images may be given by addresses of private networks. */
+  readonly allowPrivateImageUrls: boolean;
+  readonly admission: AdmissionPolicy;
 }
 
 export interface Task {

@@ -6,10 +6,12 @@ import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
 import { isShortage } from '../ledger/standing.ts';
+import { listenTo } from '../records/contents.ts';
 import type { Outcome } from '../records/record.ts';
 import { recordWrite } from '../records/records.ts';
 import { chatFacts } from '../routing/facts.ts';
 import { StoreError } from '../store/store.ts';
+import { scrub } from '../telemetry/secrets.ts';
 import { decide, type ForRules } from './decide.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
@@ -18,27 +20,62 @@ import type { Platform } from './receipt.ts';
 import { decisionRecord } from './record.ts';
 import { screen } from './screen.ts';
 import { shortageError } from './shortage.ts';
+import { expectedTokens, type Ticket, usedTokens } from './ticket.ts';
+import { wordsForLog } from './words.ts';
+
+/** Who must write something down before anything is sent upstream. Both reject with StoreError. */
+export interface Notary {
+  /** Called with the decision's ID before money is set aside, so that one commit can carry both. */
+  begin(decision: number): Promise<void>;
+  /** Called once the money is set aside. */
+  reserved(): Promise<void>;
+}
+
+/** Who goes along with a request. */
+export interface Company {
+  /** Its place among those who are worked on, and its rate limits. */
+  readonly ticket?: Ticket | null;
+  readonly notary?: Notary | null;
+  /** Ends the wait for money when the caller is gone; left out, the request is carried out for nobody, too. */
+  readonly signal?: AbortSignal;
+}
 
 /**
  * Steps 2 to 6 of a chat request: pins the runtime, decides, reserves. The exchange that comes back
  * is paid for and not yet begun; whoever asked for it must open it, and read it to its end or
  * abandon it. Throws SignalboxError, and then nothing is held.
  */
-export async function beginChat(gateway: Gateway, request: ChatRequest, caller: Caller): Promise<Exchange> {
+export async function beginChat(
+  gateway: Gateway,
+  request: ChatRequest,
+  caller: Caller,
+  { ticket = null, notary = null, signal }: Company = {},
+): Promise<Exchange> {
   const startedAt = gateway.clock();
   if (gateway.draining()) throw drainingError();
   const runtime = gateway.lease();
   screen(request, runtime.snapshot.gateway);
   const decision = decide(gateway, chatFacts(request, caller, runtime.snapshot), forRules(request), caller, runtime);
+  ticket?.begin(request.stream === true, expectedTokens(decision, runtime.snapshot));
   // Before money is waited for, so that a shutdown waits, too.
   const { place, leave } = enter(gateway);
   let hold: Hold;
   try {
-    hold = await reserve(gateway, decision, caller, request.agent_wallet ?? null, startedAt, runtime.snapshot);
+    const begun = notary?.begin(decision.id);
+    // Looked at when there is money.
+    begun?.catch(() => {});
+    // The books keep it for good.
+    const agentWallet = request.agent_wallet == null ? null : scrub(request.agent_wallet);
+    const payer = { caller, agentWallet, signal };
+    hold = await reserve(gateway, decision, payer, startedAt, runtime.snapshot);
+    if (notary) await confirmed(hold, begun, notary);
   } catch (cause) {
     leave();
+    ticket?.end(0);
     throw cause;
   }
+  let tokens = 0;
+  const listener = listenTo(runtime.snapshot.content, request, caller);
   const exchange = new Exchange({
     runtime,
     request,
@@ -48,12 +85,18 @@ export async function beginChat(gateway: Gateway, request: ChatRequest, caller: 
     startedAt,
     created: Math.floor(gateway.now() / 1000),
     onSettle: (outcome, platform) => {
+      tokens = usedTokens(outcome.usage, platform.routed_model, decision, runtime.snapshot);
       logOutcome(gateway, decision, caller, outcome, platform);
-      return recordWrite(decisionRecord('chat', decision, caller, runtime.snapshot, gateway.now(), outcome));
+      const record = decisionRecord('chat', decision, caller, runtime.snapshot, gateway.now(), outcome);
+      return listener ? [...recordWrite(record), ...listener.writes(decision.id, gateway.now())] : recordWrite(record);
     },
-    onFailure: (attempt) => logFailure(gateway, decision, attempt),
+    onParts: listener ? (parts) => listener.hear(parts) : undefined,
+    onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
     written: () => gateway.ledger.written(),
-    onEnd: leave,
+    onEnd: () => {
+      leave();
+      ticket?.end(tokens);
+    },
   });
   place.exchange = exchange;
   return exchange;
@@ -80,10 +123,9 @@ const EXPIRY_SLACK_MS = 60_000;
 
 /** Sets the worst case aside: whoever answers, it suffices or is raised. */
 async function reserve(
-  { ledger, clock, now }: Gateway,
+  { ledger, clock, now, log }: Gateway,
   { id, facts, ranked }: Decision,
-  caller: Caller,
-  agentWallet: string | null,
+  { caller, agentWallet, signal }: { caller: Caller; agentWallet: string | null; signal: AbortSignal | undefined },
   startedAt: number,
   { models, ledger: terms }: PolicySnapshot,
 ): Promise<Hold> {
@@ -99,11 +141,25 @@ async function reserve(
       limit: facts.budget,
       // Who waited must still have time for the answer.
       waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),
+      signal,
       expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
     }),
   );
-  if (isShortage(reserved)) throw shortageError(reserved);
+  if (isShortage(reserved)) throw shortageError(reserved, caller, log);
   return reserved;
+}
+
+/** Gives the money back when something cannot be written down. */
+async function confirmed(hold: Hold, begun: Promise<void> | undefined, notary: Notary): Promise<void> {
+  try {
+    await written(async () => {
+      await begun;
+      await notary.reserved();
+    });
+  } catch (cause) {
+    hold.settle(null, () => []);
+    throw cause;
+  }
 }
 
 /** What cannot be written down may not be spent. */
@@ -120,7 +176,8 @@ async function written<T>(write: () => Promise<T>): Promise<T> {
 }
 
 /** An operator needs the status and the words of the upstream; a refused key is theirs to mend. */
-function logFailure({ log }: Gateway, decision: Decision, { model, provider, failure }: FailedAttempt): void {
+function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ChatRequest): void {
+  const { model, provider, failure } = attempt;
   const write = failure.kind === 'auth' ? log.error : log.warn;
   write(failure.kind === 'auth' ? 'a provider refuses its key' : 'an attempt failed', {
     decision: idText('dec_', decision.id),
@@ -128,7 +185,7 @@ function logFailure({ log }: Gateway, decision: Decision, { model, provider, fai
     model,
     kind: failure.kind,
     status: failure.status,
-    upstream_message: failure.message,
+    upstream_message: wordsForLog(attempt, request),
   });
 }
 

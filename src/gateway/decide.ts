@@ -1,9 +1,10 @@
 import type { Caller } from '../core/caller.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
+import type { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
-import type { Standing } from '../ledger/standing.ts';
+import type { Shortage, Standing } from '../ledger/standing.ts';
 import { type Choice, isRefusal } from '../routing/decide.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
 import { withRules } from '../routing/rules.ts';
@@ -32,14 +33,18 @@ export function decide(
     facts,
     runtime.snapshot,
     () => ({ stream, user: user ?? '', metadata: metadata ?? {}, caller, time: runtime.localTime(gateway.now()) }),
-    (rule, error) => tellOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, error),
+    (rule, error) => {
+      const why = () => withoutValues(String(error), forRules);
+      tellOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, why);
+    },
   );
   const { decider } = runtime;
   const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
   const choice: Choice = { id: gateway.nextId(), seed: newSeed(), ...chosen };
   const standing = gateway.ledger.standing(caller, facts.model, timeOfId(choice.id));
-  const outcome = standing ? decideWithin(standing, ruled, choice, runtime) : decider.decide(ruled, choice);
+  const short = (shortage: Shortage) => shortageError(shortage, caller, gateway.log);
+  const outcome = standing ? decideWithin(standing, ruled, choice, runtime, short) : decider.decide(ruled, choice);
   if (decider.faults > faults) {
     tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
@@ -56,6 +61,7 @@ function decideWithin(
   facts: Facts,
   choice: Choice,
   { decider, snapshot }: Runtime,
+  error: (shortage: Shortage) => SignalboxError,
 ): Decision | Refusal {
   const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, choice);
   const now = decideWith(standing.free);
@@ -65,15 +71,28 @@ function decideWithin(
     ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
     : outcome.ranked[0].bound;
   const short = needed === false ? null : standing.shortFor(needed);
-  if (short) throw shortageError(short);
+  if (short) throw error(short);
   return outcome;
+}
+
+/** CEL quotes what it cannot read, which a caller wrote. Shorter ones say nothing of anybody. */
+const VALUE_MIN = 4;
+
+function withoutValues(text: string, { user, metadata }: ForRules): string {
+  const values = [user ?? '', ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
+  return values.reduce((left, value) => left.replaceAll(value, '[value]'), text);
 }
 
 /** Rules and strategies whose fault was told: it would be the same with every request. */
 const told = new WeakSet<object>();
 
-function tellOnce({ log }: Gateway, about: Constraint | Preference | object, message: string, error: unknown): void {
+function tellOnce(
+  { log }: Gateway,
+  about: Constraint | Preference | object,
+  message: string,
+  error: (() => string) | null,
+): void {
   if (told.has(about)) return;
   told.add(about);
-  log.warn(message, error === null ? {} : { error: String(error) });
+  log.warn(message, error === null ? {} : { error: error() });
 }

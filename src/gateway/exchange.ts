@@ -32,6 +32,8 @@ export interface ExchangeContext {
   readonly created: number;
   /** Makes the record that rides with the settlement. */
   readonly onSettle: (outcome: Outcome, platform: Platform) => readonly Write[];
+  /** Told of all that the caller gets to see, before it does; absent where nobody listens. */
+  readonly onParts?: (parts: readonly StreamPart[]) => void;
   /** Called for each attempt that failed or broke off. */
   readonly onFailure: (attempt: FailedAttempt) => void;
   /** Resolves once the settlement outlives this process: nobody is told a price that could be forgotten. */
@@ -127,6 +129,7 @@ export class Exchange {
     const first = this.#first;
     if (first) {
       this.#first = null;
+      this.#context.onParts?.(first);
       return first;
     }
     const running = this.#running;
@@ -140,6 +143,7 @@ export class Exchange {
       return null;
     }
     running.meter.observe(batch, this.#context.clock());
+    this.#context.onParts?.(batch);
     const failure = failureIn(batch);
     if (failure === null) return batch;
     this.#note(running, failure);
@@ -273,7 +277,8 @@ export class Exchange {
       firstPartMs: meter.firstContentAt === null ? null : Math.round(meter.firstContentAt - openedAt),
       failure: failure?.kind ?? null,
     });
-    if (failure) this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure });
+    const hasBegun = meter.firstContentAt !== null;
+    if (failure) this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, hasBegun });
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */

@@ -6,6 +6,8 @@ export interface FailedAttempt {
   readonly model: string;
   readonly provider: string;
   readonly failure: ProviderFailure;
+  /** Content had come before; absent for not. */
+  readonly hasBegun?: boolean;
 }
 
 /** The caller's own fault: no other model would take the request. */

@@ -1,6 +1,7 @@
-import { type ChatMessage, type ChatRequest, KNOWN_FIELDS } from '../core/chat-request.ts';
+import { type ChatMessage, type ChatRequest, type ContentPart, KNOWN_FIELDS } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy, Provider } from '../core/snapshot.ts';
+import { whyNotPublic } from './public-address.ts';
 
 /** What the schema cannot say: fields that contradict each other, and what changes the bill unseen. Throws SignalboxError. */
 export function screen(request: ChatRequest, limits: GatewayPolicy): void {
@@ -63,13 +64,14 @@ function screenBill(request: Readonly<Record<string, unknown>>): void {
 }
 
 /** Checks the number of messages and what each role requires. */
-export function screenMessages(messages: readonly ChatMessage[], { messagesMax }: GatewayPolicy): void {
+export function screenMessages(messages: readonly ChatMessage[], limits: GatewayPolicy): void {
+  const { messagesMax } = limits;
   if (messages.length > messagesMax) {
     throw new SignalboxError('out_of_range', `\`messages\` may have at most ${messagesMax} items.`, {
       param: 'messages',
     });
   }
-  messages.forEach(screenMessage);
+  for (const [i, message] of messages.entries()) screenMessage(message, i, limits);
 }
 
 function screenTools({ tools, tool_choice: choice }: ChatRequest, { toolsMax }: GatewayPolicy): void {
@@ -87,7 +89,7 @@ function screenTools({ tools, tool_choice: choice }: ChatRequest, { toolsMax }: 
 
 const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
 
-function screenMessage(message: ChatMessage, index: number): void {
+function screenMessage(message: ChatMessage, index: number, limits: GatewayPolicy): void {
   const at = `messages[${index}]`;
   const hasCalls =
     message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
@@ -102,12 +104,7 @@ function screenMessage(message: ChatMessage, index: number): void {
   }
   if (Array.isArray(message.content)) {
     for (const [i, part] of message.content.entries()) {
-      if (part.type === 'image_url' && !IMAGE_URL.test(part.image_url.url)) {
-        throw invalid(
-          `${at}.content[${i}].image_url.url`,
-          'An image is given by an http or https address, or as a data: URL.',
-        );
-      }
+      screenAddresses(part, `${at}.content[${i}]`, limits);
     }
   }
   if (message.role === 'tool' && message.tool_call_id === undefined) {
@@ -118,6 +115,24 @@ function screenMessage(message: ChatMessage, index: number): void {
         param: `${at}.tool_call_id`,
       },
     );
+  }
+}
+
+/** An address with a scheme: what stands in the place of an image, of a file, of a sound. */
+const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
+
+/** Signalbox fetches none of them. Whoever does so may stand in a network where more can be reached than by the caller. */
+function screenAddresses(part: ContentPart, at: string, { allowPrivateImageUrls }: GatewayPolicy): void {
+  if (part.type === 'image_url' && !IMAGE_URL.test(part.image_url.url)) {
+    throw invalid(`${at}.image_url.url`, 'An image is given by an http or https address, or as a data: URL.');
+  }
+  if (allowPrivateImageUrls) return;
+  const media: unknown = Object.entries(part).find(([name]) => name === part.type)?.[1];
+  if (!isRecord(media)) return;
+  for (const [name, value] of Object.entries(media)) {
+    if (typeof value !== 'string' || !ADDRESS.test(value)) continue;
+    const why = whyNotPublic(value);
+    if (why) throw invalid(`${at}.${part.type}.${name.slice(0, 64)}`, `The address ${why}.`);
   }
 }
 

@@ -1,25 +1,38 @@
 import { Elysia } from 'elysia';
+import type { Idempotency } from '../access/idempotency/state.ts';
 import type { Authentication } from '../access/keys.ts';
+import { Limiter } from '../access/limits/limiter.ts';
+import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import type { Caller } from '../core/caller.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { Store } from '../store/store.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
+import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
+import { contentRoutes } from './contents.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
-import { admit, takesNoBody } from './guard.ts';
+import { Gate } from './gate.ts';
+import { admit, type GuardRules, takesNoBody } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { countError, metricsRoutes, newCounts } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
+import { usageRoutes } from './usage.ts';
+import type { Visit } from './visit.ts';
 
 export interface AppOptions {
   readonly gateway: Gateway;
   readonly policy: PolicyAdmin;
+  readonly keys: KeyAdmin;
+  /** Where what keys have spent can be read. */
+  readonly books: Pick<Store, 'query'>;
+  readonly idempotency: Idempotency;
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
@@ -31,47 +44,69 @@ export interface AppOptions {
 const VALUES_MIN = 20_000;
 
 /** Headers that go with an error too: what it was about, and what it cost. */
-const TOLD_WITH_ERRORS = ['x-request-id', 'x-signalbox-version', 'x-signalbox-decision-id', 'x-signalbox-credits'];
+const TOLD_WITH_ERRORS = [
+  'x-request-id',
+  'x-signalbox-version',
+  'x-signalbox-decision-id',
+  'x-signalbox-credits',
+  'x-signalbox-given-back',
+  ...LIMIT_HEADERS,
+];
 
 /** Who sent a request, as admitted. Requests on open routes have nobody. */
-export type Admitted = WeakMap<Request, Caller>;
+export type Admitted = WeakMap<Request, Visit>;
 
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
  * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
  * would mend and strip bodies before they are checked.
  */
-export function createApp({ gateway, policy, authenticate, version, metrics }: AppOptions) {
+export function createApp(options: AppOptions) {
+  const { gateway, policy, keys, books, idempotency, authenticate, version, metrics } = options;
   const admitted: Admitted = new WeakMap();
   const counts = newCounts();
-  const rules = { authenticate, bodyBytesMax: () => gateway.lease().snapshot.gateway.bodyBytesMax };
+  const gate = new Gate();
+  const limiter = new Limiter(gateway.clock);
+  const rules: GuardRules = { authenticate, policy: () => gateway.lease().snapshot, limiter, gate };
   const bodyLimits = (): BodyLimits => {
     const { bodyBytesMax, messagesMax, toolsMax } = gateway.lease().snapshot.gateway;
     return { bytesMax: bodyBytesMax, valuesMax: VALUES_MIN + 16 * messagesMax + 64 * toolsMax };
   };
-  const context = { gateway, callerOf: (request: Request) => admitted.get(request)! };
+  const visitOf = (request: Request) => admitted.get(request)!;
+  const context = { gateway, idempotency, visitOf, callerOf: (request: Request) => visitOf(request).caller };
 
   const groups = new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy))
-    .use(metricsRoutes({ gateway, policy, counts, version, enabled: metrics }))
+    .use(metricsRoutes({ gateway, policy, counts, gate, version, enabled: metrics }))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
+    .use(keyRoutes({ ...context, keys, books }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
+    .use(usageRoutes(context))
+    .use(contentRoutes(context))
     .use(recommendRoutes(context))
     .use(chatRoutes(context));
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return new Elysia({ normalize: false, name: 'signalbox', handler })
-    .onRequest(({ request, set }) => {
+    .onRequest(({ request, set, server }) => {
       counts.requests++;
       set.headers['x-request-id'] = idText('req_', gateway.nextId());
       set.headers['x-signalbox-version'] = version;
-      const caller = admit(request, rules);
-      if (caller) admitted.set(request, caller);
+      const visit = admit(request, rules, server);
+      if (!visit) return;
+      admitted.set(request, visit);
+      visit.tell(set.headers);
     })
-    .onParse({ as: 'global' }, ({ request }) => (takesNoBody(request) ? {} : readJson(request, bodyLimits())))
+    .onParse({ as: 'global' }, ({ request }) => {
+      if (takesNoBody(request)) return {};
+      const turn = visitOf(request).comeIn(request);
+      return turn ? turn.then(() => readJson(request, bodyLimits())) : readJson(request, bodyLimits());
+    })
+    .onAfterHandle({ as: 'global' }, ({ request }) => admitted.get(request)?.handled())
     .onError({ as: 'global' }, ({ error, set, request }) => {
+      admitted.get(request)?.handled();
       const requestId = String(set.headers['x-request-id']);
       const known = publicError(error, (defect) => {
         const stack = defect instanceof Error ? defect.stack : String(defect);
@@ -92,6 +127,9 @@ export function createApp({ gateway, policy, authenticate, version, metrics }: A
 /** What the route groups share. */
 export interface RouteContext {
   readonly gateway: Gateway;
+  readonly idempotency: Idempotency;
   /** The caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
+  /** What such a request was let in with. */
+  visitOf(request: Request): Visit;
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { SignalboxError } from '../core/errors.ts';
 import { checkJsonLimits } from './json-limits.ts';
 
@@ -11,9 +12,18 @@ export interface BodyLimits {
 const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
 
+/** SHA-256 of the bodies that came with an `Idempotency-Key`. */
+const hashes = new WeakMap<Request, Uint8Array>();
+
+/** SHA-256 of a body that was read; undefined for one that came without an `Idempotency-Key`. */
+export function hashOfBody(request: Request): Uint8Array | undefined {
+  return hashes.get(request);
+}
+
 /** Reads a JSON body. Throws SignalboxError 413, 408 or 400. */
 export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
   const text = await readInTime(request, limits);
+  if (request.headers.has('idempotency-key')) hashes.set(request, hash('sha256', text, 'buffer'));
   checkJsonLimits(text, limits.valuesMax);
   try {
     return JSON.parse(text);

@@ -1,12 +1,13 @@
-import { Elysia, type HTTPHeaders } from 'elysia';
+import { Elysia } from 'elysia';
 import { ChatRequest } from '../core/chat-request.ts';
 import { beginChat } from '../gateway/chat.ts';
-import type { Exchange } from '../gateway/exchange.ts';
 import { screenKinds } from '../gateway/screen.ts';
+import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './app.ts';
-import { Completion } from './completion.ts';
+import { hashOfBody } from './body.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './docs/examples.ts';
 import { BODY_ERRORS, type Operation, operation } from './docs/operation.ts';
+import { answerOnce } from './replay.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schemas/completion.ts';
 import { streamResponse } from './stream.ts';
 import { compileCheck } from './validation.ts';
@@ -17,7 +18,9 @@ const CHAT_OPERATION: Operation = {
   summary: 'Create a chat completion',
   description: `OpenAI’s chat completions. \`model\` is a model’s ID, or a selector that chooses one by the policy.
 \`budget_limit\` is hard; \`route_strategy\` and \`constraints\` steer the choice. Fields that Signalbox does not
-know are never an error: they are passed on where the policy says so, else named in \`platform.dropped\`.`,
+know are never an error: they are passed on where the policy says so, else named in \`platform.dropped\`.
+With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the same request gets the same answer for
+24 hours and is charged once; the header \`x-signalbox-replayed: true\` says so.`,
   tag: 'chat',
   answer: { schema: ChatCompletion, description: 'With `stream: false`, one JSON body.', example: CHAT_ANSWER },
   events: {
@@ -41,17 +44,24 @@ know are never an error: they are passed on where the policy says so, else named
     'upstream_rate_limited',
     'upstream_failed',
     'upstream_timeout',
+    'in_flight',
+    'idempotency_key_reused',
+    'idempotency_answer_unavailable',
   ],
 };
 
 /** `POST /v1/chat/completions`, JSON and server-sent events. */
-export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
+export const chatRoutes = (context: RouteContext) =>
   new Elysia({ name: 'chat' }).post(
     '/v1/chat/completions',
     async ({ body, request, server, set }) => {
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
-      const exchange = await beginChat(gateway, body, callerOf(request));
+      const hash = hashOfBody(request);
+      if (hash) return answerOnce(context, hash, { body, request, headers: set.headers });
+      const visit = context.visitOf(request);
+      const exchange = await beginChat(context.gateway, body, visit.caller, { ticket: visit, signal: request.signal });
+      visit.tell(set.headers);
       set.headers['x-signalbox-decision-id'] = exchange.decisionId;
       request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
       // Gone while the money was set aside: that event is over.
@@ -75,24 +85,3 @@ export const chatRoutes = ({ gateway, callerOf }: RouteContext) =>
       ...operation(CHAT_OPERATION),
     },
   );
-
-/** The answer as text: with the headers beside it the server makes one response of both. An error tells its price too. */
-async function jsonBody(exchange: Exchange, headers: HTTPHeaders): Promise<string> {
-  const completion = new Completion();
-  try {
-    await exchange.open();
-    for (let batch = await exchange.read(); batch !== null; batch = await exchange.read()) completion.add(batch);
-    if (exchange.error) throw exchange.error;
-  } finally {
-    tellPrice(exchange, headers);
-  }
-  if (!exchange.receipt) throw new Error('the exchange ended without a receipt');
-  headers['content-type'] = 'application/json';
-  headers['x-signalbox-model'] = exchange.model;
-  return JSON.stringify(completion.body(exchange, exchange.receipt));
-}
-
-/** With an error too: attempts that failed may have cost something. */
-function tellPrice({ receipt }: Exchange, headers: HTTPHeaders): void {
-  headers['x-signalbox-credits'] = String(receipt?.platform.credits_consumed ?? 0);
-}

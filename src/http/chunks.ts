@@ -1,6 +1,7 @@
 import type { FinishReason, StreamPart } from '../contract/parts.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { Platform, Receipt } from '../gateway/receipt.ts';
+import { safeJson } from '../telemetry/secrets.ts';
 import { type Identity, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
 
 /** Comment line that keeps a quiet connection open; SSE clients skip it. */
@@ -92,7 +93,7 @@ export class ChunkWriter {
 
 /** The end of a stream that failed after its headers were out. No `[DONE]` follows. */
 export function errorEvent(error: SignalboxError, platform: Platform | null): string {
-  return `data: ${JSON.stringify({ ...error.toBody(), ...(platform && { platform }) })}\n\n`;
+  return `data: ${safeJson({ ...error.toBody(), ...(platform && { platform }) })}\n\n`;
 }
 
 /** What a part adds to a chunk's `delta`. */

@@ -1,11 +1,12 @@
-import { NotFoundError } from 'elysia';
+import { NotFoundError, ValidationError } from 'elysia';
 import { ERRORS, SignalboxError } from '../core/errors.ts';
+import { safeJson } from '../telemetry/secrets.ts';
 
 /** The one mapping from errors to responses. What is not meant for callers becomes a plain 500. */
 export function errorResponse(error: SignalboxError, headers: Record<string, string> = {}): Response {
   const { retryAfterMs, retry } = error.info;
   const canRetry = retry ?? ERRORS[error.code].retry;
-  return new Response(JSON.stringify(error.toBody()), {
+  return new Response(safeJson(error.toBody()), {
     status: error.status,
     headers: {
       'content-type': 'application/json',
@@ -27,6 +28,16 @@ export function publicError(error: unknown, onDefect: (error: unknown) => void):
   if (cause instanceof SignalboxError) return cause;
   // A path that the guard lets through and the router cannot decode.
   if (error instanceof NotFoundError) return new SignalboxError('not_found', 'There is nothing at this path.');
+  // Bodies are checked before the router does it, by `compileCheck`: what is left is the query.
+  if (error instanceof ValidationError && error.type === 'query') return queryError(error);
   onDefect(error);
   return new SignalboxError('internal_error', 'Signalbox failed on this request; its log tells why.', { cause: error });
+}
+
+function queryError({ all }: ValidationError): SignalboxError {
+  const [first] = all;
+  const path = first && 'path' in first && typeof first.path === 'string' ? first.path : '';
+  const param = path.slice(1, 65);
+  const message = `The query parameter \`${param}\` is not known, or cannot have this value.`;
+  return new SignalboxError('invalid_value', message, { param });
 }

@@ -1,7 +1,13 @@
 import type { Authentication } from '../access/keys.ts';
+import type { Limiter, Offence } from '../access/limits/limiter.ts';
+import { durationText } from '../access/limits/refusal.ts';
 import type { Caller, Scope } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body.ts';
+import type { Gate } from './gate.ts';
+import { Visit } from './visit.ts';
 
 /** What a route needs of its caller: a scope, any key at all, or nothing. */
 export type Access = Scope | 'key' | 'open';
@@ -12,18 +18,29 @@ export interface RouteRule {
   readonly access: Access;
   /** A POST that takes none: whatever comes is not read. */
   readonly body?: 'none';
+  /** It takes a place among those that are worked on, and counts against the rate limits. */
+  readonly counts?: true;
 }
 
 /** Every route with what it needs. A path that is not here does not exist. */
 export const ROUTES: readonly RouteRule[] = [
-  { method: 'POST', path: '/v1/chat/completions', access: 'chat' },
-  { method: 'POST', path: '/v1/route', access: 'route' },
+  { method: 'POST', path: '/v1/chat/completions', access: 'chat', counts: true },
+  { method: 'POST', path: '/v1/route', access: 'route', counts: true },
   { method: 'GET', path: '/v1/models', access: 'key' },
   { method: 'GET', path: '/v1/models/*', access: 'key' },
   { method: 'GET', path: '/v1/decisions/:id', access: 'key' },
+  { method: 'GET', path: '/v1/usage', access: 'key' },
   { method: 'GET', path: '/admin/policy', access: 'admin' },
   { method: 'POST', path: '/admin/policy/reload', access: 'admin', body: 'none' },
   { method: 'GET', path: '/admin/ledger', access: 'admin' },
+  { method: 'GET', path: '/admin/decisions/:id/content', access: 'admin' },
+  { method: 'GET', path: '/admin/keys', access: 'admin' },
+  { method: 'POST', path: '/admin/keys', access: 'admin' },
+  { method: 'GET', path: '/admin/keys/:id', access: 'admin' },
+  { method: 'POST', path: '/admin/keys/:id/revoke', access: 'admin', body: 'none' },
+  { method: 'POST', path: '/admin/keys/:id/rotate', access: 'admin' },
+  { method: 'POST', path: '/admin/keys/:id/grant', access: 'admin' },
+  { method: 'GET', path: '/admin/trail', access: 'admin' },
   { method: 'GET', path: '/healthz', access: 'open' },
   { method: 'GET', path: '/readyz', access: 'open' },
   { method: 'GET', path: '/metrics', access: 'open' },
@@ -54,12 +71,20 @@ function matcher(pattern: string): (path: string) => boolean {
   const colon = pattern.indexOf(':');
   if (colon < 0) return (path) => path === pattern;
   const prefix = pattern.slice(0, colon);
-  return (path) => path.startsWith(prefix) && path.length > colon && !path.includes('/', colon);
+  const slash = pattern.indexOf('/', colon);
+  const suffix = slash < 0 ? '' : pattern.slice(slash);
+  return (path) =>
+    path.startsWith(prefix) &&
+    path.endsWith(suffix) &&
+    path.length > colon + suffix.length &&
+    !path.slice(colon, path.length - suffix.length).includes('/');
 }
+
+const routeAt = (path: string): Route | undefined => exact.get(path) ?? table.find(({ matches }) => matches(path));
 
 /** Whether a request is for a route that reads no body. */
 export function takesNoBody({ method, url }: Request): boolean {
-  return exact.get(pathOf(url))?.methods.get(method)?.body === 'none';
+  return routeAt(pathOf(url))?.methods.get(method)?.body === 'none';
 }
 
 /** The path of a URL, found without parsing the rest of it. */
@@ -72,22 +97,30 @@ export function pathOf(url: string): string {
 
 export interface GuardRules {
   authenticate(header: string | null): Authentication;
-  bodyBytesMax(): number;
+  /** The policy in force. */
+  policy(): Pick<PolicySnapshot, 'gateway' | 'rateLimits'>;
+  readonly limiter: Limiter;
+  readonly gate: Gate;
 }
 
+/** Where a probe that is refused would take a gateway that works out of its balancer. They cost no more than the refusal. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
 /**
- * Admission, before a byte of the body is read: path, key, scope, method, type and size, in that
- * order. Returns the caller, or null on an open route. Throws SignalboxError.
+ * Admission, before a byte of the body is read: path, key, scope, method, type, size, a place and the rate limits,
+ * in that order. Returns who was let in, or null on an open route. Throws SignalboxError. `peers` is asked only
+ * where the address counts.
  */
-export function admit(request: Request, rules: GuardRules): Caller | null {
+export function admit(request: Request, rules: GuardRules, peers: Peers | null): Visit | null {
   const path = pathOf(request.url);
   const { headers } = request;
   if (headerBytes(headers) > HEADER_BYTES_MAX) {
     throw new SignalboxError('headers_too_large', `The headers may have at most ${HEADER_BYTES_MAX} bytes together.`);
   }
   const needsKey = path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
-  const caller = needsKey ? authenticated(headers, rules) : null;
-  const route = exact.get(path) ?? table.find(({ matches }) => matches(path));
+  const caller = needsKey ? authenticated(request, rules, peers) : null;
+  if (!needsKey && !PROBES.has(path)) throttle('keyless', request, rules, peers);
+  const route = routeAt(path);
   if (!route) throw new SignalboxError('not_found', `There is nothing at ${printable(path)}.`);
   const { method } = request;
   const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
@@ -101,18 +134,52 @@ export function admit(request: Request, rules: GuardRules): Caller | null {
   if (caller && access !== 'key' && access !== 'open' && !caller.scopes.has(access)) {
     throw new SignalboxError('insufficient_permissions', `This API key lacks the scope \`${access}\`.`);
   }
-  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, rules.bodyBytesMax());
-  return caller;
+  const policy = rules.policy();
+  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, policy.gateway.bodyBytesMax);
+  if (!caller) return null;
+  return rule.counts ? counted(request, caller, policy, rules, peers) : new Visit(caller);
 }
 
-function authenticated(headers: Headers, rules: GuardRules): Caller {
-  const { caller, reason } = rules.authenticate(headers.get('authorization'));
+/** Whom there is no place for is not counted, and who is over a limit takes no place. */
+function counted(
+  request: Request,
+  caller: Caller,
+  { gateway: { admission }, rateLimits }: ReturnType<GuardRules['policy']>,
+  { limiter, gate }: GuardRules,
+  peers: Peers | null,
+): Visit {
+  gate.check(admission);
+  const quota = limiter.admit(rateLimits, caller, () => callerAddress(request, peers, admission.trustedProxies));
+  return new Visit(caller, gate.enter(admission), quota);
+}
+
+/** The key is looked at first, whatever came from the address before: a good one passes. */
+function authenticated(request: Request, rules: GuardRules, peers: Peers | null): Caller {
+  const { caller, reason } = rules.authenticate(request.headers.get('authorization'));
   if (caller) return caller;
+  throttle('failed-auth', request, rules, peers);
   // Why a key is refused is nobody's business who does not hold it; how to send one is.
   const help = reason === 'missing' || reason === 'malformed';
   throw new SignalboxError(
     'invalid_api_key',
     help ? 'Send an API key in the header Authorization: Bearer sb_live_….' : 'The API key is not valid.',
+  );
+}
+
+/** Counts a request by its address. Throws SignalboxError `rate_limit_exceeded` when there were too many. */
+function throttle(offence: Offence, request: Request, rules: GuardRules, peers: Peers | null): void {
+  const { trustedProxies, failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway.admission;
+  const perMinute = offence === 'failed-auth' ? failedAuthPerMinute : keylessPerMinute;
+  const retryAfterMs = rules.limiter.count(offence, callerAddress(request, peers, trustedProxies), perMinute);
+  if (retryAfterMs === 0) return;
+  const [what, limit] =
+    offence === 'failed-auth'
+      ? ['without a valid API key', 'gateway.failed_auth_per_minute']
+      : ['without an API key', 'gateway.keyless_per_minute'];
+  throw new SignalboxError(
+    'rate_limit_exceeded',
+    `More than ${perMinute} requests a minute ${what} came from this address; try again in ${durationText(retryAfterMs)}.`,
+    { details: { limit, kind: 'requests' }, retryAfterMs },
   );
 }
 

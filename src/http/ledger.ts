@@ -22,7 +22,7 @@ export const ledgerRoutes = ({ gateway }: Pick<RouteContext, 'gateway'>) =>
           'What callers paid, what running requests hold, and every window and balance that was drawn on, with what is left and when it renews.',
         tag: 'admin',
         answer: { schema: schemas.LedgerStatus, description: 'The status.', example: LEDGER_ANSWER },
-        errors: ['insufficient_permissions'],
+        errors: ['insufficient_permissions', 'invalid_value'],
       }),
     },
   );
@@ -41,7 +41,8 @@ function statusBody({ charged, held, open, funds }: LedgerStatus, name: string |
 
 const usedShare = ({ spent, held, limit }: Fund): number => (spent + held) / Math.max(1, limit);
 
-function fundBody({ title, limit, spent, held, free }: Fund): object {
+/** A window or a balance, as every answer shows it. */
+export function fundBody({ title, limit, spent, held, free }: Fund): object {
   return {
     kind: title.kind,
     name: title.name,

@@ -4,6 +4,7 @@ import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { PolicyAdmin } from './admin.ts';
 import { operation } from './docs/operation.ts';
+import type { Gate } from './gate.ts';
 
 /** What the edge counts, since the start. */
 export interface EdgeCounts {
@@ -21,6 +22,7 @@ export interface MetricsOptions {
   readonly gateway: Gateway;
   readonly policy: PolicyAdmin;
   readonly counts: EdgeCounts;
+  readonly gate: Gate;
   readonly version: string;
   /** Off: the page is not there. */
   readonly enabled: boolean;
@@ -42,7 +44,7 @@ export const metricsRoutes = (options: MetricsOptions) =>
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
-function page({ gateway, policy, counts, version }: MetricsOptions): string {
+function page({ gateway, policy, counts, gate, version }: MetricsOptions): string {
   const { revision, last, lastSuccess, counts: reloads } = policy.status();
   const of = (label: string, values: Iterable<readonly [string, number]>): Sample[] =>
     [...values].map(([name, count]) => [{ [label]: name }, count]);
@@ -51,6 +53,8 @@ function page({ gateway, policy, counts, version }: MetricsOptions): string {
     family('signalbox_http_requests_total', 'counter', 'Requests that came in.', [[{}, counts.requests]]),
     family('signalbox_http_errors_total', 'counter', 'Requests answered with an error.', of('code', counts.errors)),
     family('signalbox_chats_open', 'gauge', 'Chat requests under way.', [[{}, gateway.exchanges.size]]),
+    family('signalbox_requests_open', 'gauge', 'Chat and route requests that are worked on.', [[{}, gate.inside]]),
+    family('signalbox_requests_waiting', 'gauge', 'Requests that wait for a place among them.', [[{}, gate.waiting]]),
     family('signalbox_policy_info', 'gauge', 'The policy in force.', [[{ revision }, 1]]),
     family('signalbox_policy_models', 'gauge', 'Models that can be served.', [
       [{}, policy.lease().snapshot.models.length],
@@ -96,5 +100,5 @@ const METRICS = operation({
     example:
       '# HELP signalbox_policy_info The policy in force.\n# TYPE signalbox_policy_info gauge\nsignalbox_policy_info{revision="95f1a7d5f908027b"} 1\n',
   },
-  errors: ['not_found'],
+  errors: ['not_found', 'rate_limit_exceeded'],
 });

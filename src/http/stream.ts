@@ -10,6 +10,16 @@ export interface StreamOptions {
   readonly includeUsage: boolean;
   /** Headers wait for the first content part, at most so long. */
   readonly commitAfterMs: number;
+  /** Puts something between the events and the response, whose headers these are. */
+  readonly through?: (events: EventSource, headers: Readonly<Record<string, string>>) => Events;
+}
+
+/** A stream's events as text, asked for one after the other. */
+export interface Events {
+  /** The next text to send; null when the stream is over. */
+  next(): Promise<string | null>;
+  /** Nobody will ask again. */
+  leave(): void;
 }
 
 /**
@@ -20,7 +30,14 @@ export interface StreamOptions {
 export async function streamResponse(exchange: Exchange, options: StreamOptions): Promise<Response> {
   const opening = exchange.open();
   const opened = await settledWithin(opening, options.commitAfterMs);
-  const events = new EventSource(exchange, opened ? null : opening, options);
+  const headers = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    ...(opened && { 'x-signalbox-model': exchange.model }),
+  };
+  const source = new EventSource(exchange, opened ? null : opening, options);
+  const events = options.through ? options.through(source, headers) : source;
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -29,23 +46,16 @@ export async function streamResponse(exchange: Exchange, options: StreamOptions)
         else controller.enqueue(encoder.encode(text));
       },
       cancel() {
-        exchange.abandon('caller-gone');
+        events.leave();
       },
     },
     { highWaterMark: 0 },
   );
-  return new Response(body, {
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-      ...(opened && { 'x-signalbox-model': exchange.model }),
-    },
-  });
+  return new Response(body, { headers });
 }
 
-/** One stream's events, asked for one after the other. */
-class EventSource {
+/** The events of an exchange. */
+export class EventSource implements Events {
   readonly #exchange: Exchange;
   readonly #includeUsage: boolean;
   /** Pending while the exchange has not shown content; null after. */
@@ -59,7 +69,11 @@ class EventSource {
     this.#includeUsage = includeUsage;
   }
 
-  /** The next text to send; null when the stream is over. */
+  /** Whether the last text was told. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   async next(): Promise<string | null> {
     if (this.#ended) return null;
     if (this.#opening) {
@@ -78,6 +92,10 @@ class EventSource {
       const text = this.#writer.write(batch);
       if (text !== '') return text;
     }
+  }
+
+  leave(): void {
+    this.#exchange.abandon('caller-gone');
   }
 
   #end(): string {

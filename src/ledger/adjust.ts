@@ -28,9 +28,9 @@ interface Step {
 }
 
 /** A clock that was put back by less than this does not hide a reservation, ms. */
-const SLACK_MS = 3_600_000;
+const SLACK_MS = 120_000;
 /** Rows looked through at once. */
-const STRETCH = 50_000;
+const STRETCH = 10_000;
 
 const SELECT_ENDS: Statement = { sql: 'SELECT min(seq) AS first, max(seq) AS last FROM journal' };
 const SELECT_AT: Statement = { sql: 'SELECT seq, time FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1' };
@@ -38,12 +38,9 @@ const SELECT_STEPS: Statement = {
   sql: `SELECT j.seq, j.kind, j.account, j.amount, j.funds, a.key_id AS keyId FROM journal AS j JOIN accounts AS a ON a.id = j.account
     WHERE j.seq >= ? AND j.seq < ? AND j.reservation = ? ORDER BY j.seq`,
 };
-const SELECT_CORRECTED: Statement = {
-  sql: `SELECT coalesce(sum(amount), 0) AS amount FROM journal WHERE seq >= ? AND kind = 'correct' AND reservation = ?`,
-};
+/** Every correction begins as an adjustment, and these are few. */
 const SELECT_ASKED: Statement = {
-  sql: `SELECT coalesce(max(id), 0) AS last, coalesce(sum(CASE WHEN adopted = 0 THEN amount END), 0) AS amount
-    FROM adjustments WHERE reservation = ?`,
+  sql: `SELECT coalesce(max(id), 0) AS last, coalesce(sum(amount), 0) AS amount FROM adjustments WHERE reservation = ?`,
 };
 
 /**
@@ -60,8 +57,7 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
   const steps =
     (await stepsOf(reader, id, from, last)) ?? (from > first ? await stepsOf(reader, id, first, last) : null);
   if (!steps) return null;
-  const [{ seq, account, keyId, funds }] = steps;
-  const [corrected] = await reader.query<{ amount: number }>(SELECT_CORRECTED, [seq, id]);
+  const [{ account, keyId, funds }] = steps;
   const [asked] = await reader.query<{ last: number; amount: number }>(SELECT_ASKED, [id]);
   return {
     reservation: id,
@@ -71,7 +67,7 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
     // A balance is drawn on from the start or not at all.
     onBalance: await hasBalance(reader, funds),
     charged: steps.filter(isCharge).reduce((sum, { amount }) => sum + amount, 0),
-    givenBack: 0 - (corrected?.amount ?? 0) - (asked?.amount ?? 0),
+    givenBack: 0 - (asked?.amount ?? 0),
     lastAdjustment: asked?.last ?? 0,
   };
 }

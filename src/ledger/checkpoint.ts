@@ -35,6 +35,11 @@ export class Checkpoints {
     return this.#writing;
   }
 
+  /** Resolves while nothing is being written. Never rejects. */
+  async settled(): Promise<void> {
+    while (this.#writing !== null) await this.#writing.catch(() => {});
+  }
+
   async #write(): Promise<void> {
     const through = this.#desk.seq;
     if (through === this.#through) return;

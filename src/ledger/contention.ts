@@ -23,9 +23,10 @@ export class Contention {
     return funds.find((fund) => this.#lines.has(fund)) ?? null;
   }
 
-  /** Resolves with what was taken, or once `waitMs` are over with what is in the way then. */
-  wait(blocked: Blocked, waitMs: number, take: Waiter['take']): Promise<Microcredits | Blocked> {
-    if (waitMs <= 0 || (this.#lines.get(blocked.fund)?.length ?? 0) >= WAITERS_MAX) return Promise.resolve(blocked);
+  /** Resolves with what was taken, or with what is in the way once `waitMs` are over, or `signal` says that nobody waits. */
+  wait(blocked: Blocked, waitMs: number, take: Waiter['take'], signal?: AbortSignal): Promise<Microcredits | Blocked> {
+    if (waitMs <= 0 || signal?.aborted || (this.#lines.get(blocked.fund)?.length ?? 0) >= WAITERS_MAX)
+      return Promise.resolve(blocked);
     return new Promise((resolve) => {
       const waiter: Waiter = {
         take,
@@ -35,6 +36,7 @@ export class Contention {
         },
       };
       const timer = setTimeout(() => this.#giveUp(waiter), waitMs);
+      signal?.addEventListener('abort', () => this.#quit(waiter, blocked), { once: true });
       this.#join(blocked.fund, waiter);
     });
   }
@@ -78,6 +80,15 @@ export class Contention {
       this.#serve(fund);
       return;
     }
+  }
+
+  /** Who waited is gone: those behind move up. */
+  #quit(waiter: Waiter, blocked: Blocked): void {
+    const [fund] = [...this.#lines].find(([, line]) => line.includes(waiter)) ?? [];
+    if (!fund) return;
+    this.#leave(fund, waiter);
+    waiter.resolve(blocked);
+    this.#serve(fund);
   }
 
   #leave(fund: Fund, waiter: Waiter): void {

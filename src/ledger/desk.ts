@@ -18,7 +18,7 @@ import {
 } from './tables.ts';
 
 /** Tells an operator about money. */
-export type Alarm = (message: string, details: Readonly<Record<string, unknown>>) => void;
+export type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;
 
 export interface DeskOptions {
   readonly store: Store;
@@ -43,6 +43,8 @@ export class Desk {
   readonly #tariffs: Numbers;
   /** Tariffs are made once, so most are known by identity. */
   readonly #known = new WeakMap<Tariff, number>();
+  /** Number → model, of all that were given a number here. */
+  readonly #models = new Map<number, string>();
   #seq: number;
   #fundId: number;
 
@@ -62,11 +64,16 @@ export class Desk {
     return this.#options.now();
   }
 
+  /** The model of a tariff's number; null for one that was not used since the start. */
+  modelOf(tariff: number): string | null {
+    return this.#models.get(tariff) ?? null;
+  }
+
   append(writes: readonly Write[]): void {
     this.#options.store.append(writes);
   }
 
-  alarm(message: string, details: Readonly<Record<string, unknown>>): void {
+  alarm(message: string, details: Parameters<Alarm>[1]): void {
     this.#tell(() => this.#options.onAlarm(message, details));
   }
 
@@ -179,6 +186,7 @@ export class Desk {
         this.append([insertTariff(id, model, provider, upstream, price)]),
       );
       this.#known.set(tariff, number);
+      this.#models.set(number, model);
     }
     return number;
   }

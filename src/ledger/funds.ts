@@ -48,16 +48,18 @@ export class Counter {
   /** The same counts under other terms, from the window of `timeMs` on: what is over is no longer drawn on. */
   under(budget: Budget, timeMs: number): Counter {
     this.windowAt(timeMs);
-    for (const fund of this.#funds.values()) if (fund.change(termsOf(budget))) fund.rowId = 0;
+    for (const fund of this.#funds.values()) if (fund.change(termsOf(budget, fund.title.subject))) fund.rowId = 0;
     return new Counter(budget, this.#window, this.#funds);
   }
 }
 
-const termsOf = ({ limit, onExhausted, alertAt }: Budget): FundTerms => ({ limit, onExhausted, alertAt });
+function termsOf({ limit, limits, onExhausted, alertAt }: Budget, subject: string): FundTerms {
+  return { limit: limits?.get(subject) ?? limit, onExhausted, alertAt };
+}
 
 export function openFund(budget: Budget, { starts, ends }: Window, subject: string, spent: Microcredits): Fund {
   const { name, definition } = budget;
-  return new Fund({ kind: 'budget', name, subject, definition, starts, ends }, termsOf(budget), spent);
+  return new Fund({ kind: 'budget', name, subject, definition, starts, ends }, termsOf(budget, subject), spent);
 }
 
 /** Whose share of a budget a request draws on; null when the budget does not hold for it. */

@@ -1,4 +1,5 @@
-import type { Microcredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import { idText } from '../core/id.ts';
 import { isPlausible, type Usage } from '../core/usage.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
@@ -149,10 +150,10 @@ export class ReservationHold implements Hold {
     return this.#settlement;
   }
 
-  /** Closes what nobody settled: charged in full, or released. Returns what was charged by that. */
-  expire(rule: 'charge' | 'release'): Microcredits {
+  /** Closes what nobody settled: charged in full. Returns what was charged by that. */
+  expire(): Microcredits {
     if (this.#settlement) return 0;
-    const step = expire(this.#reservation, rule);
+    const step = expire(this.#reservation, 'charge');
     const rest = leftOf(this.#reservation) - step.charged;
     this.#desk.append(this.#close('expire', step));
     this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
@@ -201,14 +202,17 @@ export class ReservationHold implements Hold {
 
   #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
     const { model, provider, upstream } = tariff;
-    const figures = { charged, excess, cost: String(cost), usage };
     this.#desk.alarm(message, {
-      reservation: this.id,
-      keyId: this.account.keyId,
+      decision: idText('dec_', this.id),
+      key: this.account.keyId,
       model,
       provider,
       upstream,
-      ...figures,
+      charged_credits: toCredits(charged),
+      excess_credits: toCredits(excess),
+      // What cannot be true cannot be put into Credits either.
+      cost_microcredits: String(cost),
+      usage: JSON.stringify(usage),
     });
   }
 }

@@ -9,6 +9,7 @@ import type { Fund } from './rules/fund.ts';
 import type { Shortage, Standing } from './standing.ts';
 import { StoredLedger } from './stored-ledger.ts';
 import { SELECT_LAST, SELECT_STATE, type StateRow } from './tables.ts';
+import type { Usage } from './usage.ts';
 
 /** What of a policy concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
@@ -41,6 +42,8 @@ export interface Order {
   readonly limit: Microcredits | null;
   /** How long to wait for money that other reservations hold, ms. */
   readonly waitMs: number;
+  /** Ends the wait when the caller is gone. */
+  readonly signal?: AbortSignal;
   /** When an unsettled hold is a defect and is closed by rule, ms since 1970. */
   readonly expiresAt: number;
 }
@@ -67,19 +70,31 @@ export interface Ledger {
   reserve(order: Order): Promise<Hold | Shortage>;
   /** Resolves once all settlements so far outlive this process, or the disk has refused them for now. Never rejects. */
   written(): Promise<void>;
-  /** Makes ready for another policy; the function that it resolves with puts that in force, at once. */
+  /**
+   * Makes ready for another policy; the function that it resolves with puts that in force, at once, and must be
+   * called: the next preparation waits for it.
+   */
   prepare(terms: LedgerTerms): Promise<() => void>;
   /** What a new policy must fit to. */
   state(): LedgerState;
   status(): Promise<LedgerStatus>;
+  /** What a key was charged from `from` to before `to`, ms since 1970, by quarters of an hour that may repeat. */
+  usage(keyId: string, from: number, to: number): Promise<readonly Usage[]>;
+  /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */
+  fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly Fund[];
   /** Holds of this process that are not settled. */
   readonly open: number;
   /** The greatest ID that an earlier run used; 0 for none. */
   readonly lastId: number;
   /** What a crash had left behind and this start closed. */
   readonly recovered: { readonly ids: readonly number[]; readonly charged: Microcredits; readonly held: Microcredits };
-  /** Takes over what an operator's command has granted or corrected. */
-  refresh(): Promise<void>;
+  /** Takes over what an operator's command has granted or corrected; `isOwn`: what this process has written itself, too. */
+  refresh(isOwn?: boolean): Promise<void>;
+  /**
+   * Gives back, by a correction, what is left of a closed reservation's charge, and returns that: 0 when there is
+   * none, or nothing left. Durable when it resolves. Rejects with StoreError when it could not be written.
+   */
+  giveBack(reservation: number, note: string): Promise<Microcredits>;
   /** Writes the sums, so that the next start has nothing to read. Ends no hold, and closes no store. */
   close(): Promise<void>;
 }

@@ -32,7 +32,7 @@ const SELECT_BALANCE_FUNDS: Statement = { sql: `SELECT id FROM funds WHERE kind 
 
 /** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
 export async function recover(
-  store: Store,
+  store: Pick<Store, 'query'>,
   from: { readonly through: number; readonly open: readonly OpenReservation[] },
   sums: Sums,
 ): Promise<Recovered> {

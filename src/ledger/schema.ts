@@ -156,5 +156,8 @@ export const ledgerMigrations: Migrations = {
           t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
           j.reasoning_tokens, j.estimated, j.funds, j.note
         FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
+    `-- For a key that asks what it was charged: by its accounts, which are few and new ones rare, to their sums.
+    CREATE INDEX accounts_key ON accounts (key_id);
+    CREATE INDEX spend_account ON spend (account, quarter);`,
   ],
 };

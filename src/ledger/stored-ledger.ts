@@ -1,10 +1,10 @@
-import type { LedgerState } from '../core/budget.ts';
+import type { Budget, LedgerState } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
-import type { Microcredits } from '../core/credits.ts';
-import { timeOfId } from '../core/id.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import { idText, timeOfId } from '../core/id.ts';
 import type { Store, Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf } from './accounts.ts';
-import { findReservation } from './adjust.ts';
+import { findReservation, refundWrite } from './adjust.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
@@ -28,6 +28,7 @@ import {
   SELECT_CHARGED,
   type StateRow,
 } from './tables.ts';
+import { fundsOf, readUsage, type Usage } from './usage.ts';
 
 /** How often the sums are written, and holds are looked at that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
@@ -44,13 +45,14 @@ export class StoredLedger implements Ledger {
   readonly #desk: Desk;
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   readonly #checkpoints: Checkpoints;
-  #terms: LedgerTerms;
   #unit: string | null;
   /** The latest moment that the clock or an ID has told, ms since 1970. */
   #latest: number;
   /** Whether there was no entry at the start, and the number of the last row then. */
   readonly #isEmpty: boolean;
   readonly #firstSeq: number;
+  /** Ends when what is being prepared is in force, or has failed: one at a time. */
+  #preparing: Promise<void> = Promise.resolve();
   /** A count is under way, which no checkpoint may disturb. */
   #counting = false;
   #version: number | null = null;
@@ -61,7 +63,6 @@ export class StoredLedger implements Ledger {
     const { store, now, onAlarm, onAlert = () => {}, refreshMs } = options;
     this.#store = store;
     this.#now = now;
-    this.#terms = options.terms;
     this.#unit = state.usdPerCredit;
     this.lastId = lastId;
     this.#latest = timeOfId(lastId);
@@ -122,10 +123,11 @@ export class StoredLedger implements Ledger {
     let funds = this.#funds.of(account, time);
     let amount = this.#fit(funds, amounts);
     if (isBlocked(amount) && amount.why === 'contended') {
-      amount = await this.#contention.wait(amount, order.waitMs, () => {
+      const again = () => {
         funds = this.#funds.of(account, time);
         return take(funds, amounts);
-      });
+      };
+      amount = await this.#contention.wait(amount, order.waitMs, again, order.signal);
       // The budgets may have changed since it was woken, when it was not among the open holds yet.
       if (!isBlocked(amount)) funds = this.#moved(funds, account, time, amount);
     } else if (!isBlocked(amount)) hold(funds, amount);
@@ -133,23 +135,28 @@ export class StoredLedger implements Ledger {
   }
 
   async prepare(terms: LedgerTerms): Promise<() => void> {
-    const unit = this.#unitFor(terms);
+    const { promise, resolve: end } = Promise.withResolvers<void>();
+    const before = this.#preparing;
+    this.#preparing = promise;
+    await before;
     this.#counting = true;
     try {
+      const unit = this.#unitFor(terms);
       // From here on the table holds all up to now, and the sums in memory what comes after.
       await this.#checkpoints.write();
       const counted = await countAnew(terms.budgets, this.#funds.counters, this.#store, this.#time);
-      await this.#store.commit([putTerms(unit, JSON.stringify(terms.budgets.map(({ name }) => name)))]);
+      await this.#store.commit([putTerms(unit, JSON.stringify(policyNames(terms.budgets)))]);
       return () => {
-        this.#terms = terms;
         this.#unit = unit;
         this.#funds.use(counted(this.#desk.sums, this.#time));
         this.#counting = false;
         this.#attachAll();
         this.#contention.wakeAll();
+        end();
       };
     } catch (cause) {
       this.#counting = false;
+      end();
       throw cause;
     }
   }
@@ -161,7 +168,7 @@ export class StoredLedger implements Ledger {
   state(): LedgerState {
     return {
       usdPerCredit: this.#hasEntries ? this.#unit : null,
-      budgets: this.#funds.counters.map(({ budget }) => budget.name),
+      budgets: policyNames(this.#funds.counters.map(({ budget }) => budget)),
     };
   }
 
@@ -179,15 +186,31 @@ export class StoredLedger implements Ledger {
     return { charged, held, open: this.open, funds: [...drawnOn, ...this.#funds.balances] };
   }
 
-  async refresh(): Promise<void> {
+  usage(keyId: string, from: number, to: number): Promise<readonly Usage[]> {
+    return readUsage({ store: this.#store, desk: this.#desk, checkpoints: this.#checkpoints }, keyId, from, to);
+  }
+
+  fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly Fund[] {
+    return fundsOf(this.#funds, caller, names, this.#time);
+  }
+
+  async refresh(isOwn = false): Promise<void> {
     const version = await this.#store.version();
-    if (version === this.#version) return;
-    const rows = await this.#store.query<AdjustmentRow>(SELECT_ADJUSTMENTS);
-    for (const row of rows) {
-      const given = row.kind === 'correct' ? await this.#givenFor(row) : null;
-      if (row.id > this.#adopted) this.#adopt(row, given);
-    }
+    if (version === this.#version && !isOwn) return;
+    await this.#takeOver();
     this.#version = version;
+  }
+
+  async giveBack(reservation: number, note: string): Promise<Microcredits> {
+    // Its settlement may be among what is not written yet.
+    await this.#store.flush();
+    const booked = await findReservation(this.#store, reservation);
+    if (booked?.isOpen) throw new Error(`reservation ${reservation} is open: what it costs is not known`);
+    const left = booked ? booked.charged - booked.givenBack : 0;
+    if (!booked || left <= 0) return 0;
+    await this.#store.commit([refundWrite(booked, left, note, this.#now())]);
+    await this.#takeOver();
+    return left;
   }
 
   async close(): Promise<void> {
@@ -221,6 +244,7 @@ export class StoredLedger implements Ledger {
     try {
       await this.#desk.reserve(made);
       made.isWritten = true;
+      if (made.fundIds !== fundIds) this.#desk.attach(made);
       return made;
     } catch (cause) {
       this.#holds.remove(made);
@@ -255,7 +279,8 @@ export class StoredLedger implements Ledger {
       // A limit that was changed has a row of its own: what is raised from now on is within that.
       if (fundIds === made.fundIds) continue;
       made.attach(drawn, fundIds);
-      this.#desk.attach(made);
+      // What may still come to nothing leaves no row; it is told of once it is written.
+      if (made.isWritten) this.#desk.attach(made);
     }
   }
 
@@ -292,6 +317,14 @@ export class StoredLedger implements Ledger {
     }
     await this.#store.commit(writes);
     this.recovered = { ids: orphans.map(({ reservation }) => reservation), charged, held };
+  }
+
+  async #takeOver(): Promise<void> {
+    const rows = await this.#store.query<AdjustmentRow>(SELECT_ADJUSTMENTS);
+    for (const row of rows) {
+      const given = row.kind === 'correct' ? await this.#givenFor(row) : null;
+      if (row.id > this.#adopted) this.#adopt(row, given);
+    }
   }
 
   /** What a correction is about, read from the journal. Null when there is no such reservation. */
@@ -331,8 +364,13 @@ export class StoredLedger implements Ledger {
     const now = this.#now();
     for (const made of this.#holds.all()) {
       if (made.expiresAt > now || !made.isWritten) continue;
-      const charged = made.expire(this.#terms.ledger.onCrash);
-      this.#desk.alarm('a reservation was never settled', { reservation: made.id, keyId: made.account.keyId, charged });
+      // Its upstream may still be working, and be paid.
+      const charged = made.expire();
+      this.#desk.alarm('a reservation was never settled', {
+        decision: idText('dec_', made.id),
+        key: made.account.keyId,
+        charged_credits: toCredits(charged),
+      });
     }
     if (!this.#counting) await this.#checkpoints.write().catch(() => {});
   }
@@ -352,3 +390,7 @@ function take(funds: readonly Fund[], amounts: readonly Microcredits[]): Microcr
   if (!isBlocked(amount)) hold(funds, amount);
   return amount;
 }
+
+/** The budgets that a policy states: those of keys are not its to rename. */
+const policyNames = (budgets: readonly Budget[]): string[] =>
+  budgets.filter(({ limits }) => limits === undefined).map(({ name }) => name);

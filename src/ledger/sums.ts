@@ -46,6 +46,8 @@ export class Sums {
   #fresh = new Map<string, Sum>();
   /** What is being written. */
   #taken: readonly Sum[] = [];
+  /** How often sums were handed over. */
+  takes = 0;
 
   /** All that is not in the table yet. */
   *[Symbol.iterator](): Generator<Sum> {
@@ -72,6 +74,7 @@ export class Sums {
   take(): readonly Sum[] {
     this.#taken = [...this.#fresh.values()];
     for (const sum of this.#taken) sum.taken = true;
+    this.takes++;
     this.#fresh = new Map();
     return this.#taken;
   }

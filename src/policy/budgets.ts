@@ -1,10 +1,10 @@
 import { serialize } from '@marcbachmann/cel-js';
-import type { Budget } from '../core/budget.ts';
+import type { Budget, BudgetScope } from '../core/budget.ts';
 import type { BudgetDraft } from './budget-drafts.ts';
 import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
 import { partsOf } from './cel-reach.ts';
-import { budgetViewOf, environmentOf } from './cel-types.ts';
+import { budgetViewOf, environmentOf, type Sight } from './cel-types.ts';
 import { BARE, type Checker, tryRun } from './expressions.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -25,10 +25,10 @@ export function* checkBudgets(
 ): Generator<undefined, readonly CheckedBudget[]> {
   const checked: CheckedBudget[] = [];
   for (const draft of budgets) {
-    const match = check.match(draft.match);
-    const each = check.each(draft.each);
+    const match = check.match(draft.match, 'budget');
+    const each = check.each(draft.each, 'budget');
     // Beside a `match` that is wrong nobody knows for whom `each` is asked.
-    if (each && (match || !draft.match)) reviewEach(each, match, report);
+    if (each && (match || !draft.match)) reviewEach(each, match, report, OF_BUDGETS);
     checked.push({ draft, match, each });
     yield;
   }
@@ -56,18 +56,29 @@ function textOf(draft: ExpressionDraft | null): string | null {
   return draft?.text.trim() ?? null;
 }
 
-/** Warns of an `each` that fails, or that throws keys into one window which nobody may have meant. */
-function reviewEach(each: TextProgram, match: Program | null, report: Report): void {
+/** What an `each` divides. */
+export interface EachKind {
+  readonly sight: Sight;
+  viewOf(scope: BudgetScope): Readonly<Record<string, unknown>>;
+  /** What each text has of its own. */
+  readonly unit: 'window' | 'limit';
+}
+
+const OF_BUDGETS: EachKind = { sight: 'budget', viewOf: budgetViewOf, unit: 'window' };
+
+/** Warns of an `each` that fails, or that throws keys together which nobody may have meant. */
+export function reviewEach(each: TextProgram, match: Program | null, report: Report, kind: EachKind): void {
   const { ast, placeOf, draft } = each;
   const accesses = [...accessesOf(ast)];
   if (accesses.length === 0) {
     report.add('shared-window', placeOf(ast), `\`${draft.path}\` names nothing: it is the same for everyone`, {
-      hint: 'leave it out for one window for everyone; `key.labels.team` makes one for each team, `key` one for each key',
+      hint: `leave it out for one ${kind.unit} for everyone; \`key.labels.team\` makes one for each team, \`key\` one for each key`,
     });
     return;
   }
-  const ofNoLabels = tryRun(each, budgetViewOf(BARE));
-  const isAsked = !match || tryRun(match, budgetViewOf(BARE)).value !== false;
+  const bare = kind.viewOf(BARE);
+  const ofNoLabels = tryRun(each, bare);
+  const isAsked = !match || tryRun(match, bare).value !== false;
   if (ofNoLabels.failure !== undefined && isAsked) {
     const message = `\`${draft.path}\` fails for some, which counts as the empty text: ${ofNoLabels.failure}`;
     report.add('when-can-fail', placeOf(ast), message, {
@@ -76,18 +87,18 @@ function reviewEach(each: TextProgram, match: Program | null, report: Report): v
     return;
   }
   for (const label of new Set(accesses.map(({ path }) => labelOf(path)))) {
-    if (label !== null && isShared(label, each, match)) warnOfShared(label, each, match, report);
+    if (label !== null && isShared(label, each, match, kind)) warnOfShared(label, each, match, report, kind);
   }
 }
 
-/** Whether keys without a label come into one window by an oversight. */
-function isShared(label: string, each: TextProgram, match: Program | null): boolean {
+/** Whether keys without a label come together by an oversight. */
+function isShared(label: string, each: TextProgram, match: Program | null, kind: EachKind): boolean {
   // An `each` that asks for the label has thought of the keys without it.
   if (isComparedIn(each.ast, label)) return false;
   // So has one that then falls back on the key itself.
   const probe = { ...BARE, key: { ...BARE.key, id: '\u0000' } };
-  if (tryRun(each, budgetViewOf(probe)).value?.includes('\u0000')) return false;
-  return !match || !partsOf(match.ast).some((part) => isDemand(part, label));
+  if (tryRun(each, kind.viewOf(probe)).value?.includes('\u0000')) return false;
+  return !match || !partsOf(match.ast).some((part) => isDemand(part, label, kind));
 }
 
 function isComparedIn(ast: ASTNode, label: string): boolean {
@@ -96,11 +107,11 @@ function isComparedIn(ast: ASTNode, label: string): boolean {
 }
 
 /** Whether a part of a condition is about a label alone, and false of a key without it. */
-function isDemand(part: ASTNode, label: string): boolean {
+function isDemand(part: ASTNode, label: string, { sight, viewOf }: EachKind): boolean {
   const accesses = [...accessesOf(part)];
   if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;
-  const run = (view: Readonly<Record<string, unknown>>) => environmentOf('budget').parse(serialize(part))(view);
-  return tryRun({ run }, budgetViewOf(BARE)).value === false;
+  const run = (view: Readonly<Record<string, unknown>>) => environmentOf(sight).parse(serialize(part))(view);
+  return tryRun({ run }, viewOf(BARE)).value === false;
 }
 
 /** The label of `key.labels.team`; null for anything else. */
@@ -109,15 +120,21 @@ function labelOf(path: readonly string[] | null): string | null {
   return owner === 'key' && field === 'labels' && path?.length === 3 ? (label ?? null) : null;
 }
 
-function warnOfShared(label: string, each: TextProgram, match: Program | null, report: Report): void {
+function warnOfShared(
+  label: string,
+  each: TextProgram,
+  match: Program | null,
+  report: Report,
+  { unit }: EachKind,
+): void {
   const { ast, placeOf, draft } = each;
   const node = [...accessesOf(ast)].find(({ path }) => labelOf(path) === label)?.node ?? ast;
   const written = node.input.slice(node.start, node.end);
-  const message = `\`${draft.path}\`: all keys without the label \`${label}\` share one window`;
+  const message = `\`${draft.path}\`: all keys without the label \`${label}\` share one ${unit}`;
   const orOthers = `${written} == "" ? "others" : ${written}`;
   const toName = node === ast ? `\`each: '${orOthers}'\`` : `\`(${orOthers})\` for it, and quotes around the whole`;
   report.add('shared-window', placeOf(node), message, {
-    hint: `to leave them out, ${demandOf(`${written} != ""`, match)}; if one window for them is meant, write ${toName}`,
+    hint: `to leave them out, ${demandOf(`${written} != ""`, match)}; if one ${unit} for them is meant, write ${toName}`,
   });
 }
 

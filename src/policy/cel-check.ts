@@ -54,17 +54,18 @@ export function checkText(draft: ExpressionDraft, sight: Sight, texts: Texts, re
   const message = `\`${draft.path}\` is ${nameOfType(type)}, not a text`;
   report.add('cel-not-text', rest.placeOf(rest.ast), message, {
     expected: 'a text, such as `key.id` or `key.labels.team`',
-    ...hintForText(type, draft.text.trim()),
+    ...hintForText(type, draft.text.trim(), sight),
   });
   return null;
 }
 
 /** How the text that was meant is written. */
-function hintForText(type: string | undefined, written: string): { hint?: string } {
+function hintForText(type: string | undefined, written: string, sight: Sight): { hint?: string } {
   if (type === 'bool') return { hint: 'a comparison tells which requests it is for: that is `match`' };
-  if (type === 'int' || type === 'double') return { hint: `make it a text: \`string(${written})\`` };
-  if (type?.startsWith('list')) return { hint: 'join the texts: `key.labels.team + "/" + request.model`' };
   if (written === 'key.labels') return { hint: 'name the label: `key.labels.team`' };
+  if (type === 'int' || type === 'double') return { hint: `make it a text: \`string(${written})\`` };
+  const other = sight === 'budget' ? 'request.model' : 'key.id';
+  if (type?.startsWith('list')) return { hint: `join the texts: \`key.labels.team + "/" + ${other}\`` };
   return written === 'request' ? { hint: 'name its field: `request.model`' } : {};
 }
 
@@ -126,6 +127,7 @@ export function nameOfType(type: string | undefined): string {
 const ELSEWHERE: Readonly<Record<Sight, string>> = {
   when: 'a condition is judged once for a request, before models are looked at',
   budget: 'the ledger, which budgets are counted from, keeps of a request only its key and its `model`',
+  limit: 'requests are counted before their body is read, when only their key is known',
   constraint: '`require` is judged once for each model when the policy is loaded, before there are requests',
   model: 'the filter is judged once for each model when the policy is loaded, before there are requests',
 };
@@ -154,6 +156,7 @@ function hintForPlace(sight: Sight, name: string): string {
       ? '`window` says for how long a budget counts; what depends on the hour is for the `when` of a constraint'
       : '`request.model` is what the caller asks for; which models may serve it is for the `require` of a constraint';
   }
+  if (sight === 'limit') return 'labels of the key can say more: `key.labels.team`';
   return sight === 'model' && name === 'endpoint'
     ? 'only constraints look at single endpoints; `model.providers` has the providers of all'
     : 'move this part to the `when` of a rule';

@@ -1,6 +1,6 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
 import { type ASTNode, accessesOf, isWhole, literalOf, nodesOf, pathOf } from './cel-ast.ts';
-import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS } from './cel-fields.ts';
+import { ALIASES, fieldHint, isOfRequests, NOT_IN_BUDGETS, NOT_IN_LIMITS } from './cel-fields.ts';
 import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
 import type { Details, DiagnosticCode } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
@@ -85,15 +85,22 @@ function unknownName(name: string, at: Range, sight: Sight, ast: ASTNode): CelFa
   const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
   const variables = known.map(([variable]) => variable);
   const meant = path ? { hint: `did you mean \`${path}\`?` } : didYouMean(name, variables);
-  const ofBudget = sight === 'budget' && !path ? hintForBudget(name, ast) : null;
-  const hint = ofBudget ?? meant.hint ?? `a text needs quotes: "${name}"`;
+  const ofKeys = (sight === 'budget' || sight === 'limit') && !path ? hintForKeys(name, ast, sight) : null;
+  const hint = ofKeys ?? meant.hint ?? `a text needs quotes: "${name}"`;
   const details = { expected: `one of ${listNames(variables)}`, hint };
   return { code: 'cel-unknown-name', at, message: `nobody knows \`${name}\` here`, details };
 }
 
-/** What a budget may mean by a name that nobody knows: alone, as a rule a label of the key. Null for a misspelt owner. */
-function hintForBudget(name: string, ast: ASTNode): string | null {
-  if (isOfRequests(name)) return NOT_IN_BUDGETS;
+/**
+ * What a budget or rate limit may mean by a name that nobody knows: alone, as a rule a label of the key. Null for a
+ * misspelt owner.
+ */
+function hintForKeys(name: string, ast: ASTNode, sight: 'budget' | 'limit'): string | null {
+  if (sight === 'limit' && name === 'address') return '`each: address` stands alone, and is no part of an expression';
+  if (sight === 'limit' && (/^(?:client_?)?ip$/i.test(name) || didYouMean(name, ['address']).hint)) {
+    return 'the address of the caller is `each: address`';
+  }
+  if (isOfRequests(name)) return sight === 'budget' ? NOT_IN_BUDGETS : NOT_IN_LIMITS;
   const paths = [...accessesOf(ast)].map(({ path }) => path).filter(([owner]) => owner === name);
   if (/key/i.test(name)) return null;
   if (paths.some(([, field]) => field === 'labels')) return 'only keys have labels: `key.labels`';

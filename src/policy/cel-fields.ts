@@ -16,7 +16,11 @@ export const ALIASES: ReadonlyMap<string, string> = new Map([
 
 /** What to do about all that budgets do not see of a request. */
 export const NOT_IN_BUDGETS =
-  'budgets see only what the ledger keeps of a request, its key and its `model`; labels of the key can say more: `key.labels.team`';
+  'here only the key and the `model` of a request can be seen; labels of the key can say more: `key.labels.team`';
+
+/** The same of rate limits. */
+export const NOT_IN_LIMITS =
+  'rate limits see only the key, for they count a request before its body is read; labels of the key can say more: `key.labels.team`';
 
 /** Whether a name is one of a request, to rules or to the API. */
 export function isOfRequests(name: string): boolean {

@@ -1,13 +1,14 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { BudgetScope } from '../core/budget.ts';
+import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
 /**
  * What an expression may see: a condition the request, the key and the time; a budget what the ledger
- * keeps of them; the others the model, constraints its endpoint too.
+ * keeps of them; a rate limit the key; the others the model, constraints its endpoint too.
  */
-export type Sight = 'when' | 'budget' | 'constraint' | 'model';
+export type Sight = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
 
 /**
  * Every field that expressions know: type → field → its CEL type and meaning. Figures are doubles,
@@ -83,6 +84,7 @@ export type TypeName = keyof typeof FIELDS;
 export const VARIABLES: Readonly<Record<Sight, Readonly<Record<string, TypeName>>>> = {
   when: { request: 'Request', key: 'Key', time: 'Time' },
   budget: { key: 'Key', request: 'BudgetRequest' },
+  limit: { key: 'Key' },
   constraint: { model: 'Model', endpoint: 'Endpoint' },
   model: { model: 'Model' },
 };
@@ -207,6 +209,11 @@ export function budgetViewOf(scope: BudgetScope): View {
   lastBudgetView = { request: new BudgetRequest(scope.request), key: new Key(scope.key) };
   lastBudgetScope = scope;
   return lastBudgetView;
+}
+
+/** The same of what rate limits see. */
+export function limitViewOf({ key }: LimitScope): View {
+  return { key: new Key(key) };
 }
 
 /** A model of the catalog with its endpoints, as CEL takes them: one view for each endpoint. */

@@ -2,10 +2,12 @@ import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { environmentFacts, reportNothing, selectAvailable } from './availability.ts';
 import { checkBudgets, compileBudget } from './budgets.ts';
+import { compileContent } from './contents.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
 import { checkLedgerState } from './ledger-state.ts';
+import { checkRateLimits, compileRateLimit } from './limits.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import { type Installed, type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { compileProvider, type Environment, type ProviderState } from './providers.ts';
@@ -39,6 +41,8 @@ export function* compile(
   const check = createChecker(parsed, report);
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkBudgets(parsed, check, report);
+  const rateLimits = yield* checkRateLimits(parsed, check, report);
+  const contentMatch = check.match(parsed.contentMatch, 'budget');
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (today !== undefined) for (const { figures } of parsed.models) review(figures, today, report);
   // Whether anything can be served is asked only of a policy that is right.
@@ -74,6 +78,8 @@ export function* compile(
     constraints: rules.constraints,
     preferences: rules.preferences,
     budgets: budgets.map(compileBudget),
+    rateLimits: rateLimits.map(compileRateLimit),
+    content: compileContent(settings.content, contentMatch),
     cases: parsed.cases,
     leftOut,
   };

@@ -40,7 +40,7 @@ export const DIAGNOSTICS = {
   'cel-unknown-field': { severity: 'error', means: 'an expression asks for a field that is not there' },
   'cel-type': { severity: 'error', means: 'the types in an expression do not fit each other' },
   'cel-not-bool': { severity: 'error', means: 'an expression is neither true nor false' },
-  'cel-not-text': { severity: 'error', means: 'the `each` of a budget gives no text' },
+  'cel-not-text': { severity: 'error', means: 'the `each` of a budget or rate limit gives no text' },
   'cel-wrong-place': {
     severity: 'error',
     means: 'an expression asks for what its key cannot see: the request in `require`, the model in `when`',
@@ -66,20 +66,28 @@ export const DIAGNOSTICS = {
     means: 'no model of the catalog fulfils a constraint: requests that it applies to are refused',
   },
   'prefers-none': { severity: 'warning', means: 'a preference prefers no model of the catalog, or is worth nothing' },
-  'rule-never-applies': { severity: 'warning', means: 'the condition of a rule or budget can never be true' },
+  'rule-never-applies': {
+    severity: 'warning',
+    means: 'the condition of a rule, budget or rate limit can never be true',
+  },
   'when-can-fail': {
     severity: 'warning',
-    means: 'a condition fails for a request that says nothing, and the rule then applies; or the `each` of a budget',
+    means:
+      'a condition fails for a request that says nothing, and the rule then applies; or the `each` of a budget or rate limit',
   },
   'require-fails': { severity: 'warning', means: 'an expression fails for a model, which counts as false' },
   'shared-window': {
     severity: 'warning',
-    means: 'the `each` of a budget is the same for many: it names nothing, or a label that keys may lack',
+    means: 'the `each` of a budget or rate limit is the same for many: it names nothing, or a label that keys may lack',
   },
   'nothing-to-spend': { severity: 'warning', means: 'a budget has a limit of 0: nothing that costs may be spent' },
   'budget-renamed': {
     severity: 'warning',
     means: 'a budget is new while one that the ledger counts is gone: a renamed budget is counted anew',
+  },
+  'trusts-everybody': {
+    severity: 'warning',
+    means: 'a range of trusted proxies holds every IPv4 address: callers can then write any address',
   },
   'free-model': { severity: 'warning', means: 'a provider with a key is priced at 0: its use would not be metered' },
   'passthrough-all': { severity: 'warning', means: '`*` lets callers send any field to the provider, priced or not' },

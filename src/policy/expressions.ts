@@ -3,7 +3,7 @@ import type { RuleScope } from '../core/rules.ts';
 import { checkExpression, checkText, type Program, type TextProgram, type Texts } from './cel-check.ts';
 import { findImpossible } from './cel-reach.ts';
 import { checkReferences, type KnownNames } from './cel-references.ts';
-import { budgetViewOf, type Sight, viewOf } from './cel-types.ts';
+import { budgetViewOf, limitViewOf, type Sight, viewOf } from './cel-types.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -14,10 +14,10 @@ export interface Checker {
   of(draft: ExpressionDraft | null, sight: Sight): Program | null;
   /** The condition of a rule. */
   when(draft: ExpressionDraft | null): Program | null;
-  /** The condition of a budget. */
-  match(draft: ExpressionDraft | null): Program | null;
-  /** Whose share a budget is. */
-  each(draft: ExpressionDraft | null): TextProgram | null;
+  /** The condition of a budget or rate limit. */
+  match(draft: ExpressionDraft | null, sight: 'budget' | 'limit'): Program | null;
+  /** Whose share a budget or rate limit is. */
+  each(draft: ExpressionDraft | null, sight: 'budget' | 'limit'): TextProgram | null;
 }
 
 export function createChecker(parsed: ParsedPolicy, report: Report): Checker {
@@ -45,13 +45,13 @@ export function createChecker(parsed: ParsedPolicy, report: Report): Checker {
       if (program) checkCondition(program, OF_RULES, report);
       return program;
     },
-    match(draft) {
-      const program = check(draft, 'budget');
-      if (program) checkCondition(program, OF_BUDGETS, report);
+    match(draft, sight) {
+      const program = check(draft, sight);
+      if (program) checkCondition(program, sight === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
       return program;
     },
-    each(draft) {
-      const program = draft && checkText(draft, 'budget', texts, report);
+    each(draft, sight) {
+      const program = draft && checkText(draft, sight, texts, report);
       if (program) checkReferences(program, names, report);
       return program;
     },
@@ -95,6 +95,11 @@ const OF_BUDGETS: Kind = {
   nothing: budgetViewOf(BARE),
   toSwitchOff: 'to switch a budget off, put it in a comment',
   toAskFirst: 'key.labels.level != "" && double(key.labels.level) > 3.0',
+};
+const OF_LIMITS: Kind = {
+  nothing: limitViewOf(BARE),
+  toSwitchOff: 'to switch a rate limit off, put it in a comment',
+  toAskFirst: OF_BUDGETS.toAskFirst,
 };
 
 function checkCondition(program: Program, { nothing, toSwitchOff, toAskFirst }: Kind, report: Report): void {

@@ -5,26 +5,34 @@ import type { GatewayPolicy, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { type BudgetDraft, draftBudgets } from './budget-drafts.ts';
 import { draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
+import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
 import { plainText } from './decimal-text.ts';
 import type { Diagnostic, Place } from './diagnostics.ts';
+import { draftRateLimits, type RateLimitDraft, readAdmission } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { draftModels, type ModelDraft } from './models.ts';
 import { type PolicyFile, parseFile } from './parse.ts';
 import { draftPlugins, type PluginDraft } from './plugins.ts';
 import { decimalAt } from './prices.ts';
 import { Report } from './report.ts';
-import { type ConstraintDraft, draftConstraints, draftPreferences, type PreferenceDraft } from './rule-drafts.ts';
+import {
+  type ConstraintDraft,
+  draftConstraints,
+  draftPreferences,
+  type ExpressionDraft,
+  type PreferenceDraft,
+} from './rule-drafts.ts';
 import {
   CreditsText,
   GatewayText,
   ProviderText,
-  RecordsText,
   ReferencePriceText,
   SECTIONS,
   type SelectorText,
   WeightsText,
 } from './schema.ts';
 import { LedgerText } from './schema-budgets.ts';
+import { RecordsText } from './schema-records.ts';
 import { checkNamed, checkSection, type Named, type Source, sectionSubject, unknownName } from './scope.ts';
 import { findSecrets } from './secrets.ts';
 import { draftSelectors } from './selectors.ts';
@@ -63,6 +71,9 @@ export interface ParsedPolicy {
   readonly constraints: readonly ConstraintDraft[];
   readonly preferences: readonly PreferenceDraft[];
   readonly budgets: readonly BudgetDraft[];
+  readonly rateLimits: readonly RateLimitDraft[];
+  /** Whose words are kept; null for everybody's, or nobody's. */
+  readonly contentMatch: ExpressionDraft | null;
   readonly cases: readonly PolicyCase[];
   /** The bare data of every section, as stated: what two revisions are compared by. */
   readonly outline: Readonly<Record<string, unknown>>;
@@ -81,6 +92,8 @@ export interface Credit {
 export interface Settings
   extends Pick<PolicySnapshot, 'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth'> {
   readonly recordDays: number;
+  /** What is kept of the words of requests; null for nothing. */
+  readonly content: ContentDraft | null;
   /** ID of a model of the catalog. */
   readonly baseline: string | null;
 }
@@ -138,6 +151,8 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     constraints,
     preferences,
     budgets: draftBudgets(source, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
+    rateLimits: draftRateLimits(source),
+    contentMatch: contentMatch(source),
     cases: draftCases(source, names),
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };
@@ -173,13 +188,15 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   // A yardstick for weights, so that doubles do.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   const recordDays = records.retention_days;
-  return { ledger, gateway, defaultWeights, referencePrice, answerWorth, recordDays };
+  const content = draftContent(records);
+  return { ledger, gateway, defaultWeights, referencePrice, answerWorth, recordDays, content };
 }
 
 function readGateway(source: Source): GatewayPolicy | null {
   const text = checkSection('gateway', GatewayText, source);
   if (!text) return null;
-  checkTimeZone(text.time_zone, placeAt(sectionSubject('gateway', source).tree, 'time_zone'), source.report);
+  const { tree } = sectionSubject('gateway', source);
+  checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), source.report);
   return {
     bodyBytesMax: text.body_bytes_max,
     messagesMax: text.messages_max,
@@ -187,6 +204,8 @@ function readGateway(source: Source): GatewayPolicy | null {
     commitAfterMs: text.commit_after_ms,
     timeZone: text.time_zone,
     alternatives: text.alternatives,
+    allowPrivateImageUrls: text.allow_private_image_urls,
+    admission: readAdmission(text, tree, source.report),
   };
 }
 

@@ -1,8 +1,10 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
+import { ADMISSION_KEYS, RateLimitText } from './schema-limits.ts';
 import { ModelText } from './schema-model.ts';
 import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
+import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
 
 /**
@@ -67,22 +69,17 @@ export const GatewayText = closed(
       examples: ['Europe/Berlin'],
       description: 'IANA name of the zone that rules read `time` in.',
     }),
-  },
-  { description: 'Limits of the door.', notYet: ['cors', 'trusted_proxies'] },
-);
-
-export const RecordsText = closed(
-  {
-    retention_days: Type.Integer({
-      minimum: 1,
-      maximum: 3650,
-      default: 30,
-      examples: [30],
-      description: 'Days that decision records are kept.',
+    allow_private_image_urls: Type.Boolean({
+      default: false,
+      examples: [true],
+      description:
+        'Lets requests name images and files by addresses of private networks, for models that may fetch from them. Signalbox itself fetches none.',
     }),
+    ...ADMISSION_KEYS,
   },
-  { description: 'Decision records.', notYet: ['content'] },
+  { description: 'Limits of the door.', notYet: ['cors'] },
 );
+export type GatewayText = Static<typeof GatewayText>;
 
 export const ProviderText = closed(
   {
@@ -220,6 +217,7 @@ export const SECTIONS = {
   constraints: Type.Array(ConstraintText, { description: 'Hard rules: what one does not allow is rejected.' }),
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: what one prefers counts as if it were better.' }),
   budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),
+  rate_limits: Type.Array(RateLimitText, { description: 'Limits on how fast requests come.' }),
   ledger: LedgerText,
   plugins: Type.Array(PluginText, {
     examples: [['./plugins/thrifty.ts']],
@@ -234,4 +232,4 @@ export const SECTIONS = {
 } satisfies TProperties;
 
 /** Sections of the language that later versions enforce. Until then they are errors, never silently ignored. */
-export const SECTIONS_NOT_YET = ['rate_limits', 'learning', 'payments'] as const;
+export const SECTIONS_NOT_YET = ['learning', 'payments'] as const;

@@ -1,9 +1,8 @@
+import { SECRET_SHAPES } from '../core/secret-shapes.ts';
 import type { Report } from './report.ts';
 import type { Tree } from './tree.ts';
 
-/** How API keys and tokens look that are in common use. */
-const LOOKS =
-  /\b(?:(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|gsk_[A-Za-z0-9]{12,}|xai-[A-Za-z0-9]{16,}|sb_live_[A-Za-z0-9_-]{8,}|AIza[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{12,}|hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?|Bearer\s+[A-Za-z0-9._~+/-]{12,}={0,2})/g;
+const LOOKS = new RegExp(SECRET_SHAPES, 'g');
 const CREDENTIALS_IN_URL = /(?<=:\/\/)[^/\s@:]*:[^/\s@]+(?=@)/g;
 const SECRET_KEYS = /^(?:api_?key|x-api-key|(?:access_?|auth_?)?token|secret|client_?secret|password|authorization)$/i;
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;

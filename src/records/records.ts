@@ -1,6 +1,8 @@
 import { idAt } from '../core/id.ts';
 import type { Migrations, Statement, Store, Write } from '../store/store.ts';
+import { hasSecret, scrub } from '../telemetry/secrets.ts';
 import { decodeBody, encodeBody } from './body.ts';
+import { CONTENTS_TABLE, type Content, findContent, pruneContents } from './contents.ts';
 import type { DecisionRecord, Revision } from './record.ts';
 
 /** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
@@ -25,6 +27,7 @@ export const recordsMigrations: Migrations = {
       models TEXT NOT NULL,
       saved INTEGER NOT NULL
     ) STRICT;`,
+    CONTENTS_TABLE,
   ],
 };
 
@@ -64,7 +67,12 @@ export interface Records {
   add(record: DecisionRecord): void;
   /** The greatest ID in use; 0 for none. */
   lastId(): Promise<number>;
-  /** Deletes decisions older than `ageMs`, a batch at a time, and revisions that none can name any more. Returns how many decisions. */
+  /** What was kept of the words of a decision's request and answer; null for nothing. */
+  findContent(id: number): Promise<Content | null>;
+  /**
+   * Deletes decisions older than `ageMs`, a batch at a time, revisions that none can name any more, and words whose
+   * own time is over. Returns how many decisions.
+   */
   prune(ageMs: number): Promise<number>;
   /** Keeps a policy's text and models under its revision, as in force from now on. What was kept once stays as it is. */
   saveRevision(revision: string, source: string, models: readonly string[]): Promise<void>;
@@ -75,7 +83,13 @@ export interface Records {
 export function recordWrite(record: DecisionRecord): Write[] {
   const { id, time, keyId, kind, revision, quality } = record;
   const figures = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
-  return [{ statement: INSERT, params: [id, time, keyId, kind, revision, figures, encodeBody(record)] }];
+  return [{ statement: INSERT, params: [id, time, keyId, kind, revision, figures, bodyOf(record)] }];
+}
+
+/** Languages are the one thing in it that a caller words. */
+function bodyOf(record: DecisionRecord): string {
+  const body = encodeBody(record);
+  return record.facts.languages.length > 0 && hasSecret(body) ? scrub(body) : body;
 }
 
 export function openRecords({ store, now }: RecordsOptions): Records {
@@ -92,13 +106,21 @@ export function openRecords({ store, now }: RecordsOptions): Records {
       return { ...head, ...decodeBody(body), quality: new Float64Array(quality.slice().buffer) };
     },
     add(record) {
-      store.append(recordWrite(record));
+      store.append(recordWrite(record), true);
     },
     async lastId() {
       const [row] = await store.query<{ id: number | null }>(LAST);
       return row?.id ?? 0;
     },
+    async findContent(id) {
+      const found = await findContent(store, id, now());
+      if (found) return found;
+      // Words ride with a later commit, as records do.
+      await store.flush();
+      return findContent(store, id, now());
+    },
     async prune(ageMs) {
+      await pruneContents(store, now());
       const before = idAt(now() - ageMs);
       let deleted = 0;
       for (;;) {

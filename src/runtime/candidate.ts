@@ -5,6 +5,7 @@ import type { LoadedModule, LoadedModules, PluginShelf } from '../plugin-host/lo
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
+import { learnSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { PolicyChange } from './diff.ts';
 import type { Parsed } from './language.ts';
 import { rehearse } from './rehearse.ts';
@@ -62,20 +63,51 @@ export async function judge(
 ): Promise<Candidate | Rejected> {
   try {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
+    // Before anything is said about the policy: a file may hold the secret that it should have named.
+    learnSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
     const own = await tools.shelf.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new Superseded();
-    const { snapshot, diagnostics } = await inSlices(compileSteps(parsed.policy, contextOf(own, tools)), isStale);
+    const { snapshot, diagnostics: found } = await inSlices(
+      compileSteps(parsed.policy, contextOf(own, tools)),
+      isStale,
+    );
+    const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
     const runtime = buildRuntime(snapshot, registry, (name) => tools.env.get(name));
     const failures = await inSlices(rehearse(runtime), isStale);
-    if (failures.length > 0) return { problems: [...diagnostics, ...failures], message: null };
-    return { bundle, runtime, outline: parsed.outline, changes: parsed.changes, warnings: diagnostics };
+    if (failures.length > 0) return { problems: [...diagnostics, ...failures.map(withoutSecrets)], message: null };
+    return {
+      bundle,
+      runtime,
+      outline: parsed.outline,
+      changes: parsed.changes.map(withoutValues),
+      warnings: diagnostics,
+    };
   } catch (cause) {
     if (cause instanceof Superseded) throw cause;
-    return { problems: [], message: cause instanceof Error ? cause.message : String(cause) };
+    return { problems: [], message: scrub(cause instanceof Error ? cause.message : String(cause)) };
   }
+}
+
+/** The policy room knows what secrets look like, and not which there are here. */
+function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
+  const { message, expected, hint } = diagnostic;
+  const said = { ...diagnostic, message: scrub(message) };
+  if (expected !== undefined) said.expected = scrub(expected);
+  if (hint !== undefined) said.hint = scrub(hint);
+  return said;
+}
+
+/** What a key held before and holds now is shown to operators, and logged. */
+function withoutValues(change: PolicyChange): PolicyChange {
+  const keys = change.keys?.map((one) => ({
+    key: scrub(one.key),
+    ...('from' in one && { from: scrubAll(one.from) }),
+    ...('to' in one && { to: scrubAll(one.to) }),
+  }));
+  return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
 }
 
 export const isRejected = (judged: Candidate | Rejected): judged is Rejected => 'problems' in judged;

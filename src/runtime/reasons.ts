@@ -21,6 +21,8 @@ export function factsOf({ given }: PolicyCase, { snapshot, localTime }: Runtime)
     scopes: new Set(SCOPES),
     labels: key.labels,
     models: key.models === null ? null : new Set(key.models),
+    limits: null,
+    budgets: [],
   };
   // Checked with the query's schema when the policy was read.
   const query: RouteQuery = { ...given.query, model: given.model };

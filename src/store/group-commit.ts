@@ -9,7 +9,7 @@ const SPACING_MS = 1;
 const APPEND_DELAY_MS = 5;
 /** Pause after the disk has failed, so that a broken one is not hammered. */
 const RETRY_MS = 100;
-/** Most units waiting; beyond it new ones are refused. */
+/** Most units waiting; beyond it commits, and what may be lost, are refused. Other appends are as many as who settles. */
 const UNITS_MAX = 10_000;
 
 /** What belongs together: written all or nothing. Without `reject` it is an append. */
@@ -71,8 +71,8 @@ export class GroupCommit {
     return promise;
   }
 
-  append(writes: readonly Write[]): void {
-    const refusal = this.#refusal();
+  append(writes: readonly Write[], droppable: boolean): void {
+    const refusal = droppable || this.#closed ? this.#refusal() : null;
     if (refusal) {
       this.#db.onError(refusal);
       return;

@@ -14,6 +14,8 @@ export interface SqliteOptions {
   readonly onError?: (error: StoreError) => void;
   /** How long a write waits for another process, ms. Nothing else happens here meanwhile. */
   readonly busyTimeoutMs?: number;
+  /** Whether only one may write like this: who opens the database after it fences it off. For the server. */
+  readonly fenced?: boolean;
 }
 
 /**
@@ -35,8 +37,8 @@ export async function openSqlite(
     db.run('PRAGMA journal_mode = WAL');
     db.run('PRAGMA synchronous = FULL');
     db.run('PRAGMA foreign_keys = ON');
-    migrate(db, migrations);
-    return new SqliteStore(db, options.onError ?? (() => {}));
+    migrate(db, options.fenced ? [...migrations, fenceMigrations] : migrations);
+    return new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db) : null);
   } catch (error) {
     db?.close();
     throw new Error(`Cannot open the database ${resolve(path)}: ${reasonOf(error)}.`, { cause: error });
@@ -110,6 +112,29 @@ function copyReason(error: unknown): string {
   return reasonOf(error);
 }
 
+/** A server that lost its lock on the folder (a file that somebody removed) must not write beside the next one. */
+const fenceMigrations: Migrations = {
+  room: 'fence',
+  versions: ['CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT'],
+};
+
+type Fence = () => void;
+
+/** Fences others off, and returns what throws once somebody else has done so. To be asked within a transaction. */
+function raiseFence(db: Database): Fence {
+  const raised = db.query<{ epoch: number }, []>(
+    `INSERT INTO fence (id, epoch) VALUES (1, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1 RETURNING epoch`,
+  );
+  const own = raised.get()?.epoch;
+  const select = db.prepare<{ epoch: number }, []>('SELECT epoch FROM fence');
+  return () => {
+    if (select.get()?.epoch !== own) throw new Fenced('another server has taken over this data folder; stop this one');
+  };
+}
+
+/** No fault of the writes, and none that another try could mend. */
+class Fenced extends Error {}
+
 class SqliteStore implements Store {
   readonly #db: Database;
   readonly #group: GroupCommit;
@@ -121,8 +146,11 @@ class SqliteStore implements Store {
   #syncs = true;
   #isSynced = true;
 
-  constructor(db: Database, onError: (error: StoreError) => void) {
+  readonly #fence: Fence | null;
+
+  constructor(db: Database, onError: (error: StoreError) => void, fence: Fence | null) {
     this.#db = db;
+    this.#fence = fence;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
     this.#version = db.prepare('PRAGMA data_version');
@@ -133,8 +161,8 @@ class SqliteStore implements Store {
     return this.#group.commit(writes);
   }
 
-  append(writes: readonly Write[]): void {
-    this.#group.append(writes);
+  append(writes: readonly Write[], droppable = false): void {
+    this.#group.append(writes, droppable);
   }
 
   written(): Promise<void> {
@@ -182,6 +210,7 @@ class SqliteStore implements Store {
     this.#syncCommits(synced);
     this.#begin.run();
     try {
+      this.#fence?.();
       let isEmpty = true;
       for (const unit of units) {
         for (const write of unit.writes) {
@@ -220,6 +249,7 @@ class SqliteStore implements Store {
 const OWN_FAULTS = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE|ERROR)/;
 
 function isOwnFault(error: unknown): boolean {
+  if (error instanceof Fenced) return false;
   if (!(error instanceof SQLiteError)) return true;
   return OWN_FAULTS.test(error.code ?? '');
 }

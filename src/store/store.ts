@@ -28,9 +28,10 @@ export interface Store {
   /**
    * Writes all or nothing, soon: rides with the next commit, a few milliseconds at most. Writes are done in
    * the order in which they were given, commits included. Never throws; what a broken disk refuses is kept
-   * and tried again, what breaks a constraint is reported and dropped.
+   * and tried again, what breaks a constraint is reported and dropped. `droppable`: where too much waits for a
+   * broken disk, it is reported and dropped, too.
    */
-  append(writes: readonly Write[]): void;
+  append(writes: readonly Write[], droppable?: boolean): void;
   /**
    * Resolves once everything appended so far is written: it outlives this process from then on, and the machine a
    * few milliseconds later. Resolves, too, once the disk has refused it, which is then tried again. Never rejects.

@@ -1,4 +1,6 @@
-/** Figures and names of one event. Never a prompt, an answer or a secret. */
+import { hasSecret, SECRET_LENGTH_MIN, scrub } from './secrets.ts';
+
+/** Figures and names of one event. Never a prompt or an answer; a secret is left out of the line. */
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export interface Log {
@@ -47,11 +49,28 @@ export function createLog({ write, pretty, now }: LogOptions): BufferedLog {
   const line =
     (level: string) =>
     (message: string, fields: Fields = {}) => {
-      waiting += pretty ? prettyLine(time(), level, message, fields) : jsonLine(time(), level, message, fields);
+      const form = pretty ? prettyLine : jsonLine;
+      waiting += isClean(message, fields)
+        ? form(time(), level, message, fields)
+        : form(time(), level, scrub(message), scrubbed(fields));
       if (waiting.length > WAITING_CHARS_MAX) flush();
       else timer ??= setTimeout(flush, WRITE_AFTER_MS);
     };
   return { info: line('info'), warn: line('warn'), error: line('error'), flush };
+}
+
+/** Asked of every line, so by the values that can hold a secret rather than by the line: names and figures cannot. */
+function isClean(message: string, fields: Fields): boolean {
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value === 'string' && value.length >= SECRET_LENGTH_MIN && hasSecret(value)) return false;
+  }
+  return !hasSecret(message);
+}
+
+function scrubbed(fields: Fields): Fields {
+  const clean = Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? scrub(value) : value]);
+  return Object.fromEntries(clean);
 }
 
 /** The head is written as text: to copy the fields into one object with it costs as much as to encode them. */

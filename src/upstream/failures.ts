@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../contract/parts.ts';
+import { SECRET, scrub } from '../telemetry/secrets.ts';
 
 const MESSAGE_MAX = 300;
 
@@ -46,11 +47,14 @@ function codeOf(error: unknown): string {
   return typeof error.code === 'string' ? error.code : '';
 }
 
-/** A failure fit for logs and callers: one line, short, without the key, should an upstream echo it. */
+/** A failure fit for logs and callers: one line, short, without the key or a piece of it, should an upstream echo it. */
 export function tidyFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
   let { message } = failure;
-  if (apiKey) message = message.replaceAll(apiKey, '***');
-  message = message.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  // Known by itself too: it may be shorter than what is looked for in every text.
+  if (apiKey) message = message.replaceAll(apiKey, SECRET);
+  message = scrub(message)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
   if (message.length > MESSAGE_MAX) message = `${message.slice(0, MESSAGE_MAX - 1)}…`;
   return message === failure.message ? failure : { ...failure, message };
 }

@@ -12,8 +12,13 @@ for (const [at, point] of POINTS.entries()) {
   test(`kill -9 at ${point.name}: the ledger has what clients were told, and orphans are closed once (${rule})`, async () => {
     const chain = startChain(randomFrom(seed + at));
     try {
-      const { problems } = await chain.kill(point, rule);
-      expect(problems).toEqual([]);
+      // Whether a client has seen content before the process dies is a matter of luck on a busy machine.
+      for (let cut = 0, tries = 0; tries === 0 || (point.shows && cut === 0); tries++) {
+        const kill = await chain.kill(point, rule);
+        expect(kill.problems).toEqual([]);
+        expect(tries).toBeLessThan(5);
+        cut = kill.cut;
+      }
     } finally {
       await chain.stop();
     }

@@ -33,6 +33,7 @@ for (const [at, point] of POINTS.entries()) {
     } finally {
       await chain.stop();
     }
+    if (point.shows) expect(count(kills, ({ cut }) => cut)).toBeGreaterThan(0);
     const line = told(point, kills);
     console.log(line);
     proved(line);

@@ -13,4 +13,6 @@ export const SECTIONS: readonly Section[] = [
   },
   { name: 'crash', files: ['./test/deep/crash.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
+  { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
+  { name: 'idempotency', files: ['test/access/idempotency/state.test.ts'] },
 ];

@@ -20,6 +20,7 @@ What each may see. Figures are doubles: write \`100.0\` where they are compared 
 
 - \`when\` of constraints and preferences: ${seen('when')}
 - \`match\` and \`each\` of budgets: ${seen('budget')}
+- \`match\` and \`each\` of rate limits: ${seen('limit')}
 - \`require\` of constraints: ${seen('constraint')}
 - \`prefer\` of preferences and \`models.require\` of selectors: ${seen('model')}
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
+import { openIdempotency } from '../../src/access/idempotency/state.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
@@ -231,13 +232,24 @@ describe('when this program itself fails', () => {
       draining: () => false,
     };
     isBroken = true;
-    const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null };
+    const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
     const never = () => {
       throw new Error('not asked for here');
     };
     const policy = { lease: () => runtime, status: never, reload: never };
     const authenticate = () => ({ caller, reason: null });
-    const app = createApp({ gateway, policy, authenticate, version: 'test', metrics: true });
+    const idempotency = openIdempotency({ store: broken, now: Date.now, giveBack: never });
+    const keys = { create: never, rotate: never, revoke: never, grant: never, get: never, list: never, trail: never };
+    const app = createApp({
+      gateway,
+      policy,
+      keys,
+      books: store,
+      idempotency,
+      authenticate,
+      version: 'test',
+      metrics: true,
+    });
     const request = new Request('http://localhost/v1/chat/completions', {
       method: 'POST',
       headers: JSON_TYPE,

@@ -17,6 +17,8 @@ let chatOnly: string;
 let poor: string;
 /** Has a balance that pays for one request at a time. */
 let modest: string;
+/** May send one request a minute. */
+let slow: string;
 
 beforeAll(async () => {
   three = await startThreeModels();
@@ -25,6 +27,7 @@ beforeAll(async () => {
   chatOnly = await three.makeKey('--scope', 'chat');
   poor = await three.makeKey();
   modest = await three.makeKey();
+  slow = await three.makeKey('--label', 'pace=once');
   await grant(box.data, idOf(poor), 1);
   await grant(box.data, idOf(modest), 700_000);
 });
@@ -260,6 +263,14 @@ const cases: readonly Case[] = [
       return response;
     },
   },
+  {
+    code: 'rate_limit_exceeded',
+    when: 'a key has had its requests of the minute',
+    provoke: async () => {
+      await box.post('/v1/route', {}, withKey(slow));
+      return chat({}, withKey(slow));
+    },
+  },
   { code: 'model_not_found', when: 'a model is unknown', param: 'model', provoke: () => chat({ model: 'gpt-none' }) },
   { code: 'model_not_found', when: 'it is looked up', param: 'model', provoke: () => box.get('/v1/models/gpt/none') },
   {
@@ -351,8 +362,11 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Codes with a test of their own, in error-details.test.ts and policy.test.ts. */
+/** Codes with a test of their own, in error-details.test.ts, policy.test.ts, idempotency.test.ts and test/http. */
 const OWN_TEST: readonly ErrorCode[] = [
+  'in_flight',
+  'idempotency_key_reused',
+  'idempotency_answer_unavailable',
   'precondition_failed',
   'policy_invalid',
   'request_timeout',

@@ -97,12 +97,12 @@ describe('GET /admin/policy', () => {
   });
 
   test('needs the scope admin, and so does the reload', async () => {
+    await expectError(await fetch(`${live.box.url}/admin/policy`), 'invalid_api_key');
     const { out } = await live.box.run('keys', 'create');
     const authorization = `Bearer ${out.split('\n')[0]}`;
     await waitFor(async () => (await live.box.get('/v1/models', { headers: { authorization } })).status === 200);
     await expectError(await live.box.get('/admin/policy', { headers: { authorization } }), 'insufficient_permissions');
     await expectError(await live.reload({ authorization }), 'insufficient_permissions');
-    await expectError(await fetch(`${live.box.url}/admin/policy`), 'invalid_api_key');
   });
 });
 

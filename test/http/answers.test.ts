@@ -173,6 +173,29 @@ describe('an answer is as documented, with no field besides:', () => {
     }
   });
 
+  test('keys and their trail', async () => {
+    const read = async (response: Promise<Response>) => (await response).json();
+    const made = await read(box.post('/admin/keys', { budgets: [{ limit_credits: 5, window: 'day' }] }));
+    expect(faultsOf('NewApiKey', made)).toEqual([]);
+    const path = `/admin/keys/${(made as { id: string }).id}`;
+    expect(faultsOf('NewApiKey', await read(box.post(`${path}/rotate`, {})))).toEqual([]);
+    expect(faultsOf('ApiKeyStatus', await read(box.get(path)))).toEqual([]);
+    expect(faultsOf('ApiKeyStatus', await read(box.post(`${path}/grant`, { credits: 5 })))).toEqual([]);
+    expect(faultsOf('ApiKey', await read(box.post(`${path}/revoke`, {})))).toEqual([]);
+    expect(faultsOf('ApiKeyList', await read(box.get('/admin/keys')))).toEqual([]);
+    expect(faultsOf('KeyTrail', await read(box.get('/admin/trail')))).toEqual([]);
+  });
+
+  test('usage, with money spent and without', async () => {
+    for (const server of [box, simulated]) {
+      const asked = { model: 'auto', messages, max_tokens: 20 };
+      expect((await server.post('/v1/chat/completions', asked)).status).toBe(200);
+      for (const query of ['', '?from=2026-01-01&to=2026-02-01']) {
+        expect(faultsOf('UsageReport', await (await server.get(`/v1/usage${query}`)).json())).toEqual([]);
+      }
+    }
+  });
+
   test('health and readiness', async () => {
     expect(faultsOf('Health', await (await fetch(`${box.url}/healthz`)).json())).toEqual([]);
     expect(faultsOf('Readiness', await (await fetch(`${box.url}/readyz`)).json())).toEqual([]);

@@ -7,9 +7,10 @@ import { type Browser, type Page, chromium as playwright } from 'playwright-core
 import { ChatRequest } from '../../src/core/chat-request.ts';
 import { RouteQuery } from '../../src/core/route-query.ts';
 import * as examples from '../../src/http/docs/examples.ts';
-import { LEDGER_ANSWER, POLICY_ANSWER, RELOAD_ANSWER } from '../../src/http/docs/examples-admin.ts';
+import * as admin from '../../src/http/docs/examples-admin.ts';
 import { ROUTES } from '../../src/http/guard.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
+import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/keys.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 interface Operation {
@@ -76,7 +77,7 @@ describe('the OpenAPI document', () => {
     const chat = document.paths['/v1/chat/completions']?.post;
     expect(chat?.responses['200']?.content?.['text/event-stream']?.example).toContain('data: [DONE]');
     expect(Object.keys(chat?.responses ?? {}).map(Number)).toEqual([
-      200, 400, 401, 402, 403, 404, 408, 413, 415, 422, 429, 431, 500, 502, 503, 504,
+      200, 400, 401, 402, 403, 404, 408, 409, 413, 415, 422, 429, 431, 500, 502, 503, 504,
     ]);
   });
 
@@ -84,15 +85,25 @@ describe('the OpenAPI document', () => {
     const shown: readonly (readonly [TSchema, unknown])[] = [
       ...Object.values(examples.CHAT_REQUESTS).map(({ value }) => [ChatRequest, value] as const),
       ...Object.values(examples.ROUTE_REQUESTS).map(({ value }) => [RouteQuery, value] as const),
+      ...Object.values(admin.KEY_REQUESTS).map(({ value }) => [KeyRequest, value] as const),
+      ...Object.values(admin.ROTATE_REQUESTS).map(({ value }) => [RotateRequest, value] as const),
+      ...Object.values(admin.GRANT_REQUESTS).map(({ value }) => [GrantRequest, value] as const),
+      ...[admin.NEW_KEY_ANSWER, admin.ROTATED_KEY_ANSWER].map((value) => [ANSWERS.NewApiKey, value] as const),
+      [ANSWERS.ApiKeyList, admin.KEYS_ANSWER],
+      [ANSWERS.ApiKey, admin.REVOKED_KEY_ANSWER],
+      [ANSWERS.ApiKeyStatus, admin.KEY_STATUS_ANSWER],
+      [ANSWERS.KeyTrail, admin.TRAIL_ANSWER],
       [ANSWERS.ChatCompletion, examples.CHAT_ANSWER],
       ...examples.CHAT_CHUNKS.map((chunk) => [ANSWERS.ChatCompletionChunk, chunk] as const),
       [ANSWERS.RouteAdvice, examples.ROUTE_ANSWER],
       [ANSWERS.ModelList, examples.MODELS_ANSWER],
       [ANSWERS.Model, examples.MODEL_ANSWER],
       [ANSWERS.Decision, examples.DECISION_ANSWER],
-      [ANSWERS.PolicyStatus, POLICY_ANSWER],
-      [ANSWERS.PolicyReload, RELOAD_ANSWER],
-      [ANSWERS.LedgerStatus, LEDGER_ANSWER],
+      [ANSWERS.PolicyStatus, admin.POLICY_ANSWER],
+      [ANSWERS.PolicyReload, admin.RELOAD_ANSWER],
+      [ANSWERS.LedgerStatus, admin.LEDGER_ANSWER],
+      [ANSWERS.KeptContent, admin.CONTENT_ANSWER],
+      [ANSWERS.UsageReport, examples.USAGE_ANSWER],
     ];
     for (const [schema, value] of shown)
       expect([...Value.Errors(schema, value)].map(({ path, message }) => `${path}: ${message}`)).toEqual([]);

@@ -54,14 +54,7 @@ export function decideWith(plugin: StrategyPlugin, trial: Trial): Decision {
     }),
   );
   const from = snapshot(models, {
-    gateway: {
-      bodyBytesMax: 1,
-      messagesMax: 1,
-      toolsMax: 1,
-      commitAfterMs: 1,
-      alternatives: models.length,
-      timeZone: 'UTC',
-    },
+    gateway: { ...snapshot(models).gateway, alternatives: models.length },
     tasks: [{ ...GENERAL, expectedOutputTokens: 1 }],
     referencePrice: { input: 0, output: trial.reference * 1e6 },
     answerWorth: WORTH,

@@ -78,6 +78,24 @@ describe('who waits for one fund', () => {
     await store.close();
   });
 
+  test('leaves the line when the caller is gone, and those behind move up', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    await held(ledger, order(80));
+    const gone = new AbortController();
+    const large = ledger.reserve(order(50, { waitMs: 10_000, signal: gone.signal }));
+    const { told, ask } = asking(ledger);
+    ask('small', 20);
+    await turn();
+    expect(told).toEqual([]);
+    gone.abort();
+    expect(await large).toMatchObject({ why: 'contended', needed: 50 });
+    await turn();
+    expect(told).toEqual(['small']);
+    expect(await refused(ledger, order(50, { waitMs: 10_000, signal: gone.signal }))).toMatchObject({ needed: 50 });
+    await store.close();
+  });
+
   test('is refused as contended when the time is over, with what is in the way', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });

@@ -81,13 +81,13 @@ describe('what funds allow', () => {
     await opened.store.close();
   });
 
-  test('of the amounts, the greatest that fits is reserved; a fallback that does not fit is left out', async () => {
+  test('of the amounts, the greatest that is free twice is reserved; a fallback that would crowd others out is left out', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file, { terms: terms(budget(100)) });
-    const first = await held(opened.ledger, order(10, { amounts: [10, 101, 60] }));
-    expect(first.reserved).toBe(60);
-    const second = await held(opened.ledger, order(30, { amounts: [30, 50] }));
-    expect(second.reserved).toBe(30);
+    const first = await held(opened.ledger, order(10, { amounts: [10, 51, 50] }));
+    expect(first.reserved).toBe(50);
+    const second = await held(opened.ledger, order(40, { amounts: [40, 50] }));
+    expect(second.reserved).toBe(40);
     // Nor may a raise take what is not there.
     expect(await second.raise(11)).toBe(false);
     expect(await second.raise(10)).toBe(true);

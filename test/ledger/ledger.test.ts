@@ -108,7 +108,9 @@ describe('settle', () => {
       { kind: 'settle', amount: 500 },
       { kind: 'overrun', amount: 200 },
     ]);
-    expect(alarms).toMatchObject([{ message: 'an upstream billed more than was reserved', details: { excess: 200 } }]);
+    expect(alarms).toMatchObject([
+      { message: 'an upstream billed more than was reserved', details: { excess_credits: 0.0002 } },
+    ]);
     await store.close();
   });
 

@@ -66,7 +66,7 @@ export function budget(limit: number, over: Partial<Budget> = {}): Budget {
 }
 
 export function caller(keyId = 'key', labels: Readonly<Record<string, string>> = {}): Caller {
-  return { keyId, scopes: new Set(['chat']), labels, models: null };
+  return { keyId, scopes: new Set(['chat']), labels, models: null, limits: null, budgets: [] };
 }
 
 const CALLER = caller();

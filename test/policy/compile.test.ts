@@ -128,6 +128,7 @@ describe('the rest', () => {
       answerWorth: 20,
       baseline: null,
       recordDays: 30,
+      content: null,
       constraints: [],
       preferences: [],
       budgets: [],

@@ -133,7 +133,7 @@ function descendingTiers(): string {
 }
 
 describe('what is known but not enforced is refused', () => {
-  const sections = ['rate_limits', 'learning', 'payments'];
+  const sections = ['learning', 'payments'];
   test.each(sections)('section %s', (section) => {
     const found = only(loadText(`${SMALL}${section}: []\n`), 'not-yet');
     expect(brief(found)).toBe('14:1 not-yet');
@@ -142,7 +142,6 @@ describe('what is known but not enforced is refused', () => {
 
   test.each([
     ['gateway: { cors: [] }', '14:12 not-yet'],
-    ['records: { content: true }', '14:12 not-yet'],
     ['providers: { x: { adapter: simulated, preset: ollama } }', '14:39 not-yet'],
   ])('%s', (text, expected) => {
     const first = { path: 'p.yaml', text: SMALL };

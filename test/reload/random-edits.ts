@@ -140,7 +140,7 @@ const BROKEN: readonly ((text: string) => string)[] = [
   (text) => `${text}\n\tmore: [`,
   (text) => text.replace('quality: {', 'quality: {{'),
   (text) => text.replace('max_output: 8192', 'max_output: many'),
-  (text) => `${text}rate_limits: []\n`,
+  (text) => `${text}learning: []\n`,
 ];
 
 const EDITS = {

@@ -67,7 +67,14 @@ describe('a recommendation', () => {
 
 describe('the facts of a route query', () => {
   const from = snapshot([model('a')]);
-  const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null };
+  const caller = {
+    keyId: 'k',
+    scopes: new Set(['route'] as const),
+    labels: {},
+    models: null,
+    limits: null,
+    budgets: [],
+  };
 
   test('take the task’s sizes where it says nothing', () => {
     expect(routeFacts({}, caller, from)).toEqual(facts({ inputTokensMax: 500 }));

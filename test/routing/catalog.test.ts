@@ -9,7 +9,7 @@ import { decisionOf, loaded, prepared, weighted } from './build.ts';
 const KEYS = ['OPENAI', 'MISTRAL', 'DEEPSEEK', 'XAI', 'MOONSHOT', 'ZAI', 'GROQ', 'TOGETHER', 'OPENROUTER'];
 const env = Object.fromEntries(KEYS.map((name) => [`${name}_API_KEY`, 'x']));
 const catalog = loaded(shippedPolicy(), env);
-const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null };
+const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null, limits: null, budgets: [] };
 
 function decide(query: RouteQuery): Decision {
   const asked = routeFacts(query, caller, catalog);

@@ -10,7 +10,7 @@ import { decisionOf, loaded, prepared, weighted } from './build.ts';
 const text = readFileSync(new URL('../../docs/routing.md', import.meta.url), 'utf8');
 const flowing = text.replace(/\s+/g, ' ');
 const shipped = loaded(shippedPolicy());
-const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null };
+const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null, limits: null, budgets: [] };
 const SELECTORS = ['auto', 'auto-fast', 'auto-cheap'] as const;
 
 const block = (language: string): string => new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(text)?.[1] ?? '';

@@ -43,7 +43,7 @@ test('a thousand commits in many turns need far fewer transactions', async () =>
   const worker = async (from: number) => {
     for (let i = 0; i < 20; i++) {
       await group.commit([note(from + i)]);
-      group.append([note(100_000 + from + i)]);
+      group.append([note(100_000 + from + i)], false);
     }
   };
   await Promise.all(Array.from({ length: 50 }, (_, w) => worker(w * 20)));
@@ -54,7 +54,7 @@ test('a thousand commits in many turns need far fewer transactions', async () =>
 
 test('an append alone is written within a few milliseconds, without a commit to ride with', async () => {
   const { group, state } = harness();
-  group.append([note(1)]);
+  group.append([note(1)], false);
   await new Promise((resolve) => setImmediate(resolve));
   expect(state.written).toEqual([]);
   const start = performance.now();
@@ -64,7 +64,7 @@ test('an append alone is written within a few milliseconds, without a commit to 
 
 test('an append that must be known written is so at once, and synced a few milliseconds later', async () => {
   const { group, state } = harness();
-  group.append([note(1)]);
+  group.append([note(1)], false);
   await group.written();
   expect(state).toMatchObject({ transactions: [[1]], synced: [false] });
   const start = performance.now();
@@ -76,9 +76,9 @@ test('an append that must be known written is so at once, and synced a few milli
 
 test('a commit near by takes along what must be known written, and what was written before is synced with it', async () => {
   const { group, state } = harness();
-  group.append([note(1)]);
+  group.append([note(1)], false);
   await group.written();
-  group.append([note(2)]);
+  group.append([note(2)], false);
   const commit = group.commit([note(3)]);
   await group.written();
   expect(state).toMatchObject({ transactions: [[1], [2, 3]], synced: [false, true] });
@@ -91,7 +91,7 @@ test('a commit near by takes along what must be known written, and what was writ
 test('whoever waits for appends is told, too, when the disk refuses them; they are written later', async () => {
   const { group, state } = harness();
   state.fail = true;
-  group.append([note(1)]);
+  group.append([note(1)], false);
   await group.written();
   expect(state.written).toEqual([]);
   state.fail = false;
@@ -101,9 +101,9 @@ test('whoever waits for appends is told, too, when the disk refuses them; they a
 
 test('an append rides with the next commit, in the order in which both were given', async () => {
   const { group, state } = harness();
-  group.append([note(1)]);
+  group.append([note(1)], false);
   const commit = group.commit([note(2)]);
-  group.append([note(3)]);
+  group.append([note(3)], false);
   await commit;
   expect(state.transactions).toEqual([[1, 2, 3]]);
 });
@@ -122,8 +122,8 @@ test('a bad write is refused and its neighbours are written', async () => {
 
 test('a bad append is reported, dropped, and not tried again', async () => {
   const { group, state } = harness();
-  group.append([note(1, 'bad')]);
-  group.append([note(2)]);
+  group.append([note(1, 'bad')], false);
+  group.append([note(2)], false);
   await group.flush();
   expect(state.written).toEqual([2]);
   expect(state.errors).toEqual(['a write was refused: constraint failed']);
@@ -134,12 +134,12 @@ test('a bad append is reported, dropped, and not tried again', async () => {
 test('while the disk fails commits reject and appends are kept, then written in order', async () => {
   const { group, state } = harness();
   state.fail = true;
-  group.append([note(1)]);
+  group.append([note(1)], false);
   const failed = group.commit([note(2)]);
-  group.append([note(3)]);
+  group.append([note(3)], false);
   expect(failed).rejects.toBeInstanceOf(StoreError);
   await failed.catch(() => {});
-  group.append([note(4)]);
+  group.append([note(4)], false);
   expect(group.flush()).rejects.toThrow('the database cannot be written: disk full');
   await group.flush().catch(() => {});
   expect(state.errors).toEqual(['the database cannot be written: disk full']);
@@ -148,24 +148,25 @@ test('while the disk fails commits reject and appends are kept, then written in 
   expect(state.written).toEqual([1, 3, 4]);
 });
 
-test('what is kept is bounded: the oldest stay, later ones are refused and reported', async () => {
+test('of what may be lost, and of commits, so many are kept; what must not be lost is kept whatever waits', async () => {
   const { group, state } = harness();
   state.fail = true;
-  for (let i = 0; i < 10_001; i++) group.append([note(i)]);
+  for (let i = 0; i < 10_001; i++) group.append([note(i)], true);
   expect(state.errors).toEqual(['10000 writes are waiting for the disk']);
   expect(group.commit([note(-1)])).rejects.toBeInstanceOf(StoreError);
+  group.append([note(20_000)], false);
   state.fail = false;
   while (state.written.length === 0) await Bun.sleep(1);
-  expect(state.written).toHaveLength(10_000);
-  expect(state.written.at(-1)).toBe(9_999);
+  expect(state.written).toHaveLength(10_001);
+  expect(state.written.at(-1)).toBe(20_000);
 });
 
 test('a closed store refuses', async () => {
   const { group, state } = harness();
-  group.append([note(1)]);
+  group.append([note(1)], false);
   await group.close();
   expect(state.written).toEqual([1]);
   expect(group.commit([note(2)])).rejects.toThrow('closed');
-  group.append([note(3)]);
+  group.append([note(3)], false);
   expect(state.errors).toEqual(['the store is closed']);
 });

@@ -127,6 +127,23 @@ test('a damaged file and an impossible folder end in one clear sentence', async 
   );
 });
 
+test('who opens a database as its server fences off the one before, which can write nothing more', async () => {
+  using folder = tempFolder();
+  const errors: string[] = [];
+  const fenced = { fenced: true, onError: (error: StoreError) => errors.push(error.message) };
+  const first = await openSqlite(folder.file, [notes], fenced);
+  await first.commit([note(1)]);
+  const second = await openSqlite(folder.file, [notes], fenced);
+  expect(first.commit([note(2)])).rejects.toThrow('another server has taken over this data folder');
+  await second.commit([note(3)]);
+  // A command beside the server is no other server.
+  const command = await openSqlite(folder.file, [notes]);
+  await command.commit([note(4)]);
+  await second.commit([note(5)]);
+  expect((await second.query<{ id: number }>(SELECT)).map(({ id }) => id)).toEqual([1, 3, 4, 5]);
+  await Promise.allSettled([first.close(), second.close(), command.close()]);
+});
+
 test('a folder is one server’s at a time, and free again when that one has gone', () => {
   using folder = tempFolder();
   const lock = lockFolder(folder.path);

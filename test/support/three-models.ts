@@ -18,6 +18,11 @@ export interface ThreeModels {
 
 export const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
+/** Tests ask with a new key until the server knows it. One kind of key is good for a single request. */
+const LIMITS = `gateway: { failed_auth_per_minute: 1000000 }
+rate_limits: [{ name: once, each: key, match: key.labels.pace == "once", requests_per_minute: 1 }]
+`;
+
 /** A server with three models, each on an upstream of its own. */
 export async function startThreeModels(): Promise<ThreeModels> {
   const [first, second, third] = [1, 2, 3].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [
@@ -32,6 +37,7 @@ export async function startThreeModels(): Promise<ThreeModels> {
       plain: { endpoints: ['second'], price: { input: 0.1, output: 0.4 }, quality: 0.5 },
       hasty: { endpoints: ['third'], quality: 0.1, more: '    deadlines: { first_token_ms: 100, total_ms: 150 }\n' },
     },
+    LIMITS,
   );
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   return {

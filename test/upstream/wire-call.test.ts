@@ -241,7 +241,7 @@ describe('an error status', () => {
 
   test('never repeats the key', async () => {
     const { failure } = await play({ status: 400, error: 'bad\nkey sk-secret-1 here' }, { apiKey: 'sk-secret-1' });
-    expect(failure?.message).toBe('bad key *** here');
+    expect(failure?.message).toBe('bad key [secret] here');
   });
 
   test('redirects are not followed', async () => {

@@ -67,3 +67,97 @@ export const LEDGER_ANSWER = {
   ],
   funds_total: 1,
 };
+
+const KEY_ANSWER = {
+  id: 'k7mw2pq9x4ta',
+  name: 'billing-app',
+  state: 'valid',
+  scopes: ['chat', 'route'],
+  labels: { team: 'billing' },
+  models: null,
+  limits: { requests_per_minute: 60, tokens_per_minute: null, concurrent_streams: 4 },
+  budgets: [{ limit_credits: 500, window: 'month', time_zone: 'Europe/Berlin', on_exhausted: 'reject' }],
+  created_at: '2026-11-20T09:30:00.000Z',
+  expires_at: '2027-02-18T09:30:00.000Z',
+  revoked_at: null,
+  last_used_at: '2026-11-20T12:01:07.000Z',
+  rotated_at: null,
+  overlap_ends_at: null,
+};
+
+export const KEYS_ANSWER = { object: 'list', data: [KEY_ANSWER] };
+
+export const NEW_KEY_ANSWER = { key: 'sb_live_k7mw2pq9x4ta_…', ...KEY_ANSWER, last_used_at: null };
+
+export const ROTATED_KEY_ANSWER = {
+  key: 'sb_live_k7mw2pq9x4ta_…',
+  ...KEY_ANSWER,
+  rotated_at: '2026-11-20T14:00:00.000Z',
+  overlap_ends_at: '2026-11-21T14:00:00.000Z',
+};
+
+export const REVOKED_KEY_ANSWER = { ...KEY_ANSWER, state: 'revoked', revoked_at: '2026-11-20T15:00:00.000Z' };
+
+export const KEY_STATUS_ANSWER = {
+  ...KEY_ANSWER,
+  budgets: [
+    { ...KEY_ANSWER.budgets[0], spent_credits: 120.5, left_credits: 379.5, renews_at: '2026-11-30T23:00:00.000Z' },
+  ],
+  balance: { granted_credits: 25, spent_credits: 3.2, left_credits: 21.8 },
+};
+
+export const KEY_REQUESTS = {
+  plain: { summary: 'For an application', value: { name: 'billing-app', labels: { team: 'billing' } } },
+  limited: {
+    summary: 'With limits, a budget and an end',
+    value: {
+      name: 'trial',
+      scopes: ['chat'],
+      models: ['gpt-6-luna'],
+      expires_in_seconds: 2_592_000,
+      limits: { requests_per_minute: 60, concurrent_streams: 4 },
+      budgets: [{ limit_credits: 500, window: 'month', time_zone: 'Europe/Berlin', on_exhausted: 'downgrade' }],
+    },
+  },
+} as const;
+
+export const ROTATE_REQUESTS = {
+  overlap: { summary: 'The old secret works for an hour more', value: { overlap_seconds: 3_600 } },
+  leaked: { summary: 'The old secret ends at once', value: { overlap_seconds: 0 } },
+} as const;
+
+export const GRANT_REQUESTS = {
+  grant: { summary: 'Add', value: { credits: 25, note: 'invoice 1042' } },
+  back: { summary: 'Take back', value: { credits: -5 } },
+} as const;
+
+export const TRAIL_ANSWER = {
+  object: 'list',
+  data: [
+    {
+      time: '2026-11-20T14:00:00.000Z',
+      actor: { kind: 'key', name: 'a3nn8wkz5h2c' },
+      action: 'rotate',
+      key_id: 'k7mw2pq9x4ta',
+      details: { overlap_ends_at: '2026-11-21T14:00:00.000Z' },
+      request_id: 'req_0a4x1wm3zk0',
+    },
+    {
+      time: '2026-11-20T09:30:00.000Z',
+      actor: { kind: 'cli', name: 'alice' },
+      action: 'grant',
+      key_id: 'k7mw2pq9x4ta',
+      details: { credits: 25, note: 'invoice 1042' },
+      request_id: null,
+    },
+  ],
+};
+
+export const CONTENT_ANSWER = {
+  decision_id: 'dec_0a4x1wm3zk0',
+  object: 'content',
+  prompt: [{ role: 'user', content: 'Write to [email] that the meeting is at nine.' }],
+  answer: [{ index: 0, content: 'Dear [email], the meeting is at nine.' }],
+  is_cut: false,
+  kept_until: '2026-11-27T09:30:00.000Z',
+};

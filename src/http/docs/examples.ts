@@ -170,3 +170,36 @@ export const DECISION_ANSWER = {
     total_ms: 913,
   },
 };
+
+export const USAGE_ANSWER = {
+  object: 'usage',
+  from: '2026-10-22',
+  to: '2026-11-21',
+  time_zone: 'UTC',
+  total_credits: 64.25,
+  days: [
+    {
+      date: '2026-11-19',
+      model: 'gpt-6-luna',
+      charges: 214,
+      input_tokens: 120_400,
+      output_tokens: 31_250,
+      credits: 61.75,
+    },
+    { date: '2026-11-20', model: 'gpt-6-luna', charges: 9, input_tokens: 5_020, output_tokens: 1_300, credits: 2.5 },
+  ],
+  funds: [
+    {
+      kind: 'budget',
+      name: 'team-month',
+      subject: 'search',
+      limit_credits: 50_000,
+      spent_credits: 31_204.5,
+      held_credits: 12.4,
+      left_credits: 18_783.1,
+      starts: '2026-10-31T23:00:00.000Z',
+      renews_at: '2026-11-30T23:00:00.000Z',
+    },
+  ],
+  balance_credits: null,
+};

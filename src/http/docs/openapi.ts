@@ -38,6 +38,7 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
           { name: 'route', description: 'Recommendations, at no cost' },
           { name: 'models', description: 'What can be asked for' },
           { name: 'decisions', description: 'Why, and what came of it' },
+          { name: 'usage', description: 'What was spent, and what is left' },
           { name: 'admin', description: 'For operators: keys with the scope `admin`' },
           { name: 'health', description: 'For load balancers; no key' },
         ],
@@ -73,12 +74,14 @@ function mend(collected: JsonObject): JsonObject {
 }
 
 function mendOperation(one: JsonObject, path: string, schemas: JsonObject): JsonObject {
-  const { parameters: _, requestBody, responses, 'x-requests': requests, ...rest } = one;
+  const { parameters, requestBody, responses, 'x-requests': requests, ...rest } = one;
+  const queried = Array.isArray(parameters) ? parameters.filter((each) => isObject(each) && each.in === 'query') : [];
+  const asked = [...(path.includes('{id}') ? [idParameter(path)] : []), ...queried];
   const body =
     isObject(requestBody) && isObject(requestBody.content) ? requestBody.content['application/json'] : undefined;
   return {
     ...rest,
-    ...(path.includes('{id}') && { parameters: [idParameter(path)] }),
+    ...(asked.length > 0 && { parameters: asked }),
     ...(isObject(body) && {
       requestBody: {
         required: true,
@@ -99,8 +102,13 @@ const idParameter = (path: string): JsonObject => ({
   in: 'path',
   required: true,
   schema: { type: 'string' },
-  description: path.includes('decisions') ? 'A `decision_id`.' : 'The ID of a model or a selector.',
+  description: ID_MEANINGS.find(([part]) => path.includes(part))?.[1] ?? 'The ID of a model or a selector.',
 });
+
+const ID_MEANINGS = [
+  ['/decisions/', 'A `decision_id`.'],
+  ['/keys/', 'The ID of a key: what stands in it between `sb_live_` and the next `_`.'],
+] as const;
 
 /** Names that a schema may have: those of components. */
 const COMPONENT = /^[A-Z][A-Za-z]+$/;

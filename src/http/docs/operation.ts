@@ -7,7 +7,7 @@ export interface Operation {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
-  readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'admin' | 'health';
+  readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'usage' | 'admin' | 'health';
   /** The answer with status 200. */
   readonly answer: {
     readonly schema: TSchema;
@@ -26,7 +26,7 @@ export interface Operation {
 }
 
 /** Errors of every route that needs a key. */
-const KEYED: readonly ErrorCode[] = ['invalid_api_key', 'headers_too_large', 'internal_error'];
+const KEYED: readonly ErrorCode[] = ['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'];
 /** Errors of every route that reads a body. */
 export const BODY_ERRORS: readonly ErrorCode[] = [
   'insufficient_permissions',

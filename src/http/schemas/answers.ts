@@ -1,22 +1,31 @@
 import { RouteAdvice } from './advice.ts';
 import { ChatCompletion, ChatCompletionChunk, Platform, StreamError, Usage } from './completion.ts';
+import { KeptContent } from './content.ts';
 import { Decision } from './decision.ts';
 import { ErrorBody } from './error.ts';
 import { Health, Readiness } from './health.ts';
+import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from './keys.ts';
 import { LedgerStatus } from './ledger.ts';
 import { Model, ModelList } from './model.ts';
 import { PolicyReload, PolicyStatus } from './policy.ts';
+import { UsageReport } from './usage.ts';
 
 /** The schema of every answer, by the name that it has in the API's documentation. */
 export const ANSWERS = {
+  ApiKey,
+  ApiKeyList,
+  ApiKeyStatus,
   ChatCompletion,
   ChatCompletionChunk,
   Decision,
   ErrorBody,
   Health,
+  KeptContent,
+  KeyTrail,
   LedgerStatus,
   Model,
   ModelList,
+  NewApiKey,
   Platform,
   PolicyReload,
   PolicyStatus,
@@ -24,4 +33,5 @@ export const ANSWERS = {
   RouteAdvice,
   StreamError,
   Usage,
+  UsageReport,
 } as const;

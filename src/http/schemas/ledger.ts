@@ -4,7 +4,7 @@ import { credits, named, orNull, word } from './parts.ts';
 const moment = (description: string) =>
   Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-01T00:00:00.000Z'] });
 
-const FundStatus = named('FundStatus', 'A window of a budget, or the balance of a key.', {
+export const FundStatus = named('FundStatus', 'A window of a budget, or the balance of a key.', {
   kind: word(['budget', 'balance'], 'A limit of the policy, or money granted to a key.'),
   name: Type.String({ description: 'Of the budget; ID of the key.', examples: ['team-month'] }),
   subject: Type.String({

@@ -20,6 +20,7 @@ export type FindingKind =
   | 'other_account'
   | 'missing_account'
   | 'missing_tariff'
+  | 'wrong_cost'
   | 'wrong_spend'
   | 'wrong_balance'
   | 'wrong_checkpoint'
@@ -86,6 +87,8 @@ export class Audit {
   readonly findings: Finding[] = [];
   /** Findings beyond those that are kept. */
   more = 0;
+  /** Charges that cannot be computed again: of a usage that could not be true, or a price that cannot be read. */
+  unpriced = 0;
   readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
   readonly open = new Map<number, OpenAtEnd>();
   readonly #checkpoint: AuditCheckpoint;

@@ -2,6 +2,7 @@ import type { Statement, Store } from '../../store/store.ts';
 import type { OpenReservation } from '../recover.ts';
 import { type BalanceRow, type FundRow, SELECT_BALANCES, type SpendRow } from '../tables.ts';
 import { Audit, type AuditCheckpoint, type AuditRow } from './audit.ts';
+import { auditPrices } from './prices.ts';
 
 const SELECT_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'journal'` };
 const SELECT_CHECKPOINT: Statement = { sql: 'SELECT through, open FROM checkpoint' };
@@ -60,6 +61,8 @@ export async function auditLedger(reader: Pick<Store, 'query'>, { idle }: { idle
   await read<SpendRow>(SELECT_SPEND, [FIRST, FIRST, FIRST], placeOf, (row) => audit.spend(row));
   audit.compareBalances(await reader.query<BalanceRow>(SELECT_BALANCES));
   audit.finish();
+  const { unpriced } = await auditPrices(reader, (finding) => audit.report(finding));
+  audit.unpriced = unpriced;
   if (idle) {
     for (const { seq, reservation } of audit.open.values()) {
       audit.report({ kind: 'left_open', seq, reservation, message: 'is open, and nothing is under way' });

@@ -64,9 +64,10 @@ export class Fund {
   /** New terms; what was spent and is held stays. Returns whether the limit is another, which needs a row of its own. */
   change(terms: FundTerms): boolean {
     const changed = terms.limit !== this.#terms.limit;
+    const told = this.#alerted === 0 ? 0 : this.#terms.alertAt[this.#alerted - 1]!;
     this.#terms = terms;
-    this.#alerted = 0;
-    this.alert();
+    // What was told is not told again; what a lower limit has made true is, with the next charge.
+    this.#alerted = terms.alertAt.filter((fraction) => fraction <= told).length;
     return changed;
   }
 
@@ -92,8 +93,9 @@ export interface Blocked {
 export const isBlocked = (fit: Microcredits | Blocked): fit is Blocked => typeof fit !== 'number';
 
 /**
- * How much to reserve: the greatest of the amounts that all funds have free, if that is at least the first,
- * which is the choice's. The others are fallbacks', which do without a reservation until they are tried.
+ * How much to reserve: at least the first amount, which is the choice's. The others are fallbacks', which can be
+ * raised for when they are tried: so the greatest of them is reserved, but only of what all funds have free twice,
+ * for near the end of a fund money that is held for what hardly ever happens would keep others out.
  */
 export function fit(funds: readonly Fund[], amounts: readonly Microcredits[]): Microcredits | Blocked {
   let free = Number.POSITIVE_INFINITY;
@@ -101,7 +103,7 @@ export function fit(funds: readonly Fund[], amounts: readonly Microcredits[]): M
   const [least = 0] = amounts;
   if (least > free) return blockedBy(funds, least);
   let most = least;
-  for (let i = 1; i < amounts.length; i++) if (amounts[i]! <= free && amounts[i]! > most) most = amounts[i]!;
+  for (let i = 1; i < amounts.length; i++) if (amounts[i]! * 2 <= free && amounts[i]! > most) most = amounts[i]!;
   return most;
 }
 

@@ -139,6 +139,7 @@ export function fit(pots: readonly Pot[], amounts: readonly number[]): Answer {
   const contended = pots.find(({ limit, spent, held }) => spent + held + least > limit);
   if (exhausted) return { why: 'exhausted', pot: exhausted };
   if (contended) return { why: 'contended', pot: contended };
-  const fitting = amounts.filter((amount) => pots.every(({ limit, spent, held }) => spent + held + amount <= limit));
-  return { got: Math.max(...fitting) };
+  // A fallback's is only held where as much again is free.
+  const fitting = amounts.filter((more) => pots.every(({ limit, spent, held }) => spent + held + 2 * more <= limit));
+  return { got: Math.max(least, ...fitting) };
 }

@@ -148,7 +148,7 @@ export class Reference {
   expire(now: number): void {
     for (const made of this.living()) {
       if (made.expiresAt > now) continue;
-      this.#write('expire', made, this.terms.onCrash === 'charge' ? leftOf(made) : 0);
+      this.#write('expire', made, leftOf(made));
       this.#close(made);
     }
   }

@@ -1,0 +1,68 @@
+import type { KeyBudget } from '../core/caller.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import { stateOf } from './known.ts';
+import type { KeyInfo } from './tables.ts';
+import { budgetBody, limitsBody } from './terms.ts';
+import type { TrailEntry } from './trail.ts';
+
+const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };
+
+/** A key as it is shown, by `--json` of the commands and by `/admin/keys` alike. Nothing in it is secret. */
+export function keyBody(info: KeyInfo, now: number) {
+  const { overlapEndsAt } = info;
+  return {
+    id: info.id,
+    name: info.name,
+    state: stateOf(info, now),
+    scopes: info.scopes,
+    labels: info.labels,
+    models: info.models,
+    limits: limitsBody(info.limits ?? NO_LIMITS),
+    budgets: info.budgets.map(budgetBody),
+    created_at: iso(info.createdAt),
+    expires_at: isoOrNull(info.expiresAt),
+    revoked_at: isoOrNull(info.revokedAt),
+    last_used_at: isoOrNull(info.lastUsedAt),
+    rotated_at: isoOrNull(info.rotatedAt),
+    // Once it is over, one secret works, as if there had never been another.
+    overlap_ends_at: overlapEndsAt !== null && overlapEndsAt > now ? iso(overlapEndsAt) : null,
+  };
+}
+
+/** How full a budget of a key is, in the window of this moment. */
+export interface BudgetUse {
+  readonly budget: KeyBudget;
+  readonly spent: Microcredits;
+  /** Milliseconds since 1970; Infinity for never. */
+  readonly renewsAt: number;
+}
+
+export interface BalanceUse {
+  readonly granted: Microcredits;
+  readonly spent: Microcredits;
+}
+
+/** The same with its money; `balance` is null for a key that nothing was ever granted to. */
+export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null) {
+  return {
+    ...keyBody(info, now),
+    budgets: uses.map(({ budget, spent, renewsAt }) => ({
+      ...budgetBody(budget),
+      spent_credits: toCredits(spent),
+      left_credits: toCredits(budget.limit - spent),
+      renews_at: Number.isFinite(renewsAt) ? iso(renewsAt) : null,
+    })),
+    balance: balance && {
+      granted_credits: toCredits(balance.granted),
+      spent_credits: toCredits(balance.spent),
+      left_credits: toCredits(balance.granted - balance.spent),
+    },
+  };
+}
+
+export function trailBody({ time, actor, action, keyId, details, requestId }: TrailEntry) {
+  return { time: iso(time), actor, action, key_id: keyId, details, request_id: requestId };
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));

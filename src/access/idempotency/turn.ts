@@ -1,0 +1,113 @@
+import type { Microcredits } from '../../core/credits.ts';
+import { type Store, StoreError, type Write } from '../../store/store.ts';
+import { ANSWER_BYTES_MAX, encodeAnswer, type KeptAnswer } from './answer.ts';
+import { newSalt, Seal } from './crypto.ts';
+import { deleteRow, putRow, type Row } from './table.ts';
+
+/**
+ * The right to carry a request out. Whoever has it calls `begin` with the reservation and `reserved` after it, before
+ * anything is sent; and ends it by `keep`, `lose` or `drop`, of which the first counts.
+ */
+export interface Turn {
+  /** What was given back of earlier runs, whose answers were lost. */
+  readonly givenBack: Microcredits;
+  /** Writes down that the request runs; durable when it resolves. Rejects with StoreError. */
+  begin(decision: number): Promise<void>;
+  /** Gives back what is still to be given back. Rejects with StoreError. */
+  reserved(): Promise<void>;
+  /** Keeps the answer, unless it is too large; durable when it resolves. What cannot be written is lost. */
+  keep(answer: KeptAnswer): Promise<void>;
+  /** There was an answer, and it cannot be kept: a repeat gives its charge back and runs anew. */
+  lose(): Promise<void>;
+  /** Nothing was charged: as if the request had not come. */
+  drop(): Promise<void>;
+}
+
+export interface TurnContext {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly name: Uint8Array;
+  /** Of the API key. */
+  readonly secret: string;
+  /** SHA-256. */
+  readonly body: Uint8Array;
+  /** A decision to give back once this one's money is set aside; null for none. */
+  readonly owed: number | null;
+  readonly losses: number;
+  /** What was given back already. */
+  readonly givenBack: Microcredits;
+  giveBack(decision: number): Promise<Microcredits>;
+  /** Lets the next one come. */
+  readonly release: () => void;
+}
+
+interface Begun {
+  readonly decision: number;
+  readonly seal: Seal;
+  readonly mark: Uint8Array;
+}
+
+export class StoredTurn implements Turn {
+  givenBack: Microcredits;
+  readonly #context: TurnContext;
+  #begun: Begun | null = null;
+  #ended = false;
+
+  constructor(context: TurnContext) {
+    this.#context = context;
+    this.givenBack = context.givenBack;
+  }
+
+  async begin(decision: number): Promise<void> {
+    const { store, secret, body, owed, losses } = this.#context;
+    const seal = new Seal(secret, newSalt());
+    this.#begun = { decision, seal, mark: seal.bodyMark(body) };
+    await store.commit([this.#put(this.#begun, { state: 'running', earlier: owed, losses })]);
+  }
+
+  async reserved(): Promise<void> {
+    const { owed, giveBack } = this.#context;
+    if (owed !== null) this.givenBack += await giveBack(owed);
+  }
+
+  keep(answer: KeptAnswer): Promise<void> {
+    if (Buffer.byteLength(answer.body) > ANSWER_BYTES_MAX) return this.lose();
+    const { losses } = this.#context;
+    return this.#end((begun) => {
+      const sealed = begun.seal.seal(encodeAnswer(answer), String(begun.decision));
+      return this.#put(begun, { state: 'kept', losses, answer: sealed });
+    });
+  }
+
+  lose(): Promise<void> {
+    const losses = this.#context.losses + 1;
+    return this.#end((begun) => this.#put(begun, { state: 'lost', losses }));
+  }
+
+  drop(): Promise<void> {
+    const { name, owed, losses } = this.#context;
+    if (losses === 0) return this.#end(() => deleteRow(name));
+    // That it was lost before is not forgotten, nor what of that is still charged.
+    return this.#end((begun) => this.#put({ ...begun, decision: owed ?? begun.decision }, { state: 'lost', losses }));
+  }
+
+  #put({ decision, seal, mark }: Begun, as: Pick<Row, 'state' | 'losses'> & Partial<Row>): Write {
+    const { name, now } = this.#context;
+    const { salt, verifier } = seal;
+    return putRow({ name, decision, earlier: null, time: now(), salt, verifier, body: mark, answer: null, ...as });
+  }
+
+  async #end(write: (begun: Begun) => Write): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    try {
+      // What was never begun has changed nothing.
+      if (this.#begun) await this.#context.store.commit([write(this.#begun)]);
+    } catch (cause) {
+      // The row says `running` still, which nothing does: the repeat takes it for lost.
+      if (!(cause instanceof StoreError)) throw cause;
+    } finally {
+      this.#context.release();
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import type { KeyLimits } from '../../core/caller.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { Account } from './accounts.ts';
+import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
+
+/** One limit that applies to a request, and the account that it counts on. */
+export interface Share {
+  /** Of the limit; null for the key's own. */
+  readonly name: string | null;
+  readonly figures: KeyLimits;
+  readonly account: Account;
+}
+
+/** What is in the way of a request. */
+export interface Shortage {
+  readonly share: Share;
+  readonly kind: 'requests' | 'tokens' | 'streams';
+  /** Milliseconds until it may be tried again. */
+  readonly waitMs: number;
+  /** Units that the request wants. */
+  readonly units: number;
+}
+
+/** What `details.limit` calls the limits of a key itself. */
+const OWN = 'api-key';
+
+/** The error of a request that a limit does not let through. */
+export function limitError({ share, kind, waitMs, units }: Shortage, shares: readonly Share[]): SignalboxError {
+  const { name, figures } = share;
+  const whose = name === null ? 'The rate limit of this API key' : `The rate limit \`${name}\``;
+  const [allows, then] = {
+    requests: [`${figures.requestsPerMinute} requests a minute`, ''],
+    tokens: [
+      `${figures.tokensPerMinute} tokens a minute`,
+      `, and too few are left for the ${units} that this request is expected to take`,
+    ],
+    streams: [`${figures.concurrentStreams} streams at once`, ', and so many are open'],
+  }[kind];
+  const message = `${whose} allows ${allows}${then}; try again in ${durationText(waitMs)}.`;
+  return new SignalboxError('rate_limit_exceeded', message, {
+    details: { limit: name ?? OWN, kind },
+    retryAfterMs: waitMs,
+    headers: limitHeaders(shares),
+  });
+}
+
+/** `x-ratelimit-…`, as OpenAI tells them: of each kind the limit with the least left. The buckets are up to date. */
+export function limitHeaders(shares: readonly Share[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const kind of ['requests', 'tokens'] as const) {
+    const least = leastLeft(shares, kind);
+    if (!least) continue;
+    headers[`x-ratelimit-limit-${kind}`] = String(least.perMinute);
+    headers[`x-ratelimit-remaining-${kind}`] = String(unitsLeft(least));
+    headers[`x-ratelimit-reset-${kind}`] = durationText(fullAfterMs(least));
+  }
+  return headers;
+}
+
+/** All headers that `limitHeaders` may give. */
+export const LIMIT_HEADERS: readonly string[] = ['limit', 'remaining', 'reset'].flatMap((figure) =>
+  ['requests', 'tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
+);
+
+function leastLeft(shares: readonly Share[], kind: 'requests' | 'tokens'): Bucket | null {
+  let least: Bucket | null = null;
+  for (const { account, figures } of shares) {
+    const bucket =
+      figures[kind === 'requests' ? 'requestsPerMinute' : 'tokensPerMinute'] === null ? null : account[kind];
+    if (bucket && (least === null || bucket.left < least.left)) least = bucket;
+  }
+  return least;
+}
+
+const SECOND_MS = 1_000;
+
+/** A time as Go writes it, and OpenAI: `12ms`, `1.5s`, `6m0s`, `1h2m3s`. Whole milliseconds. */
+export function durationText(ms: number): string {
+  if (ms < SECOND_MS) return `${ms}ms`;
+  const seconds = Math.floor(ms / SECOND_MS);
+  const rest = ms % SECOND_MS;
+  const fraction = rest === 0 ? '' : `.${String(rest).padStart(3, '0').replace(/0+$/, '')}`;
+  const minutes = Math.floor(seconds / 60);
+  const tail = `${seconds % 60}${fraction}s`;
+  if (minutes === 0) return tail;
+  return minutes < 60 ? `${minutes}m${tail}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${tail}`;
+}

@@ -1,0 +1,134 @@
+import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
+import { toCredits } from '../core/credits.ts';
+
+/** What a new key may do. */
+export interface KeyGrant {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly labels?: Readonly<Record<string, string>>;
+  /** IDs of the models that it may use; null or absent for all. */
+  readonly models?: readonly string[] | null;
+  /** Milliseconds since 1970; null or absent for never. */
+  readonly expiresAt?: number | null;
+  /** How fast it may be used; null or absent for what the policy says. */
+  readonly limits?: KeyLimits | null;
+  /** What it may spend, beside the budgets of the policy. */
+  readonly budgets?: readonly KeyBudget[];
+}
+
+/** What is asked for a key cannot be. The message is one sentence; `param` is the path of the field in `/admin/keys`. */
+export class KeyTermsError extends Error {
+  override readonly name = 'KeyTermsError';
+  readonly param: string;
+
+  constructor(param: string, message: string) {
+    super(message);
+    this.param = param;
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** A hundred years. */
+export const EXPIRY_MAX_MS = 36_500 * DAY_MS;
+export const OVERLAP_MAX_MS = 30 * DAY_MS;
+export const OVERLAP_MS = DAY_MS;
+export const LIMIT_MAX = 1_000_000_000;
+export const NAME_MAX = 200;
+export const LABELS_MAX = 64;
+export const MODELS_MAX = 1_000;
+export const BUDGETS_MAX = 16;
+/** As a policy's budgets. */
+export const BUDGET_CREDITS_MAX = 1_000_000_000;
+
+/**
+ * Looks whether a key can be made with these terms: what their types do not say already. Both doors ask here, so
+ * that they refuse the same. Throws KeyTermsError.
+ */
+export function checkTerms(grant: KeyGrant): void {
+  const { name, scopes, labels = {}, models = null, limits = null, budgets = [] } = grant;
+  checkText('name', name);
+  if (scopes.length === 0) refuse('scopes', `A key needs a scope; there are ${SCOPES.join(', ')}.`);
+  checkLabels(labels);
+  if (models) {
+    if (models.length === 0) refuse('models', 'A list of models needs one; leave it out to allow all.');
+    atMost('models', 'The list of models', models.length, MODELS_MAX, 'items');
+    for (const [i, model] of models.entries()) {
+      if (model === '') refuse(`models[${i}]`, 'The ID of a model is not empty.');
+      checkText(`models[${i}]`, model);
+    }
+  }
+  for (const [field, figure] of Object.entries(limits ? limitsBody(limits) : {})) {
+    const isPossible = figure === null || (Number.isSafeInteger(figure) && figure >= 1 && figure <= LIMIT_MAX);
+    if (!isPossible) refuse(`limits.${field}`, `${field} must be a whole number from 1 to ${LIMIT_MAX}.`);
+  }
+  atMost('budgets', 'The list of budgets', budgets.length, BUDGETS_MAX, 'items');
+  for (const [i, budget] of budgets.entries()) checkBudget(budget, i, budgets.slice(0, i));
+}
+
+const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
+
+/**
+ * What people write about keys is shown on terminals and kept for good: no place for an API key or for what
+ * would steer a terminal. Throws KeyTermsError.
+ */
+export function checkText(param: string, text: string): void {
+  atMost(param, param, text.length, NAME_MAX, 'characters');
+  if (KEY.test(text)) refuse(param, `${param} must not hold an API key: it is shown and kept.`);
+  if (/\p{Cc}/u.test(text)) refuse(param, `${param} must be one line, without control characters.`);
+}
+
+function checkLabels(labels: Readonly<Record<string, string>>): void {
+  atMost('labels', 'The labels', Object.keys(labels).length, LABELS_MAX, 'names');
+  for (const [name, value] of Object.entries(labels)) {
+    if (name === '') refuse('labels', 'A label needs a name.');
+    checkText('labels', name);
+    checkText(`labels.${name}`, value);
+  }
+}
+
+function checkBudget({ limit, window, timeZone, onExhausted }: KeyBudget, at: number, before: readonly KeyBudget[]) {
+  const param = `budgets[${at}]`;
+  if (!Number.isSafeInteger(limit) || limit < 0 || toCredits(limit) > BUDGET_CREDITS_MAX) {
+    refuse(
+      `${param}.limit_credits`,
+      `A budget is 0 to ${BUDGET_CREDITS_MAX} Credits, written with at most 6 decimals.`,
+    );
+  }
+  if (!isTimeZone(timeZone)) {
+    refuse(`${param}.time_zone`, `There is no time zone "${timeZone}"; one is written UTC or Europe/Berlin.`);
+  }
+  const isSame = (other: KeyBudget) =>
+    other.window === window && other.timeZone === timeZone && other.onExhausted === onExhausted;
+  if (before.some(isSame)) refuse(param, `Two budgets are for the same window, ${window} in ${timeZone}: give one.`);
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function atMost(param: string, what: string, size: number, most: number, unit: string): void {
+  if (size > most) refuse(param, `${what} may have at most ${most} ${unit}.`);
+}
+
+function refuse(param: string, message: string): never {
+  throw new KeyTermsError(param, message);
+}
+
+/** Limits as they are shown and stored. */
+export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) {
+  return {
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    concurrent_streams: concurrentStreams,
+  };
+}
+
+/** A budget as it is shown. */
+export function budgetBody({ limit, window, timeZone, onExhausted }: KeyBudget) {
+  return { limit_credits: toCredits(limit), window, time_zone: timeZone, on_exhausted: onExhausted };
+}

@@ -1,0 +1,35 @@
+import type { Keys } from '../access/keys.ts';
+import { stateOf } from '../access/known.ts';
+import type { KeyInfo } from '../access/tables.ts';
+import type { Store } from '../store/store.ts';
+import { UsageError } from './options.ts';
+import { day } from './text.ts';
+
+/** What a command about keys works with. */
+export interface KeysCommand {
+  readonly keys: Keys;
+  readonly store: Store;
+  /** The database, which exists. */
+  readonly file: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The one ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
+export function idOf(positionals: readonly string[], command: string): string {
+  const [id, more] = positionals;
+  if (!id || more !== undefined) {
+    throw new UsageError(`keys ${command} takes the ID of one key; signalbox keys list shows them.`);
+  }
+  if (!/^[0-9a-z]{1,32}$/.test(id)) {
+    throw new UsageError('The ID of a key is what stands in it between sb_live_ and the next _, and nothing more.');
+  }
+  return id;
+}
+
+export function stateText(info: KeyInfo, now: number): string {
+  const { revokedAt, expiresAt } = info;
+  if (revokedAt !== null) return `revoked ${day(revokedAt)}`;
+  if (expiresAt === null) return 'valid';
+  return `${stateOf(info, now) === 'expired' ? 'expired' : 'valid until'} ${day(expiresAt)}`;
+}

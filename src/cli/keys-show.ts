@@ -1,0 +1,130 @@
+import { parseArgs } from 'node:util';
+import { type BalanceUse, type BudgetUse, keyStatusBody, trailBody } from '../access/body.ts';
+import type { KeyInfo } from '../access/tables.ts';
+import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../access/trail.ts';
+import type { KeyBudget } from '../core/caller.ts';
+import { creditsText } from '../ledger/adjust.ts';
+import { hasJournal } from '../ledger/audit/run.ts';
+import { keyBalance, keyBudgetUses } from '../ledger/key-funds.ts';
+import { windowAt } from '../ledger/rules/window.ts';
+import { openReader } from '../store/sqlite.ts';
+import { idOf, type KeysCommand, stateText } from './keys-command.ts';
+import { parseFlags, UsageError } from './options.ts';
+import { minute, table } from './text.ts';
+
+/** `keys show ID [--json]`: all that is known of a key. */
+export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {
+  const options = { json: { type: 'boolean' } } as const;
+  const { values, positionals } = parseFlags(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+  const id = idOf(positionals, 'show');
+  const info = await keys.get(id);
+  if (!info) throw new UsageError(`There is no key with the ID ${id}.`);
+  const time = now();
+  const { uses, balance } = await fundsOf(file, info, time);
+  if (values.json) return `${JSON.stringify(keyStatusBody(info, time, uses, balance), null, 2)}\n`;
+  return showText(info, time, uses, balance);
+}
+
+/** Its money, all of one moment. A server that never ran has spent nothing. */
+async function fundsOf(file: string, { id, budgets }: KeyInfo, now: number) {
+  const reader = openReader(file);
+  try {
+    if (await hasJournal(reader)) {
+      return { uses: await keyBudgetUses(reader, id, budgets, now), balance: await keyBalance(reader, id) };
+    }
+    const renewal = ({ window, timeZone }: KeyBudget) => windowAt(window, timeZone, now).ends;
+    return { uses: budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) })), balance: null };
+  } finally {
+    reader.close();
+  }
+}
+
+function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null): string {
+  const labels = Object.entries(info.labels).map(([name, value]) => `${name}=${value}`);
+  const lines: [string, string][] = [
+    ['ID', info.id],
+    ['name', info.name || '-'],
+    ['state', stateText(info, now)],
+    ['scopes', info.scopes.join(', ')],
+    ['labels', labels.join(', ') || '-'],
+    ['models', info.models?.join(', ') ?? 'all'],
+    ['created', utc(info.createdAt)],
+    ['last used', info.lastUsedAt === null ? 'never' : utc(info.lastUsedAt)],
+    ['rotated', rotatedText(info, now)],
+    ['limits', limitsText(info)],
+    ...uses.map((use): [string, string] => ['budget', budgetText(use)]),
+    ['balance', balance ? balanceText(balance) : 'none: it is paid for afterwards'],
+  ];
+  return lines.map(([name, text]) => `${name.padEnd(11)}${text}\n`).join('');
+}
+
+const utc = (time: number): string => `${minute(time)} UTC`;
+
+function rotatedText({ rotatedAt, overlapEndsAt }: KeyInfo, now: number): string {
+  if (rotatedAt === null) return 'never';
+  const isOver = overlapEndsAt === null || overlapEndsAt <= now;
+  return isOver ? utc(rotatedAt) : `${utc(rotatedAt)}; the old secret works until ${utc(overlapEndsAt)}`;
+}
+
+const figure = (amount: number): string => amount.toLocaleString('en');
+
+function limitsText({ limits }: KeyInfo): string {
+  const { requestsPerMinute = null, tokensPerMinute = null, concurrentStreams = null } = limits ?? {};
+  const parts = [
+    requestsPerMinute === null ? [] : `${figure(requestsPerMinute)} requests a minute`,
+    tokensPerMinute === null ? [] : `${figure(tokensPerMinute)} tokens a minute`,
+    concurrentStreams === null ? [] : `${figure(concurrentStreams)} streams at once`,
+  ].flat();
+  return parts.join(', ') || 'those of the policy';
+}
+
+function budgetText({ budget, spent, renewsAt }: BudgetUse): string {
+  const { limit, window, timeZone, onExhausted } = budget;
+  const per = window === 'total' ? 'in total' : `a ${window} (${timeZone})`;
+  const renews = Number.isFinite(renewsAt) ? `; renews ${utc(renewsAt)}` : '';
+  const left = `${creditsText(spent)} spent, ${creditsText(limit - spent)} left${renews}`;
+  return `${creditsText(limit)} ${per}, then ${onExhausted}: ${left}`;
+}
+
+const balanceText = ({ granted, spent }: BalanceUse): string =>
+  `${creditsText(granted)} granted, ${creditsText(spent)} spent, ${creditsText(granted - spent)} left`;
+
+/** `keys log [--key ID] [--limit 100] [--json]`: what was done to keys, newest first. */
+export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {
+  const options = {
+    key: { type: 'string' },
+    limit: { type: 'string', default: String(TRAIL_LIMIT) },
+    json: { type: 'boolean' },
+  } as const;
+  const { key, limit: text, json } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const limit = Number(text);
+  if (!/^\d+$/.test(text) || limit < 1 || limit > TRAIL_LIMIT_MAX) {
+    throw new UsageError(`--limit takes a whole number from 1 to ${TRAIL_LIMIT_MAX}, not "${text}".`);
+  }
+  const entries = await keys.trail({ keyId: key === undefined ? null : idOf([key], 'log --key'), limit });
+  if (json) return `${JSON.stringify(entries.map(trailBody), null, 2)}\n`;
+  const rows = entries.map((entry) => [
+    utc(entry.time),
+    actorText(entry),
+    entry.action,
+    entry.keyId,
+    detailsText(entry),
+  ]);
+  return table([['TIME', 'BY', 'ACTION', 'KEY', 'DETAILS'], ...rows]);
+}
+
+/** `cli alice`, `key k7mw2pq9x4ta (req_0a4x1wm3zk0)`, `server`. */
+function actorText({ actor: { kind, name }, requestId }: TrailEntry): string {
+  return `${kind}${name === null ? '' : ` ${name}`}${requestId === null ? '' : ` (${requestId})`}`;
+}
+
+/** What was said: what is empty was not. */
+function detailsText({ details }: TrailEntry): string {
+  const isSaid = (value: unknown) => value !== null && value !== '' && !isEmpty(value);
+  return Object.entries(details)
+    .filter(([, value]) => isSaid(value))
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+}
+
+const isEmpty = (value: unknown): boolean => typeof value === 'object' && Object.keys(value ?? {}).length === 0;

@@ -1,0 +1,114 @@
+import { parseArgs } from 'node:util';
+import { EXPIRY_MAX_MS, isTimeZone, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
+import { WINDOWS } from '../core/budget.ts';
+import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
+import { parseCredits } from '../ledger/adjust.ts';
+import { parseFlags, UsageError } from './options.ts';
+
+const DAY_MS = 86_400_000;
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
+
+/** Reads the flags of `keys create`. Throws UsageError. */
+export function parseTerms(args: readonly string[], now: number): KeyGrant {
+  const options = {
+    name: { type: 'string', default: '' },
+    scope: { type: 'string', default: 'chat,route' },
+    label: { type: 'string', multiple: true },
+    model: { type: 'string', multiple: true },
+    'expires-in': { type: 'string' },
+    rpm: { type: 'string' },
+    tpm: { type: 'string' },
+    streams: { type: 'string' },
+    budget: { type: 'string', multiple: true },
+  } as const;
+  const flags = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const expiresIn = flags['expires-in'];
+  if (flags.model?.includes('')) throw new UsageError('--model takes the ID of a model; leave it out to allow all.');
+  return {
+    name: flags.name,
+    scopes: scopesOf(flags.scope),
+    labels: Object.fromEntries((flags.label ?? []).map(labelOf)),
+    models: flags.model ?? null,
+    expiresAt: expiresIn === undefined ? null : now + expiryOf(expiresIn),
+    limits: limitsOf(flags),
+    budgets: (flags.budget ?? []).map(budgetOf),
+  };
+}
+
+function scopesOf(text: string): Scope[] {
+  return text.split(',').map((name) => {
+    const scope = SCOPES.find((known) => known === name.trim());
+    if (!scope) throw new UsageError(`There is no scope "${name}"; there are ${SCOPES.join(', ')}.`);
+    return scope;
+  });
+}
+
+export function labelOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError(`A label is written name=value, not "${text}".`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** `90m`, `12h` or `30d` in milliseconds. */
+function durationOf(text: string): number {
+  const [, amount, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
+  if (!amount) throw new UsageError(`A time is written 90m, 12h or 30d, not "${text}".`);
+  return Number(amount) * UNITS_MS[unit]!;
+}
+
+function expiryOf(text: string): number {
+  const ms = durationOf(text);
+  if (ms === 0 || ms > EXPIRY_MAX_MS) throw new UsageError(`A key expires in 1m to 36500d, not in "${text}".`);
+  return ms;
+}
+
+/** How long the old secret works after a rotation, ms; a day unless said. */
+export function overlapOf(text: string | undefined): number {
+  if (text === undefined) return OVERLAP_MS;
+  if (text === '0') return 0;
+  const ms = durationOf(text);
+  if (ms > OVERLAP_MAX_MS) throw new UsageError(`The old secret can work for 0 to 30d more, not for "${text}".`);
+  return ms;
+}
+
+interface LimitFlags {
+  readonly rpm?: string | undefined;
+  readonly tpm?: string | undefined;
+  readonly streams?: string | undefined;
+}
+
+function limitsOf({ rpm, tpm, streams }: LimitFlags): KeyLimits | null {
+  const limits = {
+    requestsPerMinute: limitOf('--rpm', rpm),
+    tokensPerMinute: limitOf('--tpm', tpm),
+    concurrentStreams: limitOf('--streams', streams),
+  };
+  return Object.values(limits).every((limit) => limit === null) ? null : limits;
+}
+
+function limitOf(flag: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const limit = Number(text);
+  if (!/^\d+$/.test(text) || limit < 1 || limit > LIMIT_MAX) {
+    throw new UsageError(`${flag} takes a whole number from 1 to ${LIMIT_MAX}, not "${text}".`);
+  }
+  return limit;
+}
+
+const BUDGET = new RegExp(`^([\\d.]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(reject|downgrade))?$`);
+
+/** `500/month`, `500/month@Europe/Berlin`, `500/month:downgrade`, or all of it. */
+function budgetOf(text: string): KeyBudget {
+  const [, credits = '', name, timeZone = 'UTC', onExhausted] = BUDGET.exec(text) ?? [];
+  const window = WINDOWS.find((known) => known === name);
+  const limit = parseCredits(credits);
+  if (!window || limit === null) {
+    throw new UsageError(
+      `A budget is written 500/month, 20/day@Europe/Berlin or 500/total:downgrade, with ${WINDOWS.join(', ')}, not "${text}".`,
+    );
+  }
+  if (!isTimeZone(timeZone)) {
+    throw new UsageError(`There is no time zone "${timeZone}"; one is written UTC or Europe/Berlin.`);
+  }
+  return { limit, window, timeZone, onExhausted: onExhausted === 'downgrade' ? 'downgrade' : 'reject' };
+}

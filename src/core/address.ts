@@ -1,0 +1,116 @@
+/** An IP address in 8 groups of 16 bits; IPv4 as `::ffff:a.b.c.d`, so that both ways to write one address are equal. */
+export type Address = readonly number[];
+
+/** All addresses whose first `bits` bits, of 128, are those of `base`. */
+export interface AddressRange {
+  readonly base: Address;
+  readonly bits: number;
+}
+
+const GROUPS = 8;
+/** Where the bits of an IPv4 address begin. */
+const IPV4_AT = 96;
+/** No address is written longer: 8 groups, the last two as IPv4. */
+const TEXT_MAX = 45;
+
+const OCTET = /^(?:0|[1-9]\d{0,2})$/;
+const GROUP = /^[0-9A-Fa-f]{1,4}$/;
+
+/** Reads an address, without a port; null for anything else. A zone (`%eth0`) is left out. */
+export function parseAddress(text: string): Address | null {
+  const zone = text.indexOf('%');
+  const bare = zone < 0 ? text : text.slice(0, zone);
+  if (bare.length > TEXT_MAX) return null;
+  if (!bare.includes(':')) {
+    const pair = zone < 0 ? ipv4Groups(bare) : null;
+    return pair && [0, 0, 0, 0, 0, 0xffff, ...pair];
+  }
+  const gap = bare.indexOf('::');
+  if (gap < 0) {
+    const groups = ipv6Groups(bare);
+    return groups?.length === GROUPS ? groups : null;
+  }
+  const before = gap === 0 ? [] : ipv6Groups(bare.slice(0, gap), false);
+  const after = gap + 2 === bare.length ? [] : ipv6Groups(bare.slice(gap + 2));
+  if (!before || !after || before.length + after.length >= GROUPS) return null;
+  const zeros = Array<number>(GROUPS - before.length - after.length).fill(0);
+  return [...before, ...zeros, ...after];
+}
+
+/** The groups of a text without `::`; null when one is wrong. Its end may be written as IPv4. */
+function ipv6Groups(text: string, mayEndInIpv4 = true): number[] | null {
+  const parts = text.split(':');
+  const groups: number[] = [];
+  for (const [at, part] of parts.entries()) {
+    const pair = mayEndInIpv4 && at === parts.length - 1 && part.includes('.') ? ipv4Groups(part) : null;
+    if (pair) groups.push(...pair);
+    else if (GROUP.test(part)) groups.push(Number.parseInt(part, 16));
+    else return null;
+  }
+  return groups;
+}
+
+/** Zeros in front are refused: some read them as octal. */
+function ipv4Groups(text: string): [number, number] | null {
+  const octets = text.split('.');
+  if (octets.length !== 4 || !octets.every((octet) => OCTET.test(octet) && Number(octet) < 256)) return null;
+  const [a = 0, b = 0, c = 0, d = 0] = octets.map(Number);
+  return [a * 256 + b, c * 256 + d];
+}
+
+/** Reads `10.0.0.0/8`, `fd00::/8`, or an address alone; null for anything else. Bits of the base beyond `bits` are kept. */
+export function parseRange(text: string): AddressRange | null {
+  const slash = text.indexOf('/');
+  const written = slash < 0 ? text : text.slice(0, slash);
+  const base = parseAddress(written);
+  if (!base) return null;
+  if (slash < 0) return { base, bits: GROUPS * 16 };
+  const prefix = text.slice(slash + 1);
+  if (!OCTET.test(prefix)) return null;
+  const bits = Number(prefix) + (written.includes(':') ? 0 : IPV4_AT);
+  return bits <= GROUPS * 16 ? { base, bits } : null;
+}
+
+export function isWithin(address: Address, { base, bits }: AddressRange): boolean {
+  for (let at = 0; at < GROUPS; at++) {
+    const mask = maskOf(at, bits);
+    if (mask === 0) return true;
+    if ((address[at]! & mask) !== (base[at]! & mask)) return false;
+  }
+  return true;
+}
+
+/** The first address of a range. */
+export function startOf({ base, bits }: AddressRange): Address {
+  return base.map((group, at) => group & maskOf(at, bits));
+}
+
+/** The bits of a group that belong to a prefix. */
+function maskOf(at: number, bits: number): number {
+  const here = Math.max(0, Math.min(16, bits - at * 16));
+  return (0xffff << (16 - here)) & 0xffff;
+}
+
+const isIpv4 = (address: Address): boolean =>
+  address[5] === 0xffff && address.slice(0, 5).every((group) => group === 0);
+
+/** `10.0.0.1`, or all eight groups without leading zeros. */
+export function addressText(address: Address): string {
+  if (!isIpv4(address)) return address.map((group) => group.toString(16)).join(':');
+  return address
+    .slice(6)
+    .map((group) => `${group >> 8}.${group & 255}`)
+    .join('.');
+}
+
+/**
+ * Who is counted as one: an IPv4 address, or the /64 of an IPv6 address, for who has one of its addresses has
+ * all of them.
+ */
+export function neighbourhoodOf(address: Address): string {
+  if (isIpv4(address)) return addressText(address);
+  return `${address
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
+}

@@ -1,0 +1,38 @@
+import type { Decision } from '../core/decision.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Usage } from '../core/usage.ts';
+import { expectedInput, expectedOutput } from '../routing/estimate.ts';
+
+/** What a request was let in with: its place among those that are worked on, and its share of the limits. */
+export interface Ticket {
+  /** Work begins that takes so many tokens by all that is known. Throws SignalboxError `rate_limit_exceeded`. */
+  begin(stream: boolean, tokens: number): void;
+  /** It has ended, and has taken so many. Harmless after the first time. */
+  end(tokens: number): void;
+}
+
+/** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */
+export function expectedTokens(
+  { facts, ranked: [choice] }: Decision,
+  { models, tasks, taskIndex }: PolicySnapshot,
+): number {
+  const model = models[choice.model]!;
+  const visible = expectedOutput(facts, tasks[taskIndex.get(facts.task) ?? 0]!);
+  const output = Math.min(visible + model.reasoningTokens, choice.outputCap);
+  return Math.ceil(expectedInput(facts, model) + output * facts.choices);
+}
+
+/**
+ * Tokens that were used, by the usage that is charged. An upstream's absurd figure is cut at what its model can
+ * take, so that it does not shut the caller out for years.
+ */
+export function usedTokens(
+  usage: Usage | null,
+  answeredBy: string,
+  { facts }: Decision,
+  snapshot: PolicySnapshot,
+): number {
+  if (!usage) return 0;
+  const { contextWindow } = snapshot.models[snapshot.modelIndex.get(answeredBy)!]!;
+  return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * facts.choices);
+}

@@ -1,0 +1,45 @@
+import type { ProviderFailure } from '../contract/parts.ts';
+import type { ChatRequest } from '../core/chat-request.ts';
+import { piecesIn, piecesOf, RUN_MIN, replaceRuns } from '../core/runs.ts';
+import type { FailedAttempt } from './failure.ts';
+
+/** A longer request is not searched for the words of an upstream. */
+const SEARCHED_MAX = 131_072;
+
+/** Failures that this program puts into words by itself, where no status came with them. */
+const OWN_WORDS: ReadonlySet<ProviderFailure['kind']> = new Set(['cut', 'connect', 'timeout', 'malformed']);
+
+/**
+ * What an upstream said of a failure, fit for the log: some repeat what they were asked, or what they were about to
+ * answer, and neither may stand there.
+ */
+export function wordsForLog({ failure, hasBegun }: FailedAttempt, request: ChatRequest): string {
+  const { kind, message, status } = failure;
+  const isOwn = OWN_WORDS.has(kind) && status === undefined;
+  if (message.length < RUN_MIN) return message;
+  if (hasBegun && !isOwn) return '[left out: said amid an answer]';
+  const texts = textsOf(request);
+  const size = texts.reduce((sum, text) => sum + text.length, 0);
+  if (size > SEARCHED_MAX) return '[left out: the request is too large to be looked for in it]';
+  const pieces = piecesOf([message]);
+  const shared = new Set(texts.flatMap((text) => [...piecesIn(text, pieces)]));
+  return replaceRuns(message, shared, () => '[prompt]');
+}
+
+/** Members that hold media rather than words. */
+const MEDIA = new Set(['data', 'file_data']);
+
+/** All texts of a request but the name of the model, which messages of upstreams are full of. */
+function textsOf({ model: _, ...rest }: ChatRequest): string[] {
+  const texts: string[] = [];
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string') {
+      if (value.length >= RUN_MIN && !value.startsWith('data:')) texts.push(value);
+    } else if (Array.isArray(value)) for (const item of value) collect(item);
+    else if (typeof value === 'object' && value !== null) {
+      for (const [name, inner] of Object.entries(value)) if (!MEDIA.has(name)) collect(inner);
+    }
+  };
+  collect(rest);
+  return texts;
+}

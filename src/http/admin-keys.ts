@@ -1,0 +1,203 @@
+import { Elysia, t } from 'elysia';
+import { keyBody, keyStatusBody, trailBody } from '../access/body.ts';
+import type { Keys, MadeKey } from '../access/keys.ts';
+import type { KeyInfo } from '../access/tables.ts';
+import { type KeyGrant, KeyTermsError, OVERLAP_MS } from '../access/terms.ts';
+import { type Actor, TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
+import type { KeyBudget } from '../core/caller.ts';
+import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { grantWrite } from '../ledger/adjust.ts';
+import { keyBudgetUses } from '../ledger/key-funds.ts';
+import type { Store } from '../store/store.ts';
+import type { RouteContext } from './app.ts';
+import * as operations from './docs/key-operations.ts';
+import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
+import { compileCheck } from './validation.ts';
+
+/** The keys, as the edge sees them. */
+export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
+
+export interface KeyContext extends Pick<RouteContext, 'gateway' | 'callerOf'> {
+  readonly keys: KeyAdmin;
+  /** Where what was spent can be read. */
+  readonly books: Pick<Store, 'query'>;
+}
+
+const checkKey = compileCheck(KeyRequest);
+const checkRotate = compileCheck(RotateRequest);
+const checkGrant = compileCheck(GrantRequest);
+
+/** Nothing between here and the caller may keep a secret. */
+const SECRET_HEADERS = { 'cache-control': 'no-store' };
+
+/** `/admin/keys` and `/admin/trail`: what `signalbox keys` does, for programs. */
+export const keyRoutes = (context: KeyContext) =>
+  new Elysia({ name: 'keys' }).use(readingRoutes(context)).use(changingRoutes(context));
+
+const readingRoutes = ({ gateway, keys, books }: KeyContext) =>
+  new Elysia({ name: 'keys-read' })
+    .get(
+      '/admin/keys',
+      async () => {
+        const all = await keys.list();
+        const now = gateway.now();
+        return { object: 'list', data: all.map((info) => keyBody(info, now)) };
+      },
+      operations.LIST,
+    )
+    .get(
+      '/admin/keys/:id',
+      async ({ params: { id } }) => statusBody({ gateway, books }, await found(keys, id)),
+      operations.SHOW,
+    )
+    .get(
+      '/admin/trail',
+      async ({ query: { key, limit } }) => {
+        const entries = await keys.trail({ keyId: textOf(key) ?? null, limit: limitOf(textOf(limit)) });
+        return { object: 'list', data: entries.map(trailBody) };
+      },
+      { query: TRAIL_QUERY, ...operations.TRAIL },
+    );
+
+/** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
+const TRAIL_QUERY = t.Object({
+  key: t.Optional(t.Any({ type: 'string', description: 'Only what was done to the key with this ID.' })),
+  limit: t.Optional(
+    t.Any({
+      type: 'integer',
+      minimum: 1,
+      maximum: TRAIL_LIMIT_MAX,
+      // As a `default` the router would put it in place of what is left out.
+      description: `How many at most; ${TRAIL_LIMIT} unless said.`,
+    }),
+  ),
+});
+
+const changingRoutes = ({ gateway, callerOf, keys, books }: KeyContext) => {
+  const actor = (request: Request, requestId: unknown): Actor => ({
+    kind: 'key',
+    name: callerOf(request).keyId,
+    requestId: String(requestId),
+  });
+  const made = ({ key, info }: MadeKey) => ({ key, ...keyBody(info, gateway.now()) });
+  return new Elysia({ name: 'keys-change' })
+    .post(
+      '/admin/keys',
+      async ({ body, request, set }) => {
+        const by = actor(request, set.headers['x-request-id']);
+        Object.assign(set.headers, SECRET_HEADERS);
+        return made(await inTerms(keys.create(grantOf(body, gateway.now()), by)));
+      },
+      { transform: ({ body }) => checkKey(body), body: KeyRequest, ...operations.CREATE },
+    )
+    .post(
+      '/admin/keys/:id/rotate',
+      async ({ params: { id }, body, request, set }) => {
+        const by = actor(request, set.headers['x-request-id']);
+        const overlapMs = body.overlap_seconds === undefined ? OVERLAP_MS : body.overlap_seconds * 1_000;
+        const rotated = await inTerms(keys.rotate(id, overlapMs, by));
+        if (!rotated) throw notValid();
+        Object.assign(set.headers, SECRET_HEADERS);
+        return made(rotated);
+      },
+      { transform: ({ body }) => checkRotate(body), body: RotateRequest, ...operations.ROTATE },
+    )
+    .post(
+      '/admin/keys/:id/revoke',
+      async ({ params: { id }, request, set }) => {
+        // Doing it again changes nothing: whoever got no answer may ask again.
+        await keys.revoke(id, actor(request, set.headers['x-request-id']));
+        return keyBody(await found(keys, id), gateway.now());
+      },
+      operations.REVOKE,
+    )
+    .post(
+      '/admin/keys/:id/grant',
+      async ({ params: { id }, body: { credits, note = '' }, request, set }) => {
+        const amount = exactly(credits, 'credits');
+        if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
+        const by = actor(request, set.headers['x-request-id']);
+        const write = grantWrite(id, amount, note, gateway.now());
+        if (!(await inTerms(keys.grant(id, write, { credits, note }, by)))) throw notValid();
+        await gateway.ledger.refresh(true);
+        return statusBody({ gateway, books }, await found(keys, id));
+      },
+      { transform: ({ body }) => checkGrant(body), body: GrantRequest, ...operations.GRANT },
+    );
+};
+
+/** What was asked for, with what a key gets unless it is. */
+function grantOf(body: KeyRequest, now: number): KeyGrant {
+  const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, limits, budgets = [] } = body;
+  const { requests_per_minute = null, tokens_per_minute = null, concurrent_streams = null } = limits ?? {};
+  const isLimited = requests_per_minute !== null || tokens_per_minute !== null || concurrent_streams !== null;
+  const expiresIn = body.expires_in_seconds ?? null;
+  return {
+    name,
+    scopes: [...new Set(scopes)],
+    labels,
+    models,
+    expiresAt: expiresIn === null ? null : now + expiresIn * 1_000,
+    limits: isLimited
+      ? {
+          requestsPerMinute: requests_per_minute,
+          tokensPerMinute: tokens_per_minute,
+          concurrentStreams: concurrent_streams,
+        }
+      : null,
+    budgets: budgets.map(budgetOf),
+  };
+}
+
+function budgetOf(budget: NonNullable<KeyRequest['budgets']>[number], at: number): KeyBudget {
+  const { limit_credits, window, time_zone = 'UTC', on_exhausted = 'reject' } = budget;
+  const limit = exactly(limit_credits, `budgets[${at}].limit_credits`);
+  return { limit, window, timeZone: time_zone, onExhausted: on_exhausted };
+}
+
+function exactly(credits: number, param: string): Microcredits {
+  const amount = Math.round(credits * MICROCREDITS);
+  if (toCredits(amount) === credits) return amount;
+  throw new SignalboxError('invalid_value', `\`${param}\` may have at most 6 decimals.`, { param });
+}
+
+/** What the terms of a key refuse is the caller's mistake. */
+async function inTerms<T>(deed: Promise<T>): Promise<T> {
+  try {
+    return await deed;
+  } catch (cause) {
+    if (!(cause instanceof KeyTermsError)) throw cause;
+    throw new SignalboxError('invalid_value', cause.message, { param: cause.param });
+  }
+}
+
+async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
+  const info = await keys.get(id);
+  // The ID is not repeated: somebody may have put a whole key in its place.
+  if (!info) throw new SignalboxError('not_found', 'There is no key with this ID.');
+  return info;
+}
+
+const notValid = () =>
+  new SignalboxError('not_found', 'There is no valid key with this ID: none, or one that is revoked or expired.');
+
+async function statusBody({ gateway, books }: Pick<KeyContext, 'gateway' | 'books'>, info: KeyInfo) {
+  const now = gateway.now();
+  const [uses, { funds }] = await Promise.all([
+    keyBudgetUses(books, info.id, info.budgets, now),
+    gateway.ledger.status(),
+  ]);
+  const balance = funds.find(({ title }) => title.kind === 'balance' && title.name === info.id);
+  return keyStatusBody(info, now, uses, balance ? { granted: balance.limit, spent: balance.spent } : null);
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+function limitOf(text: string | undefined): number {
+  const limit = Number(text ?? TRAIL_LIMIT);
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= TRAIL_LIMIT_MAX) return limit;
+  throw new SignalboxError('out_of_range', `\`limit\` must be a whole number from 1 to ${TRAIL_LIMIT_MAX}.`, {
+    param: 'limit',
+  });
+}

@@ -1,0 +1,38 @@
+import { Elysia } from 'elysia';
+import { SignalboxError } from '../core/errors.ts';
+import { idText, parseId } from '../core/id.ts';
+import type { RouteContext } from './app.ts';
+import { CONTENT_ANSWER } from './docs/examples-admin.ts';
+import { operation } from './docs/operation.ts';
+import { KeptContent } from './schemas/content.ts';
+
+/** `GET /admin/decisions/{id}/content`: the words of a request and its answer, where the policy had them kept. */
+export const contentRoutes = ({ gateway, callerOf }: RouteContext) =>
+  new Elysia({ name: 'contents' }).get(
+    '/admin/decisions/:id/content',
+    async ({ params: { id }, request }) => {
+      const number = parseId('dec_', id);
+      const found = number === null ? null : await gateway.records.findContent(number);
+      if (number === null || !found) {
+        throw new SignalboxError('not_found', 'Nothing is kept of the words of this decision.');
+      }
+      // Who reads what others wrote leaves a trace.
+      gateway.log.info('content was read', { decision: idText('dec_', number), key: callerOf(request).keyId });
+      return {
+        decision_id: idText('dec_', number),
+        object: 'content',
+        prompt: found.prompt,
+        answer: found.answer,
+        is_cut: found.isCut,
+        kept_until: new Date(found.until).toISOString(),
+      };
+    },
+    operation({
+      summary: 'Words of a request and its answer',
+      description:
+        'Only where `records.content` of the policy had them kept, which it does for nobody unless it says so. Each read is a line in the log.',
+      tag: 'admin',
+      answer: { schema: KeptContent, description: 'What was kept.', example: CONTENT_ANSWER },
+      errors: ['insufficient_permissions', 'not_found'],
+    }),
+  );

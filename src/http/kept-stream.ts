@@ -1,0 +1,103 @@
+import { ANSWER_BYTES_MAX, type KeptAnswer, MARK } from '../access/idempotency/answer.ts';
+import { HEARTBEAT } from './chunks.ts';
+import type { EventSource, Events } from './stream.ts';
+
+/** A stream's text with what it repeats; null for one that is too large to be kept. */
+export type Recorded = Pick<KeptAnswer, 'frame' | 'body'> | null;
+
+/** Where the events come from; `ended` once the last was told. */
+type Source = Pick<EventSource, 'next' | 'ended'>;
+
+export interface KeptStreamEnd {
+  /** Called once the last text is there and before anybody gets it. */
+  end(recorded: Recorded): Promise<void>;
+  /** The program has failed, and there will be no last text. Never rejects. */
+  defect(error: unknown): Promise<void>;
+}
+
+/**
+ * Reads a stream to its end at the upstream's pace, whether or not somebody listens: what a slow reader has not
+ * taken is what is being kept anyway. Past the limit of that the reader sets the pace, as long as there is one.
+ */
+export class KeptStream implements Events {
+  readonly #source: Source;
+  readonly #recording = new Recording();
+  /** Texts that the reader has not taken. */
+  #waiting: string[] = [];
+  #isLeft = false;
+  #isOver = false;
+  #failure: { readonly error: unknown } | null = null;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(source: Source, end: KeptStreamEnd) {
+    this.#source = source;
+    void this.#run(end);
+  }
+
+  async next(): Promise<string | null> {
+    for (;;) {
+      if (this.#waiting.length > 0) {
+        const text = this.#waiting.join('');
+        this.#waiting = [];
+        this.#tell();
+        return text;
+      }
+      if (this.#failure) throw this.#failure.error;
+      if (this.#isOver) return null;
+      await this.#changed.promise;
+    }
+  }
+
+  leave(): void {
+    this.#isLeft = true;
+    this.#waiting = [];
+    this.#tell();
+  }
+
+  async #run({ end, defect }: KeptStreamEnd): Promise<void> {
+    try {
+      for (let text = await this.#source.next(); text !== null; text = await this.#source.next()) {
+        this.#recording.add(text);
+        if (this.#source.ended) await end(this.#recording.text());
+        if (!this.#isLeft) this.#waiting.push(text);
+        this.#tell();
+        while (this.#recording.isFull && this.#waiting.length > 0) await this.#changed.promise;
+      }
+    } catch (error) {
+      this.#failure = { error };
+      await defect(error);
+    }
+    this.#isOver = true;
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+/** What every chunk of a stream begins with. */
+const FRAME = /^data: \{"id":.*?,"choices":\[/;
+
+/** Gathers a stream's text, with what every chunk repeats as one character. */
+class Recording {
+  #pieces: string[] = [];
+  #bytes = 0;
+  #frame = '';
+  isFull = false;
+
+  add(text: string): void {
+    if (this.isFull || text === HEARTBEAT) return;
+    this.#frame ||= FRAME.exec(text)?.[0] ?? '';
+    const short = this.#frame === '' ? text : text.replaceAll(this.#frame, MARK);
+    this.#bytes += Buffer.byteLength(short);
+    this.isFull = this.#bytes > ANSWER_BYTES_MAX;
+    if (this.isFull) this.#pieces = [];
+    else this.#pieces.push(short);
+  }
+
+  text(): Recorded {
+    return this.isFull ? null : { frame: this.#frame, body: this.#pieces.join('') };
+  }
+}

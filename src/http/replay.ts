@@ -1,0 +1,225 @@
+import type { HTTPHeaders } from 'elysia';
+import { type KeptAnswer, MARK } from '../access/idempotency/answer.ts';
+import type { Ask, Claim, Refusal } from '../access/idempotency/state.ts';
+import type { Turn } from '../access/idempotency/turn.ts';
+import { parseKey } from '../access/key.ts';
+import type { ChatRequest } from '../core/chat-request.ts';
+import { toCredits } from '../core/credits.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { idText } from '../core/id.ts';
+import { beginChat } from '../gateway/chat.ts';
+import type { Exchange } from '../gateway/exchange.ts';
+import { StoreError } from '../store/store.ts';
+import { jsonBody, tellPrice } from './answer.ts';
+import type { RouteContext } from './app.ts';
+import { KeptStream } from './kept-stream.ts';
+import { streamResponse } from './stream.ts';
+
+/** When to ask again for an answer that is being made. */
+const RETRY_MS = 1_000;
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+const BEARER = /^bearer +/i;
+/** Characters of a stream that are sent at once, about. */
+const SLICE = 65_536;
+
+export interface Arrived {
+  readonly body: ChatRequest;
+  readonly request: Request;
+  /** Of the response. */
+  readonly headers: HTTPHeaders;
+}
+
+/**
+ * Answers a request that carries an `Idempotency-Key`: with the answer that was kept, or by carrying it out to its
+ * end, whether or not the caller stays, and keeping what comes of it. `hash` is the SHA-256 of its body.
+ */
+export async function answerOnce(
+  context: RouteContext,
+  hash: Uint8Array,
+  { body, request, headers }: Arrived,
+): Promise<Response | string> {
+  const { gateway, visitOf } = context;
+  const visit = visitOf(request);
+  const claim = await claimed(context, askOf(request, visit.caller.keyId, hash));
+  if (claim.kind === 'replay') {
+    gateway.log.info('chat replayed', { decision: idText('dec_', claim.decision), key: visit.caller.keyId });
+    return replayOf(claim.answer);
+  }
+  if (claim.kind !== 'run') throw refusalError(claim);
+  const { turn } = claim;
+  let exchange: Exchange;
+  try {
+    exchange = await beginChat(gateway, body, visit.caller, { ticket: visit, notary: turn });
+  } catch (cause) {
+    await turn.drop();
+    throw cause;
+  } finally {
+    if (turn.givenBack > 0) headers['x-signalbox-given-back'] = String(toCredits(turn.givenBack));
+  }
+  visit.tell(headers);
+  headers['x-signalbox-decision-id'] = exchange.decisionId;
+  if (!body.stream) return jsonOnce(exchange, turn, headers);
+  return streamOnce(context, exchange, turn, { body, request, headers });
+}
+
+function askOf({ headers }: Request, keyId: string, body: Uint8Array): Ask {
+  const idempotencyKey = headers.get('idempotency-key') ?? '';
+  if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
+    throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
+      param: 'Idempotency-Key',
+    });
+  }
+  const key = parseKey((headers.get('authorization') ?? '').replace(BEARER, ''));
+  if (!key) throw new Error('a request was admitted without an API key');
+  return { keyId, secret: key.secret, idempotencyKey, body };
+}
+
+async function claimed({ idempotency }: RouteContext, ask: Ask): Promise<Claim> {
+  try {
+    return await idempotency.claim(ask);
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause;
+    throw new SignalboxError('overloaded', 'Kept answers cannot be looked up, so nothing was begun; try again.', {
+      retryAfterMs: RETRY_MS,
+      cause,
+    });
+  }
+}
+
+function refusalError(refusal: Refusal): SignalboxError {
+  switch (refusal.kind) {
+    case 'in-flight':
+      return new SignalboxError('in_flight', 'The request with this Idempotency-Key is still running.', {
+        retryAfterMs: RETRY_MS,
+      });
+    case 'reused':
+      return new SignalboxError(
+        'idempotency_key_reused',
+        'This Idempotency-Key came with another body before; a new request needs a new one.',
+        { param: 'Idempotency-Key' },
+      );
+    case 'unavailable': {
+      const decision = idText('dec_', refusal.decision);
+      return new SignalboxError(
+        'idempotency_answer_unavailable',
+        `This request was charged as ${decision}, and its answer cannot be given again; to pay for another, send a new Idempotency-Key.`,
+        { param: 'Idempotency-Key', details: { decision_id: decision } },
+      );
+    }
+  }
+}
+
+async function jsonOnce(exchange: Exchange, turn: Turn, headers: HTTPHeaders): Promise<string> {
+  let body: string;
+  try {
+    body = await jsonBody(exchange, headers);
+  } catch (cause) {
+    throw await failed(exchange, turn, headers, cause);
+  }
+  // Durable before the caller has it: who was answered gets the same again.
+  await turn.keep({ status: 200, headers: worthRepeating(headers), frame: '', body });
+  return body;
+}
+
+async function streamOnce(
+  { gateway }: RouteContext,
+  exchange: Exchange,
+  turn: Turn,
+  { body, request: { signal }, headers }: Arrived,
+): Promise<Response> {
+  try {
+    return await streamResponse(exchange, {
+      includeUsage: body.stream_options?.include_usage === true,
+      commitAfterMs: exchange.policy.commitAfterMs,
+      through(events, own) {
+        const kept = new KeptStream(events, {
+          async end(recorded) {
+            const fate = fateOf(exchange);
+            if (fate === 'drop') await turn.drop();
+            else if (fate === 'lose' || !recorded) await turn.lose();
+            else await turn.keep({ status: 200, headers: { ...worthRepeating(headers), ...own }, ...recorded });
+          },
+          defect(error) {
+            const stack = error instanceof Error ? error.stack : String(error);
+            gateway.log.error('a stream met a defect', { decision: exchange.decisionId, stack });
+            return abandonLost(exchange, turn);
+          },
+        });
+        // As with any request: whether the body or the request tells it first is the server's affair.
+        signal.addEventListener('abort', () => kept.leave());
+        if (signal.aborted) kept.leave();
+        return kept;
+      },
+    });
+  } catch (cause) {
+    tellPrice(exchange, headers);
+    throw await failed(exchange, turn, headers, cause);
+  }
+}
+
+/** What becomes of the answer of an exchange that has ended. */
+function fateOf({ error, receipt }: Exchange): 'keep' | 'drop' | 'lose' {
+  if (!error) return 'keep';
+  if (!receipt || receipt.platform.credits_consumed === 0) return 'drop';
+  // A shutdown cut it off, which is not the caller's to bear.
+  return error.code === 'overloaded' ? 'lose' : 'keep';
+}
+
+/** Ends the turn of a request that ends with an error, and returns that as it is to be told. */
+async function failed(exchange: Exchange, turn: Turn, headers: HTTPHeaders, cause: unknown): Promise<unknown> {
+  if (!(cause instanceof SignalboxError) || !exchange.receipt) {
+    await abandonLost(exchange, turn);
+    return cause;
+  }
+  const fate = fateOf(exchange);
+  if (fate === 'drop') await turn.drop();
+  if (fate === 'lose') await turn.lose();
+  if (fate !== 'keep') return cause;
+  // It was charged, and the same again is all that a repeat would get.
+  const { retryAfterMs: _, ...info } = cause.info;
+  const told = new SignalboxError(cause.code, cause.message, { ...info, retry: false });
+  const own = { 'content-type': 'application/json', 'x-should-retry': 'false' };
+  const body = JSON.stringify(told.toBody());
+  await turn.keep({ status: told.status, headers: { ...worthRepeating(headers), ...own }, frame: '', body });
+  return told;
+}
+
+/** A defect here: what was charged until now is, and nothing is kept. */
+async function abandonLost(exchange: Exchange, turn: Turn): Promise<void> {
+  exchange.abandon('caller-gone');
+  await turn.lose();
+}
+
+/** What is about this request, not about its answer. */
+const NOT_REPEATED: ReadonlySet<string> = new Set(['x-signalbox-version', 'x-signalbox-given-back']);
+
+/** Of the headers of an answer, those that a replay has, too. */
+function worthRepeating(headers: HTTPHeaders): Record<string, string> {
+  const repeated = Object.entries(headers).filter(
+    ([name]) => name === 'content-type' || (name.startsWith('x-signalbox-') && !NOT_REPEATED.has(name)),
+  );
+  return Object.fromEntries(repeated.map(([name, value]) => [name, String(value)]));
+}
+
+function replayOf({ status, headers, frame, body }: KeptAnswer): Response {
+  const told = { status, headers: { ...headers, 'x-signalbox-replayed': 'true' } };
+  return new Response(frame === '' ? body : unfolded(body, frame), told);
+}
+
+/** A stream's text, written out piece by piece: whole it may be many times as large as it is kept. */
+function unfolded(body: string, frame: string): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let at = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const found = body.indexOf('\n\n', at + SLICE);
+        const end = found < 0 ? body.length : found + 2;
+        if (at < end) controller.enqueue(encoder.encode(body.slice(at, end).replaceAll(MARK, () => frame)));
+        at = end;
+        if (at === body.length) controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,192 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
+import { TRAIL_ACTIONS } from '../../access/trail.ts';
+import { WINDOWS } from '../../core/budget.ts';
+import { SCOPES } from '../../core/caller.ts';
+import { credits, named, orNull, word } from './parts.ts';
+
+const closed = { additionalProperties: false } as const;
+const BUDGET_ACTIONS = ['reject', 'downgrade'] as const;
+
+const limit = (description: string, example: number) =>
+  Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description }),
+  );
+
+const LimitsRequest = Type.Object(
+  {
+    requests_per_minute: limit('Requests a minute.', 60),
+    tokens_per_minute: limit('Tokens a minute.', 100_000),
+    concurrent_streams: limit('Streams at once.', 4),
+  },
+  { ...closed, description: 'How fast the key may be used. What is left out, or null, is as the policy says.' },
+);
+
+const BudgetRequest = Type.Object(
+  {
+    limit_credits: Type.Number({
+      minimum: 0,
+      maximum: BUDGET_CREDITS_MAX,
+      description: 'Credits that may be spent in each window, with at most 6 decimals.',
+    }),
+    window: word(WINDOWS, 'How long a window runs: weeks begin on Monday, `total` never ends.'),
+    time_zone: Type.Optional(
+      Type.String({ maxLength: 64, default: 'UTC', description: 'IANA name of the zone in which windows begin.' }),
+    ),
+    on_exhausted: Type.Optional(word(BUDGET_ACTIONS, '`downgrade`: only models that still fit. Default: `reject`.')),
+  },
+  { ...closed, description: 'A limit on what the key may spend.' },
+);
+
+/** The body of `POST /admin/keys`. */
+export const KeyRequest = Type.Object(
+  {
+    name: Type.Optional(Type.String({ description: 'For people; in lists.', examples: ['billing-app'] })),
+    scopes: Type.Optional(
+      Type.Array(word(SCOPES, 'A scope.'), {
+        minItems: 1,
+        maxItems: SCOPES.length,
+        default: ['chat', 'route'],
+        description: 'What it may do. An admin key may give any, `admin` too.',
+      }),
+    ),
+    labels: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'For rules and budgets, as `key.labels`.' }),
+    ),
+    models: Type.Optional(
+      orNull(Type.Array(Type.String(), { minItems: 1 }), 'IDs of the models that it may use; null for all.'),
+    ),
+    expires_in_seconds: Type.Optional(
+      orNull(Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }), 'Seconds from now; null for never.'),
+    ),
+    limits: Type.Optional(LimitsRequest),
+    budgets: Type.Optional(Type.Array(BudgetRequest, { description: 'All hold, beside those of the policy.' })),
+  },
+  { ...closed, description: 'A key to make.' },
+);
+export type KeyRequest = Static<typeof KeyRequest>;
+
+/** The body of `POST /admin/keys/{id}/rotate`. */
+export const RotateRequest = Type.Object(
+  {
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: OVERLAP_MAX_MS / 1_000,
+        default: OVERLAP_MS / 1_000,
+        description: 'How long the old secret still works, in seconds.',
+      }),
+    ),
+  },
+  { ...closed, description: 'How to rotate.' },
+);
+export type RotateRequest = Static<typeof RotateRequest>;
+
+/** The body of `POST /admin/keys/{id}/grant`. */
+export const GrantRequest = Type.Object(
+  {
+    credits: Type.Number({
+      minimum: -BUDGET_CREDITS_MAX,
+      maximum: BUDGET_CREDITS_MAX,
+      description: 'Credits to add, with at most 6 decimals, not 0; negative takes back.',
+    }),
+    note: Type.Optional(Type.String({ description: 'Kept with the entry.', examples: ['invoice 1042'] })),
+  },
+  { ...closed, description: 'What to grant.' },
+);
+export type GrantRequest = Static<typeof GrantRequest>;
+
+const moment = (description: string) =>
+  Type.String({ description: `${description} ISO 8601, UTC.`, examples: ['2026-11-20T09:30:00.000Z'] });
+const momentOrNull = (description: string) =>
+  orNull(Type.String({ examples: ['2026-11-20T09:30:00.000Z'] }), `${description} ISO 8601, UTC.`);
+
+const figure = (description: string) => orNull(Type.Integer(), `${description} Null for what the policy says.`);
+
+const budget = {
+  limit_credits: credits('The limit of each window.', 500),
+  window: word(WINDOWS, 'How long a window runs.'),
+  time_zone: Type.String({ description: 'The zone in which windows begin.', examples: ['Europe/Berlin'] }),
+  on_exhausted: word(BUDGET_ACTIONS, 'What becomes of a request that does not fit.'),
+};
+
+const key = {
+  id: Type.String({ description: 'Names the key; no secret.', examples: ['k7mw2pq9x4ta'] }),
+  name: Type.String({ description: 'For people.' }),
+  state: word(['valid', 'expired', 'revoked'], 'Whether it works.'),
+  scopes: Type.Array(word(SCOPES, 'A scope.'), { description: 'What it may do.' }),
+  labels: Type.Record(Type.String(), Type.String(), { description: 'For rules and budgets.' }),
+  models: orNull(Type.Array(Type.String()), 'IDs of the models that it may use; null for all.'),
+  limits: Type.Object(
+    {
+      requests_per_minute: figure('Requests a minute.'),
+      tokens_per_minute: figure('Tokens a minute.'),
+      concurrent_streams: figure('Streams at once.'),
+    },
+    { description: 'How fast it may be used.' },
+  ),
+  budgets: Type.Array(Type.Object(budget), { description: 'What it may spend, beside the policy’s budgets.' }),
+  created_at: moment('When it was made.'),
+  expires_at: momentOrNull('Until when it works; null for ever.'),
+  revoked_at: momentOrNull('When it was revoked; null if it was not.'),
+  last_used_at: momentOrNull('When it was last let in; null for never.'),
+  rotated_at: momentOrNull('When it got its secret, if not when it was made; null for then.'),
+  overlap_ends_at: momentOrNull('Until when the secret before still works; null if it does not.'),
+};
+
+export const ApiKey = named('ApiKey', 'A key, without its secret.', key);
+
+export const ApiKeyList = named('ApiKeyList', 'All keys, the revoked ones too.', {
+  object: Type.Literal('list', { description: 'Always `list`.' }),
+  data: Type.Array(ApiKey, { description: 'Oldest first; the list has no pages.' }),
+});
+
+export const NewApiKey = named('NewApiKey', 'A key with its new secret, shown this once.', {
+  key: Type.String({
+    description: 'To be sent as `Authorization: Bearer …`. Only its hash is kept.',
+    examples: ['sb_live_k7mw2pq9x4ta_…'],
+  }),
+  ...key,
+});
+
+export const ApiKeyStatus = named('ApiKeyStatus', 'A key with its money.', {
+  ...key,
+  budgets: Type.Array(
+    Type.Object({
+      ...budget,
+      spent_credits: credits('Charged in the window of this moment.', 120.5),
+      left_credits: credits('What is left of it; running requests may hold some.', 379.5),
+      renews_at: momentOrNull('When the next window begins; null for never.'),
+    }),
+    { description: 'Its own budgets, as they stand.' },
+  ),
+  balance: orNull(
+    Type.Object({
+      granted_credits: credits('All that was granted.', 25),
+      spent_credits: credits('What it drew of that.', 3.2),
+      left_credits: credits('What is left; running requests may hold some.', 21.8),
+    }),
+    'Null for a key that nothing was ever granted to: it is post-paid.',
+  ),
+});
+
+export const KeyTrail = named('KeyTrail', 'What was done to keys.', {
+  object: Type.Literal('list', { description: 'Always `list`.' }),
+  data: Type.Array(
+    Type.Object({
+      time: moment('When.'),
+      actor: Type.Object(
+        {
+          kind: word(['cli', 'key', 'server'], 'A command, a request with an admin key, or the server itself.'),
+          name: orNull(Type.String(), 'The user of the operating system, or the ID of the admin key.'),
+        },
+        { description: 'Who did it.' },
+      ),
+      action: word(TRAIL_ACTIONS, 'What was done.'),
+      key_id: Type.String({ description: 'To which key.', examples: ['k7mw2pq9x4ta'] }),
+      details: Type.Record(Type.String(), Type.Unknown(), { description: 'What was asked for; never a secret.' }),
+      request_id: orNull(Type.String(), '`x-request-id` of the request; null for a command.'),
+    }),
+    { description: 'Newest first.' },
+  ),
+});

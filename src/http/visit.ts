@@ -1,0 +1,70 @@
+import type { Quota } from '../access/limits/quota.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Ticket } from '../gateway/ticket.ts';
+import type { Place } from './gate.ts';
+
+/**
+ * One request that was let in, with what it holds: a place among those that are worked on, and its share of the
+ * limits. Both are given back once its handler is done and the work that it began has ended, whichever is last.
+ */
+export class Visit implements Ticket {
+  readonly caller: Caller;
+  readonly #place: Place | null;
+  readonly #quota: Quota | null;
+  #isHandled = false;
+  #isWorking = false;
+
+  constructor(caller: Caller, place: Place | null = null, quota: Quota | null = null) {
+    this.caller = caller;
+    this.#place = place;
+    this.#quota = quota;
+  }
+
+  /** Null for one that may go on; else resolves when it may. Rejects with SignalboxError `overloaded`. */
+  comeIn(request: Request): Promise<void> | null {
+    const turn = this.#place?.turn;
+    return turn ? this.#wait(turn, request.signal) : null;
+  }
+
+  async #wait(turn: Promise<void>, gone: AbortSignal): Promise<void> {
+    // Who hangs up makes room for those behind.
+    const leave = () => this.handled();
+    gone.addEventListener('abort', leave);
+    if (gone.aborted) leave();
+    try {
+      await turn;
+    } finally {
+      gone.removeEventListener('abort', leave);
+    }
+  }
+
+  begin(stream: boolean, tokens: number): void {
+    this.#quota?.begin(stream, tokens);
+    this.#isWorking = true;
+  }
+
+  end(tokens: number): void {
+    if (!this.#isWorking) return;
+    this.#isWorking = false;
+    this.#quota?.end(tokens);
+    this.#leave();
+  }
+
+  /** Its handler is done, well or not, or its caller is gone before it began. Harmless after the first time. */
+  handled(): void {
+    if (this.#isHandled) return;
+    this.#isHandled = true;
+    this.#leave();
+  }
+
+  /** Adds what is left of the limits to the headers of the answer. */
+  tell(headers: Record<string, string | number>): void {
+    if (this.#quota) Object.assign(headers, this.#quota.headers());
+  }
+
+  #leave(): void {
+    if (!this.#isHandled || this.#isWorking) return;
+    this.#quota?.close();
+    this.#place?.leave();
+  }
+}

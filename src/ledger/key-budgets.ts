@@ -1,0 +1,48 @@
+import type { Budget } from '../core/budget.ts';
+import type { KeyBudget } from '../core/caller.ts';
+import type { Microcredits } from '../core/credits.ts';
+
+/** A key that has budgets of its own. */
+export interface KeyWithBudgets {
+  readonly keyId: string;
+  readonly budgets: readonly KeyBudget[];
+}
+
+/** Keys state no place in a file. */
+const NO_PLACE = { file: '', line: 0, column: 0 };
+
+/**
+ * The keys' own budgets as budgets with a window for each key: one for all keys whose windows are alike, so
+ * that thousands of keys cost a request no more than one. Of two alike of one key the lower counts.
+ */
+export function keyBudgets(keys: readonly KeyWithBudgets[]): Budget[] {
+  const alike = new Map<string, { readonly from: KeyBudget; readonly limits: Map<string, Microcredits> }>();
+  for (const { keyId, budgets } of keys) {
+    for (const budget of budgets) {
+      const name = nameOf(budget);
+      const group = alike.get(name) ?? { from: budget, limits: new Map() };
+      group.limits.set(keyId, Math.min(budget.limit, group.limits.get(keyId) ?? Number.POSITIVE_INFINITY));
+      alike.set(name, group);
+    }
+  }
+  return [...alike].map(([name, { from, limits }]) => ({
+    name,
+    place: NO_PLACE,
+    match: ({ key }) => limits.has(key.id),
+    each: ({ key }) => key.id,
+    window: from.window,
+    timeZone: from.timeZone,
+    // Of whom it is, too: a key that comes to have one is counted from its entries.
+    definition: JSON.stringify(['keys', from.window, from.timeZone, [...limits.keys()].sort()]),
+    limit: 0,
+    limits,
+    onExhausted: from.onExhausted,
+    alertAt: [],
+  }));
+}
+
+/** Such as `key-month`; a zone or a manner that is not the usual one is named. */
+function nameOf({ window, timeZone, onExhausted }: KeyBudget): string {
+  const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;
+  return `key-${window}${zone}${onExhausted === 'reject' ? '' : ':downgrade'}`;
+}

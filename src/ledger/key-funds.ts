@@ -1,0 +1,62 @@
+import type { KeyBudget } from '../core/caller.ts';
+import type { Microcredits } from '../core/credits.ts';
+import { idAt } from '../core/id.ts';
+import type { Statement, Store } from '../store/store.ts';
+import { grantedTo } from './adjust.ts';
+import { type OpenReservation, recover } from './recover.ts';
+import { type Window, windowAt } from './rules/window.ts';
+import { quarterOf, Sums } from './sums.ts';
+import { SELECT_STATE, type StateRow } from './tables.ts';
+
+/** What a key may spend and has spent, read from the books: for whoever is not the ledger itself. */
+type Books = Pick<Store, 'query'>;
+
+/** The sums up to the checkpoint, and the journal after it, in one statement: so they are of one moment. */
+const SELECT_SPENT: Statement = {
+  sql: `SELECT coalesce((SELECT sum(s.microcredits) FROM spend AS s JOIN accounts AS a ON a.id = s.account
+        WHERE s.quarter >= ?2 AND s.quarter < ?3 AND a.key_id = ?1), 0)
+      + coalesce((SELECT sum(j.amount) FROM journal AS j JOIN accounts AS a ON a.id = j.account
+        WHERE j.seq > (SELECT through FROM checkpoint) AND j.kind IN ('post', 'settle', 'expire', 'correct')
+          AND j.reservation >= ?4 AND j.reservation < ?5 AND a.key_id = ?1), 0) AS spent`,
+};
+
+/** What a key was charged for what it reserved in a window, less what was given back. */
+export async function spentIn(books: Books, keyId: string, { starts, ends }: Window): Promise<Microcredits> {
+  const [from, to] = [starts, Math.min(ends, Number.MAX_SAFE_INTEGER)];
+  const ids = [idAt(from), Number.isFinite(ends) ? idAt(to) : Number.MAX_SAFE_INTEGER];
+  const [row] = await books.query<{ spent: number }>(SELECT_SPENT, [keyId, quarterOf(from), quarterOf(to), ...ids]);
+  return row?.spent ?? 0;
+}
+
+/** How full each budget of a key is, in the windows of `now` (ms since 1970). */
+export function keyBudgetUses(
+  books: Books,
+  keyId: string,
+  budgets: readonly KeyBudget[],
+  now: number,
+): Promise<{ budget: KeyBudget; spent: Microcredits; renewsAt: number }[]> {
+  return Promise.all(
+    budgets.map(async (budget) => {
+      const window = windowAt(budget.window, budget.timeZone, now);
+      return { budget, spent: await spentIn(books, keyId, window), renewsAt: window.ends };
+    }),
+  );
+}
+
+const SELECT_IS_PREPAID: Statement = {
+  sql: `SELECT 1 FROM adjustments WHERE kind = 'grant' AND key_id = ? LIMIT 1`,
+};
+
+/** What was granted to a key, what is only asked for included, and what it drew of that; null for a key without a grant. */
+export async function keyBalance(
+  books: Books,
+  keyId: string,
+): Promise<{ granted: Microcredits; spent: Microcredits } | null> {
+  if ((await books.query(SELECT_IS_PREPAID, [keyId])).length === 0) return null;
+  const [state] = await books.query<StateRow>(SELECT_STATE);
+  if (!state) return null;
+  // Written by the ledger alone.
+  const open = JSON.parse(state.open) as readonly OpenReservation[];
+  const { balances } = await recover(books, { through: state.through, open }, new Sums());
+  return { granted: await grantedTo(books, keyId), spent: balances.get(keyId)?.spent ?? 0 };
+}

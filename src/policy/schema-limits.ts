@@ -1,0 +1,96 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { closed, expression, itemName } from './schema-parts.ts';
+
+const PER_MINUTE_MAX = 1_000_000_000;
+
+const perMinute = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 1, maximum: 1_000_000, default: fallback, examples: [fallback], description });
+
+export const RateLimitText = closed(
+  {
+    name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
+    each: Type.Optional(
+      expression(
+        'Whose share it is: `key`, `address`, or CEL over `key` that gives a text. Each has a share of its own. Without it, one for everyone together.',
+        'key.labels.team',
+      ),
+    ),
+    match: Type.Optional(
+      expression('The keys that it is for: CEL over `key`. Without it, all.', 'key.labels.tier == "free"'),
+    ),
+    requests_per_minute: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: PER_MINUTE_MAX,
+        examples: [600],
+        description:
+          'Most chat and route requests in a minute. So many may come at once; what is used comes back evenly.',
+      }),
+    ),
+    tokens_per_minute: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: PER_MINUTE_MAX,
+        examples: [400_000],
+        description:
+          'Tokens of chat requests, input and output: what is expected counts at once, what was used in the end.',
+      }),
+    ),
+    concurrent_streams: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        examples: [20],
+        description: 'Most chat requests with `stream: true` that run at once.',
+      }),
+    ),
+  },
+  {
+    description:
+      'A limit on how fast requests come. At least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
+  },
+);
+export type RateLimitText = Static<typeof RateLimitText>;
+
+/** Keys of the section `gateway`: who is let in, and how many at once. */
+export const ADMISSION_KEYS = {
+  trusted_proxies: Type.Array(
+    Type.String({ minLength: 1, maxLength: 64, description: 'A range such as 10.0.0.0/8 or fd00::/8, or an address.' }),
+    {
+      maxItems: 256,
+      default: [],
+      examples: [['10.0.0.0/8', 'fd00::/8']],
+      description:
+        'Whose `X-Forwarded-For` is believed, its rightmost address that is not one of these; nobody else’s.',
+    },
+  ),
+  concurrency_max: Type.Integer({
+    minimum: 1,
+    maximum: 20_000,
+    default: 2000,
+    examples: [2000],
+    description: 'Most chat and route requests that are worked on at once, streams to their end.',
+  }),
+  queue_max: Type.Integer({
+    minimum: 0,
+    maximum: 10_000,
+    default: 500,
+    examples: [500],
+    description: 'Most requests that wait for a place among them; further ones get 503 `overloaded` at once.',
+  }),
+  queue_ms: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 1000,
+    examples: [1000],
+    description: 'Milliseconds that they wait at most.',
+  }),
+  failed_auth_per_minute: perMinute(
+    30,
+    'Most requests a minute from one address that need an API key and have no valid one. Good keys pass.',
+  ),
+  keyless_per_minute: perMinute(
+    600,
+    'Most requests a minute from one address that need no API key; `/healthz` and `/readyz` are not counted.',
+  ),
+} as const;

@@ -1,0 +1,52 @@
+import { Type } from '@sinclair/typebox';
+import { REDACTIONS } from '../core/content.ts';
+import { closed, expression, oneOf } from './schema-parts.ts';
+
+const ContentText = closed(
+  {
+    match: Type.Optional(
+      expression(
+        'The requests whose words are kept: CEL over `key` and `request.model`. Without it, all. A condition that fails keeps nothing.',
+        'key.labels.debug == "yes"',
+      ),
+    ),
+    keep: Type.Array(
+      oneOf(['prompt', 'answer'], { description: '`prompt`: the messages; `answer`: what the model wrote.' }),
+      {
+        minItems: 1,
+        uniqueItems: true,
+        default: ['prompt', 'answer'],
+        examples: [['prompt']],
+        description: 'What is kept of them, at most 262,144 characters of each.',
+      },
+    ),
+    redact: Type.Array(oneOf(REDACTIONS, { description: 'A kind of thing that is taken out.' }), {
+      uniqueItems: true,
+      default: [...REDACTIONS],
+      examples: [['email', 'secret']],
+      description: 'What is taken out before anything is written. All kinds, unless fewer are named.',
+    }),
+    retention_days: Type.Integer({
+      minimum: 1,
+      maximum: 365,
+      default: 7,
+      examples: [7],
+      description: 'Days that they are kept.',
+    }),
+  },
+  { description: 'Keeps the words of prompts and answers. Without it they are stored nowhere.' },
+);
+
+export const RecordsText = closed(
+  {
+    retention_days: Type.Integer({
+      minimum: 1,
+      maximum: 3650,
+      default: 30,
+      examples: [30],
+      description: 'Days that decision records are kept.',
+    }),
+    content: Type.Optional(ContentText),
+  },
+  { description: 'What is kept of requests.' },
+);

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'bun:test';
+import type { KeyBudget } from '../../src/core/caller.ts';
+import { tempFolder } from '../store/support.ts';
+import { MORNING, open, reasonOf } from './support.ts';
+
+const DAILY: KeyBudget = { limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' };
+const GRANT = { name: 'a', scopes: ['chat'], budgets: [DAILY] } as const;
+
+describe('the budgets of keys', () => {
+  test('are those of all valid keys that have some', async () => {
+    using folder = tempFolder();
+    const { keys, clock, close } = await open(folder.file);
+    await keys.create({ name: 'none', scopes: ['chat'] });
+    const [kept, revoked, expired] = [
+      await keys.create(GRANT),
+      await keys.create(GRANT),
+      await keys.create({ ...GRANT, expiresAt: MORNING + 5 }),
+    ];
+    const ids = () => keys.budgets().map(({ keyId }) => keyId);
+    expect(ids().sort()).toEqual([kept, revoked, expired].map(({ info }) => info.id).sort());
+    await keys.revoke(revoked.info.id);
+    clock.now += 5;
+    expect(keys.budgets()).toMatchObject([{ keyId: kept.info.id, budgets: [DAILY] }]);
+    await close();
+  });
+
+  test('are told of when they change, here or in another process, and not for anything else', async () => {
+    using folder = tempFolder();
+    const command = await open(folder.file);
+    await command.keys.create(GRANT);
+    let told = 0;
+    const onChange = () => void told++;
+    const server = await open(folder.file, undefined, { onChange });
+    const step = async (deed: Promise<unknown>) => {
+      const before = told;
+      await deed;
+      await server.keys.refresh();
+      return told - before;
+    };
+    expect(told).toBe(0);
+    expect(await step(server.keys.create({ name: 'plain', scopes: ['chat'] }))).toBe(0);
+    const own = await server.keys.create(GRANT);
+    expect(told).toBe(1);
+    expect(await step(server.keys.rotate(own.info.id, 0))).toBe(0);
+    const other = await command.keys.create(GRANT);
+    expect(await step(Promise.resolve())).toBe(1);
+    expect(server.keys.budgets()).toHaveLength(3);
+    expect(await step(command.keys.revoke(other.info.id))).toBe(1);
+    expect(await step(server.keys.revoke(own.info.id))).toBe(1);
+    expect(server.keys.budgets()).toHaveLength(1);
+    await Promise.all([server.close(), command.close()]);
+  });
+});
+
+describe('a new key with budgets', () => {
+  /** A server whose budgets come into force when told so. */
+  async function slow(file: string) {
+    const ends: { resolve: () => void; reject: (cause: Error) => void }[] = [];
+    const onChange = () => new Promise<void>((resolve, reject) => void ends.push({ resolve, reject }));
+    return { ...(await open(file, undefined, { onChange })), ends };
+  }
+  const settle = () => Bun.sleep(1);
+
+  test('is let in once they count, and not before', async () => {
+    using folder = tempFolder();
+    const command = await open(folder.file);
+    const server = await slow(folder.file);
+    const { key, info } = await command.keys.create(GRANT);
+    const plain = await command.keys.create({ name: 'plain', scopes: ['chat'] });
+    const refreshed = server.keys.refresh();
+    await settle();
+    // Whoever puts budgets in force finds them already; the keys without any are not kept waiting.
+    expect(server.keys.budgets()).toMatchObject([{ keyId: info.id }]);
+    expect([reasonOf(server.keys, key), reasonOf(server.keys, plain.key)]).toEqual(['unknown', null]);
+    await server.keys.refresh();
+    expect(reasonOf(server.keys, key)).toBe('unknown');
+    server.ends[0]!.resolve();
+    await refreshed;
+    expect(reasonOf(server.keys, key)).toBeNull();
+    expect(server.ends).toHaveLength(1);
+    await Promise.all([server.close(), command.close()]);
+  });
+
+  test('is never let in when it was revoked meanwhile, and only by its new secret when it was rotated', async () => {
+    using folder = tempFolder();
+    const command = await open(folder.file);
+    const server = await slow(folder.file);
+    const revoked = await command.keys.create(GRANT);
+    const rotated = await command.keys.create(GRANT);
+    const refreshed = server.keys.refresh();
+    await settle();
+    const made = await command.keys.rotate(rotated.info.id, 0);
+    await command.keys.revoke(revoked.info.id);
+    const again = server.keys.refresh();
+    await settle();
+    for (const { resolve } of server.ends) resolve();
+    await Promise.all([refreshed, again]);
+    const reasons = [revoked.key, rotated.key, made!.key].map((key) => reasonOf(server.keys, key));
+    expect(reasons).toEqual(['revoked', 'rotated', null]);
+    await Promise.all([server.close(), command.close()]);
+  });
+
+  test('is tried again when its budgets could not be put in force', async () => {
+    using folder = tempFolder();
+    const server = await slow(folder.file);
+    const creating = server.keys.create(GRANT);
+    await settle();
+    server.ends[0]!.reject(new Error('the ledger cannot count now'));
+    const { key } = await creating;
+    expect(reasonOf(server.keys, key)).toBe('unknown');
+    const refreshed = server.keys.refresh();
+    await settle();
+    server.ends[1]!.resolve();
+    await refreshed;
+    expect(reasonOf(server.keys, key)).toBeNull();
+    await server.close();
+  });
+
+  test('does not hold up a revocation', async () => {
+    using folder = tempFolder();
+    const command = await open(folder.file);
+    const server = await slow(folder.file);
+    const plain = await server.keys.create({ name: 'plain', scopes: ['chat'] });
+    const creating = server.keys.create(GRANT);
+    await settle();
+    await command.keys.revoke(plain.info.id);
+    await server.keys.refresh();
+    expect(reasonOf(server.keys, plain.key)).toBe('revoked');
+    server.ends[0]!.resolve();
+    expect(reasonOf(server.keys, (await creating).key)).toBeNull();
+    await Promise.all([server.close(), command.close()]);
+  });
+});

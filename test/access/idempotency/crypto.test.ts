@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { nameOf, newSalt, Seal } from '../../../src/access/idempotency/crypto.ts';
+
+const texts = fc.string({ unit: 'binary', maxLength: 200 });
+
+test('what is sealed can be opened with the same secret, salt and purpose, and with nothing else', () => {
+  fc.assert(
+    fc.property(texts, texts, texts, texts, (text, secret, other, bound) => {
+      const salt = newSalt();
+      const sealed = new Seal(secret, salt).seal(text, bound);
+      expect(new Seal(secret, salt).open(sealed, bound)).toBe(text);
+      expect(new Seal(secret, newSalt()).open(sealed, bound)).toBeNull();
+      expect(new Seal(secret, salt).open(sealed, `${bound}.`)).toBeNull();
+      if (other !== secret) expect(new Seal(other, salt).open(sealed, bound)).toBeNull();
+    }),
+  );
+});
+
+test('whatever is changed or cut of it, it is not opened', () => {
+  const seal = new Seal('secret', newSalt());
+  const sealed = seal.seal('The answer.', '1');
+  for (let at = 0; at < sealed.length; at++) {
+    const changed = sealed.slice();
+    changed[at]! ^= 1;
+    expect([at, seal.open(changed, '1')]).toEqual([at, null]);
+    expect([at, seal.open(sealed.subarray(0, at), '1')]).toEqual([at, null]);
+  }
+});
+
+test('the same text is sealed otherwise each time, and no part of it shows', () => {
+  const seal = new Seal('secret', newSalt());
+  const text = 'a text that nobody may see';
+  const [one, other] = [seal.seal(text, '1'), seal.seal(text, '1')];
+  expect(Buffer.from(one).equals(other)).toBeFalse();
+  for (let at = 0; at + 8 <= text.length; at++) {
+    expect(Buffer.from(one).includes(text.slice(at, at + 8))).toBeFalse();
+  }
+});
+
+test('a body’s mark tells nothing to whom has not the secret: it is another with another secret or salt', () => {
+  const salt = newSalt();
+  const body = new Uint8Array(32);
+  const mark = new Seal('secret', salt).bodyMark(body);
+  expect(new Seal('secret', salt).bodyMark(body)).toEqual(mark);
+  expect(new Seal('secres', salt).bodyMark(body)).not.toEqual(mark);
+  expect(new Seal('secret', newSalt()).bodyMark(body)).not.toEqual(mark);
+  expect(new Seal('secret', salt).bodyMark(new Uint8Array(32).fill(1))).not.toEqual(mark);
+  expect(new Seal('secret', salt).verifier).toEqual(new Seal('secret', salt).verifier);
+  expect(new Seal('secres', salt).verifier).not.toEqual(new Seal('secret', salt).verifier);
+});
+
+test('no two API keys, and no two idempotency keys of one, have a name in common', () => {
+  const names = [nameOf('ab', 'c'), nameOf('a', 'bc'), nameOf('ab', 'd'), nameOf('ac', 'c'), nameOf('', 'abc')];
+  expect(new Set(names.map((name) => Buffer.from(name).toString('hex'))).size).toBe(names.length);
+  expect(nameOf('ab', 'c')).toEqual(nameOf('ab', 'c'));
+});

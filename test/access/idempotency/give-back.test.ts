@@ -1,0 +1,66 @@
+import { expect, test } from 'bun:test';
+import { auditLedger } from '../../../src/ledger/audit/run.ts';
+import { budget, caller, held, journal, line, NO_TERMS, open, order } from '../../ledger/support.ts';
+import { tempFolder } from '../../store/support.ts';
+
+const terms = { ...NO_TERMS, budgets: [budget(1_000, { onExhausted: 'downgrade' })] };
+
+test('what is left of a charge is given back once, to the budget and the sums, and the audit agrees', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file, { terms });
+  const hold = await held(ledger, order(600));
+  hold.settle(line(500), () => []);
+  expect(ledger.standing(caller(), 'auto')?.free).toBe(500);
+  expect(await ledger.giveBack(hold.id, 'a note')).toBe(500);
+  expect(ledger.standing(caller(), 'auto')?.free).toBe(1_000);
+  expect((await ledger.status()).charged).toBe(0);
+  expect(await ledger.giveBack(hold.id, 'a note')).toBe(0);
+  expect(await journal(store)).toMatchObject([
+    { kind: 'reserve' },
+    { kind: 'settle' },
+    { kind: 'correct', amount: -500 },
+  ]);
+  await ledger.close();
+  expect((await auditLedger(store, { idle: true })).findings).toEqual([]);
+  await store.close();
+});
+
+test('asked twice at once, it is given back once', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file, { terms });
+  const hold = await held(ledger, order(600));
+  hold.settle(line(500), () => []);
+  const told = await Promise.allSettled([ledger.giveBack(hold.id, ''), ledger.giveBack(hold.id, '')]);
+  expect(told.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
+  expect(ledger.standing(caller(), 'auto')?.free).toBe(1_000);
+  expect((await journal(store)).filter(({ kind }) => kind === 'correct')).toHaveLength(1);
+  await ledger.close();
+  await store.close();
+});
+
+test('of a reservation that is open, or that nobody made, nothing is given back', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file, { terms });
+  const hold = await held(ledger, order(600));
+  expect(ledger.giveBack(hold.id, '')).rejects.toThrow('is open');
+  expect(await ledger.giveBack(order(1).id, '')).toBe(0);
+  hold.settle(null, () => []);
+  expect(await ledger.giveBack(hold.id, '')).toBe(0);
+  await ledger.close();
+  await store.close();
+});
+
+test('what was given back stays so across a crash right after it', async () => {
+  using folder = tempFolder();
+  const first = await open(folder.file, { terms });
+  const hold = await held(first.ledger, order(600));
+  hold.settle(line(500), () => []);
+  await first.ledger.giveBack(hold.id, '');
+  // The correction itself is asked for durably; the journal's row of it may not be written yet.
+  const second = await open(folder.file, { terms });
+  expect(second.ledger.standing(caller(), 'auto')?.free).toBe(1_000);
+  expect(await second.ledger.giveBack(hold.id, '')).toBe(0);
+  for (const { ledger } of [first, second]) void ledger.close().catch(() => {});
+  await second.store.close();
+  await first.store.close().catch(() => {});
+});

@@ -1,0 +1,83 @@
+import type { SqlValue, Statement, Store, Write } from '../../../../src/store/store.ts';
+
+/** What of a commit is on the disk when the process dies at it: nothing, what was appended before, or all of it. */
+export type Left = 'nothing' | 'appends' | 'all';
+
+/** Of a dead process nothing is ever heard. */
+const never = <T>(): Promise<T> => new Promise<T>(() => {});
+
+/** The store of a process that may die: between two commits or at one of them, with what was appended and not yet written. */
+export class MortalStore implements Store {
+  readonly died = Promise.withResolvers<void>();
+  readonly #inner: Store;
+  #appended: (readonly Write[])[] = [];
+  #isDead = false;
+  #death: { commits: number; readonly left: Left } | null = null;
+
+  constructor(inner: Store) {
+    this.#inner = inner;
+  }
+
+  /** Dies at a commit, when so many have passed. */
+  dieAt(commits: number, left: Left): void {
+    this.#death = { commits, left };
+  }
+
+  liveOn(): void {
+    this.#death = null;
+  }
+
+  die(): void {
+    this.#isDead = true;
+    this.died.resolve();
+  }
+
+  commit(writes: readonly Write[]): Promise<void> {
+    if (this.#isDead) return never();
+    if (this.#death && this.#death.commits-- === 0) {
+      if (this.#death.left !== 'nothing') this.#forward();
+      if (this.#death.left === 'all') void this.#inner.commit(writes);
+      this.die();
+      return never();
+    }
+    this.#forward();
+    return this.#unlessDead(this.#inner.commit(writes));
+  }
+
+  append(writes: readonly Write[]): void {
+    if (!this.#isDead) this.#appended.push(writes);
+  }
+
+  written(): Promise<void> {
+    this.#forward();
+    return this.#unlessDead(this.#inner.written());
+  }
+
+  query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]> {
+    return this.#unlessDead(this.#inner.query<Row>(statement, params));
+  }
+
+  version(): Promise<number> {
+    return this.#unlessDead(this.#inner.version());
+  }
+
+  flush(): Promise<void> {
+    this.#forward();
+    return this.#unlessDead(this.#inner.flush());
+  }
+
+  /** Lets go of the file. */
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  #forward(): void {
+    if (this.#isDead) return;
+    for (const writes of this.#appended.splice(0)) this.#inner.append(writes);
+  }
+
+  async #unlessDead<T>(told: Promise<T>): Promise<T> {
+    const value = await told;
+    return this.#isDead ? never() : value;
+  }
+}

@@ -1,0 +1,137 @@
+import { Seal } from '../../../../src/access/idempotency/crypto.ts';
+import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/state.ts';
+import type { Row } from '../../../../src/access/idempotency/table.ts';
+import { StoredTurn } from '../../../../src/access/idempotency/turn.ts';
+import type { SqlValue, Store, Write } from '../../../../src/store/store.ts';
+import type { Mutant } from './world.ts';
+
+/** Puts another method in the place of one, which it may still call. */
+function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, made: (original: Of[Name]) => Of[Name]) {
+  const original = of[name];
+  of[name] = made(original);
+  return () => {
+    of[name] = original;
+  };
+}
+
+function passing(store: Store, over: Partial<Store>): Store {
+  return {
+    commit: (writes) => store.commit(writes),
+    append: (writes) => store.append(writes),
+    query: (statement, params) => store.query(statement, params),
+    version: () => store.version(),
+    written: () => store.written(),
+    flush: () => store.flush(),
+    close: () => store.close(),
+    ...over,
+  };
+}
+
+/** Columns of a row as it is written. */
+const COLUMNS = ['name', 'state', 'decision', 'earlier', 'losses', 'time'];
+const isRow = ({ statement }: Write): boolean => statement.sql.startsWith('INSERT INTO idempotency');
+const cellOf = (write: Write, column: string): SqlValue => write.params[COLUMNS.indexOf(column)] ?? null;
+
+/** A store that writes rows otherwise, or not at all. */
+const writing = (rewrite: (write: Write) => Write | null) => (store: Store) =>
+  passing(store, {
+    commit: (writes) => store.commit(writes.flatMap((write) => (isRow(write) ? (rewrite(write) ?? []) : write))),
+  });
+
+const setting = (column: string, value: SqlValue, where: (write: Write) => boolean = () => true) =>
+  writing((write) => {
+    if (!where(write)) return write;
+    return { ...write, params: write.params.map((old, at) => (at === COLUMNS.indexOf(column) ? value : old)) };
+  });
+
+/** A store that reads rows otherwise than they are. */
+const reading = (reread: (row: Row) => Partial<Row>) => (store: Store) => {
+  const query: Store['query'] = async <Found>(...asked: Parameters<Store['query']>) =>
+    (await store.query<Found & Row>(...asked)).map((row) => ('verifier' in row ? { ...row, ...reread(row) } : row));
+  return passing(store, { query });
+};
+
+const givingBack = (giveBack: (options: IdempotencyOptions) => IdempotencyOptions['giveBack']) => ({
+  options: (options: IdempotencyOptions) => ({ ...options, giveBack: giveBack(options) }),
+});
+
+export const MUTANTS: Readonly<Record<string, Mutant>> = {
+  'a crash’s charge is not given back, so that one request is charged twice': givingBack(() => async () => 0),
+  'what was given back is not told': givingBack((options) => async (id, note) => {
+    await options.giveBack(id, note);
+    return 0;
+  }),
+  'an answer goes to another API key': {
+    claim: (idempotency) => (ask) => idempotency.claim({ ...ask, keyId: 'ada', secret: 'secret' }),
+  },
+  'bodies are not compared': {
+    claim: (idempotency) => (ask) => idempotency.claim({ ...ask, body: Buffer.from('any') }),
+  },
+  'what is kept can be had with another secret': {
+    claim: (idempotency) => (ask) => idempotency.claim({ ...ask, secret: 'any' }),
+  },
+  'the mark of a body is always the same': {
+    infect: () => patch(Seal.prototype, 'bodyMark', () => () => new Uint8Array(32)),
+  },
+  'nothing says that a request runs before its money is set aside': {
+    wrap: writing((write) => (cellOf(write, 'state') === 'running' ? null : write)),
+  },
+  'an answer is not written': { wrap: writing((write) => (cellOf(write, 'state') === 'kept' ? null : write)) },
+  'an answer is written without waiting for the disk': {
+    wrap: (store) =>
+      passing(store, {
+        async commit(writes) {
+          if (writes.some((write) => isRow(write) && cellOf(write, 'state') === 'kept')) store.append(writes);
+          else await store.commit(writes);
+        },
+      }),
+  },
+  'a run that is repeated forgets the loss before it': { wrap: setting('earlier', null) },
+  'losses are not counted': { wrap: setting('losses', 0) },
+  'a loss is given back before its repeat is paid for': {
+    wrap: reading(({ state, losses }) => (state === 'lost' && losses < LOSSES_MAX ? { state: 'running' } : {})),
+  },
+  'what a crash has lost is given back only when its repeat is paid for': {
+    wrap: reading(({ state }) => (state === 'running' ? { state: 'lost' } : {})),
+  },
+  'answers are kept for ever': { wrap: reading(() => ({ time: Number.MAX_SAFE_INTEGER })) },
+  'answers are kept for an hour less': { wrap: reading(({ time }) => ({ time: time - 3_600_000 })) },
+  'pruning takes an hour too much': {
+    wrap: (store) =>
+      passing(store, {
+        commit: (writes) =>
+          store.commit(
+            writes.map((write) =>
+              write.statement.sql.startsWith('DELETE FROM idempotency WHERE id')
+                ? { ...write, params: [Number.MAX_SAFE_INTEGER, 1_000] }
+                : write,
+            ),
+          ),
+        query: async (statement, params) =>
+          store.query(statement, statement.sql.includes('count(*)') ? [Number.MAX_SAFE_INTEGER, 1_000] : params),
+      }),
+  },
+  'a failure that cost nothing is remembered as lost': {
+    infect: () =>
+      patch(StoredTurn.prototype, 'drop', () => {
+        return function (this: StoredTurn) {
+          return this.lose();
+        };
+      }),
+  },
+  'an answer that is too large is forgotten with its charge': {
+    infect: () =>
+      patch(StoredTurn.prototype, 'lose', () => {
+        return function (this: StoredTurn) {
+          return this.drop();
+        };
+      }),
+  },
+  'the row of a request that failed stays': {
+    wrap: (store) =>
+      passing(store, {
+        commit: (writes) =>
+          store.commit(writes.filter(({ statement }) => statement.sql !== 'DELETE FROM idempotency WHERE name = ?')),
+      }),
+  },
+};

@@ -1,0 +1,125 @@
+/**
+ * What must become of one idempotency key of one API key, written apart from the code that does it. After a crash
+ * several states may be: which of them it was shows later.
+ */
+export interface State {
+  /** `orphan`: what ran when the process died. */
+  readonly kind: 'none' | 'running' | 'orphan' | 'lost' | 'kept';
+  readonly body: string;
+  readonly secret: string;
+  readonly losses: number;
+  /** When it became so, ms. */
+  readonly time: number;
+  readonly answer: string;
+  /** Charges that are given back by a repeat: of `orphan` before it is paid for, of `running` and `lost` once it is. */
+  readonly owed: readonly number[];
+  /** What all its requests together were charged and not given back. */
+  readonly total: number;
+}
+
+export interface Asked {
+  readonly body: string;
+  readonly secret: string;
+}
+
+/** What a caller is told. */
+export type Told =
+  | { readonly kind: 'run' | 'in-flight' | 'reused' | 'unavailable' }
+  | { readonly kind: 'replay'; readonly answer: string }
+  | { readonly kind: 'paid' | 'refused'; readonly givenBack: number }
+  | { readonly kind: 'ended' };
+
+export interface Next {
+  readonly told: Told;
+  readonly state: State;
+}
+
+/** How a request ends that was paid for. */
+export type Ending =
+  | { readonly how: 'answer'; readonly cost: number; readonly answer: string }
+  | { readonly how: 'loss'; readonly cost: number }
+  | { readonly how: 'free' };
+
+export const DAY_MS = 86_400_000;
+const LOSSES_MAX = 3;
+
+export const NONE: State = { kind: 'none', body: '', secret: '', losses: 0, time: 0, answer: '', owed: [], total: 0 };
+const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
+
+function presentOf(state: State, now: number): State {
+  const isTerminal = state.kind === 'orphan' || state.kind === 'lost' || state.kind === 'kept';
+  return isTerminal && state.time <= now - DAY_MS ? { ...NONE, total: state.total } : state;
+}
+
+export function claimed(before: State, { body, secret }: Asked, now: number): Next {
+  const state = presentOf(before, now);
+  const tell = (kind: 'in-flight' | 'reused' | 'unavailable'): Next => ({ told: { kind }, state });
+  if (state.kind === 'running') return tell(body === state.body ? 'in-flight' : 'reused');
+  if (state.kind !== 'none') {
+    if (secret !== state.secret) return tell('unavailable');
+    if (body !== state.body) return tell('reused');
+    if (state.kind === 'kept') return { told: { kind: 'replay', answer: state.answer }, state };
+    if (state.losses >= LOSSES_MAX) return tell('unavailable');
+  }
+  const run: State = { ...state, kind: 'running', body, secret, time: now, answer: '' };
+  const given = state.kind === 'orphan' ? sum(state.owed) : 0;
+  const owed = state.kind === 'lost' ? state.owed : [];
+  return { told: { kind: 'run' }, state: { ...run, owed, total: state.total - given } };
+}
+
+/** The money was there, or not. `before` is what was there when the request came. */
+export function reserved(state: State, before: State, isPaid: boolean, now: number): Next {
+  const given = before.kind === 'orphan' && presentOf(before, now).kind === 'orphan' ? sum(before.owed) : 0;
+  const owed = sum(state.owed);
+  if (isPaid) {
+    return {
+      told: { kind: 'paid', givenBack: given + owed },
+      state: { ...state, owed: [], total: state.total - owed },
+    };
+  }
+  return { told: { kind: 'refused', givenBack: given }, state: dropped(state, now) };
+}
+
+function dropped(state: State, now: number): State {
+  if (state.losses === 0) return { ...NONE, total: state.total };
+  return { ...state, kind: 'lost', time: now };
+}
+
+export function ended(state: State, ending: Ending, now: number): Next {
+  const told: Told = { kind: 'ended' };
+  if (ending.how === 'free') return { told, state: dropped(state, now) };
+  const charged = { ...state, time: now, owed: [ending.cost], total: state.total + ending.cost };
+  if (ending.how === 'loss') return { told, state: { ...charged, kind: 'lost', losses: state.losses + 1 } };
+  return { told, state: { ...charged, kind: 'kept', answer: ending.answer } };
+}
+
+/** The process died while it stood so. A request that ran is charged so much by rule. */
+export function crashed(state: State, byRule: number): State {
+  if (state.kind !== 'running') return state;
+  return { ...state, kind: 'orphan', owed: [byRule, ...state.owed], total: state.total + byRule };
+}
+
+/** What may be when it died while a request came in. */
+export function crashedAsking(before: State, asked: Asked, byRule: number, now: number): State[] {
+  const was = presentOf(before, now);
+  const { told, state: run } = claimed(was, asked, now);
+  if (told.kind !== 'run') return [crashed(was, byRule)];
+  const all: State[] = [was];
+  // Some of the orphans' charges may be given back already.
+  if (was.kind === 'orphan') {
+    was.owed.forEach((_, at) => {
+      const given = sum(was.owed.slice(0, at + 1));
+      all.push({ ...was, owed: was.owed.map((one, i) => (i <= at ? 0 : one)), total: was.total - given });
+    });
+  }
+  // Written down, then money set aside, then what was owed given back; or refused and forgotten.
+  all.push(crashed(run, 0), crashed(run, byRule));
+  all.push(crashed(reserved(run, was, true, now).state, byRule), dropped(run, now));
+  return all;
+}
+
+/** What may be when it died while a request ended. */
+export function crashedEnding(state: State, ending: Ending, byRule: number, now: number): State[] {
+  const cost = ending.how === 'free' ? 0 : ending.cost;
+  return [crashed(state, byRule), crashed(state, cost), ended(state, ending, now).state];
+}

@@ -1,0 +1,302 @@
+import { expect } from 'bun:test';
+import {
+  type Claim,
+  type Idempotency,
+  type IdempotencyOptions,
+  openIdempotency,
+} from '../../../../src/access/idempotency/state.ts';
+import { idempotencyMigrations } from '../../../../src/access/idempotency/table.ts';
+import type { Turn } from '../../../../src/access/idempotency/turn.ts';
+import { createIds } from '../../../../src/core/id.ts';
+import { auditLedger } from '../../../../src/ledger/audit/run.ts';
+import type { Hold } from '../../../../src/ledger/hold.ts';
+import { type Ledger, openLedger } from '../../../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../../../src/ledger/schema.ts';
+import { isShortage } from '../../../../src/ledger/standing.ts';
+import { openReader, openSqlite } from '../../../../src/store/sqlite.ts';
+import type { Store } from '../../../../src/store/store.ts';
+import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
+import { type Left, MortalStore } from './mortal-store.ts';
+import * as reference from './reference.ts';
+
+export type Step =
+  | {
+      readonly do: 'ask';
+      readonly user: number;
+      readonly key: number;
+      readonly body: number;
+      readonly secret: number;
+      readonly times: number;
+    }
+  | {
+      readonly do: 'end';
+      readonly which: number;
+      readonly how: 'answer' | 'large' | 'cut' | 'free';
+      readonly cost: number;
+    }
+  | { readonly do: 'crash' }
+  | { readonly do: 'arm'; readonly commits: number; readonly left: Left }
+  | { readonly do: 'wait'; readonly ms: number }
+  | { readonly do: 'prune' };
+
+/** One fault put into what is tested. */
+export interface Mutant {
+  readonly infect?: () => () => void;
+  readonly wrap?: (store: Store) => Store;
+  readonly options?: (options: IdempotencyOptions) => IdempotencyOptions;
+  readonly claim?: (idempotency: Idempotency) => Idempotency['claim'];
+}
+
+/** What every request sets aside, microcredits; a key may spend less than two of them in a window. */
+const RESERVED = 1_000;
+const LIMIT = 1_800;
+const TOO_LARGE = 'x'.repeat(1_048_577);
+const USERS = ['ada', 'bob'];
+
+interface Running {
+  readonly name: string;
+  readonly turn: Turn;
+  readonly hold: Hold;
+}
+
+const CHARGES = `SELECT coalesce(sum(amount), 0) AS total FROM (
+  SELECT amount FROM journal WHERE kind IN ('post', 'settle', 'expire', 'correct') AND reservation IN (SELECT value FROM json_each(?1))
+  UNION ALL SELECT amount FROM adjustments WHERE adopted = 0 AND reservation IN (SELECT value FROM json_each(?1)))`;
+
+/** The real thing on a real database with a clock of its own, beside the reference. */
+export class World {
+  readonly #file: string;
+  readonly #rule: 'charge' | 'release';
+  readonly #mutant: Mutant;
+  readonly #states = new Map<string, readonly reference.State[]>();
+  readonly #decisions = new Map<string, number[]>();
+  #now = NOON;
+  #nextId = createIds(() => this.#now, 0);
+  #running: Running[] = [];
+  #store!: MortalStore;
+  #ledger!: Ledger;
+  #idempotency!: Idempotency;
+  /** What the steps came to. */
+  readonly counts = new Map<string, number>();
+
+  private constructor(file: string, rule: 'charge' | 'release', mutant: Mutant) {
+    this.#file = file;
+    this.#rule = rule;
+    this.#mutant = mutant;
+  }
+
+  static async open(file: string, rule: 'charge' | 'release', mutant: Mutant): Promise<World> {
+    const world = new World(file, rule, mutant);
+    await world.#start();
+    return world;
+  }
+
+  get #byRule(): number {
+    return this.#rule === 'charge' ? RESERVED : 0;
+  }
+
+  async #start(): Promise<void> {
+    const { wrap = (store) => store, options = (given) => given } = this.#mutant;
+    this.#store = new MortalStore(await openSqlite(this.#file, [idempotencyMigrations, ledgerMigrations]));
+    const terms = {
+      budgets: [budget(LIMIT, { each: ({ key }) => key.id, window: 'day' })],
+      ledger: { contentionWaitMs: 0, onCrash: this.#rule },
+      usdPerCredit: '0.001',
+    };
+    const now = () => this.#now;
+    const ledger = await openLedger({ store: this.#store, terms, now, onAlarm: () => {} });
+    this.#ledger = ledger;
+    this.#idempotency = openIdempotency(
+      options({ store: wrap(this.#store), now, giveBack: (id, note) => ledger.giveBack(id, note) }),
+    );
+  }
+
+  async step(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'wait':
+        this.#now += step.ms;
+        return;
+      case 'arm':
+        return this.#store.dieAt(step.commits, step.left);
+      case 'crash':
+        this.#store.die();
+        return this.#restart(null, () => []);
+      case 'prune':
+        return this.#alive(
+          null,
+          () => [],
+          async () => void (await this.#idempotency.prune()),
+        );
+      case 'ask': {
+        const name = `${USERS[step.user]} ${step.key}`;
+        const asked = { body: `body ${step.body}`, secret: `secret ${step.user} ${step.secret}` };
+        const may = (state: reference.State) => reference.crashedAsking(state, asked, this.#byRule, this.#now);
+        return this.#alive(name, may, () => this.#ask(name, asked, step));
+      }
+      case 'end': {
+        const [running] = this.#running.splice(step.which % Math.max(1, this.#running.length), 1);
+        if (!running) return;
+        const { cost } = step;
+        const answer = `answer ${running.hold.id}`;
+        const ending: reference.Ending =
+          step.how === 'free'
+            ? { how: 'free' }
+            : step.how === 'answer'
+              ? { how: 'answer', cost, answer }
+              : { how: 'loss', cost };
+        const may = (state: reference.State) => reference.crashedEnding(state, ending, this.#byRule, this.#now);
+        return this.#alive(running.name, may, () => this.#end(running, step.how, cost, answer, ending));
+      }
+    }
+  }
+
+  /** Ends all that runs, and looks at the books. */
+  async finish(): Promise<void> {
+    this.#store.liveOn();
+    while (this.#running.length > 0) await this.step({ do: 'end', which: 0, how: 'answer', cost: 10 });
+    await this.#idempotency.idle();
+    await this.#store.flush();
+    await this.#ledger.close();
+    await this.#store.flush();
+    const reader = openReader(this.#file);
+    expect((await auditLedger(reader, { idle: true })).findings).toEqual([]);
+    reader.close();
+    await this.#store.close();
+  }
+
+  /** Lets go of everything, whatever state it is in. */
+  async close(): Promise<void> {
+    this.#store.die();
+    void this.#ledger.close();
+    await this.#store.close().catch(() => {});
+  }
+
+  /** Does something, unless the process dies meanwhile; then `may` tells what is possible for the key in question. */
+  async #alive(
+    name: string | null,
+    may: (state: reference.State) => reference.State[],
+    run: () => Promise<void>,
+  ): Promise<void> {
+    const before = name === null ? [] : this.#statesOf(name);
+    const isDone = await Promise.race([run().then(() => true), this.#store.died.promise.then(() => false)]);
+    if (!isDone) return this.#restart(name, () => before.flatMap(may));
+    if (name !== null) await this.#checkTotal(name);
+  }
+
+  async #restart(name: string | null, statesAfter: () => reference.State[]): Promise<void> {
+    this.#count('crashes');
+    // Clears its timers; nothing of it is heard any more.
+    void this.#ledger.close();
+    await this.#store.close();
+    this.#running = [];
+    await this.#start();
+    for (const known of this.#states.keys()) {
+      const after =
+        known === name ? statesAfter() : this.#statesOf(known).map((one) => reference.crashed(one, this.#byRule));
+      this.#states.set(known, after);
+      await this.#checkTotal(known);
+    }
+  }
+
+  async #ask(
+    name: string,
+    { body, secret }: reference.Asked,
+    { user, key, times }: Step & { do: 'ask' },
+  ): Promise<void> {
+    const claim = this.#mutant.claim?.(this.#idempotency) ?? ((ask) => this.#idempotency.claim(ask));
+    const before = this.#statesOf(name);
+    const ask = { keyId: USERS[user]!, secret, idempotencyKey: `key ${key}`, body: Buffer.from(body) };
+    const claims = await Promise.all(Array.from({ length: times }, () => claim(ask)));
+    // Whoever was let in was first.
+    claims.sort((a, b) => Number(b.kind === 'run') - Number(a.kind === 'run'));
+    for (const one of claims)
+      this.#observe(name, (state) => reference.claimed(state, { body, secret }, this.#now), toldBy(one));
+    const [first] = claims;
+    if (first?.kind !== 'run') return;
+    const { turn } = first;
+    const id = this.#nextId();
+    this.#decisionsOf(name).push(id);
+    const begun = turn.begin(id);
+    const reserved = await this.#ledger.reserve(order(RESERVED, { id, caller: caller(USERS[user]) }));
+    await begun;
+    const isPaid = !isShortage(reserved);
+    if (isPaid) {
+      await turn.reserved();
+      this.#running.push({ name, turn, hold: reserved });
+    } else await turn.drop();
+    const told: reference.Told = { kind: isPaid ? 'paid' : 'refused', givenBack: turn.givenBack };
+    const next = before.flatMap((was) => {
+      const { told: due, state: run } = reference.claimed(was, { body, secret }, this.#now);
+      return due.kind === 'run' ? [reference.reserved(run, was, isPaid, this.#now)] : [];
+    });
+    this.#settle(name, next, told);
+  }
+
+  async #end(
+    { name, turn, hold }: Running,
+    how: (Step & { do: 'end' })['how'],
+    cost: number,
+    answer: string,
+    ending: reference.Ending,
+  ): Promise<void> {
+    hold.settle(how === 'free' ? null : line(cost), () => []);
+    if (how === 'free') await turn.drop();
+    else if (how === 'cut') await turn.lose();
+    else await turn.keep({ status: 200, headers: {}, frame: '', body: how === 'large' ? TOO_LARGE : answer });
+    this.#observe(name, (state) => reference.ended(state, ending, this.#now), { kind: 'ended' });
+  }
+
+  #observe(name: string, due: (state: reference.State) => reference.Next, told: reference.Told): void {
+    this.#settle(name, this.#statesOf(name).map(due), told);
+  }
+
+  /** Leaves the states under which this is what is told. */
+  #settle(name: string, next: readonly reference.Next[], told: reference.Told): void {
+    this.#count(told.kind);
+    const fitting = next.filter((one) => Bun.deepEquals(one.told, told)).map(({ state }) => state);
+    if (fitting.length === 0) {
+      throw new Error(`${name} was told ${JSON.stringify(told)}, not ${JSON.stringify(next.map((one) => one.told))}`);
+    }
+    this.#states.set(name, fitting);
+  }
+
+  /** What the ledger says that its requests cost, all together. */
+  async #checkTotal(name: string): Promise<void> {
+    // Nothing is flushed before: whoever was told something may rely on it.
+    const [row] = await this.#store.query<{ total: number }>({ sql: CHARGES }, [
+      JSON.stringify(this.#decisionsOf(name)),
+    ]);
+    const states = this.#statesOf(name);
+    const fitting = states.filter(({ total }) => total === row?.total);
+    if (fitting.length === 0) {
+      throw new Error(`${name} was charged ${row?.total}, not ${JSON.stringify(states)}`);
+    }
+    this.#states.set(name, fitting);
+  }
+
+  #statesOf(name: string): readonly reference.State[] {
+    let states = this.#states.get(name);
+    if (!states) {
+      states = [reference.NONE];
+      this.#states.set(name, states);
+    }
+    return states;
+  }
+
+  #decisionsOf(name: string): number[] {
+    let decisions = this.#decisions.get(name);
+    if (!decisions) {
+      decisions = [];
+      this.#decisions.set(name, decisions);
+    }
+    return decisions;
+  }
+
+  #count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
+  }
+}
+
+function toldBy(claim: Claim): reference.Told {
+  return claim.kind === 'replay' ? { kind: 'replay', answer: claim.answer.body } : { kind: claim.kind };
+}

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { DenialReason, Keys, MadeKey } from '../../src/access/keys.ts';
+import type { Caller } from '../../src/core/caller.ts';
+import { tempFolder } from '../store/support.ts';
+import { type Clock, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
+
+/** Two processes on one database, and a small model of what they must say of every secret that was ever made. */
+const folder = tempFolder();
+const clock: Clock = { now: MORNING };
+let processes: readonly [OpenedKeys, OpenedKeys];
+
+beforeAll(async () => {
+  processes = [await open(folder.file, clock), await open(folder.file, clock)];
+});
+afterAll(async () => {
+  for (const { close } of processes) await close();
+  folder[Symbol.dispose]();
+});
+
+interface Step {
+  readonly what: 'create' | 'rotate' | 'revoke' | 'tick' | 'refresh';
+  /** Which process does it. */
+  readonly by: 0 | 1;
+  /** Which key it is done to. */
+  readonly at: number;
+  /** Until the expiry of a new key, or the end of an overlap; how far the clock goes. In ms. */
+  readonly ms: number;
+}
+
+// Few keys and short times, so that things happen to the same key, and at its very end.
+const steps = fc.array(
+  fc.record({
+    what: fc.constantFrom('create', 'rotate', 'rotate', 'rotate', 'revoke', 'tick', 'tick', 'tick', 'refresh'),
+    by: fc.constantFrom(0, 1),
+    at: fc.nat(2),
+    ms: fc.constantFrom(0, 1, 5, 5, 10, 20),
+  }) satisfies fc.Arbitrary<Step>,
+  { minLength: 4, maxLength: 24 },
+);
+
+interface ModelKey {
+  readonly id: string;
+  readonly present: string;
+  readonly previous: string | null;
+  readonly previousUntil: number;
+  readonly expiresAt: number;
+  readonly isRevoked: boolean;
+}
+
+function expected(known: ModelKey | undefined, key: string, now: number): DenialReason | null {
+  if (!known || (key !== known.present && key !== known.previous)) return 'unknown';
+  if (known.isRevoked) return 'revoked';
+  if (now >= known.expiresAt) return 'expired';
+  return key === known.previous && now >= known.previousUntil ? 'rotated' : null;
+}
+
+const isValid = (known: ModelKey) => !known.isRevoked && clock.now < known.expiresAt;
+
+/** What is on the disk, what each process has seen of it, and every secret with the ID of its key. */
+class World {
+  readonly disk = new Map<string, ModelKey>();
+  readonly seen: [Map<string, ModelKey>, Map<string, ModelKey>] = [new Map(), new Map()];
+  readonly secrets: { readonly key: string; readonly id: string }[] = [];
+  readonly ids: string[] = [];
+
+  look(by: 0 | 1): void {
+    this.seen[by] = new Map(this.disk);
+  }
+
+  put(known: ModelKey): void {
+    this.disk.set(known.id, known);
+  }
+
+  made({ key, info }: MadeKey): void {
+    this.secrets.push({ key, id: info.id });
+  }
+}
+
+async function take(step: Step, world: World, all: readonly [Keys, Keys]): Promise<void> {
+  const { what, by, at, ms } = step;
+  const keys = all[by];
+  const known = world.disk.get(world.ids[at % Math.max(1, world.ids.length)] ?? '');
+  if (what === 'tick') {
+    clock.now += ms;
+    return;
+  }
+  if (what === 'refresh') await keys.refresh();
+  else if (what === 'create') {
+    const made = await keys.create({ name: 'a', scopes: ['chat'], expiresAt: ms === 0 ? null : clock.now + ms });
+    const [id, expiresAt] = [made.info.id, made.info.expiresAt ?? Number.POSITIVE_INFINITY];
+    world.put({ id, present: made.key, previous: null, previousUntil: 0, expiresAt, isRevoked: false });
+    world.ids.push(id);
+    world.made(made);
+  } else if (!known) return;
+  else if (what === 'rotate') {
+    const made = await keys.rotate(known.id, ms);
+    expect(made !== null).toBe(isValid(known));
+    if (made) {
+      world.put({ ...known, present: made.key, previous: known.present, previousUntil: clock.now + ms });
+      world.made(made);
+    }
+  } else {
+    expect(await keys.revoke(known.id)).toBe(!known.isRevoked);
+    world.put({ ...known, isRevoked: true });
+  }
+  world.look(by);
+}
+
+/** What may be wrong with keys: the law must notice. */
+type Mutant = (keys: Keys) => Keys;
+
+const lifecycle = (mutant: Mutant = (keys) => keys) =>
+  fc.asyncProperty(steps, async (run) => {
+    const all = [mutant(processes[0].keys), mutant(processes[1].keys)] as const;
+    for (const keys of all) await keys.refresh();
+    const world = new World();
+    for (const step of run) {
+      await take(step, world, all);
+      for (const [by, keys] of all.entries()) {
+        for (const { key, id } of world.secrets) {
+          expect(reasonOf(keys, key)).toBe(expected(world.seen[by === 0 ? 0 : 1].get(id), key, clock.now));
+        }
+      }
+    }
+  });
+
+test('a secret is let in from when a process has seen it made to its rotation, expiry or revocation, and never else', async () => {
+  await fc.assert(lifecycle(), { numRuns: 60 });
+});
+
+const SOMEBODY: Caller = { keyId: '', scopes: new Set(), labels: {}, models: null, limits: null, budgets: [] };
+/** Keys that let in whom they must not. */
+const lenient =
+  (isLetIn: (reason: DenialReason | null, header: string | null) => boolean): Mutant =>
+  (keys) =>
+    wrap(keys, {
+      authenticate: (header) => {
+        const told = keys.authenticate(header);
+        return told.caller === null && isLetIn(told.reason, header) ? { caller: SOMEBODY, reason: null } : told;
+      },
+    });
+
+/** The same keys, but for some methods. Their own are bound, for they have private parts. */
+const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
+  authenticate: (header) => keys.authenticate(header),
+  create: (grant, by) => keys.create(grant, by),
+  install: (key) => keys.install(key),
+  rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
+  revoke: (id, by) => keys.revoke(id, by),
+  grant: (id, write, details, by) => keys.grant(id, write, details, by),
+  get: (id) => keys.get(id),
+  list: () => keys.list(),
+  budgets: () => keys.budgets(),
+  trail: (query) => keys.trail(query),
+  refresh: () => keys.refresh(),
+  close: () => keys.close(),
+  ...over,
+});
+
+const mutants: Readonly<Record<string, Mutant>> = {
+  'an expiry that is not looked at': lenient((reason) => reason === 'expired'),
+  'an overlap that never ends': lenient((reason) => reason === 'rotated'),
+  'a revocation that is not looked at': lenient((reason) => reason === 'revoked'),
+  'a second rotation that keeps the oldest secret': (keys) => {
+    const once = new Set<string>();
+    return lenient((reason, header) => reason === 'unknown' && once.has(header ?? ''))(
+      wrap(keys, {
+        authenticate: (header) => {
+          const told = keys.authenticate(header);
+          if (told.caller) once.add(header ?? '');
+          return told;
+        },
+      }),
+    );
+  },
+  'an overlap that is a millisecond too long': (keys) =>
+    wrap(keys, { rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs + 1, by) }),
+  'an overlap that is forgotten': (keys) => wrap(keys, { rotate: (id, _, by) => keys.rotate(id, 0, by) }),
+  'a refresh that takes nothing over': (keys) => wrap(keys, { refresh: async () => {} }),
+  'a revocation that does nothing': (keys) => wrap(keys, { revoke: async () => true }),
+};
+
+test('the law finds nothing wrong with keys that are only wrapped', async () => {
+  await fc.assert(
+    lifecycle((keys) => wrap(keys, {})),
+    { numRuns: 10 },
+  );
+});
+
+for (const [name, mutant] of Object.entries(mutants)) {
+  test(`the law catches ${name}`, async () => {
+    const { failed } = await fc.check(lifecycle(mutant), { numRuns: 400, endOnFailure: true });
+    expect(failed).toBe(true);
+  }, 20_000);
+}

@@ -1,0 +1,36 @@
+import { type Keys, type KeysOptions, openKeys } from '../../src/access/keys.ts';
+import { accessMigrations } from '../../src/access/tables.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import type { Store } from '../../src/store/store.ts';
+
+export interface Clock {
+  now: number;
+}
+
+export interface OpenedKeys {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  close(): Promise<void>;
+}
+
+/** A morning in 2026. */
+export const MORNING = Date.UTC(2026, 10, 20, 9, 30);
+
+/** Keys on the database at `file`, as one process has them. */
+export async function open(
+  file: string,
+  clock: Clock = { now: MORNING },
+  options: Partial<KeysOptions> = {},
+): Promise<OpenedKeys> {
+  const store = await openSqlite(file, [accessMigrations]);
+  const keys = await openKeys({ store, now: () => clock.now, ...options });
+  const close = async () => {
+    keys.close();
+    await store.close();
+  };
+  return { store, keys, clock, close };
+}
+
+/** Why a key is not let in; null when it is. */
+export const reasonOf = (keys: Keys, key: string) => keys.authenticate(`Bearer ${key}`).reason;

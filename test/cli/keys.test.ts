@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { runKeys } from '../../src/cli/keys.ts';
+import { UsageError } from '../../src/cli/options.ts';
+import { MORNING, type OpenedKeys, open } from '../access/support.ts';
+import { tempFolder } from '../store/support.ts';
+
+const folder = tempFolder();
+let opened: OpenedKeys;
+beforeAll(async () => {
+  opened = await open(folder.file);
+});
+afterAll(async () => {
+  await opened.close();
+  folder[Symbol.dispose]();
+});
+
+const run = (...args: string[]) => {
+  const { keys, store, clock } = opened;
+  return runKeys(args, { keys, store, file: folder.file, now: () => clock.now });
+};
+
+describe('wrong usage gives one clear sentence, and no key is made:', () => {
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [['create', '--rpm', '0'], /--rpm takes a whole number from 1 to 1000000000, not "0"/],
+    [['create', '--tpm', '1e3'], /--tpm takes a whole number/],
+    [['create', '--streams', ''], /--streams takes a whole number/],
+    [
+      ['create', '--budget', '500'],
+      /written 500\/month, 20\/day@Europe\/Berlin or 500\/total:downgrade, with day, week/,
+    ],
+    [['create', '--budget', '500/year'], /not "500\/year"/],
+    [['create', '--budget', '0.0000001/day'], /not "0.0000001\/day"/],
+    [['create', '--budget', '5/day@Mars'], /no time zone "Mars"/],
+    [['create', '--budget', '5/day:stop'], /not "5\/day:stop"/],
+    [['create', '--budget', '5/day', '--budget', '6/day'], /Two budgets are for the same window, day in UTC/],
+    [['create', '--name', 'two\nlines'], /name must be one line/],
+    [['show'], /keys show takes the ID of one key/],
+    [['show', 'nobody'], /no key with the ID nobody/],
+    [['rotate', 'nobody'], /no valid key with the ID nobody/],
+    [['rotate', 'nobody', '--overlap', '31d'], /0 to 30d more, not for "31d"/],
+    [['rotate', 'nobody', '--overlap', 'soon'], /90m, 12h or 30d/],
+    [['log', '--limit', '0'], /--limit takes a whole number from 1 to 1000/],
+    [['log', '--key', 'NO'], /between sb_live_ and the next _/],
+  ];
+  for (const [args, message] of cases) {
+    test(`keys ${args.join(' ')}`, async () => {
+      const error = await run(...args).catch((cause: unknown) => cause);
+      expect(error).toBeInstanceOf(UsageError);
+      expect(String(error)).toMatch(message);
+      expect(await run('list', '--json')).toBe('[]\n');
+    });
+  }
+});
+
+test.each([
+  ['500/month', { limit: 500_000_000, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }],
+  ['0.000001/total', { limit: 1, window: 'total', timeZone: 'UTC', onExhausted: 'reject' }],
+  ['20/day@Europe/Berlin', { limit: 20_000_000, window: 'day', timeZone: 'Europe/Berlin', onExhausted: 'reject' }],
+  ['5/week:downgrade', { limit: 5_000_000, window: 'week', timeZone: 'UTC', onExhausted: 'downgrade' }],
+  ['5/day@+02:00:reject', { limit: 5_000_000, window: 'day', timeZone: '+02:00', onExhausted: 'reject' }],
+])('--budget %s', async (text, budget) => {
+  const id = (await run('create', '--budget', text)).split('_')[2]!;
+  expect((await opened.keys.get(id))?.budgets).toMatchObject([budget]);
+});
+
+test('a database without a ledger shows budgets of which nothing is spent, and takes no grant', async () => {
+  const id = (await run('create', '--budget', '5/day', '--expires-in', '1h')).split('_')[2]!;
+  expect(JSON.parse(await run('show', id, '--json'))).toMatchObject({
+    expires_at: new Date(MORNING + 3_600_000).toISOString(),
+    budgets: [{ spent_credits: 0, left_credits: 5, renews_at: '2026-11-21T00:00:00.000Z' }],
+    balance: null,
+  });
+  await expect(run('grant', id, '5')).rejects.toThrow('no ledger of this version yet');
+});

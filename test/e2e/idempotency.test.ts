@@ -1,0 +1,340 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Seal } from '../../src/access/idempotency/crypto.ts';
+import { parseKey } from '../../src/access/key.ts';
+import {
+  ask,
+  COST,
+  decisionOf,
+  messages,
+  netCharge,
+  newKey,
+  rowsOf,
+  settled,
+  storedRows,
+  toldBy,
+  USAGE,
+} from '../http/replay-support.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+const COMMIT_AFTER_MS = 300;
+const WORDS = ['One', ' two', ' three', ' four'];
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  const policy = testPolicy(
+    { fake: upstream.url },
+    { best: { endpoints: ['fake'] }, hasty: { endpoints: ['fake'], more: '    deadlines: { first_token_ms: 100 }\n' } },
+    `gateway: { commit_after_ms: ${COMMIT_AFTER_MS} }\nledger: { contention_wait_ms: 0 }\n`,
+  );
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterEach(() => upstream.behave({}));
+afterAll(async () => {
+  await box.stop();
+  await upstream.stop();
+});
+
+/** How many requests upstream and how much money something has taken. */
+async function takenBy(run: () => Promise<unknown>): Promise<{ calls: number; charge: number }> {
+  const [calls, charge] = [upstream.requests.length, netCharge(box.data)];
+  await run();
+  return { calls: upstream.requests.length - calls, charge: netCharge(box.data) - charge };
+}
+
+async function otherKey(): Promise<string> {
+  const { out } = await box.run('keys', 'create', '--name', 'other');
+  const key = out.split('\n')[0]!;
+  const bearer = { headers: { authorization: `Bearer ${key}` } };
+  await waitFor(async () => (await box.get('/v1/models', bearer)).status === 200, 4_000);
+  return key;
+}
+
+describe('the same key and body', () => {
+  for (const stream of [false, true]) {
+    const body = stream ? { stream, stream_options: { include_usage: true } } : { stream };
+    test(`${stream ? 'of a stream' : 'of JSON'}: the first answer again, byte for byte, and one charge`, async () => {
+      const key = newKey();
+      upstream.next({ text: WORDS, ...USAGE });
+      const taken = await takenBy(async () => {
+        const first = await toldBy(await ask(box, key, body));
+        const again = await toldBy(await ask(box, key, body));
+        expect([first.status, first.replayed, again.status, again.replayed]).toEqual([200, false, 200, true]);
+        expect(again.text).toBe(first.text);
+        expect(first.text).toContain(stream ? 'data: [DONE]\n\n' : '"finish_reason":"stop"');
+        for (const name of ['content-type', 'x-signalbox-decision-id', 'x-signalbox-model', 'x-signalbox-credits']) {
+          expect([name, again.headers.get(name)]).toEqual([name, first.headers.get(name)]);
+        }
+        expect(again.headers.get('x-request-id')).toStartWith('req_');
+        expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+        expect(rowsOf(box.data, decisionOf(first)).map(([kind]) => kind)).toEqual(['reserve', 'settle']);
+      });
+      expect(taken).toEqual({ calls: 1, charge: COST });
+    });
+
+    test(`${stream ? 'of a stream' : 'of JSON'}, 50 times at once: one call upstream, one charge, and 409 for the others`, async () => {
+      const key = newKey();
+      upstream.next({ text: WORDS, ...USAGE, firstChunkAfterMs: 300, betweenChunksMs: 20 });
+      const taken = await takenBy(async () => {
+        const all = await Promise.all(Array.from({ length: 50 }, () => ask(box, key, body)));
+        const answered = all.filter(({ status }) => status === 200);
+        expect(answered).toHaveLength(1);
+        for (const other of all.filter((one) => one !== answered[0])) {
+          await expectError(other, 'in_flight');
+          expect(other.headers.get('retry-after')).toBe('1');
+        }
+        const text = await answered[0]!.text();
+        const again = await Promise.all(Array.from({ length: 50 }, async () => toldBy(await ask(box, key, body))));
+        expect(new Set(again.map((one) => `${one.status} ${one.replayed} ${one.text}`))).toEqual(
+          new Set([`200 true ${text}`]),
+        );
+      });
+      expect(taken).toEqual({ calls: 1, charge: COST });
+    });
+  }
+
+  test('of another API key is another request', async () => {
+    const key = newKey();
+    const headers = { authorization: `Bearer ${await otherKey()}` };
+    const taken = await takenBy(async () => {
+      upstream.next({ text: 'mine', ...USAGE }, { text: 'theirs', ...USAGE });
+      const mine = await toldBy(await ask(box, key));
+      const theirs = await toldBy(await ask(box, key, {}, { headers }));
+      expect([mine.replayed, theirs.replayed]).toEqual([false, false]);
+      expect(theirs.text).toContain('theirs');
+      const again = await toldBy(await ask(box, key, {}, { headers }));
+      expect([again.replayed, again.text]).toEqual([true, theirs.text]);
+    });
+    expect(taken).toEqual({ calls: 2, charge: 2 * COST });
+  });
+
+  test('without the header is two requests', async () => {
+    upstream.behave(USAGE);
+    const send = async () => (await box.post('/v1/chat/completions', { model: 'best', messages })).text();
+    expect(await takenBy(async () => [await send(), await send()])).toEqual({ calls: 2, charge: 2 * COST });
+  });
+});
+
+describe('another body', () => {
+  test('under a key whose answer is kept: 422, and nothing is sent', async () => {
+    const key = newKey();
+    const first = await toldBy(await ask(box, key));
+    const taken = await takenBy(async () => {
+      await expectError(await ask(box, key, { temperature: 0.5 }), 'idempotency_key_reused', 'Idempotency-Key');
+      expect((await toldBy(await ask(box, key))).text).toBe(first.text);
+    });
+    expect(taken).toEqual({ calls: 0, charge: 0 });
+  });
+
+  test('under a key that is in flight: 422, for waiting would not help', async () => {
+    const key = newKey();
+    upstream.next({ firstChunkAfterMs: 300 });
+    const first = ask(box, key);
+    await waitFor(async () => (await toldBy(await ask(box, key, { temperature: 0.5 }))).status === 422);
+    expect((await first).status).toBe(200);
+  });
+});
+
+describe('a caller who leaves', () => {
+  for (const stream of [false, true]) {
+    for (const when of ['before the headers', 'in the middle'] as const) {
+      if (!stream && when === 'in the middle') continue;
+      test(`${stream ? 'a stream' : 'JSON'} ${when}: the request runs to its end, and the repeat has all of it`, async () => {
+        const key = newKey();
+        const aborted = upstream.aborted;
+        const slow = when === 'in the middle' ? { betweenChunksMs: 100 } : { headersAfterMs: 300 };
+        upstream.next({ text: WORDS, ...USAGE, ...slow });
+        const taken = await takenBy(async () => {
+          const caller = new AbortController();
+          const calls = upstream.requests.length;
+          const leaving = ask(box, key, { stream }, { signal: caller.signal });
+          leaving.catch(() => {});
+          if (when === 'in the middle') {
+            const reader = (await leaving).body!.getReader();
+            expect(new TextDecoder().decode((await reader.read()).value)).toContain('One');
+          } else await waitFor(() => upstream.requests.length > calls);
+          caller.abort();
+          const again = await toldBy(await settled(() => ask(box, key, { stream })));
+          expect([again.status, again.replayed]).toEqual([200, true]);
+          const texts = stream
+            ? [...again.text.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text)
+            : [again.text];
+          expect(texts.join('')).toContain('One two three four');
+          if (stream) expect(again.text).toEndWith('data: [DONE]\n\n');
+        });
+        expect(taken).toEqual({ calls: 1, charge: COST });
+        expect(upstream.aborted).toBe(aborted);
+      });
+    }
+  }
+
+  test('and never reads: the answer is made and kept all the same', async () => {
+    const key = newKey();
+    upstream.next({ text: Array<string>(2_000).fill('word '), usage: 'missing' });
+    const unread = await ask(box, key, { stream: true, max_tokens: 4_000 });
+    const again = await toldBy(await settled(() => ask(box, key, { stream: true, max_tokens: 4_000 })));
+    expect(again.replayed).toBeTrue();
+    expect(again.text).toBe(await unread.text());
+  });
+});
+
+describe('a failure', () => {
+  test('that cost nothing is forgotten: the repeat runs anew, with another body too', async () => {
+    const key = newKey();
+    upstream.next({ status: 500 }, { text: 'Now.', ...USAGE });
+    const taken = await takenBy(async () => {
+      const first = await toldBy(await ask(box, key));
+      expect([first.status, first.headers.get('x-should-retry')]).toEqual([502, 'true']);
+      const rows = storedRows(box.data).length;
+      const again = await toldBy(await ask(box, key, { temperature: 0.5 }));
+      expect([again.status, again.replayed]).toEqual([200, false]);
+      expect(storedRows(box.data).length).toBe(rows + 1);
+    });
+    expect(taken).toEqual({ calls: 2, charge: COST });
+  });
+
+  test('before anything was decided leaves nothing', async () => {
+    const key = newKey();
+    await expectError(await ask(box, key, { model: 'no-such' }), 'model_not_found', 'model');
+    await expectError(await ask(box, key, { budget_limit: 0.000001 }), 'budget_limit_too_low', 'budget_limit');
+    expect((await ask(box, key)).status).toBe(200);
+  });
+
+  for (const stream of [false, true]) {
+    test(`that was charged is kept: ${stream ? 'a stream that broke off' : 'JSON that was cut'}`, async () => {
+      const key = newKey();
+      const body = { stream };
+      // What is cut behind the last of a list never is: one more stands there.
+      upstream.next(stream ? { text: WORDS, cutAfter: 3 } : { raw: ['{"id":', '-'], form: 'json', cutAfter: 1 });
+      const taken = await takenBy(async () => {
+        const first = await toldBy(await ask(box, key, body));
+        const again = await toldBy(await ask(box, key, body));
+        expect([again.status, again.text, again.replayed]).toEqual([first.status, first.text, true]);
+        expect(first.status).toBe(stream ? 200 : 502);
+        expect(first.text).toContain('upstream_failed');
+        if (!stream) {
+          expect(again.headers.get('x-should-retry')).toBe('false');
+          expect(Number(again.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
+        }
+      });
+      expect(taken.calls).toBe(1);
+      expect(taken.charge).toBeGreaterThan(0);
+    });
+  }
+
+  test('whose lost attempt alone was charged says at once not to try again', async () => {
+    const key = newKey();
+    const usage = { prompt_tokens: 20, completion_tokens: 5 };
+    const silent = { raw: [`data: ${JSON.stringify({ id: 'x', choices: [], usage })}\n\n`], form: 'sse' } as const;
+    upstream.next({ ...silent, keepOpen: true });
+    const body = { model: 'hasty', stream: true };
+    const first = await toldBy(await ask(box, key, body));
+    expect([first.status, first.headers.get('x-should-retry')]).toEqual([504, 'false']);
+    expect(Number(first.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
+    const again = await toldBy(await ask(box, key, body));
+    expect([again.status, again.text, again.replayed]).toEqual([504, first.text, true]);
+  });
+
+  test('of a stream whose headers were out, at no cost: the repeat runs anew', async () => {
+    const key = newKey();
+    upstream.next({ status: 500, headersAfterMs: 2 * COMMIT_AFTER_MS }, { text: 'Now.' });
+    const first = await toldBy(await ask(box, key, { stream: true }));
+    expect(first.status).toBe(200);
+    expect(first.text).toContain('"error"');
+    const again = await toldBy(await ask(box, key, { stream: true }));
+    expect(again.replayed).toBeFalse();
+    expect(again.text).toEndWith('[DONE]\n\n');
+  });
+});
+
+describe('the header', () => {
+  for (const [what, value] of [
+    ['empty', ''],
+    ['of 256 characters', 'k'.repeat(256)],
+    ['with a tab', 'a\tb'],
+    ['beyond ASCII', 'caf\u00e9'],
+  ] as const) {
+    test(`${what}: 400 with its name, and nothing is sent`, async () => {
+      const taken = await takenBy(async () => {
+        await expectError(await ask(box, value), 'invalid_value', 'Idempotency-Key');
+      });
+      expect(taken.calls).toBe(0);
+    });
+  }
+
+  test('of 255 characters with spaces and signs: fine', async () => {
+    const key = `${newKey()} !"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~`.padEnd(255, 'x');
+    expect((await toldBy(await ask(box, key))).replayed).toBeFalse();
+    expect((await toldBy(await ask(box, key))).replayed).toBeTrue();
+  });
+
+  test('on other routes means nothing', async () => {
+    const init = { headers: { 'idempotency-key': 'x'.repeat(300) } };
+    expect((await box.post('/v1/route', {}, init)).status).toBe(200);
+  });
+});
+
+describe('what is stored', () => {
+  const CANARY = ['k7Qz', 'mW3x', 'Vb9L', 'tY2r'].join('');
+
+  test('has no 8 characters of prompt, answer or idempotency key, in the database and its log', async () => {
+    const key = `${newKey()}-idemCanary77`;
+    const prompt = `prompt ${CANARY} end`;
+    const said = `answer ${CANARY.toUpperCase()} end`;
+    upstream.next({ text: said });
+    const body = { messages: [{ role: 'user', content: prompt }] };
+    const first = await toldBy(await ask(box, key, body));
+    expect(first.text).toContain(said);
+    expect((await toldBy(await ask(box, key, body))).text).toBe(first.text);
+    const files = readdirSync(box.data).filter((name) => name.startsWith('signalbox.db'));
+    expect(files).toContain('signalbox.db-wal');
+    const bytes = Buffer.concat(files.map((name) => readFileSync(join(box.data, name))));
+    for (const text of [CANARY, CANARY.toUpperCase(), 'idemCanary77']) {
+      for (let at = 0; at + 8 <= text.length; at++) {
+        expect([at, bytes.includes(text.slice(at, at + 8))]).toEqual([at, false]);
+      }
+    }
+    expect(box.lines.join('\n')).not.toContain(CANARY);
+  });
+
+  test('is opened by the secret that asked for it, and by no other', async () => {
+    const key = newKey();
+    const { text } = await toldBy(await ask(box, key));
+    const { salt, decision, answer } = storedRows(box.data).at(-1)!;
+    const openedBy = (secret: string) => new Seal(secret, salt).open(answer!, String(decision));
+    const secretOf = (key: string) => parseKey(key)!.secret;
+    expect(openedBy(secretOf(box.key))).toEndWith(text);
+    expect(openedBy(secretOf(await otherKey()))).toBeNull();
+    expect(openedBy(box.key)).toBeNull();
+    expect(openedBy('')).toBeNull();
+  });
+
+  test('is written down before the request is sent', async () => {
+    const key = newKey();
+    upstream.next({ headersAfterMs: 300 });
+    const calls = upstream.requests.length;
+    const asking = ask(box, key);
+    await waitFor(() => upstream.requests.length > calls);
+    expect(storedRows(box.data).at(-1)?.state).toBe('running');
+    await asking;
+    expect(storedRows(box.data).at(-1)?.state).toBe('kept');
+  });
+});
+
+test('a replay tells what the answer cost, and costs nothing itself; the log has it', async () => {
+  const key = newKey();
+  const { platform } = await answerOf(await ask(box, key));
+  const before = netCharge(box.data);
+  const again = await answerOf(await ask(box, key));
+  expect(again.platform).toEqual(platform);
+  expect(netCharge(box.data)).toBe(before);
+  await waitFor(() => box.lines.some((line) => line.includes('chat replayed') && line.includes(platform.decision_id)));
+});

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { effort } from '../deep/effort.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { chatHead, connect } from '../support/raw-http.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** A server for few requests at once. */
+const PLACES = 3;
+const LINE = 2;
+const QUEUE_MS = 300;
+const STREAMS = 2;
+/** What the policy promises for a refusal is 10 ms; four times that is asked here. */
+const REFUSED_WITHIN_MS = 40;
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  const more = `
+gateway: { concurrency_max: ${PLACES}, queue_max: ${LINE}, queue_ms: ${QUEUE_MS}, keyless_per_minute: 1000000 }
+rate_limits: [{ name: streams, each: key, concurrent_streams: ${STREAMS} }]
+`;
+  const models = {
+    best: { endpoints: ['first'] },
+    // With an idempotency key a request runs to its end though nobody hears it.
+    hasty: { endpoints: ['first'], more: '    deadlines: { first_token_ms: 60, idle_ms: 60, total_ms: 120 }\n' },
+  };
+  const policy = testPolicy({ first: upstream.url }, models, more);
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+
+afterAll(async () => {
+  await Promise.all([box.stop(), upstream.stop()]);
+});
+
+const hello = [{ role: 'user', content: 'Say hello.' }];
+const chat = (body: object = {}, init: RequestInit = {}) =>
+  box.post('/v1/chat/completions', { model: 'best', messages: hello, ...body }, init);
+
+/** How many requests the server works on, and how many wait. */
+async function atTheGate(): Promise<[open: number, waiting: number]> {
+  const page = await (await fetch(`${box.url}/metrics`)).text();
+  const of = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(page)?.[1]);
+  return [of('signalbox_requests_open'), of('signalbox_requests_waiting')];
+}
+
+const until = (open: number, waiting: number) =>
+  waitFor(async () => {
+    const [isOpen, isWaiting] = await atTheGate();
+    return isOpen === open && isWaiting === waiting;
+  }, 5_000);
+
+/** Takes all places by requests that the upstream lets hang. */
+async function hold(count = PLACES) {
+  const before = upstream.requests.length;
+  const leaving = new AbortController();
+  upstream.next(...Array<Behaviour>(count).fill({ hang: 'headers' }));
+  const answers = Array.from({ length: count }, () => chat({}, { signal: leaving.signal }).catch(() => null));
+  await waitFor(() => upstream.requests.length === before + count);
+  return { answers, leave: () => leaving.abort() };
+}
+
+describe('more requests than there are places', () => {
+  test('some wait, the next is sent away at once and without its body being read', async () => {
+    const held = await hold();
+    const lined = Array.from({ length: LINE }, () => chat());
+    await until(PLACES, LINE);
+    const times: number[] = [];
+    for (let i = 0; i < 9; i++) {
+      const before = performance.now();
+      const response = await chat();
+      times.push(performance.now() - before);
+      await expectError(response, 'overloaded');
+      expect(response.headers.get('retry-after')).toMatch(/^[12]$/);
+      expect(Number(response.headers.get('retry-after-ms'))).toBeWithin(1_000, 2_001);
+    }
+    expect(times.sort((a, b) => a - b)[4]).toBeLessThan(REFUSED_WITHIN_MS);
+    const connection = await connect(box.url);
+    await connection.write(chatHead(box.key, 'content-length: 1000'));
+    await expectError(await connection.response(), 'overloaded');
+    connection.close();
+    // A recommendation takes a place, too; what only reads does not.
+    await expectError(await box.post('/v1/route', {}), 'overloaded');
+    expect((await box.get('/v1/models')).status).toBe(200);
+    held.leave();
+    const answers = await Promise.all(lined);
+    expect(await Promise.all(answers.map(async (answer) => (await answerOf(answer)).model))).toEqual(['best', 'best']);
+    await until(0, 0);
+  });
+
+  test('who waited in vain is told so in time, and was not worked on', async () => {
+    const held = await hold();
+    const before = upstream.requests.length;
+    const since = performance.now();
+    const response = await chat();
+    const waited = performance.now() - since;
+    await expectError(response, 'overloaded');
+    expect(waited).toBeGreaterThanOrEqual(QUEUE_MS - 5);
+    expect(waited).toBeLessThan(4 * QUEUE_MS);
+    expect(upstream.requests.length).toBe(before);
+    held.leave();
+    await until(0, 0);
+  });
+
+  test('who hangs up in the line makes room, and so does who hangs up inside', async () => {
+    const held = await hold();
+    const leaving = new AbortController();
+    const lined = Array.from({ length: LINE }, () => chat({}, { signal: leaving.signal }).catch(() => null));
+    await until(PLACES, LINE);
+    leaving.abort();
+    await Promise.all(lined);
+    await until(PLACES, 0);
+    held.leave();
+    await Promise.all(held.answers);
+    await until(0, 0);
+  });
+
+  test('a stream holds its place until it ends', async () => {
+    const leaving = new AbortController();
+    upstream.next({ text: ['a ', 'b '], hang: 2 });
+    const response = await chat({ stream: true }, { signal: leaving.signal });
+    expect(response.status).toBe(200);
+    await until(1, 0);
+    leaving.abort();
+    await until(0, 0);
+    await (await chat({ stream: true })).text();
+    await until(0, 0);
+  });
+
+  test('what is wrong with a request gives its place back', async () => {
+    for (const body of [{ temperature: 9 }, { model: 'none' }, { budget_limit: 0.0001 }]) {
+      for (let i = 0; i <= PLACES + LINE; i++) expect((await chat(body)).status).toBeWithin(400, 405);
+    }
+    const broken = box.post('/v1/chat/completions', null, { body: '{' });
+    await expectError(await broken, 'invalid_json');
+    const connection = await connect(box.url);
+    await connection.write(`${chatHead(box.key, 'content-length: 1000')}{"model"`);
+    await until(1, 0);
+    connection.close();
+    await until(0, 0);
+  });
+});
+
+const { runs, random, proved } = effort('aborts', 1_000, 20_000);
+
+test('whatever their callers and upstreams do, requests leave neither a place nor a stream behind', async () => {
+  const anyOf = <T>(...list: T[]): T => list[Math.floor(random() * list.length)]!;
+  upstream.behave(() =>
+    anyOf<Behaviour>(
+      {},
+      { hang: 'headers' },
+      { text: ['a ', 'b ', 'c '], hang: 2 },
+      { betweenChunksMs: 2 },
+      { headersAfterMs: 5 },
+      { status: 500 },
+      { text: ['a ', 'b '], cutAfter: 1 },
+    ),
+  );
+  const seen = new Map<string, number>();
+  const one = async () => {
+    const leaving = new AbortController();
+    const timer = setTimeout(() => leaving.abort(), random() * 25);
+    const body = anyOf<object>({}, { stream: true }, { stream: true }, { temperature: 9 });
+    const kept = anyOf<Record<string, string>>(
+      {},
+      {},
+      {},
+      {},
+      {},
+      { 'idempotency-key': `k-${Math.floor(random() * 50)}` },
+    );
+    const outcome = await chat({ ...body, model: 'hasty' }, { signal: leaving.signal, headers: kept }).then(
+      async (response) => {
+        await response.text().catch(() => {});
+        return String(response.status);
+      },
+      () => 'gone',
+    );
+    clearTimeout(timer);
+    seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+  };
+  const lane = async () => {
+    while ((seen.get('gone') ?? 0) < runs) {
+      await one();
+      await Bun.sleep(random() * 10);
+    }
+  };
+  await Promise.all(Array.from({ length: PLACES + LINE + 2 }, lane));
+  upstream.behave({});
+  for (const outcome of ['200', '400', '429', '503', 'gone'])
+    expect([outcome, seen.has(outcome)]).toEqual([outcome, true]);
+  proved(
+    `places and streams after requests whose callers leave after 0 to 25 ms: ${[...seen].map(([what, n]) => `${n} ${what}`).join(', ')}`,
+  );
+
+  await until(0, 0);
+  // All streams are free again, and no more than they.
+  const leaving = new AbortController();
+  upstream.next({ text: ['a ', 'b '], hang: 2 }, { text: ['a ', 'b '], hang: 2 });
+  for (let i = 0; i < STREAMS; i++) {
+    expect((await chat({ stream: true }, { signal: leaving.signal })).status).toBe(200);
+  }
+  await expectError(await chat({ stream: true }), 'rate_limit_exceeded');
+  leaving.abort();
+  await until(0, 0);
+}, 120_000);

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { SignalboxError } from '../../src/core/errors.ts';
+import { Gate, type Place } from '../../src/http/gate.ts';
+import { Visit } from '../../src/http/visit.ts';
+
+const bounds = (concurrencyMax: number, queueMax: number, queueMs = 10_000) => ({ concurrencyMax, queueMax, queueMs });
+const isOverloaded = (error: unknown) => error instanceof SignalboxError && error.code === 'overloaded';
+
+/** What became of a place's turn so far. */
+async function stateOf(place: Place): Promise<'inside' | 'waiting' | 'refused'> {
+  if (!place.turn) return 'inside';
+  const waiting = Promise.resolve('waiting' as const);
+  return Promise.race([
+    place.turn.then(
+      () => 'inside' as const,
+      () => 'refused' as const,
+    ),
+    waiting.then((state) => state),
+  ]);
+}
+
+describe('the gate', () => {
+  test('lets so many in, then so many wait in line, and sends the others away at once', async () => {
+    const gate = new Gate();
+    const places = Array.from({ length: 5 }, () => gate.enter(bounds(2, 3)));
+    expect([gate.inside, gate.waiting]).toEqual([2, 3]);
+    expect(places.map(({ turn }) => turn === null)).toEqual([true, true, false, false, false]);
+    let refused: unknown;
+    try {
+      gate.enter(bounds(2, 3));
+    } catch (error) {
+      refused = error;
+    }
+    expect(isOverloaded(refused)).toBe(true);
+    const { retryAfterMs = 0 } = (refused as SignalboxError).info;
+    expect(retryAfterMs).toBeGreaterThanOrEqual(1_000);
+    expect(retryAfterMs).toBeLessThan(2_000);
+    places[0]!.leave();
+    expect([gate.inside, gate.waiting]).toEqual([2, 2]);
+    await places[2]!.turn;
+    expect(await stateOf(places[3]!)).toBe('waiting');
+    for (const place of places) place.leave();
+    expect([gate.inside, gate.waiting]).toEqual([0, 0]);
+  });
+
+  test('who has waited for too long is sent away, and the line moves up', async () => {
+    const gate = new Gate();
+    const inside = gate.enter(bounds(1, 5));
+    const hasty = gate.enter(bounds(1, 5, 20));
+    const patient = gate.enter(bounds(1, 5));
+    expect(isOverloaded(await hasty.turn!.catch((error: unknown) => error))).toBe(true);
+    expect([gate.inside, gate.waiting]).toEqual([1, 1]);
+    hasty.leave();
+    inside.leave();
+    await patient.turn;
+    patient.leave();
+    expect([gate.inside, gate.waiting]).toEqual([0, 0]);
+  });
+
+  test('under a wider policy the line goes in first; under a narrower one nobody is thrown out', async () => {
+    const gate = new Gate();
+    const places = [gate.enter(bounds(1, 5)), gate.enter(bounds(1, 5)), gate.enter(bounds(1, 5))];
+    places.push(gate.enter(bounds(3, 5)));
+    await Promise.all([places[1]!.turn, places[2]!.turn]);
+    expect([gate.inside, gate.waiting]).toEqual([3, 1]);
+    places.push(gate.enter(bounds(1, 5)));
+    places[0]!.leave();
+    places[1]!.leave();
+    expect([gate.inside, gate.waiting]).toEqual([1, 2]);
+    places[2]!.leave();
+    await places[3]!.turn;
+    expect([gate.inside, gate.waiting]).toEqual([1, 1]);
+    for (const place of places) place.leave();
+    expect([gate.inside, gate.waiting]).toEqual([0, 0]);
+  });
+
+  test('in whatever order they come and go: never too many, first in first out, and nothing is left', async () => {
+    const step = fc.record({ comes: fc.boolean(), which: fc.nat(1_000), times: fc.integer({ min: 1, max: 2 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.nat(4),
+        fc.array(step, { maxLength: 60 }),
+        async (most, line, steps) => {
+          const gate = new Gate();
+          const there: Place[] = [];
+          for (const { comes, which, times } of steps) {
+            if (comes) {
+              const isFull = there.length >= most + line;
+              try {
+                there.push(gate.enter(bounds(most, line)));
+                expect(isFull).toBe(false);
+              } catch (error) {
+                expect(isFull && isOverloaded(error)).toBe(true);
+              }
+            } else if (there.length > 0) {
+              const [place] = there.splice(which % there.length, 1);
+              for (let i = 0; i < times; i++) place!.leave();
+            }
+            expect(gate.inside).toBe(Math.min(most, there.length));
+            expect(gate.waiting).toBe(there.length - gate.inside);
+            // Those inside are those that came first.
+            const states = await Promise.all(there.map(stateOf));
+            expect(states.slice(0, gate.inside)).not.toContain('refused');
+            expect(states.slice(gate.inside).every((state) => state === 'waiting')).toBe(true);
+          }
+          for (const place of there) place.leave();
+          expect([gate.inside, gate.waiting]).toEqual([0, 0]);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('a visit', () => {
+  const caller = { keyId: 'k', scopes: new Set<never>(), labels: {}, models: null, limits: null, budgets: [] };
+
+  test('gives its place back once its handler is done and its work has ended, whichever is last', () => {
+    for (const order of [
+      ['handled', 'end'],
+      ['end', 'handled'],
+      ['handled', 'handled', 'end', 'end'],
+      ['end', 'end', 'handled', 'handled'],
+    ] as const) {
+      const gate = new Gate();
+      const visit = new Visit(caller, gate.enter(bounds(1, 0)));
+      visit.begin(true, 10);
+      const done = new Set<string>();
+      for (const step of order) {
+        if (step === 'end') visit.end(5);
+        else visit.handled();
+        done.add(step);
+        expect({ order, inside: gate.inside }).toEqual({ order, inside: done.size === 2 ? 0 : 1 });
+      }
+    }
+  });
+
+  test('that begins no work ends with its handler', () => {
+    const gate = new Gate();
+    const visit = new Visit(caller, gate.enter(bounds(1, 0)));
+    visit.handled();
+    expect(gate.inside).toBe(0);
+  });
+
+  test('whose caller hangs up in the line makes room at once', async () => {
+    const gate = new Gate();
+    const inside = gate.enter(bounds(1, 1));
+    const leaving = new AbortController();
+    const visit = new Visit(caller, gate.enter(bounds(1, 1)));
+    const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
+    leaving.abort();
+    expect(isOverloaded(await coming?.catch((error: unknown) => error))).toBe(true);
+    expect([gate.inside, gate.waiting]).toEqual([1, 0]);
+    inside.leave();
+    expect([gate.inside, gate.waiting]).toEqual([0, 0]);
+  });
+
+  test('whose caller hangs up after its turn came keeps its place until its work has ended', async () => {
+    const gate = new Gate();
+    const inside = gate.enter(bounds(1, 1));
+    const leaving = new AbortController();
+    const visit = new Visit(caller, gate.enter(bounds(1, 1)));
+    const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
+    inside.leave();
+    await coming;
+    leaving.abort();
+    expect(gate.inside).toBe(1);
+    visit.handled();
+    expect(gate.inside).toBe(0);
+  });
+});

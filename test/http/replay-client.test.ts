@@ -1,0 +1,56 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import OpenAI from 'openai';
+import { startBench } from '../clients/support.ts';
+import { netCharge, newKey, USAGE } from './replay-support.ts';
+
+/** The official client, as an application would use it. */
+const bench = startBench();
+afterEach(() => bench.upstream.behave({}));
+
+const clientWith = (options: { maxRetries: number; timeout?: number }) =>
+  new OpenAI({ apiKey: bench.box.key, baseURL: bench.baseURL, ...options });
+const messages = [{ role: 'user' as const, content: 'Say hello.' }];
+const under = (key: string) => ({ headers: { 'Idempotency-Key': key } });
+
+describe('the OpenAI client', () => {
+  test('gives up on a slow answer, asks again by itself, and gets that answer, once charged', async () => {
+    const client = clientWith({ maxRetries: 4, timeout: 400 });
+    const key = newKey();
+    const [calls, charge] = [bench.upstream.requests.length, netCharge(bench.box.data)];
+    bench.upstream.next({ text: 'Slow.', ...USAGE, firstChunkAfterMs: 1_000 });
+    const { data, response } = await client.chat.completions
+      .create({ model: 'best', messages }, under(key))
+      .withResponse();
+    expect(data.choices[0]?.message.content).toBe('Slow.');
+    expect(response.headers.get('x-signalbox-replayed')).toBe('true');
+    expect(bench.upstream.requests.length - calls).toBe(1);
+    expect(netCharge(bench.box.data) - charge).toBe(90_000);
+  }, 20_000);
+
+  test('asks for a stream twice and gets the same chunks', async () => {
+    const client = clientWith({ maxRetries: 0 });
+    const key = newKey();
+    bench.upstream.next({ text: ['Hel', 'lo'], ...USAGE });
+    const chunks = async () => {
+      const body = { model: 'best', messages, stream: true, stream_options: { include_usage: true } } as const;
+      return Array.fromAsync(await client.chat.completions.create(body, under(key)));
+    };
+    const first = await chunks();
+    expect(first.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe('Hello');
+    expect(await chunks()).toEqual(first);
+  });
+
+  test('does not ask again where that cannot help: another body under the same key', async () => {
+    const client = clientWith({ maxRetries: 2 });
+    const key = newKey();
+    await client.chat.completions.create({ model: 'best', messages }, under(key));
+    const calls = bench.upstream.requests.length;
+    const error = await client.chat.completions.create({ model: 'best', messages, temperature: 0 }, under(key)).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof OpenAI.APIError)) throw new Error('no error of the API was thrown');
+    expect([error.status, error.code, error.param]).toEqual([422, 'idempotency_key_reused', 'Idempotency-Key']);
+    expect(bench.upstream.requests.length).toBe(calls);
+  });
+});

@@ -1,0 +1,133 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { idAt } from '../../src/core/id.ts';
+import { moneyEntries } from '../../src/ledger/export/export.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { QUARTER_MS } from '../../src/ledger/sums.ts';
+import type { Statement, Store } from '../../src/store/store.ts';
+import { caller, held, line, NO_TERMS, NOON, type Opened, open, order } from './support.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'signalbox-usage-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+const newFile = () => join(folder, `${++files}.db`);
+
+const KEYS = ['one', 'two', 'three'];
+const MODELS = ['a', 'b'];
+const ALL = { from: 0, to: Number.POSITIVE_INFINITY, keyId: null, model: null, labels: {} };
+
+type Step =
+  | { readonly do: 'charge'; readonly key: number; readonly model: number; readonly cost: number; readonly at: number }
+  | { readonly do: 'checkpoint' }
+  | { readonly do: 'look'; readonly key: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('charge' as const),
+      key: fc.nat(2),
+      model: fc.nat(1),
+      cost: fc.nat(1_000),
+      at: fc.nat(5),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ do: 'checkpoint' as const }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('look' as const), key: fc.nat(2) }) },
+);
+
+/** By quarter and model: what the journal says, which no sum was taken from. */
+async function booked(store: Store, keyId: string): Promise<Map<string, number>> {
+  await store.flush();
+  const sums = new Map<string, number>();
+  for await (const page of moneyEntries(store, { ...ALL, keyId })) {
+    for (const { reservation, model, amount, kind } of page) {
+      if (kind === 'overrun' || reservation === null) continue;
+      const name = `${Math.floor(reservation / idSpan)}/${model}`;
+      sums.set(name, (sums.get(name) ?? 0) + amount);
+    }
+  }
+  return sums;
+}
+
+/** IDs of a quarter of an hour. */
+const idSpan = idAt(NOON + QUARTER_MS) - idAt(NOON);
+
+async function told(ledger: Ledger, keyId: string): Promise<Map<string, number>> {
+  const sums = new Map<string, number>();
+  for (const { time, model, microcredits } of await ledger.usage(keyId, NOON, NOON + 10 * QUARTER_MS)) {
+    const name = `${Math.floor(idAt(time) / idSpan)}/${model ?? ''}`;
+    sums.set(name, (sums.get(name) ?? 0) + microcredits);
+  }
+  return sums;
+}
+
+let ids = 0;
+async function charge({ ledger }: Opened, { key, model, cost, at }: Extract<Step, { do: 'charge' }>): Promise<void> {
+  const id = idAt(NOON + at * QUARTER_MS) + ++ids;
+  const hold = await held(ledger, order(1_000, { id, caller: caller(KEYS[key]) }));
+  hold.settle(line(cost, { tariff: { model: MODELS[model]!, provider: 'p', upstream: 'u', price: '{}' } }), () => []);
+}
+
+describe('what a key was charged', () => {
+  test('is at every moment what the journal says, whatever is in the sums already', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const opened = await open(newFile(), { now: () => NOON + 6 * QUARTER_MS });
+        for (const one of steps) {
+          if (one.do === 'charge') await charge(opened, one);
+          else if (one.do === 'checkpoint') (await opened.ledger.prepare(NO_TERMS))();
+          else expect(await told(opened.ledger, KEYS[one.key]!)).toEqual(await booked(opened.store, KEYS[one.key]!));
+        }
+        for (const key of KEYS) expect(await told(opened.ledger, key)).toEqual(await booked(opened.store, key));
+        await opened.ledger.close();
+        await opened.store.close();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('counts nothing twice and forgets nothing while the sums set out for the store', async () => {
+    // Every read waits for a while, and meanwhile a checkpoint is written.
+    let reads = 0;
+    let during = async () => {};
+    const slow = (store: Store): Store => ({
+      ...whole(store),
+      async query<Row>(statement: Statement, params?: Parameters<Store['query']>[1]) {
+        const isUsage = statement.sql.includes('JOIN spend');
+        if (isUsage && ++reads === 1) await during();
+        const rows = await store.query<Row>(statement, params);
+        if (isUsage && reads === 1) await during();
+        return rows;
+      },
+    });
+    const opened = await open(newFile(), { wrap: slow });
+    const amounts = { do: 'charge', key: 0, model: 0, at: 0 } as const;
+    await charge(opened, { ...amounts, cost: 100 });
+    during = async () => {
+      await charge(opened, { ...amounts, cost: 7 });
+      (await opened.ledger.prepare(NO_TERMS))();
+    };
+    const sum = (await opened.ledger.usage('one', NOON, NOON + QUARTER_MS)).reduce(
+      (all, one) => all + one.microcredits,
+      0,
+    );
+    expect(sum).toBe(114);
+    expect(reads).toBeGreaterThan(1);
+    await opened.ledger.close();
+    await opened.store.close();
+  });
+});
+
+const whole = (store: Store): Store => ({
+  commit: (writes) => store.commit(writes),
+  append: (writes) => store.append(writes),
+  query: (statement, params) => store.query(statement, params),
+  version: () => store.version(),
+  written: () => store.written(),
+  flush: () => store.flush(),
+  close: () => store.close(),
+});

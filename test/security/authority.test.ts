@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { ROUTES, type RouteRule } from '../../src/http/guard.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { connect, type RawResponse } from '../support/raw-http.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** Who may do what, asked of every route that there is: what is added to the table is tested here without a line. */
+let box: Signalbox;
+/** May chat and route, as applications do. */
+let plain: string;
+let other: string;
+let routeOnly: string;
+let decision: string;
+
+/** Every refusal of this file counts against its address; the limit itself is tested elsewhere. */
+const POLICY = `version: 1
+gateway: { failed_auth_per_minute: 1000000, keyless_per_minute: 1000000 }
+records: { content: {} }
+providers: { sim: { adapter: simulated } }
+models:
+  toy:
+    provider: sim
+    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 256
+    latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
+    quality: { default: 0.5, basis: guessed }
+`;
+
+beforeAll(async () => {
+  box = await startSignalbox({ policy: POLICY });
+  const make = async (...flags: string[]) => {
+    const { out } = await box.run('keys', 'create', ...flags);
+    const key = out.split('\n')[0]!;
+    await waitFor(async () => (await box.get('/v1/models', as(key))).status === 200, 2_000);
+    return key;
+  };
+  [plain, other, routeOnly] = await Promise.all([
+    make('--scope', 'chat,route'),
+    make('--scope', 'chat,route'),
+    make('--scope', 'route'),
+  ]);
+  decision = (await answerOf(await chat(plain))).platform.decision_id;
+});
+afterAll(() => box.stop());
+
+const as = (key: string | null) => ({ headers: { authorization: key === null ? '' : `Bearer ${key}` } });
+const chat = (key: string) =>
+  box.post('/v1/chat/completions', { model: 'auto', messages: [{ role: 'user', content: 'Hello' }] }, as(key));
+
+/** A path of a route, with IDs that exist. */
+const pathOf = ({ path }: RouteRule) =>
+  path.startsWith('/admin/keys')
+    ? path.replace(':id', plain.split('_')[2]!)
+    : path.replace(':id', decision).replace(':asset', 'page.js').replace('*', 'auto');
+const send = (method: string, path: string, key: string | null, body: unknown = {}) =>
+  fetch(box.url + path, {
+    method,
+    headers: { ...(key !== null && { authorization: `Bearer ${key}` }), 'content-type': 'application/json' },
+    ...(['GET', 'HEAD'].includes(method) ? {} : { body: JSON.stringify(body) }),
+  });
+
+const keyed = ROUTES.filter(({ access }) => access !== 'open');
+const admin = ROUTES.filter(({ access }) => access === 'admin');
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+describe('the table of routes', () => {
+  test('has every route of an operator under /admin, and whatever needs a key where one is asked for', () => {
+    expect(admin.length).toBeGreaterThan(3);
+    expect(admin.filter(({ path }) => !path.startsWith('/admin/'))).toEqual([]);
+    expect(ROUTES.filter(({ path, access }) => path.startsWith('/admin') && access !== 'admin')).toEqual([]);
+    expect(keyed.filter(({ path }) => !/^\/(?:v1|admin)\//.test(path))).toEqual([]);
+  });
+});
+
+describe('without a good key', () => {
+  const bad: readonly (readonly [string, () => string | null])[] = [
+    ['none', () => null],
+    ['one with another secret', () => `${plain.slice(0, -4)}AAAA`],
+    ['one without a secret', () => plain.split('_').slice(0, 3).join('_')],
+    ['an ID alone', () => plain.split('_')[2]!],
+    ['two keys', () => `${plain}, Bearer ${box.key}`],
+  ];
+  for (const [what, key] of bad) {
+    test(`${what}: 401 on every route that needs one, by whatever method, and nothing more is told`, async () => {
+      for (const route of keyed) {
+        for (const method of METHODS) {
+          const response = await send(method, pathOf(route), key());
+          expect(response.status, `${method} ${route.path}`).toBe(401);
+          if (method !== 'HEAD') await expectError(response, 'invalid_api_key');
+        }
+      }
+    });
+  }
+});
+
+describe('a key of an application', () => {
+  test('gets 403 on every route of an operator, and nothing by another method', async () => {
+    const before = await (await box.get('/admin/keys')).text();
+    for (const route of admin) {
+      for (const method of METHODS) {
+        const response = await send(method, pathOf(route), plain);
+        const asked = method === 'HEAD' ? 'GET' : method;
+        const exists = admin.some((each) => each.method === asked && pathOf(each) === pathOf(route));
+        expect(response.status, `${method} ${route.path}`).toBe(exists ? 403 : 405);
+        if (exists && method !== 'HEAD') await expectError(response, 'insufficient_permissions');
+      }
+    }
+    const after = await (await box.get('/admin/keys')).text();
+    const withoutUse = (text: string) => text.replace(/"last_used_at":[^,}]*/g, '');
+    expect(withoutUse(after)).toBe(withoutUse(before));
+  });
+
+  test('gets 403 where its scope does not reach', async () => {
+    for (const { path, access, method } of keyed.filter((route) => route.access === 'chat')) {
+      await expectError(await send(method, path, routeOnly), 'insufficient_permissions');
+      expect(access).toBe('chat');
+    }
+  });
+
+  test('does not see another key’s decision, nor that there is one, nor its words', async () => {
+    const own = await box.get(`/v1/decisions/${decision}`, as(plain));
+    expect(own.status).toBe(200);
+    const foreign = await box.get(`/v1/decisions/${decision}`, as(other));
+    const none = await box.get('/v1/decisions/dec_0a4x1wm3zk0', as(other));
+    const [a, b] = [await foreign.json(), await none.json()];
+    expect([foreign.status, a]).toEqual([none.status, b]);
+    expect(foreign.status).toBe(404);
+    // Its own words are an operator's business, too.
+    for (const key of [plain, other]) {
+      await expectError(await box.get(`/admin/decisions/${decision}/content`, as(key)), 'insufficient_permissions');
+    }
+    expect((await box.get(`/admin/decisions/${decision}/content`)).status).toBe(200);
+  });
+
+  test('does not get more by headers that say who it is', async () => {
+    const claims = {
+      'x-original-url': '/admin/policy',
+      'x-rewrite-url': '/admin/policy',
+      'x-http-method-override': 'POST',
+      'x-forwarded-user': 'admin',
+      'x-scope': 'admin',
+      'x-api-key': box.key,
+      cookie: `authorization=Bearer ${box.key}`,
+      'proxy-authorization': `Bearer ${box.key}`,
+    };
+    for (const path of ['/admin/policy', '/admin/ledger', '/admin/keys']) {
+      const response = await box.get(path, { headers: { ...claims, ...as(plain).headers } });
+      await expectError(response, 'insufficient_permissions');
+    }
+    // A key counts where it belongs, and nowhere else.
+    const elsewhere = await fetch(`${box.url}/v1/models?api_key=${box.key}&key=${box.key}`, { headers: claims });
+    expect(elsewhere.status).toBe(401);
+  });
+});
+
+test('no web page of another origin may read an answer', async () => {
+  const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST', ...as(plain).headers };
+  for (const { path, method } of ROUTES.filter((route) => route.method === 'GET')) {
+    for (const asked of [method, 'OPTIONS']) {
+      const response = await fetch(box.url + path.replace('*', 'auto').replace(':id', decision), {
+        method: asked,
+        headers,
+      });
+      const told = [...response.headers.keys()].filter((name) => name.startsWith('access-control-'));
+      expect(told).toEqual([]);
+    }
+  }
+});
+
+describe('a path that is written otherwise', () => {
+  /** Ways in which proxies, frameworks and file systems take one path for another. */
+  const variants = (path: string): string[] => {
+    const [, first = '', ...rest] = path.split('/');
+    const tail = rest.map((part) => `/${part}`).join('');
+    const encoded = [...path].map((sign) => `%${sign.charCodeAt(0).toString(16)}`);
+    return [
+      ...[`${path}/`, `${path}//`, `/${path}`, `//${path}`, path.replaceAll('/', '//'), path.toUpperCase()],
+      ...[
+        `/${first[0]?.toUpperCase()}${first.slice(1)}${tail}`,
+        `/${encodeURIComponent(path.slice(1))}`,
+        encoded.join(''),
+      ],
+      ...[
+        `/${encoded[1]}${path.slice(2)}`,
+        `/.${path}`,
+        `/..${path}`,
+        `/./${path.slice(1)}`,
+        `/x/..${path}`,
+        `/x/%2e%2e${path}`,
+      ],
+      ...[`/healthz/..${path}`, `/healthz/%2e%2e${path}`, `/docs/..${path}`, `/docs/%2e%2e%2f${path.slice(1)}`],
+      ...[
+        `/v1/models/..${tail}`,
+        `/v1/models/../..${path}`,
+        `/v1/models/%2e%2e/%2e%2e${path}`,
+        `/v1/../${path.slice(1)}`,
+      ],
+      ...[`${path};x=1`, `${path}%00`, `${path}%20`, `${path}.json`, `${path}/.`, `${path}%2f`, `\\${path.slice(1)}`],
+      ...[
+        `/%5c${path.slice(1)}`,
+        `${path}%3fx`,
+        `${path}%23`,
+        `/${first}%2f${rest.join('/')}`,
+        path.replaceAll('/', '/%2e/'),
+      ],
+    ];
+  };
+
+  async function raw(target: string, key: string | null, host = 'localhost'): Promise<RawResponse> {
+    const connection = await connect(box.url);
+    const lines = [`GET ${target} HTTP/1.1`, `host: ${host}`, ...(key ? [`authorization: Bearer ${key}`] : [])];
+    await connection.write(`${lines.join('\r\n')}\r\n\r\n`);
+    const response = await connection.response();
+    connection.close();
+    return response;
+  }
+
+  /** What only an operator's answer has. */
+  const SIGNS = ['last_reload', 'charged_credits', 'rotated_at', 'kept_until', 'actor'];
+
+  test('opens nothing: neither to nobody nor to an application', async () => {
+    for (const { path, method } of admin.filter((route) => route.method === 'GET')) {
+      expect(method).toBe('GET');
+      for (const target of variants(pathOf({ path, method, access: 'admin' }))) {
+        for (const key of [null, plain]) {
+          const { status, body } = await raw(target, key);
+          const opened = (status >= 200 && status < 300) || SIGNS.some((sign) => body.includes(`"${sign}"`));
+          expect([target, key === null, opened && !body.includes('"object":"model"')]).toEqual([
+            target,
+            key === null,
+            false,
+          ]);
+        }
+      }
+    }
+  }, 30_000);
+
+  test('nor does a whole address in its place, or a host that looks like a path', async () => {
+    for (const target of [
+      'http://localhost/admin/policy',
+      'http://healthz/admin/policy',
+      'http://x@healthz/admin/policy',
+    ]) {
+      for (const key of [null, plain]) expect((await raw(target, key)).status).toBeGreaterThanOrEqual(400);
+    }
+    for (const host of ['healthz', 'a/healthz?', 'localhost/healthz#', 'localhost\\healthz', '127.0.0.1/docs/json?']) {
+      for (const key of [null, plain]) {
+        const { status, body } = await raw('/admin/policy', key, host);
+        expect(SIGNS.filter((sign) => body.includes(`"${sign}"`))).toEqual([]);
+        // What is answered is what the host made of it, such as the page of health: never more than is open to it.
+        if (status < 300) expect(body).toMatch(/^\{"status":"ok"|^\{"openapi"|^<!doctype/);
+      }
+    }
+  });
+});

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RUN_MIN } from '../../src/core/runs.ts';
+import { waitFor } from '../support/answers.ts';
+import { cleanEnvironment, MAIN } from '../support/signalbox.ts';
+
+/** A text that is found wherever a piece of it comes out: random, so that nothing else has one. */
+export const makeCanary = (bytes = 30): string =>
+  Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('base64url');
+
+/** Looks for pieces of canaries, of eight characters each. */
+export class Nets {
+  readonly #pieces = new Map<string, string>();
+  /** What was looked through, in characters. */
+  searched = 0;
+
+  /** `name` tells whose piece was found. */
+  add(name: string, canary: string): string {
+    for (let at = 0; at + RUN_MIN <= canary.length; at++) this.#pieces.set(canary.slice(at, at + RUN_MIN), name);
+    return canary;
+  }
+
+  /** What was found, with what stands around it; `except` are names that may be there. */
+  find(where: string, text: string, except: readonly string[] = []): string[] {
+    this.searched += text.length;
+    const found: string[] = [];
+    for (let at = 0; at + RUN_MIN <= text.length; at++) {
+      const name = this.#pieces.get(text.slice(at, at + RUN_MIN));
+      if (name === undefined || except.includes(name)) continue;
+      found.push(`${where}: ${name} in ${JSON.stringify(text.slice(Math.max(0, at - 60), at + 20))}`);
+      at += RUN_MIN * 8;
+    }
+    return found;
+  }
+}
+
+/** A response as whoever gets it sees it: status, headers and body. */
+export async function wholeOf(response: Response): Promise<string> {
+  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`);
+  return `${response.status}\n${headers.join('\n')}\n\n${await response.text()}`;
+}
+
+/** Every file of a data folder, as bytes. */
+export function filesOf(folder: string): { name: string; text: string }[] {
+  return readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name)).toString('latin1') }));
+}
+
+export interface Watched {
+  readonly url: string;
+  readonly pid: number;
+  /** Everything that it has printed, to both outputs. */
+  printed(): string;
+  readonly exited: Promise<number>;
+  kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+/** The real program with both of its outputs kept: as JSON for a pipe, pretty for a terminal. */
+export async function watch(
+  form: 'json' | 'pretty',
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Watched> {
+  let text = '';
+  const decoder = new TextDecoder();
+  const take = (bytes: Uint8Array) => {
+    text += decoder.decode(bytes, { stream: true });
+  };
+  const command = [MAIN, 'serve', '--port', '0', ...args];
+  const child =
+    form === 'pretty'
+      ? Bun.spawn(command, { env: cleanEnvironment(env), terminal: { cols: 200, data: (_, bytes) => take(bytes) } })
+      : Bun.spawn(command, { env: cleanEnvironment(env), stdout: 'pipe', stderr: 'pipe' });
+  const reading = [child.stdout, child.stderr].map(async (stream) => {
+    if (stream instanceof ReadableStream) for await (const bytes of stream) take(bytes);
+  });
+  const address = () => /"address":"(http[^"]+)"|ready at (http:\/\/[\d.:]+)/.exec(text)?.slice(1).find(Boolean);
+  const url = await waitFor(() => address() ?? (child.exitCode === null ? null : 'dead'), 10_000);
+  if (url === 'dead') throw new Error(`the server ended: ${text}`);
+  return {
+    url,
+    pid: child.pid,
+    printed: () => text,
+    exited: child.exited,
+    async kill(signal) {
+      child.kill(signal);
+      await child.exited;
+      await Promise.all(reading);
+      if (form === 'pretty') child.terminal?.close();
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
+import { accessMigrations } from '../../src/access/tables.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { recordsMigrations } from '../../src/records/records.ts';
+
+/** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
+const ROOT = join(import.meta.dir, '../..');
+const sources = ['src', 'plugins'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
+);
+const filesWith = (pattern: RegExp) =>
+  sources
+    .filter(({ text }) => pattern.test(text))
+    .map(({ path }) => path)
+    .sort();
+
+/** Prose about `fetch(` is not a call of it. */
+const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/[^\n]*/g, '');
+
+describe('the store', () => {
+  test('has these columns for texts and bytes, and words of requests stand in two of them', () => {
+    const db = new Database(':memory:');
+    for (const { versions } of [accessMigrations, ledgerMigrations, recordsMigrations, idempotencyMigrations]) {
+      for (const version of versions) db.run(version);
+    }
+    const tables = db.query<{ name: string }, []>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`);
+    const columns = tables.all().flatMap(({ name }) =>
+      db
+        .query<{ name: string; type: string }, [string]>('SELECT name, type FROM pragma_table_info(?)')
+        .all(name)
+        .filter(({ type }) => type !== 'INTEGER' && type !== 'REAL')
+        .map((column) => `${name}.${column.name}`),
+    );
+    const named = [
+      // Who: of keys, written by an operator, and hashes of secrets.
+      ...[
+        'keys.id',
+        'keys.name',
+        'keys.hash',
+        'keys.scopes',
+        'keys.labels',
+        'keys.models',
+        'keys.limits',
+        'keys.budgets',
+      ],
+      ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
+      // What operators did.
+      ...['trail.actor', 'trail.actor_name', 'trail.action', 'trail.key_id', 'trail.details', 'trail.request_id'],
+      ...['adjustments.kind', 'adjustments.note', 'journal.note'],
+      // Names of models and funds, figures, and what an `agent_wallet` beside a key said.
+      ...['accounts.selector', 'accounts.agent_wallet', 'tariffs.model', 'tariffs.provider', 'tariffs.upstream'],
+      ...[
+        'tariffs.price',
+        'funds.kind',
+        'funds.name',
+        'funds.subject',
+        'funds.definition',
+        'journal.kind',
+        'journal.funds',
+      ],
+      ...['checkpoint.open', 'checkpoint.usd_per_credit', 'checkpoint.budgets'],
+      // Decisions: facts and figures; revisions: the policy, with whatever looks like a secret masked.
+      ...['decisions.key_id', 'decisions.kind', 'decisions.revision', 'decisions.quality', 'decisions.body'],
+      ...['revisions.revision', 'revisions.source', 'revisions.models'],
+      // Answers that callers keep for themselves: hashes, and what only their own secret opens.
+      ...[
+        'idempotency.name',
+        'idempotency.state',
+        'idempotency.salt',
+        'idempotency.verifier',
+        'idempotency.body',
+        'idempotency.answer',
+      ],
+    ];
+    const words = ['contents.prompt', 'contents.answer'];
+    expect(columns.sort()).toEqual([...named, ...words].sort());
+    // A room whose tables were not asked about here could keep anything.
+    expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
+      'src/access/idempotency/table.ts',
+      'src/access/tables.ts',
+      'src/ledger/schema.ts',
+      'src/records/records.ts',
+    ]);
+  });
+
+  test('gets words from one file alone', () => {
+    expect(filesWith(/(?:INTO|FROM|UPDATE|TABLE|JOIN) contents\b/)).toEqual(['src/records/contents.ts']);
+  });
+});
+
+describe('the log', () => {
+  /** Each call with its arguments, as far as its brackets go. */
+  function callsIn(text: string): string[] {
+    return [...text.matchAll(/\b(?:log\.(?:info|warn|error)|write)\(/g)].map(({ index, 0: head }) => {
+      let depth = 1;
+      let at = index + head.length;
+      for (; depth > 0 && at < text.length; at++) depth += text[at] === '(' ? 1 : text[at] === ')' ? -1 : 0;
+      return text.slice(index, at);
+    });
+  }
+  const WORDS =
+    /\bmessages\b|\brequest\.(?!method\b)|\bprompt\b|\banswer\b|\.content\b|\.text\b|\bbody\b|\bheaders\b|authorization/;
+
+  const LOGS = /\blog\.(?:info|warn|error)\b|\bLog\b/;
+  const files = filesWith(LOGS);
+
+  test('is written to by these files', () => {
+    expect(files).toEqual([
+      'src/cli/announce.ts',
+      'src/gateway/chat.ts',
+      'src/gateway/decide.ts',
+      'src/gateway/drain.ts',
+      'src/gateway/gateway.ts',
+      'src/gateway/shortage.ts',
+      'src/http/app.ts',
+      'src/http/contents.ts',
+      'src/http/replay.ts',
+      'src/main.ts',
+      'src/telemetry/log.ts',
+    ]);
+  });
+
+  test('is told figures and names, and what an upstream said without the words of the request', () => {
+    const calls = sources.filter(({ path }) => files.includes(path)).flatMap(({ text }) => callsIn(text));
+    expect(calls.length).toBeGreaterThan(15);
+    expect(calls.filter((call) => WORDS.test(call))).toEqual([]);
+    const said = calls.filter((call) => call.includes('upstream_message'));
+    expect(said).toHaveLength(1);
+    expect(said[0]).toContain('upstream_message: wordsForLog(attempt, request)');
+  });
+
+  test('of a mutant that logs the prompt would be caught', () => {
+    for (const mutant of ["log.info('chat', { prompt: request.messages })", 'log.warn(x, { words: part.text })']) {
+      expect(callsIn(mutant).some((call) => WORDS.test(call))).toBe(true);
+    }
+  });
+
+  test('is the only way to the terminal, but for what a command or a start says to its operator', () => {
+    const printing = sources.filter(({ text }) => /\bconsole\.|\bstd(?:out|err)\.write\b/.test(withoutComments(text)));
+    expect(printing.map(({ path }) => path)).toEqual(['src/main.ts']);
+  });
+});
+
+describe('the network', () => {
+  test('is called by one file, which follows no redirect; no image, file or address of a request is fetched', () => {
+    const calling = sources.filter(({ text }) =>
+      /\bfetch\(|\bconnect\(|WebSocket\(|node:https?'/.test(withoutComments(text)),
+    );
+    const own = calling.filter(({ text }) => /(?<![.\w])fetch\((?!\w*\)?\s*\{)/.test(withoutComments(text)));
+    expect(own.map(({ path }) => path)).toEqual(['src/upstream/wire-call.ts']);
+    expect(own[0]?.text.match(/(?<![.\w])fetch\([^)]*\)/g)).toEqual([expect.stringContaining("redirect: 'manual'")]);
+  });
+});
