@@ -179,6 +179,16 @@ class StoredKeys implements Keys {
     if (isPrevious && known.previousUntil <= this.#now()) {
       throw new Error(`The key ${id} was rotated, and this is its old secret: install the new one.`);
     }
+    const { expiresAt, scopes } = known.info;
+    if (expiresAt !== null && expiresAt <= this.#now()) {
+      throw new Error(`The key ${id} has expired: install another one.`);
+    }
+    const missing = SCOPES.filter((scope) => !scopes.includes(scope));
+    if (missing.length > 0) {
+      throw new Error(
+        `The key ${id} lacks the scope ${missing.join(', ')}, and an installed key has all: install another one.`,
+      );
+    }
     return infoOf(known);
   }
 

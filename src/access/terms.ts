@@ -74,7 +74,10 @@ const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 export function checkText(param: string, text: string): void {
   atMost(param, param, text.length, NAME_MAX, 'characters');
   if (KEY.test(text)) refuse(param, `${param} must not hold an API key: it is shown and kept.`);
-  if (/\p{Cc}/u.test(text)) refuse(param, `${param} must be one line, without control characters.`);
+  // Controls, and what turns the direction of a line, breaks it or is no character at all.
+  if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)) {
+    refuse(param, `${param} must be one line, without control characters.`);
+  }
 }
 
 function checkLabels(labels: Readonly<Record<string, string>>): void {

@@ -13,7 +13,16 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import { openCall, type UpstreamCall } from '../upstream/call.ts';
 import { entryLine } from './charge.ts';
-import { brokenError, callerGone, type FailedAttempt, failedError, failureIn, isFinal, wasCut } from './failure.ts';
+import {
+  brokenError,
+  callerGone,
+  type FailedAttempt,
+  failedError,
+  failureIn,
+  isFinal,
+  unreadError,
+  wasCut,
+} from './failure.ts';
 import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
 import { type Platform, type Receipt, receiptOf } from './receipt.ts';
 import { sortExtras } from './screen.ts';
@@ -41,6 +50,9 @@ export interface ExchangeContext {
   /** Called once, after settlement. */
   readonly onEnd: () => void;
 }
+
+/** Past the deadline, who reads has been told of it within this time. */
+const UNREAD_GRACE_MS = 1_000;
 
 interface Running {
   readonly ranked: Ranked;
@@ -70,11 +82,15 @@ export class Exchange {
   #receipt: Receipt | null = null;
   #error: SignalboxError | null = null;
   #callerGone = false;
+  readonly #timer: ReturnType<typeof setTimeout>;
 
   constructor(context: ExchangeContext) {
     this.#context = context;
     const { snapshot } = context.runtime;
     this.#deadlineAt = context.startedAt + snapshot.models[context.decision.ranked[0].model]!.deadlines.totalMs;
+    // An attempt has the same deadline, and tells of it to whoever reads. Nobody may be reading.
+    const leftMs = this.#deadlineAt - context.clock() + UNREAD_GRACE_MS;
+    this.#timer = setTimeout(() => this.abandon(unreadError()), leftMs);
   }
 
   get id(): string {
@@ -285,6 +301,7 @@ export class Exchange {
   #settle(status: Outcome['status'], running: Running | null, measured: Measured | null): void {
     const { hold, onEnd } = this.#context;
     const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
+    clearTimeout(this.#timer);
     hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));
     onEnd();
   }

@@ -76,6 +76,10 @@ export function brokenError(model: string, failure: ProviderFailure): SignalboxE
   });
 }
 
+/** For whoever has not read an answer until its deadline. */
+export const unreadError = () =>
+  new SignalboxError('upstream_timeout', 'The answer was not read before its deadline.', { retry: false });
+
 /** For whoever still holds the exchange. */
 export const callerGone = () =>
   new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });

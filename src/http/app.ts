@@ -17,7 +17,7 @@ import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { Gate } from './gate.ts';
-import { admit, type GuardRules, takesNoBody } from './guard.ts';
+import { admit, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { countError, metricsRoutes, newCounts } from './metrics.ts';
@@ -72,7 +72,11 @@ export function createApp(options: AppOptions) {
     const { bodyBytesMax, messagesMax, toolsMax } = gateway.lease().snapshot.gateway;
     return { bytesMax: bodyBytesMax, valuesMax: VALUES_MIN + 16 * messagesMax + 64 * toolsMax };
   };
-  const visitOf = (request: Request) => admitted.get(request)!;
+  const visitOf = (request: Request): Visit => {
+    const visit = admitted.get(request);
+    if (!visit) throw new Error('a request that nobody let in came to a handler');
+    return visit;
+  };
   const context = { gateway, idempotency, visitOf, callerOf: (request: Request) => visitOf(request).caller };
 
   const groups = new Elysia({ name: 'api' })
@@ -89,39 +93,46 @@ export function createApp(options: AppOptions) {
     .use(chatRoutes(context));
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
-  return new Elysia({ normalize: false, name: 'signalbox', handler })
-    .onRequest(({ request, set, server }) => {
-      counts.requests++;
-      set.headers['x-request-id'] = idText('req_', gateway.nextId());
-      set.headers['x-signalbox-version'] = version;
-      const visit = admit(request, rules, server);
-      if (!visit) return;
-      admitted.set(request, visit);
-      visit.tell(set.headers);
-    })
-    .onParse({ as: 'global' }, ({ request }) => {
-      if (takesNoBody(request)) return {};
-      const turn = visitOf(request).comeIn(request);
-      return turn ? turn.then(() => readJson(request, bodyLimits())) : readJson(request, bodyLimits());
-    })
-    .onAfterHandle({ as: 'global' }, ({ request }) => admitted.get(request)?.handled())
-    .onError({ as: 'global' }, ({ error, set, request }) => {
-      admitted.get(request)?.handled();
-      const requestId = String(set.headers['x-request-id']);
-      const known = publicError(error, (defect) => {
-        const stack = defect instanceof Error ? defect.stack : String(defect);
-        gateway.log.error('a request met a defect', { request: requestId, method: request.method, stack });
-      });
-      countError(counts, known.code);
-      const told = Object.fromEntries(
-        TOLD_WITH_ERRORS.flatMap((name) =>
-          set.headers[name] === undefined ? [] : [[name, String(set.headers[name])]],
-        ),
-      );
-      return errorResponse(known, told);
-    })
-    .use(groups)
-    .use(docsRoutes(() => openApiDocument(version, groups)));
+  return (
+    new Elysia({ normalize: false, name: 'signalbox', handler })
+      .onRequest(({ request, set, server }) => {
+        counts.requests++;
+        set.headers['x-request-id'] = idText('req_', gateway.nextId());
+        set.headers['x-signalbox-version'] = version;
+        const visit = admit(request, rules, server);
+        if (!visit) return;
+        admitted.set(request, visit);
+        visit.tell(set.headers);
+      })
+      // The guard has read the path before the router did: whatever they would disagree on stays shut.
+      .onTransform({ as: 'global' }, ({ request, route }) => {
+        if (!needsKey(route) || visitOf(request).route === guardedAs(route)) return;
+        throw new Error(`${route} was reached by another way than the guard’s`);
+      })
+      .onParse({ as: 'global' }, ({ request }) => {
+        if (takesNoBody(request)) return {};
+        const turn = visitOf(request).comeIn(request);
+        return turn ? turn.then(() => readJson(request, bodyLimits())) : readJson(request, bodyLimits());
+      })
+      .onAfterHandle({ as: 'global' }, ({ request }) => admitted.get(request)?.handled())
+      .onError({ as: 'global' }, ({ error, set, request }) => {
+        admitted.get(request)?.handled();
+        const requestId = String(set.headers['x-request-id']);
+        const known = publicError(error, (defect) => {
+          const stack = defect instanceof Error ? defect.stack : String(defect);
+          gateway.log.error('a request met a defect', { request: requestId, method: request.method, stack });
+        });
+        countError(counts, known.code);
+        const told = Object.fromEntries(
+          TOLD_WITH_ERRORS.flatMap((name) =>
+            set.headers[name] === undefined ? [] : [[name, String(set.headers[name])]],
+          ),
+        );
+        return errorResponse(known, told);
+      })
+      .use(groups)
+      .use(docsRoutes(() => openApiDocument(version, groups)))
+  );
 }
 
 /** What the route groups share. */

@@ -82,15 +82,25 @@ function matcher(pattern: string): (path: string) => boolean {
 
 const routeAt = (path: string): Route | undefined => exact.get(path) ?? table.find(({ matches }) => matches(path));
 
+/** Whether a path, or a route's pattern, is only for those with a key. */
+export function needsKey(path: string): boolean {
+  return path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
+}
+
+/** The pattern under which the guard lets in to one of the router's. */
+export const guardedAs = (route: string): string | undefined => routeAt(route)?.path;
+
 /** Whether a request is for a route that reads no body. */
 export function takesNoBody({ method, url }: Request): boolean {
   return routeAt(pathOf(url))?.methods.get(method)?.body === 'none';
 }
 
-/** The path of a URL, found without parsing the rest of it. */
+/** What a URL is where the request named a host: only then do the guard and the router read the same path in it. */
+const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
+
+/** The path of a URL with a host, found without parsing the rest of it. */
 export function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('//') + 2);
-  if (start < 0) return '/';
+  const start = url.indexOf('/', 'http://'.length);
   const query = url.indexOf('?', start);
   return query < 0 ? url.slice(start) : url.slice(start, query);
 }
@@ -112,14 +122,19 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
  * where the address counts.
  */
 export function admit(request: Request, rules: GuardRules, peers: Peers | null): Visit | null {
+  if (!WITH_HOST.test(request.url)) {
+    throw new SignalboxError('invalid_value', 'The header Host is missing, or is not the name of a host.', {
+      param: 'Host',
+    });
+  }
   const path = pathOf(request.url);
   const { headers } = request;
   if (headerBytes(headers) > HEADER_BYTES_MAX) {
     throw new SignalboxError('headers_too_large', `The headers may have at most ${HEADER_BYTES_MAX} bytes together.`);
   }
-  const needsKey = path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
-  const caller = needsKey ? authenticated(request, rules, peers) : null;
-  if (!needsKey && !PROBES.has(path)) throttle('keyless', request, rules, peers);
+  const isOpen = !needsKey(path);
+  const caller = isOpen ? null : authenticated(request, rules, peers);
+  if (isOpen && !PROBES.has(path)) throttle('keyless', request, rules, peers);
   const route = routeAt(path);
   if (!route) throw new SignalboxError('not_found', `There is nothing at ${printable(path)}.`);
   const { method } = request;
@@ -137,12 +152,13 @@ export function admit(request: Request, rules: GuardRules, peers: Peers | null):
   const policy = rules.policy();
   if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, policy.gateway.bodyBytesMax);
   if (!caller) return null;
-  return rule.counts ? counted(request, caller, policy, rules, peers) : new Visit(caller);
+  return rule.counts ? counted(request, rule, caller, policy, rules, peers) : new Visit(rule.path, caller);
 }
 
 /** Whom there is no place for is not counted, and who is over a limit takes no place. */
 function counted(
   request: Request,
+  { path }: RouteRule,
   caller: Caller,
   { gateway: { admission }, rateLimits }: ReturnType<GuardRules['policy']>,
   { limiter, gate }: GuardRules,
@@ -150,7 +166,7 @@ function counted(
 ): Visit {
   gate.check(admission);
   const quota = limiter.admit(rateLimits, caller, () => callerAddress(request, peers, admission.trustedProxies));
-  return new Visit(caller, gate.enter(admission), quota);
+  return new Visit(path, caller, gate.enter(admission), quota);
 }
 
 /** The key is looked at first, whatever came from the address before: a good one passes. */
@@ -179,7 +195,8 @@ function throttle(offence: Offence, request: Request, rules: GuardRules, peers: 
   throw new SignalboxError(
     'rate_limit_exceeded',
     `More than ${perMinute} requests a minute ${what} came from this address; try again in ${durationText(retryAfterMs)}.`,
-    { details: { limit, kind: 'requests' }, retryAfterMs },
+    // A bad key will not become a good one.
+    { details: { limit, kind: 'requests' }, retryAfterMs, ...(offence === 'failed-auth' && { retry: false }) },
   );
 }
 

@@ -15,15 +15,20 @@ export interface KeptStreamEnd {
   defect(error: unknown): Promise<void>;
 }
 
+/** Characters that wait for a reader at most, and how long they may, ms. */
+const WAITING_CHARS_MAX = 262_144;
+const CATCH_UP_MS = 10_000;
+
 /**
- * Reads a stream to its end at the upstream's pace, whether or not somebody listens: what a slow reader has not
- * taken is what is being kept anyway. Past the limit of that the reader sets the pace, as long as there is one.
+ * Reads a stream to its end at the upstream's pace, whether or not somebody listens. A reader that falls behind
+ * holds it up for a while, and is then left behind: it can ask again for what is kept.
  */
 export class KeptStream implements Events {
   readonly #source: Source;
   readonly #recording = new Recording();
   /** Texts that the reader has not taken. */
   #waiting: string[] = [];
+  #waitingChars = 0;
   #isLeft = false;
   #isOver = false;
   #failure: { readonly error: unknown } | null = null;
@@ -39,6 +44,7 @@ export class KeptStream implements Events {
       if (this.#waiting.length > 0) {
         const text = this.#waiting.join('');
         this.#waiting = [];
+        this.#waitingChars = 0;
         this.#tell();
         return text;
       }
@@ -51,6 +57,7 @@ export class KeptStream implements Events {
   leave(): void {
     this.#isLeft = true;
     this.#waiting = [];
+    this.#waitingChars = 0;
     this.#tell();
   }
 
@@ -59,9 +66,12 @@ export class KeptStream implements Events {
       for (let text = await this.#source.next(); text !== null; text = await this.#source.next()) {
         this.#recording.add(text);
         if (this.#source.ended) await end(this.#recording.text());
-        if (!this.#isLeft) this.#waiting.push(text);
+        if (!this.#isLeft) {
+          this.#waiting.push(text);
+          this.#waitingChars += text.length;
+        }
         this.#tell();
-        while (this.#recording.isFull && this.#waiting.length > 0) await this.#changed.promise;
+        if (this.#waitingChars > WAITING_CHARS_MAX) await this.#catchUp();
       }
     } catch (error) {
       this.#failure = { error };
@@ -69,6 +79,13 @@ export class KeptStream implements Events {
     }
     this.#isOver = true;
     this.#tell();
+  }
+
+  /** A reader that is far behind sets the pace, for a while; then it is cut off, and what is kept goes on. */
+  async #catchUp(): Promise<void> {
+    const timer = setTimeout(() => this.leave(), CATCH_UP_MS);
+    while (this.#waitingChars > 0) await this.#changed.promise;
+    clearTimeout(timer);
   }
 
   #tell(): void {

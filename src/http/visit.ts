@@ -8,13 +8,16 @@ import type { Place } from './gate.ts';
  * limits. Both are given back once its handler is done and the work that it began has ended, whichever is last.
  */
 export class Visit implements Ticket {
+  /** The pattern of the route that it was let in to. */
+  readonly route: string;
   readonly caller: Caller;
   readonly #place: Place | null;
   readonly #quota: Quota | null;
   #isHandled = false;
   #isWorking = false;
 
-  constructor(caller: Caller, place: Place | null = null, quota: Quota | null = null) {
+  constructor(route: string, caller: Caller, place: Place | null = null, quota: Quota | null = null) {
+    this.route = route;
     this.caller = caller;
     this.#place = place;
     this.#quota = quota;

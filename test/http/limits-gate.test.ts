@@ -125,7 +125,7 @@ describe('a visit', () => {
       ['end', 'end', 'handled', 'handled'],
     ] as const) {
       const gate = new Gate();
-      const visit = new Visit(caller, gate.enter(bounds(1, 0)));
+      const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0)));
       visit.begin(true, 10);
       const done = new Set<string>();
       for (const step of order) {
@@ -139,7 +139,7 @@ describe('a visit', () => {
 
   test('that begins no work ends with its handler', () => {
     const gate = new Gate();
-    const visit = new Visit(caller, gate.enter(bounds(1, 0)));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0)));
     visit.handled();
     expect(gate.inside).toBe(0);
   });
@@ -148,7 +148,7 @@ describe('a visit', () => {
     const gate = new Gate();
     const inside = gate.enter(bounds(1, 1));
     const leaving = new AbortController();
-    const visit = new Visit(caller, gate.enter(bounds(1, 1)));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1)));
     const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
     leaving.abort();
     expect(isOverloaded(await coming?.catch((error: unknown) => error))).toBe(true);
@@ -161,7 +161,7 @@ describe('a visit', () => {
     const gate = new Gate();
     const inside = gate.enter(bounds(1, 1));
     const leaving = new AbortController();
-    const visit = new Visit(caller, gate.enter(bounds(1, 1)));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1)));
     const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
     inside.leave();
     await coming;

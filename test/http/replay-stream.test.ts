@@ -106,7 +106,8 @@ describe('a stream that is too large to be kept', () => {
   test('is not read ahead of its reader any more, and told whole', async () => {
     const { script, told, stream } = play([...large, DONE]);
     await Bun.sleep(20);
-    expect(script.asked).toBe(8);
+    // A quarter of the limit may wait for a reader.
+    expect(script.asked).toBeLessThanOrEqual(3);
     expect(await allOf(stream)).toBe([...large, DONE].join(''));
     expect(told.recorded).toBeNull();
   });

@@ -65,9 +65,7 @@ async function charged(behaviour: Behaviour, stream: boolean, body: object = {})
   await waitFor(() =>
     box.lines.some((line) => line.includes('"message":"chat"') && line.includes(platform.decision_id)),
   );
-  const alarms = box.lines.filter(
-    (line) => line.includes('"level":"error"') && line.includes(platform.decision_id),
-  );
+  const alarms = box.lines.filter((line) => line.includes('"level":"error"') && line.includes(platform.decision_id));
   return { platform, entries, alarms };
 }
 
