@@ -4,6 +4,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
+import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { Shortage, Standing } from '../ledger/standing.ts';
 import { type Choice, isRefusal } from '../routing/decide.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
@@ -80,7 +81,10 @@ const VALUE_MIN = 4;
 
 function withoutValues(text: string, { user, metadata }: ForRules): string {
   const values = [user ?? '', ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
-  return values.reduce((left, value) => left.replaceAll(value, '[value]'), text);
+  const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
+  // What reads a value may repeat a part of it alone.
+  const pieces = piecesOf([left]);
+  return replaceRuns(left, new Set(values.flatMap((value) => [...piecesIn(value, pieces)])), () => '[value]');
 }
 
 /** Rules and strategies whose fault was told: it would be the same with every request. */
