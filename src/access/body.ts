@@ -1,4 +1,5 @@
 import type { KeyBudget } from '../core/caller.ts';
+import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { stateOf } from './known.ts';
 import type { KeyInfo } from './tables.ts';
@@ -64,5 +65,4 @@ export function trailBody({ time, actor, action, keyId, details, requestId }: Tr
   return { time: iso(time), actor, action, key_id: keyId, details, request_id: requestId };
 }
 
-const iso = (time: number): string => new Date(time).toISOString();
 const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));

@@ -19,6 +19,14 @@ const KEY_LENGTH_MAX = 256;
 /** The secret may contain `_`, the ID may not: the first `_` after the prefix divides them. */
 const FORM = /^sb_live_([0-9a-z]{1,32})_([0-9A-Za-z_-]+)$/;
 
+const BEARER = /^bearer +/i;
+
+/** The text of the key in an `Authorization` header; null when that has another form. */
+export function bearerOf(header: string): string | null {
+  const scheme = BEARER.exec(header);
+  return scheme && header.slice(scheme[0].length);
+}
+
 /** Reads a key; null when the text does not have the form of one. Says nothing about whether it is good. */
 export function parseKey(text: string): KeyParts | null {
   if (text.length > KEY_LENGTH_MAX) return null;

@@ -1,7 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { type KeyBudget, SCOPES } from '../core/caller.ts';
+import { type KeyBudgets, SCOPES } from '../core/caller.ts';
+import { iso } from '../core/clock.ts';
 import { type Store, StoreError, type Write } from '../store/store.ts';
-import { isStrong, KEY_RANDOM_BYTES, keyOf, makeKey, parseKey, SECRET_BYTES } from './key.ts';
+import { bearerOf, isStrong, KEY_RANDOM_BYTES, keyOf, makeKey, parseKey, SECRET_BYTES } from './key.ts';
 import { type Authentication, type DenialReason, infoOf, type Known, knownOf, NO_HASH, stateOf } from './known.ts';
 import { insertKey, type KeyInfo, type KeyRow, putUses, revokeKey, rotateKey, SELECT_KEYS } from './tables.ts';
 import {
@@ -34,12 +35,6 @@ export interface KeysOptions {
 export interface MadeKey {
   readonly key: string;
   readonly info: KeyInfo;
-}
-
-/** The budgets of one key. */
-export interface KeyBudgets {
-  readonly keyId: string;
-  readonly budgets: readonly KeyBudget[];
 }
 
 /** Whatever is done to a key is one commit with its line in the trail. */
@@ -101,7 +96,6 @@ const DENIED = {
   rotated: denied('rotated'),
 };
 
-const BEARER = /^bearer +/i;
 /** Last uses are kept in memory and written together: a key costs the disk nothing by being used. */
 const USES_EVERY_MS = 60_000;
 /** For deeds that an expired key allows, too. */
@@ -137,11 +131,9 @@ class StoredKeys implements Keys {
 
   authenticate(header: string | null): Authentication {
     if (!header) return DENIED.missing;
-    const scheme = BEARER.exec(header);
-    if (!scheme) return DENIED.malformed;
-    const key = header.slice(scheme[0].length);
-    const parts = parseKey(key);
-    if (!parts) return DENIED.malformed;
+    const key = bearerOf(header);
+    const parts = key === null ? null : parseKey(key);
+    if (key === null || !parts) return DENIED.malformed;
     const known = this.#known.get(parts.id);
     const offered = hashOf(key);
     const isPresent = timingSafeEqual(offered, known ? known.hash : NO_HASH);
@@ -221,7 +213,9 @@ class StoredKeys implements Keys {
   }
 
   async get(id: string): Promise<KeyInfo | null> {
-    return (await this.list()).find((info) => info.id === id) ?? null;
+    await this.#catchUp();
+    const known = this.#known.get(id) ?? this.#waiting.get(id);
+    return known ? infoOf(known) : null;
   }
 
   async list(): Promise<KeyInfo[]> {
@@ -239,12 +233,17 @@ class StoredKeys implements Keys {
 
   async refresh(): Promise<void> {
     if (this.#now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
-    if ((await this.#store.version()) !== this.#version) await this.#load();
+    await this.#catchUp();
   }
 
   close(): void {
     if (this.#timer) clearInterval(this.#timer);
     this.#writeUses();
+  }
+
+  /** Own changes are taken over with their commit; those of others change the version. */
+  async #catchUp(): Promise<void> {
+    if ((await this.#store.version()) !== this.#version) await this.#load();
   }
 
   #writeUses(): void {
@@ -335,8 +334,6 @@ class StoredKeys implements Keys {
 }
 
 const mapOf = (keys: readonly Known[]): Map<string, Known> => new Map(keys.map((known) => [known.info.id, known]));
-
-const iso = (time: number): string => new Date(time).toISOString();
 
 /** What a key was made with, for the trail. */
 function termsBody({ name, scopes, labels, models, limits, budgets, expiresAt }: KeyInfo) {

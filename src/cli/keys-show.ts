@@ -3,14 +3,13 @@ import { type BalanceUse, type BudgetUse, keyStatusBody, trailBody } from '../ac
 import type { KeyInfo } from '../access/tables.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
-import { creditsText } from '../ledger/adjust.ts';
-import { hasJournal } from '../ledger/audit/run.ts';
 import { keyBalance, keyBudgetUses } from '../ledger/key-funds.ts';
 import { windowAt } from '../ledger/rules/window.ts';
+import { hasJournal } from '../ledger/state.ts';
 import { openReader } from '../store/sqlite.ts';
 import { idOf, type KeysCommand, stateText } from './keys-command.ts';
 import { parseFlags, UsageError } from './options.ts';
-import { minute, table } from './text.ts';
+import { creditsText, minute, table } from './text.ts';
 
 /** `keys show ID [--json]`: all that is known of a key. */
 export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {

@@ -4,13 +4,13 @@ import type { MadeKey } from '../access/keys.ts';
 import { KeyTermsError } from '../access/terms.ts';
 import type { Actor } from '../access/trail.ts';
 import { toCredits } from '../core/credits.ts';
-import { creditsText, grantedTo, grantWrite, parseCredits } from '../ledger/adjust.ts';
-import { hasJournal } from '../ledger/audit/run.ts';
+import { grantedTo, grantWrite } from '../ledger/adjust.ts';
+import { hasJournal } from '../ledger/state.ts';
 import { idOf, type KeysCommand, stateText } from './keys-command.ts';
 import { log, show } from './keys-show.ts';
 import { overlapOf, parseTerms } from './keys-terms.ts';
 import { parseFlags, takeNegative, UsageError } from './options.ts';
-import { day, minute, table } from './text.ts';
+import { creditsText, day, minute, parseCredits, table } from './text.ts';
 import { userName } from './user.ts';
 
 type Run = (args: readonly string[], command: KeysCommand) => Promise<string>;

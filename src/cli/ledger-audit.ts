@@ -1,7 +1,7 @@
 import { toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
-import { creditsText } from '../ledger/adjust.ts';
 import type { Audit, Finding, OpenAtEnd } from '../ledger/audit/audit.ts';
+import { creditsText } from './text.ts';
 
 /** Lines of findings, and of open reservations, that a report has at most. */
 const SHOWN_MAX = 50;

@@ -1,3 +1,5 @@
+import { type Microcredits, toCredits } from '../core/credits.ts';
+
 /** `2026-11-20`, UTC. */
 export const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
@@ -16,3 +18,19 @@ export function table(rows: readonly (readonly string[])[]): string {
     )
     .join('\n')}\n`;
 }
+
+/** Digits and at most six decimals. */
+const CREDITS = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/;
+
+/** Reads Credits as a person writes them, exactly; null for anything else. */
+export function parseCredits(text: string): Microcredits | null {
+  const [, sign, whole = '', fraction = ''] = CREDITS.exec(text) ?? [];
+  if (sign === undefined) return null;
+  const amount = Number(whole + fraction.padEnd(6, '0'));
+  return sign === '-' ? -amount : amount;
+}
+
+export const creditsText = (amount: Microcredits): string => {
+  const credits = toCredits(amount);
+  return `${credits.toLocaleString('en', { maximumFractionDigits: 6 })} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
+};

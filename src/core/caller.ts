@@ -22,6 +22,12 @@ export interface KeyBudget {
   readonly onExhausted: 'reject' | 'downgrade';
 }
 
+/** A key with the budgets that it has of its own. */
+export interface KeyBudgets {
+  readonly keyId: string;
+  readonly budgets: readonly KeyBudget[];
+}
+
 /** Who sends a request: an API key, without its secret. */
 export interface Caller {
   readonly keyId: string;

@@ -6,3 +6,6 @@ export function steady(now: () => number): () => number {
     return latest;
   };
 }
+
+/** A moment, in ms since 1970, as ISO 8601 in UTC. */
+export const iso = (time: number): string => new Date(time).toISOString();

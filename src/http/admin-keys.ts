@@ -184,11 +184,9 @@ const notValid = () =>
 
 async function statusBody({ gateway, books }: Pick<KeyContext, 'gateway' | 'books'>, info: KeyInfo) {
   const now = gateway.now();
-  const [uses, { funds }] = await Promise.all([
-    keyBudgetUses(books, info.id, info.budgets, now),
-    gateway.ledger.status(),
-  ]);
-  const balance = funds.find(({ title }) => title.kind === 'balance' && title.name === info.id);
+  const uses = await keyBudgetUses(books, info.id, info.budgets, now);
+  // By no model's name, no budget is asked for: what is left is the balance.
+  const [balance] = gateway.ledger.fundsOf({ keyId: info.id, labels: info.labels }, []);
   return keyStatusBody(info, now, uses, balance ? { granted: balance.limit, spent: balance.spent } : null);
 }
 

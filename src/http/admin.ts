@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type PolicyStatus, type ReloadAttempt, StaleRevision } from '../runtime/attempt.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -59,8 +60,6 @@ function expectedRevision(header: string | null): string | null {
   const text = header?.trim() ?? '*';
   return text === '*' ? null : text.replace(/^"(.*)"$/, '$1');
 }
-
-const iso = (time: number): string => new Date(time).toISOString();
 
 const attemptBody = ({ time, tookMs, ...rest }: ReloadAttempt) => ({ time: iso(time), took_ms: tookMs, ...rest });
 

@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia';
+import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
 import type { Fund } from '../ledger/rules/fund.ts';
@@ -55,5 +56,3 @@ export function fundBody({ title, limit, spent, held, free }: Fund): object {
     renews_at: Number.isFinite(title.ends) ? iso(title.ends) : null,
   };
 }
-
-const iso = (time: number): string => new Date(time).toISOString();

@@ -2,7 +2,7 @@ import type { HTTPHeaders } from 'elysia';
 import { type KeptAnswer, MARK } from '../access/idempotency/answer.ts';
 import type { Ask, Claim, Refusal } from '../access/idempotency/state.ts';
 import type { Turn } from '../access/idempotency/turn.ts';
-import { parseKey } from '../access/key.ts';
+import { bearerOf, parseKey } from '../access/key.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -18,7 +18,6 @@ import { streamResponse } from './stream.ts';
 /** When to ask again for an answer that is being made. */
 const RETRY_MS = 1_000;
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
-const BEARER = /^bearer +/i;
 /** Characters of a stream that are sent at once, about. */
 const SLICE = 65_536;
 
@@ -69,7 +68,7 @@ function askOf({ headers }: Request, keyId: string, body: Uint8Array): Ask {
       param: 'Idempotency-Key',
     });
   }
-  const key = parseKey((headers.get('authorization') ?? '').replace(BEARER, ''));
+  const key = parseKey(bearerOf(headers.get('authorization') ?? '') ?? '');
   if (!key) throw new Error('a request was admitted without an API key');
   return { keyId, secret: key.secret, idempotencyKey, body };
 }

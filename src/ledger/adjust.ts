@@ -1,4 +1,4 @@
-import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/credits.ts';
 import { timeOfId } from '../core/id.ts';
 import type { Statement, Store, Write } from '../store/store.ts';
 import { insertAdjustment } from './tables.ts';
@@ -145,19 +145,3 @@ export async function grantedTo(store: Pick<Store, 'query'>, keyId: string): Pro
   const [row] = await store.query<{ granted: number }>(SELECT_GRANTED, [keyId]);
   return row?.granted ?? 0;
 }
-
-/** Digits and at most six decimals. */
-const CREDITS = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/;
-
-/** Reads Credits as a person writes them, exactly; null for anything else. */
-export function parseCredits(text: string): Microcredits | null {
-  const [, sign, whole = '', fraction = ''] = CREDITS.exec(text) ?? [];
-  if (sign === undefined) return null;
-  const amount = Number(whole + fraction.padEnd(6, '0'));
-  return sign === '-' ? -amount : amount;
-}
-
-export const creditsText = (amount: Microcredits): string => {
-  const credits = toCredits(amount);
-  return `${credits.toLocaleString('en', { maximumFractionDigits: 6 })} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
-};

@@ -35,8 +35,9 @@ export class Contention {
           resolve(taken);
         },
       };
-      const timer = setTimeout(() => this.#giveUp(waiter), waitMs);
-      signal?.addEventListener('abort', () => this.#quit(waiter, blocked), { once: true });
+      // A last try: what came free may be enough for this one, though not for those before it.
+      const timer = setTimeout(() => this.#dismiss(waiter, take), waitMs);
+      signal?.addEventListener('abort', () => this.#dismiss(waiter, () => blocked), { once: true });
       this.#join(blocked.fund, waiter);
     });
   }
@@ -71,23 +72,12 @@ export class Contention {
     }
   }
 
-  /** Tries a last time: what came free may be enough for this one, though not for those before it. */
-  #giveUp(waiter: Waiter): void {
-    for (const [fund, line] of this.#lines) {
-      if (!line.includes(waiter)) continue;
-      this.#leave(fund, waiter);
-      waiter.resolve(waiter.take());
-      this.#serve(fund);
-      return;
-    }
-  }
-
-  /** Who waited is gone: those behind move up. */
-  #quit(waiter: Waiter, blocked: Blocked): void {
+  /** Takes a waiter out of its line with an answer; those behind move up. Harmless for one that was answered. */
+  #dismiss(waiter: Waiter, answer: () => Microcredits | Blocked): void {
     const [fund] = [...this.#lines].find(([, line]) => line.includes(waiter)) ?? [];
     if (!fund) return;
     this.#leave(fund, waiter);
-    waiter.resolve(blocked);
+    waiter.resolve(answer());
     this.#serve(fund);
   }
 

@@ -1,12 +1,6 @@
 import type { Budget } from '../core/budget.ts';
-import type { KeyBudget } from '../core/caller.ts';
+import type { KeyBudget, KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
-
-/** A key that has budgets of its own. */
-export interface KeyWithBudgets {
-  readonly keyId: string;
-  readonly budgets: readonly KeyBudget[];
-}
 
 /** Keys state no place in a file. */
 const NO_PLACE = { file: '', line: 0, column: 0 };
@@ -15,7 +9,7 @@ const NO_PLACE = { file: '', line: 0, column: 0 };
  * The keys' own budgets as budgets with a window for each key: one for all keys whose windows are alike, so
  * that thousands of keys cost a request no more than one. Of two alike of one key the lower counts.
  */
-export function keyBudgets(keys: readonly KeyWithBudgets[]): Budget[] {
+export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
   const alike = new Map<string, { readonly from: KeyBudget; readonly limits: Map<string, Microcredits> }>();
   for (const { keyId, budgets } of keys) {
     for (const budget of budgets) {

@@ -5,12 +5,16 @@ import type { Statement, Store } from '../store/store.ts';
 const SELECT_TERMS: Statement = {
   sql: `SELECT CASE WHEN EXISTS (SELECT 1 FROM journal) THEN usd_per_credit END AS usdPerCredit, budgets FROM checkpoint`,
 };
-const SELECT_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE name = 'journal'` };
+const SELECT_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'journal'` };
+
+/** Whether there is a ledger of this version. */
+export async function hasJournal(reader: Pick<Store, 'query'>): Promise<boolean> {
+  return (await reader.query(SELECT_TABLE)).length > 0;
+}
 
 /** What a policy must fit to, read from a store that nobody serves from here. */
 export async function ledgerStateOf(store: Pick<Store, 'query'>): Promise<LedgerState> {
-  const tables = await store.query(SELECT_TABLE);
-  if (tables.length === 0) return NO_LEDGER;
+  if (!(await hasJournal(store))) return NO_LEDGER;
   const [terms] = await store.query<{ usdPerCredit: string | null; budgets: string }>(SELECT_TERMS);
   if (!terms) return NO_LEDGER;
   // Written by the ledger alone.

@@ -342,22 +342,25 @@ export class StoredLedger implements Ledger {
       this.#store.append([write, adoptAdjustment(id)]);
       this.#funds.grant(keyId, amount);
     } else if (given !== null) {
-      const funds = this.#giveBack(given, amount);
-      this.#store.append([this.#desk.adjusting(row, given.row.id, this.#desk.idsOf(funds)), adoptAdjustment(id)]);
+      const fundIds = this.#giveBack(given, amount);
+      this.#store.append([this.#desk.adjusting(row, given.row.id, fundIds), adoptAdjustment(id)]);
     }
     this.#contention.wakeAll();
   }
 
-  /** Gives back what a reservation was charged, to the windows that it counts in and to the balance that paid for it. */
-  #giveBack({ row, reservation, onBalance }: Given, amount: Microcredits): readonly Fund[] {
+  /**
+   * Gives back what a reservation was charged, to the windows that it counts in and to the balance that paid for it.
+   * Returns these as the journal names them.
+   */
+  #giveBack({ row, reservation, onBalance }: Given, amount: Microcredits): string | null {
     const account = accountOf(row);
     const drawn = this.#funds.of(account, timeOfId(reservation));
     const funds = drawn.filter(({ title }) => title.kind === 'budget' || onBalance);
     // Named before it changes: what a row opens with is what was spent before.
-    this.#desk.idsOf(funds);
+    const fundIds = this.#desk.idsOf(funds);
     for (const fund of funds) fund.spent += amount;
     this.#desk.sums.add(account, { reservation, tariff: 0, microcredits: amount, input: 0, output: 0 });
-    return funds;
+    return fundIds;
   }
 
   async #sweep(): Promise<void> {

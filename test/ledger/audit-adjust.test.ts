@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { parseCredits } from '../../src/cli/text.ts';
 import { idAt } from '../../src/core/id.ts';
-import { findReservation, grantedTo, grantWrite, parseCredits, refundWrite } from '../../src/ledger/adjust.ts';
+import { findReservation, grantedTo, grantWrite, refundWrite } from '../../src/ledger/adjust.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 import { findingsOf } from './audit-support.ts';

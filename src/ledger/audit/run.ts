@@ -4,7 +4,6 @@ import { type BalanceRow, type FundRow, SELECT_BALANCES, type SpendRow } from '.
 import { Audit, type AuditCheckpoint, type AuditRow } from './audit.ts';
 import { auditPrices } from './prices.ts';
 
-const SELECT_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'journal'` };
 const SELECT_CHECKPOINT: Statement = { sql: 'SELECT through, open FROM checkpoint' };
 const SELECT_FUNDS: Statement = {
   sql: `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq FROM funds
@@ -25,11 +24,6 @@ const CHECK_FOREIGN_KEYS: Statement = { sql: 'PRAGMA foreign_key_check' };
 
 const PAGE_ROWS = 10_000;
 const FIRST = Number.MIN_SAFE_INTEGER;
-
-/** Whether there is a ledger of this version. */
-export async function hasJournal(reader: Pick<Store, 'query'>): Promise<boolean> {
-  return (await reader.query(SELECT_TABLE)).length > 0;
-}
 
 /**
  * Audits a ledger that nobody changes under the reader, page by page. Memory grows with what is kept apart
