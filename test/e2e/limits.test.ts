@@ -261,7 +261,6 @@ describe('concurrent streams', () => {
     const body = { stream: true, max_tokens: 100 };
     const held = await chat(body, key, { signal: leaving.signal });
     const left = Number(held.headers.get('x-ratelimit-remaining-tokens'));
-    // Twice, for the stream that hangs is given up after a while.
     for (let i = 0; i < 2; i++) {
       const refused = await chat(body, key);
       await expectError(refused, 'budget_contended');

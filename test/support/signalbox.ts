@@ -72,6 +72,18 @@ export function writePolicy(policy: Readonly<Record<string, string>> | string): 
   return folder;
 }
 
+const streams = new Set<Response>();
+
+/**
+ * Holds on to a stream that nobody reads: its connection would be closed when the garbage collector comes upon it,
+ * which the server takes for a caller who leaves.
+ */
+async function kept(answer: Promise<Response>): Promise<Response> {
+  const response = await answer;
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) streams.add(response);
+  return response;
+}
+
 /** Starts the real server as a process, on a free port, and waits until it listens. */
 export async function startSignalbox(options: StartOptions = {}): Promise<Signalbox> {
   const data = options.data ?? temporaryFolder();
@@ -97,12 +109,14 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
     lines,
     exited: child.exited,
     post: (path, body, init = {}) =>
-      fetch(url + path, {
-        method: 'POST',
-        body: JSON.stringify(body),
-        ...init,
-        headers: { ...headers, ...init.headers },
-      }),
+      kept(
+        fetch(url + path, {
+          method: 'POST',
+          body: JSON.stringify(body),
+          ...init,
+          headers: { ...headers, ...init.headers },
+        }),
+      ),
     get: (path, init = {}) => fetch(url + path, { ...init, headers: { ...headers, ...init.headers } }),
     run: (...command) => runCommand([...command, '--data', data]),
     signal: (name) => child.kill(name),
