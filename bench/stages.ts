@@ -262,6 +262,7 @@ async function answerStages(runtime: Runtime, count: number): Promise<[string, n
     policy_revision: runtime.snapshot.revision,
     estimated: false,
     dropped: [],
+    attempts: [{ model: MODEL, provider: 'openai', ms: 912, failure: null }],
   };
   const parts: readonly StreamPart[] = [
     { type: 'text', choice: 0, text: 'word '.repeat(100) },
@@ -274,7 +275,8 @@ async function answerStages(runtime: Runtime, count: number): Promise<[string, n
     const identity = { id: 'chatcmpl-00000000000', created: 1_790_000_000, model: MODEL };
     return JSON.stringify(completion.body(identity, { usage: USAGE, platform, saved: 0 }));
   };
-  const line = () => log.info('chat', { ...platform, dropped: 0, status: outcome.status, total_ms: outcome.totalMs });
+  const line = () =>
+    log.info('chat', { ...platform, dropped: 0, attempts: 1, status: outcome.status, total_ms: outcome.totalMs });
   return [
     ['record, made and encoded', await pure(count, () => recordOf(runtime, decision))],
     ['log line', await pure(count, line)],

@@ -9,6 +9,7 @@ import { parseKey } from './access/key.ts';
 import { type Keys, openKeys } from './access/keys.ts';
 import { accessMigrations } from './access/tables.ts';
 import { announce } from './cli/announce.ts';
+import { logAlert, logHealth, logRecovered, logReload } from './cli/events.ts';
 import { runKeys } from './cli/keys.ts';
 import { runLedger } from './cli/ledger.ts';
 import { listen } from './cli/listen.ts';
@@ -16,23 +17,19 @@ import { parseCommand, type ServeOptions, UsageError } from './cli/options.ts';
 import { runPolicy } from './cli/policy.ts';
 import { type LedgerState, NO_LEDGER } from './core/budget.ts';
 import { steady } from './core/clock.ts';
-import { toCredits } from './core/credits.ts';
-import { createIds, idText, timeOfId } from './core/id.ts';
+import { createIds, timeOfId } from './core/id.ts';
 import { drain } from './gateway/drain.ts';
 import type { Gateway } from './gateway/gateway.ts';
 import { createApp } from './http/app.ts';
 import { keyBudgets } from './ledger/key-budgets.ts';
 import { type Ledger, type LedgerTerms, openLedger } from './ledger/ledger.ts';
-import type { Fund } from './ledger/rules/fund.ts';
 import { ledgerMigrations } from './ledger/schema.ts';
 import { ledgerStateOf } from './ledger/state.ts';
 import { createPluginShelf } from './plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from './policy/diagnostics.ts';
 import type { PolicyFile } from './policy/load.ts';
 import { openRecords, type Records, recordsMigrations } from './records/records.ts';
-import type { ReloadAttempt } from './runtime/attempt.ts';
 import { type Candidate, isRejected, type Judge, judge, leftOutProviders } from './runtime/candidate.ts';
-import { summary } from './runtime/diff.ts';
 import { parseFiles } from './runtime/language.ts';
 import { createParser } from './runtime/parser.ts';
 import { Reloader } from './runtime/reload.ts';
@@ -43,6 +40,7 @@ import { openReader, openSqlite } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { learnSecrets, mask, scrub } from './telemetry/secrets.ts';
+import { Health } from './upstream/health/health.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
@@ -51,6 +49,8 @@ const REFRESH_MS = 400;
 /** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
 const SERVER_BUSY_MS = 200;
 const PRUNE_EVERY_MS = 3_600_000;
+/** How often what was measured of upstreams becomes what decisions go by. */
+const PUBLISH_EVERY_MS = 1_000;
 const DAY_MS = 86_400_000;
 
 const print = (text: string): void => void process.stdout.write(text);
@@ -131,7 +131,13 @@ async function serve(options: ServeOptions): Promise<void> {
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   process.on('SIGHUP', () => onHangup());
-  const tools: Judge = { ...judgeTools(), folder: options.policies };
+  const health = new Health({
+    clock,
+    now: Date.now,
+    random: Math.random,
+    onChange: (change) => logHealth(log, change),
+  });
+  const tools: Serving = { ...judgeTools(), folder: options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log);
   const lock = lockFolder(options.data);
   const tables = [accessMigrations, idempotencyMigrations, ledgerMigrations, recordsMigrations];
@@ -154,6 +160,7 @@ async function serve(options: ServeOptions): Promise<void> {
     authenticate: (header) => keys.authenticate(header),
     version: manifest.version,
     metrics: options.metrics,
+    endpoints: () => health.samples(),
   });
   const address = listen(app, options.port, options.host);
   await announce(address, keys, options.data, isSimulated(gateway), log, print);
@@ -218,7 +225,8 @@ async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
 }
 
 /** Keeps the policy in step with its folder from now on. */
-function keepReloading(first: Candidate, tools: Judge, ledger: Ledger, terms: TermsOf, records: Records, log: Log) {
+function keepReloading(first: Candidate, tools: Serving, ledger: Ledger, terms: TermsOf, records: Records, log: Log) {
+  const { health } = tools;
   const parser = createParser();
   const reloader = new Reloader(first, {
     judge: { ...tools, parse: parser.parse, ledger: () => ledger.state() },
@@ -227,7 +235,9 @@ function keepReloading(first: Candidate, tools: Judge, ledger: Ledger, terms: Te
       return ledger.prepare(terms(candidate.runtime.snapshot));
     },
     onAttempt: (attempt, bundle) => {
-      logAttempt(log, attempt);
+      logReload(log, attempt);
+      // The operator may have mended what was wrong at the provider.
+      if (attempt.result !== 'refused') health.reloaded(reloader.lease().snapshot);
       printDiagnostics(attempt.diagnostics, bundle?.files ?? []);
     },
   });
@@ -250,23 +260,12 @@ function saveRevision(records: Records, { bundle, runtime }: Candidate): Promise
   return records.saveRevision(revision, JSON.stringify(bundle.files.map(masked)), ids);
 }
 
-function logAttempt(log: Log, attempt: ReloadAttempt): void {
-  const { result, cause, revision, tookMs, message, changes } = attempt;
-  const fields = { cause, revision, took_ms: tookMs };
-  if (result === 'applied') log.info('policy reloaded', { ...fields, changes: summary(changes) });
-  else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
-  else log.error('policy refused', { ...fields, detail: message, first: firstError(attempt.diagnostics) });
-}
-
-/** The first error in one line: log collectors do not keep the code frames that follow it. */
-function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
-  const first = diagnostics.find(({ severity }) => severity === 'error');
-  return first && `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}`;
-}
+/** What policies are judged with by a server. */
+type Serving = Judge & { readonly health: Health };
 
 type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
 
-async function openGateway(first: Candidate, tools: Judge, store: Store, keys: Keys, log: Log) {
+async function openGateway(first: Candidate, tools: Serving, store: Store, keys: Keys, log: Log) {
   // Keys have budgets of their own beside the policy's.
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
     return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
@@ -288,6 +287,7 @@ async function openGateway(first: Candidate, tools: Judge, store: Store, keys: K
   const idempotency = openIdempotency({ store, now, giveBack: (decision, note) => ledger.giveBack(decision, note) });
   const pruneNow = () => prune(records, idempotency, reloader.lease().snapshot.recordDays, log);
   const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
+  const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
   await pruneNow();
   let draining = false;
   const gateway: Gateway = {
@@ -304,6 +304,7 @@ async function openGateway(first: Candidate, tools: Judge, store: Store, keys: K
   const stop = () => {
     draining = true;
     clearInterval(pruning);
+    clearInterval(publishing);
     stopReloading();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
@@ -330,32 +331,6 @@ function watchClock(log: Log, lastId: number): void {
   };
   look();
   setInterval(look, CLOCK_SLACK_MS).unref();
-}
-
-/** IDs of orphans that are named at most. */
-const ORPHANS_NAMED = 20;
-
-function logRecovered(log: Log, { recovered: { ids, charged, held } }: Ledger): void {
-  if (ids.length === 0) return;
-  const decisions = ids.slice(0, ORPHANS_NAMED).map((id) => idText('dec_', id));
-  const more = ids.length - decisions.length;
-  log.warn('closed reservations that an earlier run left open', {
-    count: ids.length,
-    credits_charged: toCredits(charged),
-    credits_released: toCredits(held - charged),
-    decisions: more > 0 ? `${decisions.join(' ')} and ${more} more` : decisions.join(' '),
-  });
-}
-
-function logAlert(log: Log, { title, spent, limit }: Fund, fraction: number): void {
-  log.warn('a budget is being used up', {
-    budget: title.name,
-    subject: title.subject,
-    share: fraction,
-    spent_credits: toCredits(spent),
-    limit_credits: toCredits(limit),
-    renews: Number.isFinite(title.ends) ? new Date(title.ends).toISOString() : undefined,
-  });
 }
 
 async function prune(records: Records, idempotency: Idempotency, days: number, log: Log): Promise<void> {

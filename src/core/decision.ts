@@ -1,5 +1,6 @@
 import type { Microcredits } from './credits.ts';
 import type { Facts } from './facts.ts';
+import type { Readings } from './readings.ts';
 
 /** Why a candidate was left out, as bits. Several may hold at once. */
 export const REJECTIONS = {
@@ -15,11 +16,12 @@ export const REJECTIONS = {
   context: { bit: 1 << 6, group: 'context' },
   budget_limit: { bit: 1 << 7, group: 'budget' },
   funds: { bit: 1 << 11, group: 'funds' },
+  health: { bit: 1 << 12, group: 'health' },
 } as const;
 
 export type Rejection = keyof typeof REJECTIONS;
 /** In the order in which rejections are taken away to find the one that decides the status. */
-export const REJECTION_GROUPS = ['funds', 'budget', 'context', 'constraints'] as const;
+export const REJECTION_GROUPS = ['health', 'funds', 'budget', 'context', 'constraints'] as const;
 export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
 
 /** A candidate of a decision with what was estimated for it. */
@@ -48,10 +50,14 @@ export interface Decision {
   readonly seed: string;
   readonly revision: string;
   readonly facts: Facts;
+  /** What had been seen of the upstreams. */
+  readonly readings: Readings;
   /** A short, stable label: `auto:balanced`, `pinned`. */
   readonly reason: string;
   /** The choice first, then the fallbacks. Never empty. */
   readonly ranked: readonly [Ranked, ...Ranked[]];
+  /** Endpoints that a breaker has ejected, of models that could serve else, best first: for when all others fail. */
+  readonly lastResorts: readonly Ranked[];
   /** How many models were eligible. */
   readonly eligible: number;
   /** Q of every model of the snapshot, in its order, as this request saw it. */
@@ -64,5 +70,6 @@ export interface Decision {
 export interface Refusal {
   readonly group: RejectionGroup;
   readonly facts: Facts;
+  readonly readings: Readings;
   readonly rejected: readonly { readonly model: number; readonly rejections: number }[];
 }

@@ -177,6 +177,12 @@ export const ERRORS = {
     retry: true,
     means: 'The model did not answer in time, or stalled.',
   },
+  no_healthy_model: {
+    status: 503,
+    type: 'server_error',
+    retry: true,
+    means: 'Every model that could serve is out for now: its provider asked for a pause, or refuses its key.',
+  },
   overloaded: {
     status: 503,
     type: 'server_error',

@@ -54,6 +54,8 @@ export interface GatewayPolicy {
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */
   readonly alternatives: number;
+  /** Attempts of a chat beyond the first at each endpoint. */
+  readonly retriesMax: number;
   /** Whether images may be given by addresses of private networks. */
   readonly allowPrivateImageUrls: boolean;
   readonly admission: AdmissionPolicy;
@@ -75,6 +77,8 @@ export interface Provider {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Null for an adapter that answers in-process. */
   readonly baseUrl: string | null;
+  /** Whether the name in `baseUrl` may lead to this machine or into a private network. */
+  readonly allowPrivateNetwork: boolean;
   /** The variable that holds the API key; null for keyless providers. */
   readonly apiKeyEnv: string | null;
   /** Unknown request fields that may be passed on; `*` for all. */
@@ -120,6 +124,8 @@ export interface Model {
 
 /** Milliseconds. */
 export interface Deadlines {
+  /** To a connection, counted with the next. */
+  readonly connectMs: number;
   readonly firstTokenMs: number;
   readonly idleMs: number;
   readonly totalMs: number;

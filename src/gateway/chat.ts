@@ -82,6 +82,7 @@ export async function beginChat(
     decision,
     hold,
     clock: gateway.clock,
+    now: gateway.now,
     startedAt,
     created: Math.floor(gateway.now() / 1000),
     onSettle: (outcome, platform) => {
@@ -175,11 +176,10 @@ async function written<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** An operator needs the status and the words of the upstream; a refused key is theirs to mend. */
+/** An operator needs the status and the words of the upstream. What it means for the endpoint is told by its health. */
 function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ChatRequest): void {
   const { model, provider, failure } = attempt;
-  const write = failure.kind === 'auth' ? log.error : log.warn;
-  write(failure.kind === 'auth' ? 'a provider refuses its key' : 'an attempt failed', {
+  log.warn('an attempt failed', {
     decision: idText('dec_', decision.id),
     provider,
     model,

@@ -42,14 +42,14 @@ export function decide(
   const { decider } = runtime;
   const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
-  const choice: Choice = { id: gateway.nextId(), seed: newSeed(), ...chosen };
+  const choice: Choice = { id: gateway.nextId(), seed: newSeed(), readings: runtime.readings(), ...chosen };
   const standing = gateway.ledger.standing(caller, facts.model, timeOfId(choice.id));
   const short = (shortage: Shortage) => shortageError(shortage, caller, gateway.log);
   const outcome = standing ? decideWithin(standing, ruled, choice, runtime, short) : decider.decide(ruled, choice);
   if (decider.faults > faults) {
     tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
-  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, promptField);
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, promptField, gateway.now());
   return outcome;
 }
 

@@ -1,17 +1,17 @@
-import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
-import type { ProviderCall } from '../contract/provider.ts';
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { Decision, Ranked } from '../core/decision.ts';
+import type { Decision } from '../core/decision.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import type { Endpoint, GatewayPolicy, Model } from '../core/snapshot.ts';
+import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { Attempt, Outcome } from '../records/record.ts';
-import { expectedInput, worstCase } from '../routing/estimate.ts';
+import type { Attempt as AttemptRecord, Outcome } from '../records/record.ts';
+import { worstCase } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError, type Write } from '../store/store.ts';
-import { openCall, type UpstreamCall } from '../upstream/call.ts';
+import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
+import { Attempt } from './attempt.ts';
 import { entryLine } from './charge.ts';
 import {
   brokenError,
@@ -20,13 +20,13 @@ import {
   failedError,
   failureIn,
   isFinal,
+  shutError,
   unreadError,
   wasCut,
 } from './failure.ts';
-import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
+import { completeUsage, type Measured } from './meter.ts';
+import { Plan, type Step, type Way } from './plan.ts';
 import { type Platform, type Receipt, receiptOf } from './receipt.ts';
-import { sortExtras } from './screen.ts';
-import { traitsOf } from './traits.ts';
 
 export interface ExchangeContext {
   readonly runtime: Runtime;
@@ -35,6 +35,8 @@ export interface ExchangeContext {
   readonly hold: Hold;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
+  /** Unix time, ms. */
+  readonly now: () => number;
   /** When the request was admitted, on that clock. */
   readonly startedAt: number;
   /** Unix time of admission, seconds. */
@@ -54,33 +56,32 @@ export interface ExchangeContext {
 /** Past the deadline, who reads has been told of it within this time. */
 const UNREAD_GRACE_MS = 1_000;
 
-interface Running {
-  readonly ranked: Ranked;
-  readonly model: Model;
-  readonly endpoint: Endpoint;
-  readonly call: UpstreamCall;
-  readonly meter: Meter;
-  readonly openedAt: number;
-  readonly dropped: readonly string[];
-}
-
 /**
  * Steps 7 and 8 of one request: carries the decision out and pays for it. Made once, ended once:
  * whether by the answer's end, a failure, the caller's leaving or a shutdown, `#settle` runs exactly once.
  */
 export class Exchange {
   readonly #context: ExchangeContext;
-  readonly #attempts: Attempt[] = [];
+  readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
   readonly #deadlineAt: number;
+  readonly #plan: Plan;
+  /** Providers that could not be reached: another attempt at one of them draws on its retry budget. */
+  readonly #unreached = new Set<string>();
   /** The attempt under way, or the one that answered. */
-  #running: Running | null = null;
+  #running: Attempt | null = null;
   /** The attempt that failed last. */
-  #last: Running | null = null;
+  #last: Attempt | null = null;
+  /** When the first endpoint that was shut may be tried again, Unix ms. */
+  #shutUntil = Number.POSITIVE_INFINITY;
+  /** Ends a pause between attempts. */
+  #wake: (() => void) | null = null;
   /** The batch with the first content part, until it is read. */
   #first: readonly StreamPart[] | null = null;
   #receipt: Receipt | null = null;
   #error: SignalboxError | null = null;
+  /** A failed attempt has cost something. */
+  #billed = false;
   #callerGone = false;
   readonly #timer: ReturnType<typeof setTimeout>;
 
@@ -88,6 +89,11 @@ export class Exchange {
     this.#context = context;
     const { snapshot } = context.runtime;
     this.#deadlineAt = context.startedAt + snapshot.models[context.decision.ranked[0].model]!.deadlines.totalMs;
+    this.#plan = new Plan(context.decision, {
+      retriesMax: snapshot.gateway.retriesMax,
+      clock: context.clock,
+      random: Math.random,
+    });
     // An attempt has the same deadline, and tells of it to whoever reads. Nobody may be reading.
     const leftMs = this.#deadlineAt - context.clock() + UNREAD_GRACE_MS;
     this.#timer = setTimeout(() => this.abandon(unreadError()), leftMs);
@@ -120,22 +126,25 @@ export class Exchange {
     return this.#error;
   }
 
-  /** Tries endpoint after endpoint, then the fallbacks, until one shows content. Throws the SignalboxError of the last. */
+  /** Tries endpoint after endpoint, as the plan has it, until one shows content. Throws the SignalboxError of the last. */
   async open(): Promise<void> {
-    const { decision, runtime } = this.#context;
-    const last = decision.ranked.at(-1);
-    for (const ranked of decision.ranked) {
-      const model = runtime.snapshot.models[ranked.model]!;
-      for (const at of ranked.endpoints) {
-        const affordable = await this.#affords(ranked, model, model.endpoints[at]!);
+    for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
+      if (!(await this.#pause(step))) break;
+      if (this.#ended()) throw this.#error;
+      const trial = this.#admitted(step);
+      if (!trial) continue;
+      if (!(await this.#affords(step.way, trial))) {
         if (this.#ended()) throw this.#error;
-        if (!affordable) continue;
-        const failure = await this.#attempt(ranked, model, at, ranked === last && at === ranked.endpoints.at(-1));
-        if (failure === null) return;
-        if (this.#ended()) throw this.#error;
-        this.#giveUp(this.#running!, failure);
-        if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) throw await this.#fail();
+        this.#plan.drop();
+        continue;
       }
+      const failure = await this.#attempt(step.way, trial);
+      if (failure === null) return;
+      if (this.#ended()) throw this.#error;
+      const { health } = this.#running!;
+      this.#giveUp(this.#running!, failure);
+      this.#plan.failed(failure, this.#waitFor(health));
+      if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) break;
     }
     throw await this.#fail();
   }
@@ -150,21 +159,20 @@ export class Exchange {
     }
     const running = this.#running;
     if (!running || this.#ended()) return null;
-    const batch = await running.call.read();
+    const batch = await running.read();
     if (this.#ended()) return null;
     if (batch === null) {
-      this.#note(running, null);
-      this.#settle('completed', running, completeUsage(running.meter, this.#expected(running)));
+      this.#attempts.push(running.completed());
+      this.#settle('completed', running, completeUsage(running.meter, running.expected));
       await this.#context.written();
       return null;
     }
-    running.meter.observe(batch, this.#context.clock());
     this.#context.onParts?.(batch);
     const failure = failureIn(batch);
     if (failure === null) return batch;
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
-    this.#settle('broken', running, this.#broken(running));
+    this.#settle('broken', running, running.broken());
     await this.#context.written();
     return batch;
   }
@@ -177,24 +185,77 @@ export class Exchange {
     if (this.#ended()) return;
     this.#callerGone = reason === 'caller-gone';
     this.#error = reason === 'caller-gone' ? callerGone() : reason;
+    this.#wake?.();
     const running = this.#running;
     if (!running) {
       this.#settle('abandoned', null, null);
       return;
     }
     running.call.abort();
-    this.#note(running, null);
-    this.#settle('abandoned', running, running.call.sent ? this.#broken(running) : null);
+    this.#attempts.push(running.left());
+    this.#settle('abandoned', running, running.call.sent ? running.broken() : null);
   }
 
   #ended(): boolean {
     return this.#receipt !== null;
   }
 
-  /** Whether the attempt's worst case fits the hold, raised if it must and may be. */
-  async #affords(ranked: Ranked, model: Model, { price }: Endpoint): Promise<boolean> {
-    const { hold, decision } = this.#context;
-    const missing = worstCase(price, model, decision.facts, ranked.outputCap) - hold.left;
+  /** Waits as long as the step says. False when that takes longer than there is time. */
+  async #pause({ waitMs }: Step): Promise<boolean> {
+    if (waitMs === 0) return true;
+    if (this.#context.clock() + waitMs >= this.#deadlineAt) return false;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = null;
+    return true;
+  }
+
+  /** What the endpoint's health makes of an attempt; null when there may be none. */
+  #admitted({ way, again, force }: Step): Trial | null {
+    const health = this.#healthOf(way);
+    const trial = health.begin({ retry: again || this.#unreached.has(this.#providerOf(way)), force });
+    if (trial === 'no-budget') this.#plan.drop();
+    else if (trial === 'shut') {
+      this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
+      this.#plan.shut();
+    } else return trial;
+    return null;
+  }
+
+  /** Milliseconds that the endpoint asks for before it is tried again; null where waiting for it is of no use. */
+  #waitFor({ state, retryAt }: EndpointHealth): number | null {
+    if (state === 'healthy') return 0;
+    return state === 'cooling' ? Math.max(0, retryAt - this.#context.now()) : null;
+  }
+
+  #healthOf({ ranked, at }: Way): EndpointHealth {
+    return this.#context.runtime.health[ranked.model]![at]!;
+  }
+
+  #providerOf({ ranked, at }: Way): string {
+    return this.#context.runtime.snapshot.models[ranked.model]!.endpoints[at]!.provider;
+  }
+
+  /** Whether the attempt's worst case fits the hold, raised if it must and may be; else the trial is over. */
+  async #affords(way: Way, trial: Trial): Promise<boolean> {
+    let isPaid = false;
+    try {
+      isPaid = (await this.#raised(way)) && !this.#ended();
+    } finally {
+      if (!isPaid) trial.dropped();
+    }
+    return isPaid;
+  }
+
+  async #raised({ ranked, at }: Way): Promise<boolean> {
+    const { hold, decision, runtime } = this.#context;
+    const model = runtime.snapshot.models[ranked.model]!;
+    const missing = worstCase(model.endpoints[at]!.price, model, decision.facts, ranked.outputCap) - hold.left;
     if (missing <= 0) return true;
     try {
       return await hold.raise(missing);
@@ -206,50 +267,27 @@ export class Exchange {
   }
 
   /** Runs one attempt up to its first content part. Null when that came. */
-  #attempt(ranked: Ranked, model: Model, at: number, last: boolean): Promise<ProviderFailure | null> {
-    const { runtime, request, clock } = this.#context;
-    const endpoint = model.endpoints[at]!;
-    const extras = sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
-    const call: ProviderCall = {
-      upstream: endpoint.upstream,
-      request,
-      extras: extras.passed,
-      stream: request.stream === true,
-      outputCap: ranked.outputCap,
-      model: traitsOf(model),
-    };
-    const deadlineAt = last ? this.#deadlineAt : Math.min(this.#deadlineAt, clock() + patienceMs(ranked, model, call));
-    const opened = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, deadlineAt);
-    const dropped = extras.dropped.length === 0 ? opened.dropped : [...extras.dropped, ...opened.dropped];
-    const running = { ranked, model, endpoint, call: opened, meter: new Meter(), openedAt: clock(), dropped };
+  async #attempt(way: Way, trial: Trial): Promise<ProviderFailure | null> {
+    const { runtime, request, decision, clock } = this.#context;
+    const { facts, readings } = decision;
+    const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };
+    const running = begun(trial, () => new Attempt(way, trial, { runtime, request, facts, readings, clock }, time));
     this.#running = running;
-    return this.#awaitContent(running);
-  }
-
-  async #awaitContent(running: Running): Promise<ProviderFailure | null> {
-    const { meter, call } = running;
-    for (;;) {
-      const batch = await call.read();
-      if (batch === null) return { kind: 'malformed', message: 'the answer ended without content' };
-      meter.observe(batch, this.#context.clock());
-      const failure = failureIn(batch);
-      // A batch can hold the first content and the break; the content was then never shown, so another may try.
-      if (failure) return failure;
-      if (batch.some(isContent)) {
-        this.#first = batch;
-        return null;
-      }
-    }
+    const opened = await running.awaitContent();
+    if ('kind' in opened) return opened;
+    this.#first = opened;
+    return null;
   }
 
   /** Notes a failed attempt and posts what its upstream reported as used; nothing else is known of it. */
-  #giveUp(running: Running, failure: ProviderFailure): void {
+  #giveUp(running: Attempt, failure: ProviderFailure): void {
     const { model, endpoint, meter, call } = running;
     this.#note(running, failure);
     this.#failed.push({ model: model.id, provider: endpoint.provider, failure });
     if (meter.reported) {
       const { hold } = this.#context;
-      hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
+      const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
+      if (charged > 0) this.#billed = true;
     }
     call.abort();
     this.#running = null;
@@ -260,45 +298,27 @@ export class Exchange {
   async #fail(): Promise<SignalboxError> {
     const last = this.#last;
     const cut = last !== null && wasCut(this.#failed.at(-1)?.failure) && last.call.sent && last.meter.reported === null;
-    const error = failedError(this.#failed, cut);
+    const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
+    const error = noneTried
+      ? shutError(this.#shutUntil - this.#context.now())
+      : failedError(this.#failed, cut || this.#billed);
     this.#error = error;
-    if (cut) this.#settle('failed', last, this.#broken(last));
+    if (cut) this.#settle('failed', last, last.broken());
     else this.#settle('failed', null, null);
     await this.#context.written();
     return error;
   }
 
-  #expected({ model, ranked }: Running): Expected {
-    const { facts } = this.#context.decision;
-    return { inputTokens: expectedInput(facts, model), outputMax: ranked.outputCap * facts.choices };
-  }
-
-  #broken(running: Running): Measured {
-    const { model, meter, openedAt } = running;
-    const { facts } = this.#context.decision;
-    const expectedAt = openedAt + model.latency.ttftMs;
-    return brokenUsage(meter, {
-      ...this.#expected(running),
-      tokensPerSecond: model.latency.outputTokensPerSecond * facts.choices,
-      outputMs: this.#context.clock() - (meter.firstContentAt ?? expectedAt),
-    });
-  }
-
-  #note({ model, endpoint, openedAt, meter }: Running, failure: ProviderFailure | null): void {
-    this.#attempts.push({
-      model: model.id,
-      provider: endpoint.provider,
-      upstream: endpoint.upstream,
-      ms: Math.round(this.#context.clock() - openedAt),
-      firstPartMs: meter.firstContentAt === null ? null : Math.round(meter.firstContentAt - openedAt),
-      failure: failure?.kind ?? null,
-    });
+  #note(running: Attempt, failure: ProviderFailure): void {
+    const { model, endpoint, meter } = running;
+    this.#attempts.push(running.failed(failure));
+    if (failure.kind === 'connect') this.#unreached.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
-    if (failure) this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, hasBegun });
+    this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, hasBegun });
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
-  #settle(status: Outcome['status'], running: Running | null, measured: Measured | null): void {
+  #settle(status: Outcome['status'], running: Attempt | null, measured: Measured | null): void {
     const { hold, onEnd } = this.#context;
     const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
     clearTimeout(this.#timer);
@@ -309,7 +329,7 @@ export class Exchange {
   /** Makes the receipt of what was charged, in microcredits, and the record of how it came to it. */
   #close(
     status: Outcome['status'],
-    running: Running | null,
+    running: Attempt | null,
     measured: Measured | null,
     charged: Microcredits,
   ): readonly Write[] {
@@ -318,10 +338,11 @@ export class Exchange {
       decision,
       baseline: runtime.snapshot.models[decision.baseline]!,
       model: running?.model.id ?? this.model,
-      fallback: running !== null && running.ranked !== decision.ranked[0],
+      fallback: running !== null && running.way.ranked.model !== decision.ranked[0].model,
       measured,
       charged,
       dropped: running?.dropped ?? [],
+      attempts: this.#attempts,
     });
     this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;
@@ -340,12 +361,12 @@ export class Exchange {
   }
 }
 
-/**
- * How long an attempt may take while others could still be tried, in ms. A stream shows life by its
- * first content; an answer in one piece shows none before its end, so it has the time for the first
- * token and twice what its longest output takes at the model's pace.
- */
-function patienceMs({ outputCap }: Ranked, { deadlines, latency }: Model, { stream }: ProviderCall): number {
-  if (stream) return deadlines.totalMs;
-  return deadlines.firstTokenMs + (2_000 * outputCap) / latency.outputTokensPerSecond;
+/** A trial that never ended would keep others from its endpoint. */
+function begun(trial: Trial, begin: () => Attempt): Attempt {
+  try {
+    return begin();
+  } catch (cause) {
+    trial.dropped();
+    throw cause;
+  }
 }

@@ -55,6 +55,13 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
   });
 }
 
+/** Every endpoint was shut when its turn came. `waitMs`: until the first of them may be tried again. */
+export function shutError(waitMs: number): SignalboxError {
+  const message =
+    'Every model that could serve this went out just now: its provider asked for a pause or cannot be used.';
+  return new SignalboxError('no_healthy_model', message, { retryAfterMs: Math.max(1_000, waitMs) });
+}
+
 /** Only the operator can mend a refused key or an unknown model: the same request will fail again. */
 const hopeless = (failures: readonly ProviderFailure[]): boolean =>
   failures.length > 0 && failures.every(({ kind }) => kind === 'auth' || kind === 'not_found');
@@ -86,7 +93,9 @@ export const callerGone = () =>
 
 /** True for a failure that leaves open what the upstream has done: it took the request and was not heard to the end. */
 export function wasCut(failure: ProviderFailure | undefined): boolean {
-  return failure?.kind === 'timeout' || failure?.kind === 'cut' || failure?.kind === 'connect';
+  // A status is an answer: whoever gave it is done.
+  if (!failure || failure.status !== undefined) return false;
+  return failure.kind === 'timeout' || failure.kind === 'cut' || failure.kind === 'connect';
 }
 
 export function failureIn(batch: readonly StreamPart[]): ProviderFailure | null {

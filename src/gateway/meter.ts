@@ -2,12 +2,18 @@ import { isContent, type StreamPart } from '../contract/parts.ts';
 import { tokenWeight } from '../core/tokens.ts';
 import { plainUsage, type Usage } from '../core/usage.ts';
 
+/** Of the time that an answer took, its reader waited for so much where the pace was the upstream's. */
+const OWN_PACE_SHARE = 0.9;
+
 /** Watches one attempt's parts go by and counts what they will cost. */
 export class Meter {
   /** The usage last reported by the upstream. */
   reported: Usage | null = null;
   /** When the first content part came, ms on the exchange's clock. */
   firstContentAt: number | null = null;
+  /** Time spent waiting for the upstream once content had come, ms. */
+  waited = 0;
+  #lastContentAt = 0;
   #weight = 0;
 
   observe(parts: readonly StreamPart[], now: number): void {
@@ -15,10 +21,21 @@ export class Meter {
       if (part.type === 'usage') this.reported = part.usage;
       else if (isContent(part)) {
         this.firstContentAt ??= now;
+        this.#lastContentAt = now;
         if ('text' in part) this.#weight += tokenWeight(part.text);
         else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
       }
     }
+  }
+
+  /** From the first content part to the last, ms. */
+  get contentMs(): number {
+    return this.firstContentAt === null ? 0 : this.#lastContentAt - this.firstContentAt;
+  }
+
+  /** Whether the answer took its time because of the upstream, and not because of who read it. */
+  get isOwnPace(): boolean {
+    return this.waited >= OWN_PACE_SHARE * this.contentMs;
   }
 
   /** Output tokens seen, counted here. */

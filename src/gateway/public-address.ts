@@ -1,30 +1,13 @@
-import { type Address, isWithin, parseAddress, parseRange } from '../core/address.ts';
+import { parseAddress } from '../core/address.ts';
+import { isPublic, literalAddress } from '../core/address-class.ts';
 
 /** Longer than any address that is signed for a while. */
 const LENGTH_MAX = 8_192;
-
-const ranges = (...texts: readonly string[]) => texts.map((text) => parseRange(text)!);
-
-/** IPv4 that is not routed for everyone: private, loopback, link-local, shared, multicast, kept for documents and tests. */
-const PRIVATE_V4 = ranges(
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
-  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
-  ...['224.0.0.0/4', '240.0.0.0/4'],
-);
-const [V4] = ranges('::ffff:0:0/96');
-/** The part of IPv6 that is routed for everyone, and what of it is not: tunnels, which hold an IPv4 address, and documents. */
-const [PUBLIC_V6] = ranges('2000::/3');
-const PRIVATE_V6 = ranges('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
 /** Names that only a private network knows, and their like. Those without a dot come on top. */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|private|svc|home\.arpa)$/;
 /** Services that answer for an address which is part of the name: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`. */
 const ADDRESS_IN_NAME = /(?<!\d)(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?!\d)/;
-
-function isPublic(address: Address): boolean {
-  if (isWithin(address, V4!)) return !PRIVATE_V4.some((range) => isWithin(address, range));
-  return isWithin(address, PUBLIC_V6!) && !PRIVATE_V6.some((range) => isWithin(address, range));
-}
 
 function isPublicName(host: string): boolean {
   const name = host.replace(/\.$/, '');
@@ -47,7 +30,7 @@ export function whyNotPublic(address: string): string | null {
   if (written.includes('@')) return 'must not hold a user or a password';
   const { hostname } = new URL(address);
   const host = written.replace(/:\d*$/, '').toLowerCase();
-  const bare = hostname.startsWith('[') ? parseAddress(hostname.slice(1, -1)) : parseAddress(hostname);
+  const bare = literalAddress(hostname);
   // `0x7f.1`, `127.1`, `2130706433` and `0177.0.0.1` are addresses as well, and not the same ones to everybody.
   if (bare && !hostname.startsWith('[') && host !== hostname) return 'must have an IPv4 address written as 192.0.2.1';
   if (host.includes('%')) return 'must have its host written without %';

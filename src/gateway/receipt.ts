@@ -4,6 +4,7 @@ import { idText } from '../core/id.ts';
 import { costOf } from '../core/price.ts';
 import type { Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
+import type { Attempt } from '../records/record.ts';
 import type { Measured } from './meter.ts';
 
 /** `platform`: what Signalbox tells about an answer. The same, field for field, in JSON and in a stream. */
@@ -18,7 +19,19 @@ export interface Platform {
   readonly estimated: boolean;
   /** Fields of the request that nobody took: neither Signalbox nor the model. */
   readonly dropped: readonly string[];
+  /** The attempts made, in their order; the last one answered unless it has a `failure`. */
+  readonly attempts: readonly PlatformAttempt[];
 }
+
+export type PlatformAttempt = {
+  readonly model: string;
+  /** The policy's name of the provider. */
+  readonly provider: string;
+  /** Milliseconds from sending to the end. */
+  readonly ms: number;
+  /** The kind of failure; null for none. */
+  readonly failure: string | null;
+};
 
 /** How an exchange ended, in tokens and Credits. */
 export interface Receipt {
@@ -41,10 +54,20 @@ export interface Ending {
   /** All attempts together. */
   readonly charged: Microcredits;
   readonly dropped: readonly string[];
+  readonly attempts: readonly Attempt[];
 }
 
 /** The receipt of an exchange that has been settled. */
-export function receiptOf({ decision, baseline, model, fallback, measured, charged, dropped }: Ending): Receipt {
+export function receiptOf({
+  decision,
+  baseline,
+  model,
+  fallback,
+  measured,
+  charged,
+  dropped,
+  attempts,
+}: Ending): Receipt {
   const plausible = measured !== null && isPlausible(measured.usage);
   const usage = plausible ? measured.usage : plainUsage(0, 0);
   const saved = decision.facts.pinned ? 0 : costOf(baseline.endpoints[0].price, usage) - charged;
@@ -58,6 +81,7 @@ export function receiptOf({ decision, baseline, model, fallback, measured, charg
     // Figures that cannot be true are not the upstream's word on anything.
     estimated: !plausible || measured.estimated,
     dropped,
+    attempts: attempts.map(({ model: id, provider, ms, failure }) => ({ model: id, provider, ms, failure })),
   };
   return { usage, platform, saved };
 }

@@ -7,6 +7,7 @@ import type { Caller } from '../core/caller.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Store } from '../store/store.ts';
+import type { EndpointSample } from '../upstream/health/health.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type BodyLimits, readJson } from './body.ts';
@@ -38,6 +39,8 @@ export interface AppOptions {
   readonly version: string;
   /** Whether `/metrics` is there. */
   readonly metrics: boolean;
+  /** The endpoints that it shows; absent for none. */
+  readonly endpoints?: () => Iterable<EndpointSample>;
 }
 
 /** Values that any body may hold; messages and tools come on top, as many as the policy allows. */
@@ -62,7 +65,7 @@ export type Admitted = WeakMap<Request, Visit>;
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, policy, keys, books, idempotency, authenticate, version, metrics } = options;
+  const { gateway, policy, keys, books, idempotency, authenticate, version, metrics, endpoints } = options;
   const admitted: Admitted = new WeakMap();
   const counts = newCounts();
   const gate = new Gate();
@@ -81,7 +84,7 @@ export function createApp(options: AppOptions) {
 
   const groups = new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy))
-    .use(metricsRoutes({ gateway, policy, counts, gate, version, enabled: metrics }))
+    .use(metricsRoutes({ gateway, policy, counts, gate, endpoints, version, enabled: metrics }))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
     .use(keyRoutes({ ...context, keys, books }))

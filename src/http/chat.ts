@@ -38,6 +38,7 @@ With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the sa
     'budget_limit_too_low',
     'context_length_exceeded',
     'no_eligible_model',
+    'no_healthy_model',
     'insufficient_quota',
     'budget_contended',
     'upstream_rejected_request',

@@ -2,8 +2,11 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { EndpointSample } from '../upstream/health/health.ts';
 import type { PolicyAdmin } from './admin.ts';
 import { operation } from './docs/operation.ts';
+import { endpointMetrics } from './endpoint-metrics.ts';
+import { family, type Sample } from './exposition.ts';
 import type { Gate } from './gate.ts';
 
 /** What the edge counts, since the start. */
@@ -23,6 +26,8 @@ export interface MetricsOptions {
   readonly policy: PolicyAdmin;
   readonly counts: EdgeCounts;
   readonly gate: Gate;
+  /** Of the policy in force; absent where no upstreams are watched. */
+  readonly endpoints?: () => Iterable<EndpointSample>;
   readonly version: string;
   /** Off: the page is not there. */
   readonly enabled: boolean;
@@ -30,7 +35,7 @@ export interface MetricsOptions {
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** `/metrics`: counters as plain text, as Prometheus reads them. Names no key, model or prompt. */
+/** `/metrics`: counters as plain text, as Prometheus reads them. Names providers and models, no key or prompt. */
 export const metricsRoutes = (options: MetricsOptions) =>
   new Elysia({ name: 'metrics' }).get(
     '/metrics',
@@ -41,10 +46,7 @@ export const metricsRoutes = (options: MetricsOptions) =>
     METRICS,
   );
 
-type Labels = Readonly<Record<string, string>>;
-type Sample = readonly [labels: Labels, value: number];
-
-function page({ gateway, policy, counts, gate, version }: MetricsOptions): string {
+function page({ gateway, policy, counts, gate, endpoints, version }: MetricsOptions): string {
   const { revision, last, lastSuccess, counts: reloads } = policy.status();
   const of = (label: string, values: Iterable<readonly [string, number]>): Sample[] =>
     [...values].map(([name, count]) => [{ [label]: name }, count]);
@@ -74,18 +76,9 @@ function page({ gateway, policy, counts, gate, version }: MetricsOptions): strin
       'When the files were last found fit to serve.',
       [[{}, lastSuccess / 1000]],
     ),
+    endpointMetrics(endpoints?.() ?? []),
     family('process_resident_memory_bytes', 'gauge', 'Memory in use.', [[{}, process.memoryUsage.rss()]]),
   ].join('');
-}
-
-function family(name: string, type: 'counter' | 'gauge', help: string, samples: readonly Sample[]): string {
-  const lines = samples.map(([labels, value]) => `${name}${labelText(labels)} ${value}\n`);
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
-}
-
-function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value.replace(/["\\\n]/g, '\\$&')}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
 const METRICS = operation({

@@ -35,6 +35,7 @@ export const recommendRoutes = ({ gateway, callerOf }: RouteContext) =>
           'context_length_exceeded',
           'no_eligible_model',
           'insufficient_quota',
+          'no_healthy_model',
         ],
       }),
     },

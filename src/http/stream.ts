@@ -61,6 +61,7 @@ export class EventSource implements Events {
   /** Pending while the exchange has not shown content; null after. */
   #opening: Promise<void> | null;
   #writer: ChunkWriter | null = null;
+  #hasBeaten = false;
   #ended = false;
 
   constructor(exchange: Exchange, opening: Promise<void> | null, { includeUsage }: StreamOptions) {
@@ -78,7 +79,10 @@ export class EventSource implements Events {
     if (this.#ended) return null;
     if (this.#opening) {
       try {
-        if (!(await settledWithin(this.#opening, HEARTBEAT_MS))) return HEARTBEAT;
+        // The first at once: headers leave with the first bytes.
+        const patience = this.#hasBeaten ? HEARTBEAT_MS : 0;
+        this.#hasBeaten = true;
+        if (!(await settledWithin(this.#opening, patience))) return HEARTBEAT;
       } catch {
         // The exchange has kept the error, and ends here.
         return this.#end();

@@ -33,6 +33,11 @@ export const DIAGNOSTICS = {
   'no-models': { severity: 'error', means: 'the policy declares no model' },
   'nothing-to-serve': { severity: 'error', means: 'no provider is available in this environment' },
   'bad-environment': { severity: 'error', means: 'a variable that the policy names holds something unusable' },
+  'forbidden-address': {
+    severity: 'error',
+    means:
+      'a provider’s address is one that no request may go to: metadata of a cloud, link-local, unspecified, multicast',
+  },
   'plugin-not-loaded': { severity: 'error', means: 'a plugin of the policy cannot be loaded, or lacks its contract' },
   'plugin-failed': { severity: 'error', means: 'a plugin refused its options' },
   'cel-syntax': { severity: 'error', means: 'an expression is not CEL' },

@@ -16,7 +16,7 @@ const DEFAULT_MAX_OUTPUT = 4096;
 /** To the first content part of a model whose speed nobody knows, before hidden reasoning. */
 const NEUTRAL_TTFT_MS = 1000;
 const NEUTRAL_TOKENS_PER_SECOND = 50;
-const DEADLINES = { firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
+const DEADLINES = { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
 
 /** A model as the policy states it: with all its endpoints, whether they can serve here or not. Plain data. */
 export interface ModelDraft {
@@ -220,6 +220,7 @@ function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
 
 function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlines {
   return {
+    connectMs: text?.connect_ms ?? DEADLINES.connectMs,
     firstTokenMs: text?.first_token_ms ?? Math.max(DEADLINES.firstTokenMs, 4 * ttftMs),
     idleMs: text?.idle_ms ?? DEADLINES.idleMs,
     totalMs: text?.total_ms ?? DEADLINES.totalMs,

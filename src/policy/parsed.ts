@@ -204,6 +204,7 @@ function readGateway(source: Source): GatewayPolicy | null {
     commitAfterMs: text.commit_after_ms,
     timeZone: text.time_zone,
     alternatives: text.alternatives,
+    retriesMax: text.retries_max,
     allowPrivateImageUrls: text.allow_private_image_urls,
     admission: readAdmission(text, tree, source.report),
   };

@@ -1,6 +1,8 @@
 import type { ProviderPlugin } from '../contract/provider.ts';
+import { addressClass, literalAddress } from '../core/address-class.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { checkOptions } from './check.ts';
+import type { Place } from './diagnostics.ts';
 import { readable } from './readable.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
@@ -51,6 +53,7 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
     adapter: data.adapter,
     settings,
     baseUrl: address.url,
+    allowPrivateNetwork: data.allow_private_network,
     apiKeyEnv: data.api_key_env ?? null,
     passthrough: new Set(data.passthrough),
   };
@@ -110,7 +113,7 @@ function resolveAddress({ path, tree }: Named<ProviderText>, data: Partial<Provi
     if (url === null) {
       const message = `\`${path}.base_url\` is not an address`;
       scope.report.add('bad-form', placeAt(tree, 'base_url'), message, ADDRESS);
-    }
+    } else refuseForbidden(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope);
     return { url, missing: null };
   }
   if (variable === undefined) return { url: null, missing: null };
@@ -121,7 +124,7 @@ function resolveAddress({ path, tree }: Named<ProviderText>, data: Partial<Provi
     // The value stays out of the message: what is in a variable may be a secret put in the wrong one.
     const message = `the variable ${variable} does not hold an address`;
     scope.report.add('bad-environment', placeAt(tree, 'base_url_env'), message, ADDRESS);
-  }
+  } else refuseForbidden(url, `the variable ${variable}`, placeAt(tree, 'base_url_env'), scope);
   return { url, missing: null };
 }
 
@@ -133,6 +136,18 @@ function normalUrl(text: string): string | null {
   const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (!plain || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
   return url.href.replace(/\/+$/, '');
+}
+
+/** Only what the address says itself: where a name leads is looked at when it is connected to. */
+function refuseForbidden(url: string, what: string, place: Place, { report }: Scope): void {
+  const address = literalAddress(new URL(url).hostname);
+  if (!address || addressClass(address) !== 'forbidden') return;
+  const isUnspecified = address.at(-1) === 0 && address.at(-2) === 0;
+  report.add('forbidden-address', place, `${what} holds an address that no request may go to`, {
+    hint: isUnspecified
+      ? 'servers listen there; to reach one on this machine, write 127.0.0.1'
+      : 'metadata of clouds, link-local and multicast addresses serve no model',
+  });
 }
 
 function isSet(variable: string, scope: Scope): boolean {

@@ -113,11 +113,15 @@ const deadline = (description: string, example: number) =>
 
 export const DeadlinesText = closed(
   {
+    connect_ms: deadline(
+      'Milliseconds to a connection, the look-up of its address and TLS included; part of the next; default 5000.',
+      5_000,
+    ),
     first_token_ms: deadline('Milliseconds to the first token; default: the larger of 20000 and 4 × ttft_ms.', 20_000),
     idle_ms: deadline('Milliseconds between two tokens; default 30000.', 30_000),
     total_ms: deadline('Milliseconds to the end, from admission; default 300000.', 300_000),
   },
-  { description: 'When a call is given up.', notYet: ['connect_ms'] },
+  { description: 'When a call is given up.' },
 );
 
 const count = (description: string, example: number) =>

@@ -62,6 +62,14 @@ export const GatewayText = closed(
       examples: [3],
       description: "How many next best models a decision keeps: a route's alternatives, a chat's fallbacks.",
     }),
+    retries_max: Type.Integer({
+      minimum: 0,
+      maximum: 10,
+      default: 2,
+      examples: [2],
+      description:
+        'How often a chat may try endpoints again that failed, beside the first attempt at each. Providers’ retry budgets hold as well.',
+    }),
     time_zone: Type.String({
       minLength: 1,
       maxLength: 64,
@@ -106,6 +114,12 @@ export const ProviderText = closed(
           'Name of the variable that holds the key, never the key. While it is unset, the provider is left out.',
       }),
     ),
+    allow_private_network: Type.Boolean({
+      default: false,
+      examples: [true],
+      description:
+        'Lets the name in the address lead to this machine or into a private network. An address without a name, and `localhost`, may do so anyway; metadata and link-local addresses never.',
+    }),
     passthrough: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       examples: [['verbosity']],
@@ -124,7 +138,7 @@ export const ProviderText = closed(
   },
   {
     description: 'Who serves models, and how it is reached.',
-    notYet: ['preset', 'allow_private_network', 'cache_ttl_s', 'cache_min_tokens'],
+    notYet: ['preset', 'cache_ttl_s', 'cache_min_tokens'],
   },
 );
 export type ProviderText = Static<typeof ProviderText>;

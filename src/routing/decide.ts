@@ -8,6 +8,7 @@ import {
   type RejectionGroup,
 } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import { priorReadings, type Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { costReference, dearestCase, expectedOutput } from './estimate.ts';
@@ -21,10 +22,12 @@ export interface Choice {
   readonly strategy: PreparedStrategy;
   /** `route_reason`. */
   readonly reason: string;
+  /** What has been seen of the upstreams; left out: nothing, and the catalog's figures hold. */
+  readonly readings?: Readings;
 }
 
 export interface Decider {
-  /** Pure: the same facts and choice give the same answer, bit for bit. */
+  /** Pure: the same facts and choice, readings included, give the same answer, bit for bit. */
   decide(facts: Facts, choice: Choice): Decision | Refusal;
   /** Times that a strategy threw or gave no usable score; the choice then went by Q, C, L and ID. */
   readonly faults: number;
@@ -37,15 +40,17 @@ export function createDecider(snapshot: PolicySnapshot): Decider {
   const shortlist = new Shortlist(snapshot);
   const utility = new Float64Array(snapshot.models.length);
   const qualities = snapshot.tasks.map((_, at) => Float64Array.from(snapshot.models, (model) => model.quality[at]!));
+  const prior = priorReadings(snapshot.models);
   const top: number[] = [];
   let faults = 0;
 
-  function decide(facts: Facts, { id, seed, strategy, reason }: Choice): Decision | Refusal {
+  function decide(facts: Facts, { id, seed, strategy, reason, readings = prior }: Choice): Decision | Refusal {
     const taskAt = snapshot.taskIndex.get(facts.task) ?? 0;
     const task = snapshot.tasks[taskAt]!;
     const qualityOfAll = withPreferences(qualities[taskAt]!, facts, snapshot);
-    shortlist.fill(facts, task, qualityOfAll);
-    if (shortlist.n === 0) return { group: decisiveGroup(shortlist.rejected), facts, rejected: shortlist.rejected };
+    shortlist.fill(facts, task, qualityOfAll, readings);
+    const { rejected } = shortlist;
+    if (shortlist.n === 0) return { group: decisiveGroup(rejected), facts, readings, rejected };
     const { n, quality, cost, latency } = shortlist;
     const reference = costReference(snapshot, facts, expectedOutput(facts, task));
     const candidates: Candidates = { n, quality, cost, latency, costReference: reference };
@@ -64,12 +69,31 @@ export function createDecider(snapshot: PolicySnapshot): Decider {
       seed,
       revision: snapshot.revision,
       facts,
+      readings,
       reason,
       ranked,
       eligible: n,
       quality: qualityOfAll,
       baseline: facts.pinned ? choice.model : (snapshot.baseline ?? bestOf(shortlist)),
+      // Asked last: it fills the shortlist anew.
+      lastResorts: shortlist.hasEjected ? lastResorts(facts, reference) : [],
     };
+  }
+
+  /** What the shortlist left out for its breakers, ranked by themselves: they must not move who is well. */
+  function lastResorts(facts: Facts, costReference: number): Ranked[] {
+    shortlist.refillWithEjected();
+    const { n, quality, cost, latency } = shortlist;
+    utility.fill(0, 0, n);
+    selectTop({ n, quality, cost, latency, costReference }, utility, n, top);
+    const resorts: Ranked[] = [];
+    for (const at of top) {
+      const ranked = rankedAt(snapshot, facts, shortlist, at, utility[at]!);
+      const endpoints = ranked.endpoints.filter((one) => shortlist.isEjected(ranked.model, one));
+      if (endpoints.length > 0) resorts.push({ ...ranked, endpoints });
+      if (resorts.length === snapshot.gateway.alternatives) break;
+    }
+    return resorts;
   }
 
   return {

@@ -1,6 +1,7 @@
 import { MICROCREDITS, type Microcredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import { costBound, lineFor, outputWithin, type Price, type PriceLine } from '../core/price.ts';
+import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 
 /** Tokens assumed for an image where the model states no maximum; for estimates only. */
@@ -44,9 +45,9 @@ export function expectedCost(
   return (price.perRequest + input * line.input + output * line.output) / price.divisor / MICROCREDITS;
 }
 
-/** L: expected milliseconds to the end. Choices are made side by side; the TTFT contains hidden reasoning. */
-export function expectedLatency(model: Model, outputTokens: number): number {
-  return model.latency.ttftMs + (outputTokens * 1000) / model.latency.outputTokensPerSecond;
+/** L: expected milliseconds to the end at an endpoint. Choices are made side by side; the TTFT contains hidden reasoning. */
+export function expectedLatency(readings: Readings, slot: number, outputTokens: number): number {
+  return readings.ttftMs[slot]! + (outputTokens * 1000) / readings.tokensPerSecond[slot]!;
 }
 
 /**

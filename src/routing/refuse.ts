@@ -3,6 +3,7 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import { HEALTH, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import {
@@ -19,11 +20,17 @@ import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /**
  * Turns a refusal into the error that the caller gets, with every model's reasons and what would help.
- * `promptField` is the field that told how long the prompt is.
+ * `promptField` is the field that told how long the prompt is; `now`, in Unix ms, is what waits are counted from.
  */
-export function refusalError(refusal: Refusal, snapshot: PolicySnapshot, promptField = 'messages'): SignalboxError {
+export function refusalError(
+  refusal: Refusal,
+  snapshot: PolicySnapshot,
+  promptField = 'messages',
+  now = 0,
+): SignalboxError {
   const { facts } = refusal;
   const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
+  if (refusal.group === 'health') return healthError(refusal, snapshot, now);
   if (refusal.group === 'budget') return budgetError(refusal, snapshot, task);
   if (refusal.group === 'context') return contextError(refusal, snapshot, promptField);
   const choicesAtFault = facts.choices > 1 && onlyLacksChoices(refusal, snapshot);
@@ -34,7 +41,7 @@ export function refusalError(refusal: Refusal, snapshot: PolicySnapshot, promptF
   }
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
-    reasons: reasonsAgainst(snapshot.models[model]!, rejections, facts, task, snapshot),
+    reasons: reasonsAgainst(snapshot.models[model]!, rejections, refusal, task, snapshot),
   }));
   const relaxation = nearestRelaxation(refusal, snapshot, task);
   const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
@@ -59,10 +66,35 @@ function heldBackBy({ rejected }: Refusal, snapshot: PolicySnapshot, ...kinds: r
   return rejected.filter((one) => (one.rejections & ~bits) === 0).map((one) => snapshot.models[one.model]!);
 }
 
+/** Below this a wait would not be told apart from none, ms. */
+const WAIT_MIN_MS = 1_000;
+
+/** What cools down or is misconfigured comes back by itself: whoever waits for the first of them is served. */
+function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): SignalboxError {
+  const { facts, readings } = refusal;
+  const { slots } = limitsOf(facts, snapshot);
+  const out = heldBackBy(refusal, snapshot, 'health').map((model) => {
+    const shut = allowedEndpoints(model, slots).map((at) => model.firstSlot + at);
+    const first = shut.reduce((a, b) => (readings.retryAt[b]! < readings.retryAt[a]! ? b : a));
+    return { model: model.id, state: stateName(readings, first), at: readings.retryAt[first]! };
+  });
+  const waitMs = Math.max(WAIT_MIN_MS, Math.min(...out.map(({ at }) => at)) - now);
+  const who = facts.pinned ? `\`${facts.model}\` is` : 'Every model that could serve this is';
+  return new SignalboxError(
+    'no_healthy_model',
+    `${who} out for now: its provider asked for a pause or cannot be used. Try again in ${Math.ceil(waitMs / 1000)} s.`,
+    { retryAfterMs: waitMs, details: { unavailable: out.map(({ model, state }) => ({ model, state })) } },
+  );
+}
+
+function stateName({ health }: Readings, slot: number): string {
+  return Object.entries(HEALTH).find(([, state]) => state === health[slot])?.[0] ?? 'healthy';
+}
+
 function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): SignalboxError {
   const { facts } = refusal;
   const { slots } = limitsOf(facts, snapshot);
-  const least = heldBackBy(refusal, snapshot, 'funds', 'budget_limit').map((model) =>
+  const least = heldBackBy(refusal, snapshot, 'health', 'funds', 'budget_limit').map((model) =>
     Math.max(
       ...allowedEndpoints(model, slots).map((at) =>
         worstCase(model.endpoints[at]!.price, model, facts, usefulOutput(model, facts, task)),
@@ -81,7 +113,7 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
 export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Microcredits {
   const { facts } = refusal;
   const { slots } = limitsOf(facts, snapshot);
-  const costs = heldBackBy(refusal, snapshot, 'funds').flatMap((model) => {
+  const costs = heldBackBy(refusal, snapshot, 'health', 'funds').flatMap((model) => {
     const endpoints = allowedEndpoints(model, slots);
     const cap = affordableCap(model, endpoints, facts, outputCap(model, facts));
     return endpoints.map((at) => worstCase(model.endpoints[at]!.price, model, facts, cap));
@@ -90,7 +122,7 @@ export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Micr
 }
 
 function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string): SignalboxError {
-  const models = heldBackBy(refusal, snapshot, 'context', 'budget_limit', 'funds');
+  const models = heldBackBy(refusal, snapshot, 'context', 'budget_limit', 'funds', 'health');
   const window = Math.max(...models.map((model) => model.contextWindow));
   const tokens = Math.min(...models.map((model) => expectedInput(refusal.facts, model)));
   return new SignalboxError(
@@ -100,13 +132,16 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
   );
 }
 
+/** What was asked, and what was known of the upstreams then. */
+type Asked = Pick<Refusal, 'facts' | 'readings'>;
+
 /** The names of the active constraints that a model does not meet. */
-export function constraintsAgainst(model: Model, facts: Facts, snapshot: PolicySnapshot): string[] {
+export function constraintsAgainst(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): string[] {
   const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
   const output = expectedOutput(facts, task);
   const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
     if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
-    if (maxLatencyMs !== null && expectedLatency(model, output) > maxLatencyMs) return true;
+    if (maxLatencyMs !== null && latencyOn(model, { facts, readings }, output, snapshot) > maxLatencyMs) return true;
     return maxCostCredits !== null && costOn(model, facts, output, snapshot) > maxCostCredits;
   };
   const active = facts.rules.constraints.map((at) => snapshot.constraints[at]!);
@@ -118,26 +153,28 @@ export function constraintsAgainst(model: Model, facts: Facts, snapshot: PolicyS
 function reasonsAgainst(
   model: Model,
   rejections: number,
-  facts: Facts,
+  asked: Asked,
   task: Task,
   snapshot: PolicySnapshot,
 ): string[] {
+  const { facts } = asked;
   const output = expectedOutput(facts, task);
   const texts: Record<Rejection, () => string> = {
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
-    constraint: () => `the policy rejects it: ${constraintsAgainst(model, facts, snapshot).join(', ')}`,
+    constraint: () => `the policy rejects it: ${constraintsAgainst(model, asked, snapshot).join(', ')}`,
     key_models: () => 'the API key may not use it',
     capability: () => `it lacks ${capabilityNames(facts.needs & ~model.capabilities).join(', ')}`,
     language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
     max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
     max_cost: () => `its expected cost of ${cost(model, facts, output, snapshot)} Credits is above max_cost_credits`,
     max_latency: () =>
-      `its expected latency of ${Math.round(expectedLatency(model, output))} ms is above max_latency_ms`,
+      `its expected latency of ${Math.round(latencyOn(model, asked, output, snapshot))} ms is above max_latency_ms`,
     unbounded_media: () =>
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () => 'its worst case exceeds what budgets leave',
+    health: () => 'it is out for now: its provider asked for a pause or cannot be used',
   };
   return Object.entries(texts).flatMap(([kind, text]) => (isSet(rejections, kind) ? [text()] : []));
 }
@@ -151,8 +188,16 @@ const outputField = (facts: Facts) => (facts.outputTokensMax === null ? 'estimat
 
 /** Expected Credits at the endpoint that would be tried first, as the shortlist judged them. */
 function costOn(model: Model, facts: Facts, output: number, snapshot: PolicySnapshot): number {
-  const [first = 0] = allowedEndpoints(model, limitsOf(facts, snapshot).slots);
-  return expectedCost(model, model.endpoints[first]!.price, facts, output);
+  return expectedCost(model, model.endpoints[firstAllowed(model, facts, snapshot)]!.price, facts, output);
+}
+
+/** Expected milliseconds there. */
+function latencyOn(model: Model, { facts, readings }: Asked, output: number, snapshot: PolicySnapshot): number {
+  return expectedLatency(readings, model.firstSlot + firstAllowed(model, facts, snapshot), output);
+}
+
+function firstAllowed(model: Model, facts: Facts, snapshot: PolicySnapshot): number {
+  return allowedEndpoints(model, limitsOf(facts, snapshot).slots)[0] ?? 0;
 }
 
 /** Expected Credits, rounded up so that a ceiling of the printed figure admits the model. */
@@ -185,7 +230,7 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, task: Tas
       kind: 'max_latency',
       field: 'max_latency_ms',
       from: facts.ceilings.latencyMs,
-      to: (model) => Math.ceil(expectedLatency(model, output)),
+      to: (model) => Math.ceil(latencyOn(model, refusal, output, snapshot)),
     },
     {
       kind: 'max_output',

@@ -2,6 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
+import { HEALTH, type Readings } from '../core/readings.ts';
 import { type ActiveRules, bothBits, type Constraint, hasBit, type Preference, type RuleScope } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 
@@ -66,6 +67,24 @@ export interface Limits {
 export function allowedEndpoints({ endpoints, firstSlot }: Model, slots: Uint32Array | null): readonly number[] {
   const all = endpoints.map((_, at) => at);
   return slots === null ? all : all.filter((at) => hasBit(slots, firstSlot + at));
+}
+
+/**
+ * Those of the endpoints that are not kept from being tried. `lastResort`: a breaker never takes the last endpoint of a
+ * request, so ejected ones count as open.
+ */
+export function openEndpoints(
+  { firstSlot }: Model,
+  endpoints: readonly number[],
+  { health, allHealthy }: Readings,
+  lastResort: boolean,
+): readonly number[] {
+  if (allHealthy) return endpoints;
+  const isOpen = (at: number): boolean => {
+    const state = health[firstSlot + at]!;
+    return state === HEALTH.healthy || (lastResort && state === HEALTH.ejected);
+  };
+  return endpoints.every(isOpen) ? endpoints : endpoints.filter(isOpen);
 }
 
 /** Joins the constraints that apply: bits are ANDed, ceilings lowered. */

@@ -2,6 +2,7 @@ import type { Candidates } from '../contract/strategy.ts';
 import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Price, PriceLine } from '../core/price.ts';
+import { HEALTH, type Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { type Demand, limitRejections, rejectionsOf } from './constrain.ts';
 import {
@@ -12,7 +13,7 @@ import {
   expectedOutput,
   outputCap,
 } from './estimate.ts';
-import { allowedEndpoints, limitsOf } from './rules.ts';
+import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
 /** A model with what the loop over the catalog reads most, lifted out of the frozen arrays once. */
 interface Entry {
@@ -25,6 +26,15 @@ interface Entry {
   /** Its line, when it has no tiers. */
   readonly onlyLine: PriceLine | null;
 }
+
+interface Filling {
+  readonly demand: Demand;
+  readonly quality: Float64Array;
+  readonly readings: Readings;
+}
+
+const isEjected = ({ firstSlot }: Model, at: number, { health }: Readings): boolean =>
+  health[firstSlot + at] === HEALTH.ejected;
 
 /** C at one of the model's endpoints. */
 function costAt({ model, price, onlyLine }: Entry, endpoint: number, { facts, output }: Demand): number {
@@ -50,6 +60,10 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   /** The endpoints that may be tried, of each model. */
   readonly endpoints: (readonly number[])[] = [];
   rejected: Refusal['rejected'][number][] = [];
+  /** Whether endpoints were left out that a breaker has ejected. */
+  hasEjected = false;
+  /** What it was filled for last. */
+  #filled: Filling | null = null;
   readonly #snapshot: PolicySnapshot;
   readonly #entries: readonly Entry[];
 
@@ -74,41 +88,49 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   }
 
   /** Judges the catalog, or the pinned model alone; `quality` has a figure for every model of the snapshot. */
-  fill(facts: Facts, task: Task, quality: Float64Array): void {
+  fill(facts: Facts, task: Task, quality: Float64Array, readings: Readings): void {
     const limits = limitsOf(facts, this.#snapshot);
     const allowed = facts.allowedModels === null ? null : new Set(facts.allowedModels);
     const demand: Demand = { facts, task, allowed, output: expectedOutput(facts, task), limits };
-    const entries = this.#entries;
+    this.#filled = { demand, quality, readings };
+    this.#fill(this.#filled, false);
+    // A breaker only turns requests away from an endpoint while they have somewhere else to go.
+    if (this.n === 0 && this.hasEjected) this.#fill(this.#filled, true);
+  }
+
+  /** Fills it as before, with ejected endpoints. */
+  refillWithEjected(): void {
+    if (this.#filled) this.#fill(this.#filled, true);
+  }
+
+  /** Whether it was filled while a breaker had ejected this endpoint of a model. */
+  isEjected(model: number, endpoint: number): boolean {
+    return this.#filled !== null && isEjected(this.#snapshot.models[model]!, endpoint, this.#filled.readings);
+  }
+
+  #fill({ demand, quality, readings }: Filling, lastResort: boolean): void {
+    const { facts } = demand;
     this.n = 0;
     this.rejected = [];
-    if (facts.pinned) {
-      const index = this.#snapshot.modelIndex.get(facts.model)!;
-      this.#consider(entries[index]!, demand, quality);
-      return;
-    }
+    this.hasEjected = false;
+    const entries = facts.pinned ? [this.#entries[this.#snapshot.modelIndex.get(facts.model)!]!] : this.#entries;
     for (let at = 0; at < entries.length; at++) {
-      this.#consider(entries[at]!, demand, quality);
+      this.#consider(entries[at]!, demand, quality, readings, lastResort);
     }
   }
 
-  #consider(entry: Entry, demand: Demand, quality: Float64Array): void {
+  #consider(entry: Entry, demand: Demand, quality: Float64Array, readings: Readings, lastResort: boolean): void {
     const { index, model, all } = entry;
-    const { facts, output, limits } = demand;
-    const allowed = limits.slots === null ? all : allowedEndpoints(model, limits.slots);
-    const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));
-    const free = facts.funds?.free ?? null;
-    const endpoints = free === null ? allowed : endpointsWithin(free, model, allowed, facts, affordable);
-    const first = endpoints[0] ?? allowed[0] ?? 0;
-    const costCredits = costAt(entry, first, demand);
-    const latencyMs = expectedLatency(model, output);
-    const against = (cost: number) =>
-      limitRejections(limits, index, allowed.length, cost, latencyMs) |
-      rejectionsOf(model, demand, cost, latencyMs, affordable);
-    let rejections = against(costCredits);
-    if (endpoints.length < allowed.length && (endpoints.length === 0 || rejections !== 0)) {
-      // A ceiling that only an endpoint too dear for the funds would meet is theirs to answer for.
-      const anyway = first === allowed[0] ? rejections : against(costAt(entry, allowed[0]!, demand));
-      if (endpoints.length === 0 || anyway !== rejections) rejections = anyway | REJECTIONS.funds.bit;
+    const { slots } = demand.limits;
+    const allowed = slots === null ? all : allowedEndpoints(model, slots);
+    const open = openEndpoints(model, allowed, readings, lastResort);
+    if (!lastResort && open.length < allowed.length)
+      this.hasEjected ||= allowed.some((at) => isEjected(model, at, readings));
+    let rejections = this.#judge(entry, open.length > 0 ? open : allowed, demand, readings);
+    if (open.length < allowed.length && (open.length === 0 || rejections !== 0)) {
+      // What only an endpoint that is shut could do is for its health to answer.
+      const anyway = open.length === 0 ? rejections : this.#judge(entry, allowed, demand, readings);
+      if (open.length === 0 || anyway !== rejections) rejections = anyway | REJECTIONS.health.bit;
     }
     if (rejections !== 0) {
       this.rejected.push({ model: index, rejections });
@@ -117,10 +139,35 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const { n } = this;
     this.model[n] = index;
     this.quality[n] = quality[index]!;
+    this.n++;
+  }
+
+  /** The bits of what there is against a model on these endpoints. Leaves its estimates behind the last candidate. */
+  #judge(entry: Entry, allowed: readonly number[], demand: Demand, readings: Readings): number {
+    const { index, model } = entry;
+    const { facts, output, limits } = demand;
+    const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));
+    const free = facts.funds?.free ?? null;
+    const endpoints = free === null ? allowed : endpointsWithin(free, model, allowed, facts, affordable);
+    const first = endpoints[0] ?? allowed[0] ?? 0;
+    const costCredits = costAt(entry, first, demand);
+    const latencyMs = expectedLatency(readings, model.firstSlot + first, output);
+    const { n } = this;
     this.cost[n] = costCredits;
     this.latency[n] = latencyMs;
     this.cap[n] = affordable;
     this.endpoints[n] = endpoints;
-    this.n++;
+    const against = (cost: number, latency: number) =>
+      limitRejections(limits, index, allowed.length, cost, latency) |
+      rejectionsOf(model, demand, cost, latency, affordable);
+    const rejections = against(costCredits, latencyMs);
+    if (endpoints.length === allowed.length || (endpoints.length > 0 && rejections === 0)) return rejections;
+    // A ceiling that only an endpoint too dear for the funds would meet is theirs to answer for.
+    const dear = allowed[0]!;
+    const anyway =
+      first === dear
+        ? rejections
+        : against(costAt(entry, dear, demand), expectedLatency(readings, model.firstSlot + dear, output));
+    return endpoints.length === 0 || anyway !== rejections ? anyway | REJECTIONS.funds.bit : rejections;
   }
 }

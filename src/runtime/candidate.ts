@@ -6,6 +6,7 @@ import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
 import { learnSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
+import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
 import type { Parsed } from './language.ts';
 import { rehearse } from './rehearse.ts';
@@ -39,6 +40,8 @@ export interface Judge {
   readonly shipped: readonly Plugin[];
   readonly shelf: PluginShelf;
   readonly env: Environment;
+  /** What is known of endpoints by their names, whatever policy they are in; without it, nothing is. */
+  readonly health?: Health;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The day, such as `2026-10-07`; given, old figures are warned of. */
@@ -75,7 +78,7 @@ export async function judge(
     const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
-    const runtime = buildRuntime(snapshot, registry, (name) => tools.env.get(name));
+    const runtime = buildRuntime(snapshot, registry, (name) => tools.env.get(name), tools.health);
     const failures = await inSlices(rehearse(runtime), isStale);
     if (failures.length > 0) return { problems: [...diagnostics, ...failures.map(withoutSecrets)], message: null };
     return {

@@ -46,6 +46,9 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
   const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
   const allows = facts.pinned ? null : (snapshot.selectors.get(facts.model)?.allows ?? null);
-  const rules = (bits & REJECTIONS.constraint.bit) === 0 ? [] : constraintsAgainst(model, asked, snapshot);
+  const rules =
+    (bits & REJECTIONS.constraint.bit) === 0
+      ? []
+      : constraintsAgainst(model, { facts: asked, readings: outcome.readings }, snapshot);
   return [...rules, ...kinds.map(([kind]) => kind), ...(allows !== null && !hasBit(allows, index) ? ['selector'] : [])];
 }

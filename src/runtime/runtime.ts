@@ -1,12 +1,16 @@
 import type { PreparedProvider } from '../contract/provider.ts';
 import type { PreparedStrategy } from '../contract/strategy.ts';
 import type { Facts } from '../core/facts.ts';
+import type { Readings } from '../core/readings.ts';
 import type { RuleScope } from '../core/rules.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { zonedClock } from '../core/zoned-time.ts';
 import type { Registry } from '../plugin-host/registry.ts';
 import { type Choice, createDecider, type Decider } from '../routing/decide.ts';
 import type { UpstreamTarget } from '../upstream/call.ts';
+import type { Dial } from '../upstream/connection/dial.ts';
+import { network } from '../upstream/connection/network.ts';
+import { type EndpointHealth, Health } from '../upstream/health/health.ts';
 
 /** A snapshot with its plugins prepared: what requests are decided and carried out with. Immutable. */
 export interface Runtime {
@@ -20,6 +24,10 @@ export interface Runtime {
   localTime(timeMs: number): RuleScope['time'];
   /** By model, then by endpoint, in the snapshot's order. */
   readonly targets: readonly (readonly UpstreamTarget[])[];
+  /** Likewise. Shared with the runtimes before and after: an endpoint is known by its names. */
+  readonly health: readonly (readonly EndpointHealth[])[];
+  /** What has been seen of the upstreams up to now. */
+  readings(): Readings;
 }
 
 /** Who scores a request, and the label of it: the selector's strategy, or the weights or the model that it names. */
@@ -28,11 +36,15 @@ export function strategyOf({ model, pinned, weights }: Facts, runtime: Runtime):
   return { strategy, reason: pinned ? 'pinned' : `${model}:${strategy.reason}` };
 }
 
-/** Prepares the plugins of a snapshot. Throws what a plugin's `prepare` throws, with the place named. */
+/** For a runtime that carries nothing out, as when a policy is only judged. */
+const NOTHING_SEEN = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
+
+/** Prepares the plugins of a snapshot. Throws what a plugin's `prepare` throws, with the place named. `health` is what outlives it. */
 export function buildRuntime(
   snapshot: PolicySnapshot,
   registry: Registry,
   secret: (variable: string) => string | undefined,
+  health: Health = new Health(NOTHING_SEEN),
 ): Runtime {
   const providers = new Map<string, UpstreamTarget>();
   for (const provider of snapshot.providers.values()) {
@@ -42,7 +54,7 @@ export function buildRuntime(
       plugin.prepare({ ...provider.settings }),
     );
     const apiKey = provider.apiKeyEnv === null ? null : (secret(provider.apiKeyEnv) ?? null);
-    providers.set(provider.name, { adapter, baseUrl: provider.baseUrl, apiKey });
+    providers.set(provider.name, { adapter, dial: dialOf(provider, secret), apiKey });
   }
   const strategies = new Map<string, PreparedStrategy>();
   for (const selector of snapshot.selectors.values()) {
@@ -54,8 +66,20 @@ export function buildRuntime(
     strategies,
     localTime: zonedClock(snapshot.gateway.timeZone),
     weighted: prepareStrategy(registry, 'route_strategy', 'weighted', {}),
+    health: snapshot.models.map(({ id, endpoints }) =>
+      endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id)),
+    ),
+    readings: health.watch(snapshot),
     targets: snapshot.models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
   };
+}
+
+/** How a provider is reached; null for one that answers in this process. */
+function dialOf(provider: Provider, variable: (name: string) => string | undefined): Dial | null {
+  const { name, baseUrl, allowPrivateNetwork } = provider;
+  return baseUrl === null
+    ? null
+    : network.dial({ provider: name, baseUrl, allowPrivate: allowPrivateNetwork }, variable);
 }
 
 function prepareStrategy(registry: Registry, selector: string, name: string, options: object): PreparedStrategy {

@@ -1,14 +1,15 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { PreparedProvider, ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
+import type { Dial } from './connection/dial.ts';
 import { InProcessCall } from './in-process-call.ts';
 import { WireCall } from './wire-call.ts';
 
 /** Where a call goes. */
 export interface UpstreamTarget {
   readonly adapter: PreparedProvider;
-  /** Null for adapters that answer in-process. */
-  readonly baseUrl: string | null;
+  /** Null for adapters that answer in-process, and where there is no http address. */
+  readonly dial: Dial | null;
   /** Null for keyless providers. */
   readonly apiKey: string | null;
 }
@@ -34,10 +35,9 @@ export interface UpstreamCall {
  * Starts a call: the request is on its way when this returns. Never throws.
  *
  * `totalDeadlineAt` is a time on performance.now's clock, in ms: attempts of one request share it.
- * A streamed call must show its first content part within `firstTokenMs` of now, and bytes within
- * `idleMs` of each read after that. A call that is not streamed shows nothing before its end, so
- * only the total binds it. The time to connect is part of that to the first content: fetch does not say
- * when it has connected.
+ * A connection must stand within `connectMs` of now. A streamed call must show its first content part within
+ * `firstTokenMs` of now, and bytes within `idleMs` of each read after that. A call that is not streamed shows nothing
+ * before its end, so beyond its connection only the total binds it.
  */
 export function openCall(
   target: UpstreamTarget,

@@ -21,18 +21,25 @@ const NEVER_CONNECTED = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  'EADDRNOTAVAIL',
   'FailedToOpenSocket',
   'EPROTO',
   'ERR_INVALID_ARG_VALUE',
 ]);
-const CERTIFICATE = /CERT|ISSUER|TLS|SSL/;
+const CERTIFICATE = /CERT|ISSUER|TLS|SSL|UNABLE_TO|SIGNATURE/;
+
+/** True where an error of fetch tells that there was no connection: nothing was sent. */
+export function neverConnected(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '' || NEVER_CONNECTED.has(code) || CERTIFICATE.test(code);
+}
 
 /** Why fetch gave no response. Its own words are left out: they can hold an address or a header. */
-export function connectFailure(error: unknown): { failure: ProviderFailure; sent: boolean } {
+export function openFailure(error: unknown, sent: boolean): ProviderFailure {
+  if (error instanceof Broken) return error.failure;
   const code = codeOf(error);
-  const sent = code !== '' && !NEVER_CONNECTED.has(code) && !CERTIFICATE.test(code);
   const message = sent ? 'the connection broke before an answer' : 'no connection';
-  return { failure: { kind: 'connect', message: code ? `${message} (${code})` : message }, sent };
+  return { kind: 'connect', message: code ? `${message} (${code})` : message };
 }
 
 /** Why the body broke off. */
@@ -42,7 +49,8 @@ export function bodyFailure(error: unknown): ProviderFailure {
   return { kind: 'cut', message: `the answer broke off${code ? ` (${code})` : ''}` };
 }
 
-function codeOf(error: unknown): string {
+/** The code of an error; empty for none. */
+export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' ? error.code : '';
 }
@@ -50,11 +58,24 @@ function codeOf(error: unknown): string {
 /** A failure fit for logs and callers: one line, short, without the key or a piece of it, should an upstream echo it. */
 export function tidyFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
   let { message } = failure;
-  // Known by itself too: it may be shorter than what is looked for in every text.
-  if (apiKey) message = message.replaceAll(apiKey, SECRET);
+  if (apiKey) message = withoutKey(message, apiKey);
   message = scrub(message)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
   if (message.length > MESSAGE_MAX) message = `${message.slice(0, MESSAGE_MAX - 1)}…`;
   return message === failure.message ? failure : { ...failure, message };
+}
+
+/** Pieces of a key from this length on are left out. */
+const PIECE_MIN = 4;
+
+/** Without a key that may be too short to be looked for in every text, or was cut at the text's end. */
+function withoutKey(text: string, apiKey: string): string {
+  const rest = text.replaceAll(apiKey, SECRET);
+  const end = rest.endsWith('…') ? -1 : undefined;
+  const open = rest.slice(0, end);
+  for (let length = apiKey.length - 1; length >= PIECE_MIN; length--) {
+    if (open.endsWith(apiKey.slice(0, length))) return `${open.slice(0, -length)}${SECRET}${end ? '…' : ''}`;
+  }
+  return rest;
 }

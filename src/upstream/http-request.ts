@@ -1,59 +1,80 @@
-import type { HttpCall, WireAdapter } from '../contract/provider.ts';
+import type { WireAdapter } from '../contract/provider.ts';
 import type { UpstreamTarget } from './call.ts';
 import { Broken } from './failures.ts';
 
-/** Headers that belong to the connection or to the host, whatever an adapter wishes. */
-const RESERVED = new Set([
-  'host',
-  'connection',
-  'content-length',
-  'transfer-encoding',
-  'upgrade',
-  'expect',
-  'te',
-  'trailer',
-  'cookie',
-  'accept-encoding',
+/** Headers of no vendor that an adapter may set. */
+const STANDARD = new Set([
+  'accept-language',
+  'content-language',
+  'http-referer',
+  'idempotency-key',
+  'prefer',
+  'traceparent',
+  'tracestate',
 ]);
+/** Vendors' own headers. Those of an adapter's dialect come on top: `mistral-…` for `mistral`. */
+const VENDOR = /^(?:x|openai|anthropic)-[a-z0-9_-]+$/;
+/** Of those, what says who asks, from where or for whom, and what makes a request another one. */
+const FORWARDING =
+  /^x-(?:forward|real-|client-ip|cluster-client|remote|true-client|original|originating|envoy|host|http-|method|rewrite|proxy|accel)/;
+/** A key goes where `auth` says, and nowhere else. */
+const CREDENTIAL =
+  /(?:^|[-_])(?:authorization|authenticate|cookie2?|password|api[-_]?key|auth[-_]?key|(?:auth|access)[-_]?token)$/;
+/** Headers of the connection. Not even a key goes there. */
+const FRAMING =
+  /^(?:host|connection|keep-alive|content-.*|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|proxy-.*|sec-.*|via|forwarded)$/;
 
-/** The address of a call. Throws `Broken` for a provider without a usable one: fetch knows more schemes than we want. */
-export function callUrl(baseUrl: string | null, path: string): string {
-  if (baseUrl === null || !/^https?:\/\//i.test(baseUrl))
-    throw new Broken('connect', 'the provider has no http address');
-  if (!baseUrl.endsWith('/') && path.startsWith('/') && !path.startsWith('//')) return baseUrl + path;
-  return `${baseUrl.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`;
+/** Whether an adapter may set a header; what it may not is left out. `name` in any case. */
+function mayBeSet(name: string, dialect: string): boolean {
+  const lower = name.toLowerCase();
+  if (STANDARD.has(lower)) return true;
+  const isVendors = VENDOR.test(lower) || lower.startsWith(`${dialect.toLowerCase()}-`);
+  return isVendors && !FRAMING.test(lower) && !FORWARDING.test(lower) && !CREDENTIAL.test(lower);
 }
 
 /** Headers that a target gets with every call of a kind, by whether it is streamed: [JSON, stream]. */
 const standing = new WeakMap<UpstreamTarget, [Headers | null, Headers | null]>();
 
 /**
- * Headers of a call, built from nothing: none of the caller's goes upstream. Made once for calls whose
- * adapter adds none. Throws for a key no header can hold.
+ * Headers of a call, built from nothing: none of the caller's goes upstream. `own` are those that the adapter wants.
+ * Made once for calls whose adapter adds none. Throws for a key no header can hold.
  */
-export function callHeaders(adapter: WireAdapter, http: HttpCall, target: UpstreamTarget, stream: boolean): Headers {
-  for (const _ in http.headers) return buildHeaders(adapter, http, target.apiKey, stream);
+export function callHeaders(
+  adapter: WireAdapter,
+  own: Readonly<Record<string, string>>,
+  target: UpstreamTarget,
+  stream: boolean,
+): Headers {
+  for (const _ in own) return buildHeaders(adapter, own, target, stream);
   let made = standing.get(target);
   if (!made) {
     made = [null, null];
     standing.set(target, made);
   }
   const at = stream ? 1 : 0;
-  made[at] ??= buildHeaders(adapter, http, target.apiKey, stream);
+  made[at] ??= buildHeaders(adapter, own, target, stream);
   return made[at];
 }
 
-function buildHeaders(adapter: WireAdapter, http: HttpCall, apiKey: string | null, stream: boolean): Headers {
+function buildHeaders(
+  adapter: WireAdapter,
+  own: Readonly<Record<string, string>>,
+  { apiKey, dial }: UpstreamTarget,
+  stream: boolean,
+): Headers {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(http.headers)) {
-    if (!RESERVED.has(name.toLowerCase())) headers.set(name, value);
+  for (const [name, value] of Object.entries(own)) {
+    if (mayBeSet(name, adapter.dialect)) headers.set(name, value);
   }
   headers.set('content-type', 'application/json');
   headers.set('accept', stream ? acceptOf(adapter) : 'application/json');
   headers.set('user-agent', 'signalbox');
+  if (dial?.hostHeader) headers.set('host', dial.hostHeader);
   if (apiKey !== null) {
+    const { header, prefix } = adapter.auth;
+    if (FRAMING.test(header.toLowerCase())) throw new Broken('auth', `no key goes into the header ${header}`);
     try {
-      headers.set(adapter.auth.header, adapter.auth.prefix + apiKey);
+      headers.set(header, prefix + apiKey);
     } catch {
       throw new Broken('auth', 'the API key holds characters that no header can carry');
     }

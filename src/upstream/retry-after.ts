@@ -2,17 +2,57 @@
 const RETRY_AFTER_MAX = 86_400_000;
 
 /**
- * How long a provider asks us to wait, in ms: `retry-after-ms`, else `retry-after` in seconds or
- * as a date, which is compared with `now` (epoch ms). Undefined where it says nothing usable.
+ * How long a provider asks us to wait, in ms: `retry-after-ms`, else `retry-after` in seconds or as a date; else, with
+ * a 429, until the limit that is used up starts anew, by OpenAI's or Anthropic's headers. Dates are compared with `now`
+ * (epoch ms). Undefined where it says nothing usable.
  */
-export function retryAfterMs(headers: Headers, now: number): number | undefined {
+export function retryAfterMs(headers: Headers, now: number, status: number): number | undefined {
   const ms = headers.get('retry-after-ms');
   if (ms !== null && isNumber(ms)) return bounded(Number(ms));
-  const after = headers.get('retry-after');
+  return retryAfter(headers.get('retry-after'), now) ?? (status === 429 ? untilReset(headers, now) : undefined);
+}
+
+function retryAfter(after: string | null, now: number): number | undefined {
   if (after === null) return undefined;
   if (isNumber(after)) return bounded(Number(after) * 1_000);
   // Date.parse takes almost anything with a digit for a date; HTTP's have letters.
-  const date = /[a-z]{3}/i.test(after) ? Date.parse(after) : Number.NaN;
+  return /[a-z]{3}/i.test(after) ? untilDate(after, now) : undefined;
+}
+
+const REMAINING = /^(?:x-ratelimit-remaining-([a-z-]+)|(anthropic-(?:ratelimit|priority)-[a-z-]+?)-remaining)$/;
+
+/** The longest wait of the limits of which nothing is left. */
+function untilReset(headers: Headers, now: number): number | undefined {
+  let longest: number | undefined;
+  for (const [name, left] of headers) {
+    const limit = REMAINING.exec(name);
+    if (!limit || !isNumber(left) || Number(left) > 0) continue;
+    const [, ofOpenai, ofAnthropic] = limit;
+    const wait = ofOpenai
+      ? duration(headers.get(`x-ratelimit-reset-${ofOpenai}`))
+      : instant(headers.get(`${ofAnthropic}-reset`), now);
+    if (wait !== undefined && !(longest !== undefined && longest >= wait)) longest = wait;
+  }
+  return longest;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `1s`, `6m0s`, `120ms`, `1h2m3.5s`. A bare number is refused: some mean seconds by it, some a date. */
+function duration(text: string | null): number | undefined {
+  if (text === null || !/^\s*(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\s*$/.test(text)) return undefined;
+  let ms = 0;
+  for (const [, figure, unit] of text.matchAll(/([\d.]+)(ms|[smhd])/g)) ms += Number(figure) * UNITS[unit!]!;
+  return bounded(ms);
+}
+
+/** RFC 3339, such as `2026-10-07T12:00:00Z`. */
+function instant(text: string | null, now: number): number | undefined {
+  return text !== null && /^\s*\d{4}-\d\d-\d\dT/.test(text) ? untilDate(text, now) : undefined;
+}
+
+function untilDate(text: string, now: number): number | undefined {
+  const date = Date.parse(text);
   return Number.isNaN(date) ? undefined : bounded(date - now);
 }
 

@@ -1,27 +1,26 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import type { HttpCall, ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
+import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { Alarm } from './alarm.ts';
 import { readText } from './body.ts';
 import type { UpstreamCall, UpstreamTarget } from './call.ts';
 import { Completion } from './completion.ts';
-import { Broken, bodyFailure, connectFailure, tidyFailure } from './failures.ts';
+import { type Opened, Opening } from './connection/opening.ts';
+import { Broken, bodyFailure, openFailure, tidyFailure } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
-import { callHeaders, callUrl } from './http-request.ts';
+import { callHeaders } from './http-request.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** Bytes of a JSON answer at most. */
 const REPLY_MAX = 33_554_432;
 /** Bytes read of an error's body, and ms waited for it. */
 const ERROR_MAX = 65_536;
-const ERROR_WAIT = 2_000;
+const ERROR_WAIT = 500;
 /** How long usage is waited for once every choice has finished, in ms. */
 const USAGE_WAIT = 1_000;
 /** What is read behind a complete answer to keep its connection: ms and bytes. */
 const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
-
-type Opened = { readonly response: Response } | { readonly error: unknown };
 
 interface Source {
   readonly bytes: { read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }> };
@@ -33,17 +32,16 @@ interface Source {
 /** One HTTP call through a wire adapter, which translates; all else happens here. */
 export class WireCall implements UpstreamCall {
   dropped: readonly string[] = [];
-  sent = false;
   readonly #adapter: WireAdapter;
   readonly #apiKey: string | null;
   readonly #deadlines: Deadlines;
   readonly #totalBy: number;
   readonly #firstContentBy: number;
-  readonly #controller = new AbortController();
   readonly #alarm = new Alarm(() => this.#late());
   readonly #completion: Completion;
-  readonly #opened: Promise<Opened>;
+  readonly #opened: Promise<Opened> | Opened;
   readonly #stream: boolean;
+  #opening: Opening | null = null;
   #source: Source | null = null;
   #finishedAt = 0;
   #expired = false;
@@ -67,6 +65,10 @@ export class WireCall implements UpstreamCall {
     this.#opened = this.#send(target, call, now);
   }
 
+  get sent(): boolean {
+    return this.#opening?.sent ?? false;
+  }
+
   async read(): Promise<readonly StreamPart[] | null> {
     if (this.#over) return null;
     const batch: StreamPart[] = [];
@@ -84,41 +86,37 @@ export class WireCall implements UpstreamCall {
     this.#close();
   }
 
-  /** Never rejects: what goes wrong is read with the first batch. */
-  async #send(target: UpstreamTarget, call: ProviderCall, now: number): Promise<Opened> {
-    let http: HttpCall;
-    let url: string;
-    let headers: Headers;
+  /** Never throws: what goes wrong is read with the first batch. */
+  #send(target: UpstreamTarget, call: ProviderCall, now: number): Promise<Opened> | Opened {
     try {
       if (this.#totalBy <= now) throw new Broken('timeout', 'no time was left for this attempt');
-      http = this.#adapter.request(call);
-      this.dropped = http.dropped;
-      url = callUrl(target.baseUrl, http.path);
-      headers = callHeaders(this.#adapter, http, target, call.stream);
+      const { path, body, dropped, headers: own } = this.#adapter.request(call);
+      this.dropped = dropped;
+      const { dial } = target;
+      if (!dial) throw new Broken('connect', 'the provider has no http address');
+      const headers = callHeaders(this.#adapter, own, target, call.stream);
+      const headBy = this.#firstContentBy;
+      const connectBy = Math.min(now + this.#deadlines.connectMs, headBy);
+      this.#opening = new Opening({ dial, path, headers, startedAt: now, connectBy, headBy }, this.#alarm);
+      return this.#opening.run(body);
     } catch (error) {
       return {
         error: error instanceof Broken ? error : new Broken('server', 'the adapter could not build the request'),
       };
-    }
-    this.#alarm.set(this.#firstContentBy);
-    this.sent = true;
-    const { signal } = this.#controller;
-    try {
-      return {
-        response: await fetch(url, { method: 'POST', headers, body: http.body, redirect: 'manual', signal }),
-      };
-    } catch (error) {
-      return { error };
     }
   }
 
   async #open(batch: StreamPart[]): Promise<void> {
     const opened = await this.#opened;
     if (this.#over) return;
-    if ('error' in opened) return this.#notOpened(opened.error, batch);
+    if ('error' in opened) {
+      return this.#fail(this.#expired ? this.#timeout() : openFailure(opened.error, this.sent), batch);
+    }
     const { response } = opened;
     if (response.status < 200 || response.status > 299) return this.#refused(response, batch);
     const type = response.headers.get('content-type')?.toLowerCase() ?? '';
+    // A page is what something in between has to say, such as a login or an error.
+    if (type.includes('html')) throw new Broken('malformed', 'the answer is a page of HTML');
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
     // The upstream's word on what it sends counts; what it does not say is read as it was asked for.
     if (framed === null && (type.includes('json') || !this.#stream)) return this.#reply(response, batch);
@@ -129,16 +127,6 @@ export class WireCall implements UpstreamCall {
       frames: frameParser(framed ?? this.#adapter.frames),
       reader: this.#adapter.stream(),
     };
-  }
-
-  #notOpened(error: unknown, batch: StreamPart[]): void {
-    if (error instanceof Broken) this.#fail(error.failure, batch);
-    else if (this.#expired) this.#fail(this.#timeout(), batch);
-    else {
-      const { failure, sent } = connectFailure(error);
-      this.sent = sent;
-      this.#fail(failure, batch);
-    }
   }
 
   /** A status outside 2xx. Its body only explains: a slow or broken one does not hide the status. */
@@ -156,7 +144,7 @@ export class WireCall implements UpstreamCall {
     } catch {
       failure = { kind: 'server', message: `status ${status}`, status };
     }
-    const wait = failure.retryAfterMs ?? retryAfterMs(headers, Date.now());
+    const wait = failure.retryAfterMs ?? retryAfterMs(headers, Date.now(), status);
     this.#fail(wait === undefined ? failure : { ...failure, retryAfterMs: wait }, batch);
   }
 
@@ -244,8 +232,9 @@ export class WireCall implements UpstreamCall {
   }
 
   #late(): void {
+    if (this.#opening?.ring()) return;
     this.#expired = true;
-    this.#controller.abort();
+    this.#opening?.abort();
   }
 
   #timeout(): ProviderFailure {
@@ -264,6 +253,6 @@ export class WireCall implements UpstreamCall {
 
   #close(): void {
     this.#alarm.clear();
-    this.#controller.abort();
+    this.#opening?.abort();
   }
 }

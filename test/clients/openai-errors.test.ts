@@ -73,7 +73,7 @@ describe('errors', () => {
   });
 
   test('an upstream that asks to slow down is a RateLimitError', async () => {
-    bench.upstream.next({ status: 429 });
+    bench.upstream.next({ status: 429, headers: { 'retry-after-ms': '1' } });
     const error = await create({ model: 'best' });
     expect(error).toBeInstanceOf(OpenAI.RateLimitError);
     expect(error).toMatchObject({ code: 'upstream_rate_limited', type: 'rate_limit_error' });

@@ -9,6 +9,7 @@ import { ReservationHold } from '../../src/ledger/hold.ts';
 import { StoredLedger } from '../../src/ledger/stored-ledger.ts';
 import { GroupCommit } from '../../src/store/group-commit.ts';
 import type { Write } from '../../src/store/store.ts';
+import { Dial } from '../../src/upstream/connection/dial.ts';
 
 const [wanted = '', count = '1'] = (process.env.CRASH_AT ?? '').split(':');
 let left = Number(count);
@@ -129,13 +130,12 @@ function watchLedger(): void {
 }
 
 function watchSockets(): void {
-  const call = globalThis.fetch;
-  const watched = (...args: Parameters<typeof call>) => {
-    const answer = call(...args);
+  const { post } = Dial.prototype;
+  Dial.prototype.post = function (...args) {
+    const answer = post.apply(this, args);
     if (isLast('upstream-called')) setTimeout(die, BYTES_MS);
     return answer;
   };
-  globalThis.fetch = Object.assign(watched, { preconnect: call.preconnect });
   const { write } = ChunkWriter.prototype;
   const shown = new WeakSet<ChunkWriter>();
   ChunkWriter.prototype.write = function (parts) {

@@ -2,12 +2,14 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { failureModesPage } from './failure-modes-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 
 /** Pages that are made from code. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
   'docs/errors.md': errorsPage,
   'docs/diagnostics.md': diagnosticsPage,
+  'docs/failure-modes.md': failureModesPage,
   'docs/policy-reference.md': policyReferencePage,
 } as const;
 

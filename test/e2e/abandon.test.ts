@@ -148,7 +148,8 @@ async function leaving(behaviour: Behaviour, { stream, content }: Pick<Point, 's
   const leftAt = performance.now();
   caller.abort();
   await waitFor(() => first.aborted > aborted, ABORT_MS);
-  const longest = performance.now() - sentAt - (content > 0 ? 0 : TTFT_MS);
+  // What was measured of earlier answers makes the first token expected sooner than the catalog has it.
+  const longest = performance.now() - sentAt;
   return { least: tokensIn(leftAt - seenAt), most: tokensIn(longest) };
 }
 

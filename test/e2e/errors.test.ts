@@ -39,6 +39,8 @@ const idOf = (key: string): string => key.split('_')[2]!;
 const hello = [{ role: 'user', content: 'Say hello.' }];
 const chat = (body: object, init?: RequestInit) =>
   box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body }, init);
+const chatWith = (one: Signalbox, body: object = {}) =>
+  one.post('/v1/chat/completions', { model: 'auto', messages: hello, ...body });
 const send = (text: string, init: RequestInit = {}) => box.post('/v1/chat/completions', null, { ...init, body: text });
 
 /** What all upstreams answer next. */
@@ -321,9 +323,19 @@ const cases: readonly Case[] = [
   {
     code: 'upstream_rate_limited',
     when: 'every upstream says slow down',
-    provoke: () => {
+    provoke: async () => {
       upstreamsSay({ status: 429, headers: { 'retry-after': '7' } });
-      return chat({});
+      return chatWith(await three.afresh());
+    },
+  },
+  {
+    code: 'no_healthy_model',
+    when: 'the only provider has asked for a pause',
+    provoke: async () => {
+      const fresh = await three.afresh();
+      first.next({ status: 429, headers: { 'retry-after': '7' } });
+      await chatWith(fresh, { model: 'best' });
+      return chatWith(fresh, { model: 'best' });
     },
   },
   {
@@ -355,25 +367,18 @@ const cases: readonly Case[] = [
     code: 'upstream_failed',
     when: 'the operator’s key is refused upstream: it will be again',
     retry: false,
-    provoke: () => {
+    provoke: async () => {
       first.next({ status: 401, error: { message: `Incorrect API key provided: ${UPSTREAM_KEY}.` } });
-      return chat({ model: 'best' });
+      return chatWith(await three.afresh(), { model: 'best' });
     },
   },
 ];
 
 /** Codes with a test of their own, in error-details.test.ts, policy.test.ts, idempotency.test.ts and test/http. */
-const OWN_TEST: readonly ErrorCode[] = [
-  'in_flight',
-  'idempotency_key_reused',
-  'idempotency_answer_unavailable',
-  'precondition_failed',
-  'policy_invalid',
-  'request_timeout',
-  'upstream_timeout',
-  'overloaded',
-  'internal_error',
-];
+const OWN_TEST: readonly string[] =
+  'in_flight idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout upstream_timeout overloaded internal_error'.split(
+    ' ',
+  );
 
 test('the table of errors is the contract’s, and every code of it is provoked here', () => {
   const table = Object.entries<{ status: number; type: string; retry: boolean; code?: string }>(ERRORS);

@@ -24,7 +24,8 @@ rate_limits:
 budgets: [{ name: one-at-a-time, match: key.labels.pace == "poor", limit_credits: 0.7, window: total }]
 ledger: { contention_wait_ms: 50 }
 `;
-const gatewayText = (more: string) => `gateway: { failed_auth_per_minute: 5, keyless_per_minute: 5${more} }\n`;
+const gatewayText = (more: string) =>
+  `gateway: { failed_auth_per_minute: 5, keyless_per_minute: 5, retries_max: 0${more} }\n`;
 
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });

@@ -7,7 +7,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 /** Constraints, preferences and selector filters, as an operator writes them and a caller meets them. */
 const policy = (us: string, eu: string) => `version: 1
 credits: { usd_per_credit: 0.001 }
-gateway: { time_zone: Europe/Berlin }
+gateway: { time_zone: Europe/Berlin, retries_max: 0 }
 providers:
   us: { adapter: openai-compatible, base_url: "${us}", api_key_env: TEST_UPSTREAM_KEY }
   eu: { adapter: openai-compatible, base_url: "${eu}", api_key_env: TEST_UPSTREAM_KEY }

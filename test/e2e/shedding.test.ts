@@ -21,7 +21,7 @@ let box: Signalbox;
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const more = `
-gateway: { concurrency_max: ${PLACES}, queue_max: ${LINE}, queue_ms: ${QUEUE_MS}, keyless_per_minute: 1000000 }
+gateway: { concurrency_max: ${PLACES}, queue_max: ${LINE}, queue_ms: ${QUEUE_MS}, keyless_per_minute: 1000000, retries_max: 0 }
 rate_limits: [{ name: streams, each: key, concurrent_streams: ${STREAMS} }]
 `;
   const models = {

@@ -272,8 +272,10 @@ describe('an error is as documented, with no field besides:', () => {
 
   for (const [status, code, behaviour] of [
     [400, 'upstream_rejected_request', { status: 400, error: { message: 'No.', type: 'invalid_request_error' } }],
-    [429, 'upstream_rate_limited', { status: 429 }],
     [502, 'upstream_failed', { status: 500 }],
+    [429, 'upstream_rate_limited', { status: 429, headers: { 'retry-after': '60' } }],
+    // The provider has just asked for a minute.
+    [503, 'no_healthy_model', {}],
   ] as const) {
     test(`${status} ${code}`, async () => {
       upstream.next(behaviour);

@@ -57,7 +57,7 @@ describe('models', () => {
       audioTokensPerSecondMax: null,
       // 1 s, and 500 tokens at 50 a second.
       latency: { ttftMs: 11_000, outputTokensPerSecond: 50 },
-      deadlines: { firstTokenMs: 44_000, idleMs: 30_000, totalMs: 300_000 },
+      deadlines: { connectMs: 5_000, firstTokenMs: 44_000, idleMs: 30_000, totalMs: 300_000 },
       created: 0,
     });
   });
@@ -72,7 +72,7 @@ describe('models', () => {
     temperature: false
     latency: { ttft_ms: 6000, output_tokens_per_second: 80, basis: measured }
     quality: { default: 0.5, coding: 0.7, basis: guessed }
-    deadlines: { total_ms: 60000 }
+    deadlines: { connect_ms: 3000, total_ms: 60000 }
     released: 2026-01-02
 tasks:
   coding: { expected_output_tokens: 10, default_input_tokens: 20 }
@@ -83,7 +83,7 @@ tasks:
       endpoints: [{ upstream: 'other', regions: ['eu'] }],
       defaultMaxOutput: 1000,
       acceptsTemperature: false,
-      deadlines: { firstTokenMs: 24_000, totalMs: 60_000 },
+      deadlines: { connectMs: 3_000, firstTokenMs: 24_000, totalMs: 60_000 },
       created: Date.UTC(2026, 0, 2) / 1000,
     });
     expect(capabilityNames(found?.capabilities ?? 0)).toEqual(['tools', 'json_schema', 'json_mode']);
@@ -95,7 +95,7 @@ tasks:
   test('keep the endpoints that can serve here, each with its own price', () => {
     const text = `version: 1
 providers:
-  near: { adapter: openai-compatible, base_url_env: NEAR }
+  near: { adapter: openai-compatible, base_url_env: NEAR, allow_private_network: true }
   far: { adapter: openai-compatible, base_url: 'https://far.example/v1/' }
 models:
   m:
@@ -114,6 +114,8 @@ models:
     const both = snapshotOf(loadText(text, { NEAR: 'http://10.0.0.1' }));
     expect(both.models[0]?.endpoints.map((endpoint) => endpoint.price.lines[0].input)).toEqual([0, 1000]);
     expect(both.revision).not.toBe(alone.revision);
+    const allowed = [...both.providers.values()].map(({ allowPrivateNetwork }) => allowPrivateNetwork);
+    expect(allowed).toEqual([true, false]);
   });
 });
 

@@ -101,8 +101,10 @@ describe('a chunk', () => {
     [{ error: { message: 'm', type: 'overloaded_error' } }, 'overloaded'],
     [{ error: { message: 'maximum context length is 8192 tokens', type: 'invalid_request_error' } }, 'context'],
     [{ error: 'm' }, 'server'],
+    [{ object: 'error', message: 'm', type: 'BadRequestError', code: 400 }, 'rejected'],
   ])('with an error is a failure: %j is %s', (chunk, kind) => {
     expect(read(chunk)).toMatchObject([{ type: 'failure', failure: { kind } }]);
+    expect(adapter.reply(JSON.stringify(chunk))).toMatchObject([{ type: 'failure', failure: { kind } }]);
   });
 });
 

@@ -61,7 +61,7 @@ describe('a simulated answer', () => {
     const tokens = estimateTokens(textIn(partsFor(call)));
     expect(total).toBeCloseTo(30 + tokens, -1);
     const started = performance.now();
-    await partsOf(openCall({ adapter, baseUrl: null, apiKey: null }, call, DEADLINES, started + 10_000));
+    await partsOf(openCall({ adapter, dial: null, apiKey: null }, call, DEADLINES, started + 10_000));
     expect(performance.now() - started).toBeGreaterThanOrEqual(total - 2);
     expect(performance.now() - started).toBeLessThan(total + 200);
   });

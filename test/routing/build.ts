@@ -3,6 +3,7 @@ import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts, FundFacts } from '../../src/core/facts.ts';
 import type { Price } from '../../src/core/price.ts';
+import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../../src/core/snapshot.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
@@ -34,7 +35,7 @@ export function model(id: string, more: Partial<Model> & { q?: number; cost?: Pr
     audioTokensPerSecondMax: null,
     latency: { ttftMs: 500, outputTokensPerSecond: 100 },
     quality: Float64Array.of(q),
-    deadlines: { firstTokenMs: 1, idleMs: 1, totalMs: 1 },
+    deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 1, totalMs: 1 },
     created: 0,
     firstSlot: 0,
     ...rest,
@@ -50,7 +51,14 @@ export const GENERAL: Task = {
 
 /** A snapshot of these models, in the order of their IDs as the loader leaves them. */
 export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot> = {}): PolicySnapshot {
-  const sorted = [...models].sort((a, b) => (a.id < b.id ? -1 : 1));
+  let slots = 0;
+  const sorted = [...models]
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((one) => {
+      const placed = { ...one, firstSlot: slots };
+      slots += one.endpoints.length;
+      return placed;
+    });
   return {
     revision: 'r',
     usdPerCredit: '0.001',
@@ -59,6 +67,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       messagesMax: 1,
       toolsMax: 1,
       commitAfterMs: 1,
+      retriesMax: 0,
       alternatives: 3,
       allowPrivateImageUrls: false,
       timeZone: 'UTC',
@@ -134,8 +143,13 @@ export const byQuality: PreparedStrategy = {
   },
 };
 
-export function outcomeOf(from: PolicySnapshot, asked: Facts, strategy = byQuality): Decision | Refusal {
-  return createDecider(from).decide(asked, { id: 7, seed: '0', strategy, reason: 'test' });
+export function outcomeOf(
+  from: PolicySnapshot,
+  asked: Facts,
+  strategy = byQuality,
+  readings?: Readings,
+): Decision | Refusal {
+  return createDecider(from).decide(asked, { id: 7, seed: '0', strategy, reason: 'test', readings });
 }
 
 /** The decision of a request that must find a model. */

@@ -174,6 +174,7 @@ function decisive(all: readonly (readonly Rejection[])[]): string {
 }
 
 const outcomes = { decided: 0, funds: 0, budget: 0, context: 0, constraints: 0 };
+type Group = keyof typeof outcomes;
 
 describe('for any catalog and request', () => {
   test('the eligible models and every rejection are those of the rules, and the status follows their precedence', () => {
@@ -188,7 +189,7 @@ describe('for any catalog and request', () => {
           expect(eligible).toEqual(expect.arrayContaining(idsOf(outcome, from)));
           return;
         }
-        outcomes[outcome.group]++;
+        outcomes[outcome.group as Group]++;
         expect(outcome.rejected.map(({ rejections }) => told(namesOf(rejections)))).toEqual(expected.map(told));
         expect(outcome.group).toBe(decisive(expected) as typeof outcome.group);
         // What the funds need is told by the gateway, which knows them.

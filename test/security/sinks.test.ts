@@ -114,6 +114,7 @@ describe('the log', () => {
   test('is written to by these files', () => {
     expect(files).toEqual([
       'src/cli/announce.ts',
+      'src/cli/events.ts',
       'src/gateway/chat.ts',
       'src/gateway/decide.ts',
       'src/gateway/drain.ts',
@@ -153,8 +154,10 @@ describe('the network', () => {
     const calling = sources.filter(({ text }) =>
       /\bfetch\(|\bconnect\(|WebSocket\(|node:https?'/.test(withoutComments(text)),
     );
-    const own = calling.filter(({ text }) => /(?<![.\w])fetch\((?!\w*\)?\s*\{)/.test(withoutComments(text)));
-    expect(own.map(({ path }) => path)).toEqual(['src/upstream/wire-call.ts']);
-    expect(own[0]?.text.match(/(?<![.\w])fetch\([^)]*\)/g)).toEqual([expect.stringContaining("redirect: 'manual'")]);
+    const global = calling.filter(({ text }) => /(?<![.\w])fetch\((?!\w*\)?\s*\{)/.test(withoutComments(text)));
+    expect(global.map(({ path }) => path)).toEqual([]);
+    const own = calling.filter(({ text }) => /[sS]ession\.fetch\(/.test(withoutComments(text)));
+    expect(own.map(({ path }) => path)).toEqual(['src/upstream/connection/dial.ts']);
+    expect(own[0]?.text.match(/[sS]ession\.fetch\([^;]*;/g)).toEqual([expect.stringContaining("redirect: 'manual'")]);
   });
 });

@@ -36,6 +36,7 @@ export const CONTRACT = {
   upstream_rate_limited: [429, 'rate_limit_error', 'upstream_rate_limited', true],
   upstream_failed: [502, 'upstream_error', 'upstream_failed', true],
   upstream_timeout: [504, 'upstream_error', 'upstream_timeout', true],
+  no_healthy_model: [503, 'server_error', 'no_healthy_model', true],
   overloaded: [503, 'server_error', 'overloaded', true],
   internal_error: [500, 'server_error', 'internal_error', false],
 } as const satisfies Record<ErrorCode, readonly [number, string, string, boolean]>;

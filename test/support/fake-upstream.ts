@@ -66,6 +66,9 @@ export interface FakeOptions {
   /** Requests without this key get OpenAI's 401. */
   readonly key?: string;
   readonly behaviour?: Behaviour | ((request: RecordedRequest) => Behaviour);
+  /** Where it listens; 127.0.0.1 and a free port if left out. */
+  readonly hostname?: string;
+  readonly port?: number;
 }
 
 const encoder = new TextEncoder();
@@ -79,8 +82,8 @@ export function startFakeUpstream(options: FakeOptions = {}): FakeUpstream {
   let behaviour = options.behaviour ?? {};
   let aborted = 0;
   const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
+    port: options.port ?? 0,
+    hostname: options.hostname ?? '127.0.0.1',
     idleTimeout: 0,
     maxRequestBodySize: 1 << 30,
     // A cut is made by a stream that throws: outside development Bun does not print that.

@@ -8,7 +8,10 @@ export interface ModelOptions {
   readonly more?: string;
 }
 
-/** A small policy in which every figure is round: 1 Credit is 0.001 USD, so a price of 1 is 1 millicredit a token. */
+/**
+ * A small policy in which every figure is round: 1 Credit is 0.001 USD, so a price of 1 is 1 millicredit a token.
+ * Nothing is retried unless a `gateway` section in `more` says so.
+ */
 export function testPolicy(upstreams: Upstreams, models: Readonly<Record<string, ModelOptions>>, more = ''): string {
   const providers = Object.entries(upstreams).map(
     ([name, url]) =>
@@ -28,7 +31,7 @@ models:
 ${Object.entries(models)
   .map(([id, options]) => modelYaml(id, options))
   .join('\n')}
-${more}`;
+${more}${/^gateway:/m.test(more) ? '' : '\ngateway: { retries_max: 0 }\n'}`;
 }
 
 function modelYaml(

@@ -3,9 +3,10 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
-import { openCall, type UpstreamCall } from '../../src/upstream/call.ts';
+import { openCall, type UpstreamCall, type UpstreamTarget } from '../../src/upstream/call.ts';
+import { type Network, network } from '../../src/upstream/connection/network.ts';
 
-export const DEADLINES: Deadlines = { firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
+export const DEADLINES: Deadlines = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
 
 /** A call with everything filled in but what a test is about. */
 export function providerCall(
@@ -43,12 +44,24 @@ export interface CallOptions {
   readonly totalMs?: number;
   readonly apiKey?: string;
   readonly adapter?: WireAdapter;
+  readonly allowPrivate?: boolean;
+  /** Where it looks names up; that of this process if left out. */
+  readonly network?: Network;
+  /** The environment, for its proxies. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A target at an OpenAI-speaking address. */
+export function targetOf(baseUrl: string | null, options: CallOptions = {}): UpstreamTarget {
+  const { adapter = openaiAdapter(), apiKey = 'sk-test', allowPrivate = false, env = {} } = options;
+  const way = baseUrl === null ? null : { provider: 'fake', baseUrl, allowPrivate };
+  return { adapter, apiKey, dial: way && (options.network ?? network).dial(way, (name) => env[name]) };
 }
 
 /** Opens a call to an OpenAI-speaking address. */
 export function openTo(baseUrl: string | null, options: CallOptions = {}): UpstreamCall {
   return openCall(
-    { adapter: options.adapter ?? openaiAdapter(), baseUrl, apiKey: options.apiKey ?? 'sk-test' },
+    targetOf(baseUrl, options),
     options.call ?? providerCall(),
     { ...DEADLINES, ...options.deadlines },
     performance.now() + (options.totalMs ?? 10_000),

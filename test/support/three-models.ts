@@ -11,6 +11,8 @@ export interface ThreeModels {
   readonly second: FakeUpstream;
   /** Serves `hasty`, which is given up after a moment. */
   readonly third: FakeUpstream;
+  /** Another server with the same models, which has seen nothing of its upstreams: it ends with the others. */
+  afresh(): Promise<Signalbox>;
   /** Makes a key by the command line and waits until the server knows it. */
   makeKey(...flags: string[]): Promise<string>;
   stop(): Promise<void>;
@@ -19,7 +21,7 @@ export interface ThreeModels {
 export const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
 /** Tests ask with a new key until the server knows it. One kind of key is good for a single request. */
-const LIMITS = `gateway: { failed_auth_per_minute: 1000000 }
+const LIMITS = `gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }
 rate_limits: [{ name: once, each: key, match: key.labels.pace == "once", requests_per_minute: 1 }]
 `;
 
@@ -40,11 +42,17 @@ export async function startThreeModels(): Promise<ThreeModels> {
     LIMITS,
   );
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  const others: Signalbox[] = [];
   return {
     box,
     first,
     second,
     third,
+    async afresh() {
+      const other = await startSignalbox({ policy, env: UPSTREAM_ENV });
+      others.push(other);
+      return other;
+    },
     async makeKey(...flags) {
       const { out } = await box.run('keys', 'create', ...flags);
       const key = out.split('\n')[0]!;
@@ -52,7 +60,7 @@ export async function startThreeModels(): Promise<ThreeModels> {
       return key;
     },
     async stop() {
-      await box.stop();
+      await Promise.all([box, ...others].map((one) => one.stop()));
       await Promise.all([first, second, third].map((upstream) => upstream.stop()));
     },
   };

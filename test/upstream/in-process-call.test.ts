@@ -14,7 +14,7 @@ const say = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
 const pause = (ms: number): Pause => ({ type: 'pause', ms });
 
 function open(answer: InProcessAdapter['answer'], deadlines: Partial<Deadlines> = {}, totalMs = 10_000) {
-  const target = { adapter: { kind: 'in-process', answer } as const, baseUrl: null, apiKey: null };
+  const target = { adapter: { kind: 'in-process', answer } as const, dial: null, apiKey: null };
   return openCall(target, providerCall(), { ...DEADLINES, ...deadlines }, performance.now() + totalMs);
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { retryAfterMs } from '../../src/upstream/retry-after.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -15,5 +15,44 @@ test.each<[Record<string, string>, number | undefined]>([
   [{ 'retry-after': '-5' }, undefined],
   [{ 'retry-after': '99999999999' }, 86_400_000],
 ])('%j asks for %p ms', (headers, ms) => {
-  expect(retryAfterMs(new Headers(headers), NOW)).toBe(ms as number);
+  expect(retryAfterMs(new Headers(headers), NOW, 503)).toBe(ms as number);
+});
+
+const openai = (limit: string, remaining: string, reset: string) => ({
+  [`x-ratelimit-remaining-${limit}`]: remaining,
+  [`x-ratelimit-reset-${limit}`]: reset,
+});
+const anthropic = (limit: string, remaining: string, reset: string) => ({
+  [`anthropic-${limit}-remaining`]: remaining,
+  [`anthropic-${limit}-reset`]: reset,
+});
+
+describe('of a 429 without it, the limit that is used up says when it starts anew', () => {
+  test.each<[Record<string, string>, number | undefined]>([
+    [openai('requests', '0', '1s'), 1_000],
+    [openai('tokens', '0', '6m0s'), 360_000],
+    [openai('tokens', '0', '120ms'), 120],
+    [openai('tokens', '0', '1h2m3.5s'), 3_723_500],
+    [openai('tokens', '0', '30d'), 86_400_000],
+    [openai('tokens', '17', '6m0s'), undefined],
+    [{ ...openai('requests', '0', '2s'), ...openai('tokens', '0', '6m0s') }, 360_000],
+    [{ ...openai('requests', '0', '2s'), ...openai('tokens', '149000', '6m0s') }, 2_000],
+    [openai('tokens', '0', '1790000000'), undefined],
+    [openai('tokens', '0', 'soon'), undefined],
+    [openai('tokens', '', '1s'), undefined],
+    [{ 'x-ratelimit-remaining-tokens': '0' }, undefined],
+    [anthropic('ratelimit-requests', '0', '2026-01-01T00:00:07Z'), 7_000],
+    [anthropic('ratelimit-input-tokens', '0', '2026-01-01T01:00:00+01:00'), 0],
+    [anthropic('ratelimit-output-tokens', '1', '2026-01-01T00:00:07Z'), undefined],
+    [anthropic('priority-input-tokens', '0', '2026-01-01T00:00:03Z'), 3_000],
+    [anthropic('ratelimit-tokens', '0', 'tomorrow'), undefined],
+    [{ ...openai('requests', '0', '9s'), 'retry-after': '2' }, 2_000],
+    [{ ...openai('requests', '0', '9s'), 'retry-after': 'soon' }, 9_000],
+  ])('%j: %p ms', (headers, ms) => {
+    expect(retryAfterMs(new Headers(headers), NOW, 429)).toBe(ms as number);
+  });
+
+  test('and of another status it says nothing', () => {
+    expect(retryAfterMs(new Headers(openai('requests', '0', '1s')), NOW, 500)).toBeUndefined();
+  });
 });

@@ -9,7 +9,8 @@ const SEARCHED_MAX = 2_000;
 
 const CONTEXT =
   /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length/i;
-const KEY = /(incorrect|invalid) api[ _]key|api[ _]key not valid/i;
+/** At the beginning only: a refusal may quote a prompt that is about keys. */
+const KEY = /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid)/i;
 
 const KINDS: ReadonlyMap<number, Kind> = new Map([
   [401, 'auth'],
@@ -30,6 +31,11 @@ export function readFailure(status: number, _headers: Headers, body: string): Pr
   const error = isObject(parsed) && isObject(parsed.error) ? parsed.error : {};
   const words = messageOf(parsed) || plainText(body);
   return { kind: kindOf(status, error, words), message: oneLine(words) || `status ${status}`, status };
+}
+
+/** The error where an answer was due: in its place, or itself by its `object`. Null for none. */
+export function errorIn(answer: Json): unknown {
+  return answer.error || (answer.object === 'error' ? answer : null);
 }
 
 /** Reads an `error` that came where an answer was due: in a 200 or amid a stream. */

@@ -1,6 +1,6 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { ChoiceReader } from './choice.ts';
-import { failureOfError } from './failure.ts';
+import { errorIn, failureOfError } from './failure.ts';
 import { isObject, listOf, parseJson } from './json.ts';
 import { readUsage } from './usage.ts';
 
@@ -21,9 +21,8 @@ export class ChunkReader implements StreamReader {
     if (!isObject(chunk)) {
       return [{ type: 'failure', failure: { kind: 'malformed', message: 'a chunk is not a JSON object' } }];
     }
-    if (chunk.error || frame.event === 'error') {
-      return [{ type: 'failure', failure: failureOfError(chunk.error ?? chunk) }];
-    }
+    const error = errorIn(chunk) ?? (frame.event === 'error' ? chunk : null);
+    if (error) return [{ type: 'failure', failure: failureOfError(error) }];
     const parts: StreamPart[] = [];
     for (const choice of listOf(chunk.choices)) this.#choices.read(choice, parts);
     // Usage last: behind the finish it tells the host that the answer is whole.

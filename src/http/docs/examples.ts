@@ -9,6 +9,7 @@ const platform = {
   policy_revision: '95f1a7d5f908027b',
   estimated: false,
   dropped: [],
+  attempts: [{ model: 'gpt-6-luna', provider: 'openai', ms: 912, failure: null }],
 };
 
 const usage = {

@@ -3,6 +3,7 @@ import { ErrorObject } from './error.ts';
 import {
   credits,
   decisionId,
+  failureKind,
   modelId,
   named,
   orNull,
@@ -46,6 +47,15 @@ export const Platform = named('Platform', 'How the answer came about and what it
     description: 'Fields of the request that did not reach the model.',
     examples: [['temperature']],
   }),
+  attempts: Type.Array(
+    Type.Object({
+      model: modelId('The model asked.'),
+      provider: Type.String({ description: 'The policy’s name of the provider asked.', examples: ['openai'] }),
+      ms: Type.Integer({ description: 'From sending to the end, in ms.', examples: [1_840] }),
+      failure: orNull(failureKind, 'Null for none.'),
+    }),
+    { description: 'What was tried, in that order. More than one: the others failed unseen.' },
+  ),
 });
 
 const finishReason = word(

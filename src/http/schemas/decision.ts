@@ -5,6 +5,7 @@ import { ERROR_CODES } from './error.ts';
 import {
   credits,
   decisionId,
+  failureKind,
   milliseconds,
   modelId,
   named,
@@ -64,26 +65,7 @@ const Attempt = Type.Object({
   provider: Type.String({ description: 'The provider asked.', examples: ['openai'] }),
   ms: milliseconds('From sending to the end.', 1_840),
   first_part_ms: firstPart('sending'),
-  failure: orNull(
-    word(
-      [
-        'auth',
-        'rejected',
-        'context',
-        'not_found',
-        'rate_limited',
-        'overloaded',
-        'server',
-        'malformed',
-        'cut',
-        'connect',
-        'timeout',
-        'abandoned',
-      ],
-      'The kind of failure.',
-    ),
-    'Null for a success.',
-  ),
+  failure: orNull(failureKind, 'Null for a success.'),
 });
 
 const Outcome = Type.Object({

@@ -47,6 +47,15 @@ const details = Type.Object(
         { description: 'Every model with what excluded it. With `no_eligible_model`.' },
       ),
     ),
+    unavailable: Type.Optional(
+      Type.Array(
+        Type.Object({
+          model: Type.String({ description: 'ID of the model.' }),
+          state: word(['cooling', 'misconfigured'], 'Its provider asked for a pause, or refuses its key.'),
+        }),
+        { description: 'The models that could serve else. With `no_healthy_model`.' },
+      ),
+    ),
     policy_revision: Type.Optional(
       Type.String({ description: 'The revision in force. With `precondition_failed` and `policy_invalid`.' }),
     ),

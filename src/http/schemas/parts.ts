@@ -1,4 +1,5 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import type { ProviderFailure } from '../../contract/parts.ts';
 
 /**
  * Helpers for the schemas of answers. Answers are left open (`additionalProperties` is not set):
@@ -29,6 +30,22 @@ export const milliseconds = (description: string, example: number) =>
 
 export const unixTime = (description: string) =>
   Type.Integer({ minimum: 0, description: `${description} Unix time in seconds.`, examples: [1_793_000_000] });
+
+const FAILURE_KINDS = [
+  'auth',
+  'rejected',
+  'context',
+  'not_found',
+  'rate_limited',
+  'overloaded',
+  'server',
+  'malformed',
+  'cut',
+  'connect',
+  'timeout',
+] as const satisfies readonly ProviderFailure['kind'][];
+
+export const failureKind = word(FAILURE_KINDS, 'The kind of failure.');
 
 export const modelId = (description: string) => Type.String({ description, examples: ['gpt-6-astra'] });
 

@@ -224,8 +224,9 @@ export class AuditFunds {
     draw.isChecked = true;
     const { group } = draw;
     if (!group.share) return;
-    const least = group.share.own.sums.since(group.starts);
-    const unknown = this.#all.since(group.starts) - group.share.budget.sums.since(group.starts);
+    const { starts, ends } = group;
+    const least = group.share.own.sums.within(starts, ends);
+    const unknown = this.#all.within(starts, ends) - group.share.budget.sums.within(starts, ends);
     if (group.spent >= least && group.spent <= least + unknown) return;
     const expected = unknown === 0 ? `${least}` : `${least} to ${least + unknown}`;
     this.#tell('wrong_opening', `${textOf(group)} was counted as ${group.spent} spent, not ${expected}`);

@@ -67,7 +67,7 @@ export class SeenReservations {
   }
 }
 
-/** Sums by the quarter of an hour, of which those since a moment are asked for. */
+/** Sums by the quarter of an hour, of which those of a window are asked for. */
 export class QuarterSums {
   /** Ascending. */
   readonly #quarters: number[] = [];
@@ -89,11 +89,11 @@ export class QuarterSums {
     for (let at = 0; at < others.#quarters.length; at++) this.add(others.#quarters[at]!, others.#sums[at]!);
   }
 
-  /** Windows begin with a quarter, so none is divided. */
-  since(startsMs: number): Microcredits {
+  /** Windows begin and end with a quarter, so none is divided. One may be long over: charges are given back later, too. */
+  within(startsMs: number, endsMs: number): Microcredits {
     let sum = 0;
     for (let at = this.#quarters.length; at > 0 && this.#quarters[at - 1]! * QUARTER_MS >= startsMs; at--) {
-      sum += this.#sums[at - 1]!;
+      if (this.#quarters[at - 1]! * QUARTER_MS < endsMs) sum += this.#sums[at - 1]!;
     }
     return sum;
   }

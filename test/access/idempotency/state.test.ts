@@ -84,6 +84,26 @@ test(
   isDeep ? 3_600_000 : 120_000,
 );
 
+test('a charge of a day that is over is given back to that day, and the audit finds it right', async () => {
+  using folder = tempFolder();
+  const world = await World.open(folder.file, 'charge', {});
+  const ask = (key: number): Step => ({ do: 'ask', user: 1, key, body: 0, secret: 0, times: 1 });
+  const plan: Step[] = [
+    ask(0),
+    { do: 'crash' },
+    { do: 'wait', ms: 24 * HOUR_MS - 1 },
+    ask(1),
+    { do: 'end', which: 0, how: 'answer', cost: 299 },
+    ask(0),
+  ];
+  try {
+    for (const step of plan) await world.step(step);
+    await world.finish();
+  } finally {
+    await world.close();
+  }
+});
+
 /** Most show within ten runs; the rarest in about a hundred. */
 const MUTANT_RUNS = 2_000;
 

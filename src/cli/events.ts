@@ -1,0 +1,60 @@
+import { toCredits } from '../core/credits.ts';
+import { idText } from '../core/id.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Fund } from '../ledger/rules/fund.ts';
+import type { Diagnostic } from '../policy/diagnostics.ts';
+import type { ReloadAttempt } from '../runtime/attempt.ts';
+import { summary } from '../runtime/diff.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { HealthChange } from '../upstream/health/health.ts';
+
+/** What the log says of the server's life, apart from requests. */
+
+/** IDs of orphans that are named at most. */
+const ORPHANS_NAMED = 20;
+
+export function logReload(log: Log, attempt: ReloadAttempt): void {
+  const { result, cause, revision, tookMs, message, changes } = attempt;
+  const fields = { cause, revision, took_ms: tookMs };
+  if (result === 'applied') log.info('policy reloaded', { ...fields, changes: summary(changes) });
+  else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
+  else log.error('policy refused', { ...fields, detail: message, first: firstError(attempt.diagnostics) });
+}
+
+/** The first error in one line: log collectors do not keep the code frames that follow it. */
+function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
+  const first = diagnostics.find(({ severity }) => severity === 'error');
+  return first && `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}`;
+}
+
+export function logRecovered(log: Log, { recovered: { ids, charged, held } }: Ledger): void {
+  if (ids.length === 0) return;
+  const decisions = ids.slice(0, ORPHANS_NAMED).map((id) => idText('dec_', id));
+  const more = ids.length - decisions.length;
+  log.warn('closed reservations that an earlier run left open', {
+    count: ids.length,
+    credits_charged: toCredits(charged),
+    credits_released: toCredits(held - charged),
+    decisions: more > 0 ? `${decisions.join(' ')} and ${more} more` : decisions.join(' '),
+  });
+}
+
+export function logAlert(log: Log, { title, spent, limit }: Fund, fraction: number): void {
+  log.warn('a budget is being used up', {
+    budget: title.name,
+    subject: title.subject,
+    share: fraction,
+    spent_credits: toCredits(spent),
+    limit_credits: toCredits(limit),
+    renews: Number.isFinite(title.ends) ? new Date(title.ends).toISOString() : undefined,
+  });
+}
+
+/** A refused key is the operator's to mend, so that it is an alarm. */
+export function logHealth(log: Log, { provider, model, upstream, from, to, why, forMs }: HealthChange): void {
+  const fields = { provider, model, upstream, from, why: why ?? undefined, for_ms: forMs ?? undefined };
+  if (to === 'healthy') log.info('an endpoint serves again', fields);
+  else if (to === 'misconfigured') log.error('an endpoint is misconfigured: its provider refuses its key', fields);
+  else if (to === 'cooling') log.warn('an endpoint cools down: its provider asks to slow down', fields);
+  else log.warn('an endpoint is ejected: too many faults', fields);
+}

@@ -1,0 +1,58 @@
+import type { Model } from './snapshot.ts';
+
+/** What stands between an endpoint and a request; the figures are those of `Readings.health`. */
+export const HEALTH = {
+  healthy: 0,
+  /** A circuit breaker opened: too many faults. */
+  ejected: 1,
+  /** The provider asked for a pause, with a 429. */
+  cooling: 2,
+  /** The provider refuses our key. */
+  misconfigured: 3,
+} as const;
+
+export type HealthState = keyof typeof HEALTH;
+
+/**
+ * What is known of the endpoints of a snapshot, at one moment. Arrays are by slot: a model's
+ * `firstSlot` plus the index of the endpoint. Nobody writes to a frame once it is out.
+ */
+export interface Readings {
+  /** Counts the frames of this process; 0 while nothing was seen. */
+  readonly frame: number;
+  /** Expected time to the first token, ms: the catalog's figure, blended with what was measured. */
+  readonly ttftMs: Float64Array;
+  /** Expected output rate, tokens per second: the catalog's figure, blended with what was measured. */
+  readonly tokensPerSecond: Float64Array;
+  /** Figures of `HEALTH`. */
+  readonly health: Uint8Array;
+  /** When an endpoint that is not healthy may be tried again, Unix ms; 0 while it is healthy. */
+  readonly retryAt: Float64Array;
+  /** Whether `health` is 0 everywhere. */
+  readonly allHealthy: boolean;
+}
+
+/** How many endpoints the models have together. They are in the order of their slots. */
+export function slotCount(models: readonly Model[]): number {
+  const last = models.at(-1);
+  return last ? last.firstSlot + last.endpoints.length : 0;
+}
+
+/** What is known before anything was seen: the catalog's figures, and that all is well. */
+export function priorReadings(models: readonly Model[]): Readings {
+  const slots = slotCount(models);
+  const ttftMs = new Float64Array(slots);
+  const tokensPerSecond = new Float64Array(slots);
+  for (const { firstSlot, endpoints, latency } of models) {
+    ttftMs.fill(latency.ttftMs, firstSlot, firstSlot + endpoints.length);
+    tokensPerSecond.fill(latency.outputTokensPerSecond, firstSlot, firstSlot + endpoints.length);
+  }
+  return {
+    frame: 0,
+    ttftMs,
+    tokensPerSecond,
+    health: new Uint8Array(slots),
+    retryAt: new Float64Array(slots),
+    allHealthy: true,
+  };
+}

@@ -1,0 +1,181 @@
+import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
+import type { ProviderCall } from '../contract/provider.ts';
+import type { ChatRequest } from '../core/chat-request.ts';
+import type { Facts } from '../core/facts.ts';
+import type { Readings } from '../core/readings.ts';
+import type { Endpoint, Model } from '../core/snapshot.ts';
+import type { Attempt as AttemptRecord } from '../records/record.ts';
+import { expectedInput } from '../routing/estimate.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { openCall, type UpstreamCall } from '../upstream/call.ts';
+import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
+import { failureIn } from './failure.ts';
+import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
+import type { Way } from './plan.ts';
+import { sortExtras } from './screen.ts';
+import { traitsOf } from './traits.ts';
+
+export interface AttemptContext {
+  readonly runtime: Runtime;
+  readonly request: ChatRequest;
+  readonly facts: Facts;
+  readonly readings: Readings;
+  readonly clock: () => number;
+}
+
+export interface AttemptTime {
+  /** When the request must be answered, ms on the clock. */
+  readonly deadlineAt: number;
+  /** Others could still be tried: an answer in one piece gets no more time than it should need. */
+  readonly hasOthers: boolean;
+}
+
+/** Of the time that an endpoint may take, so much must have been left for a timeout to be its fault. */
+const FAIR_SHARE = 0.9;
+
+/** One attempt at one endpoint: its call, what it was seen to do, and what that tells of the endpoint. */
+export class Attempt {
+  readonly way: Way;
+  readonly model: Model;
+  readonly endpoint: Endpoint;
+  readonly health: EndpointHealth;
+  readonly call: UpstreamCall;
+  readonly meter = new Meter();
+  readonly dropped: readonly string[];
+  readonly #context: AttemptContext;
+  readonly #trial: Trial;
+  readonly #slot: number;
+  readonly #openedAt: number;
+  readonly #deadlineAt: number;
+  readonly #isStream: boolean;
+  /** Whether a timeout would be the endpoint's own fault. */
+  readonly #isFair: boolean;
+
+  /** The request is on its way when this returns. */
+  constructor(way: Way, trial: Trial, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
+    const { runtime, request, clock } = context;
+    const { ranked, at } = way;
+    const model = runtime.snapshot.models[ranked.model]!;
+    const endpoint = model.endpoints[at]!;
+    const extras = sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
+    this.way = way;
+    this.model = model;
+    this.endpoint = endpoint;
+    this.health = runtime.health[ranked.model]![at]!;
+    this.#context = context;
+    this.#trial = trial;
+    this.#slot = model.firstSlot + at;
+    this.#isStream = request.stream === true;
+    this.#openedAt = clock();
+    const patience = this.#patienceMs();
+    this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
+    const own = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
+    this.#isFair = this.#deadlineAt - this.#openedAt >= FAIR_SHARE * own;
+    const call: ProviderCall = {
+      upstream: endpoint.upstream,
+      request,
+      extras: extras.passed,
+      stream: this.#isStream,
+      outputCap: ranked.outputCap,
+      model: traitsOf(model),
+    };
+    this.call = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, this.#deadlineAt);
+    this.dropped = extras.dropped.length === 0 ? this.call.dropped : [...extras.dropped, ...this.call.dropped];
+  }
+
+  /** The batch with the first content part, or the failure that came before it. */
+  async awaitContent(): Promise<readonly StreamPart[] | ProviderFailure> {
+    for (;;) {
+      const batch = await this.call.read();
+      if (batch === null) return { kind: 'malformed', message: 'the answer ended without content' };
+      const now = this.#context.clock();
+      this.meter.observe(batch, now);
+      const failure = failureIn(batch);
+      // A batch can hold the first content and the break; the content was then never shown, so another may try.
+      if (failure) return failure;
+      if (batch.some(isContent)) {
+        this.#trial.answered(this.#isStream ? now - this.#openedAt : null);
+        return batch;
+      }
+    }
+  }
+
+  /** The next batch of an answer that has begun. */
+  async read(): Promise<readonly StreamPart[] | null> {
+    const asked = this.#context.clock();
+    const batch = await this.call.read();
+    const now = this.#context.clock();
+    if (batch) this.meter.observe(batch, now);
+    this.meter.waited += now - asked;
+    return batch;
+  }
+
+  /** The answer came to its end. */
+  completed(): AttemptRecord {
+    const { meter } = this;
+    const now = this.#context.clock();
+    const { usage } = completeUsage(meter, this.expected);
+    // Who reads slowly would make the endpoint look slow.
+    const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
+    this.#trial.completed(visible, meter.contentMs, this.#isStream ? null : now - this.#openedAt);
+    return this.#record(null);
+  }
+
+  /** The answer failed, or broke off. */
+  failed(failure: ProviderFailure): AttemptRecord {
+    const hasBegun = this.meter.firstContentAt !== null;
+    // A long answer may be cut by the deadline of the whole without being late at any time.
+    const isOwnFault = hasBegun ? this.#context.clock() < this.#deadlineAt : this.#isFair;
+    this.#trial.failed(failure, failure.kind !== 'timeout' || isOwnFault);
+    return this.#record(failure);
+  }
+
+  /** Nobody waits for it any more. */
+  left(): AttemptRecord {
+    this.#trial.dropped();
+    return this.#record(null);
+  }
+
+  get expected(): Expected {
+    const { facts } = this.#context;
+    return {
+      inputTokens: expectedInput(facts, this.model),
+      outputMax: this.way.ranked.outputCap * facts.choices,
+    };
+  }
+
+  /** What is charged for an answer that was not heard to its end: see `brokenUsage`. */
+  broken(): Measured {
+    const { readings, facts, clock } = this.#context;
+    const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]!;
+    return brokenUsage(this.meter, {
+      ...this.expected,
+      tokensPerSecond: readings.tokensPerSecond[this.#slot]! * facts.choices,
+      outputMs: clock() - (this.meter.firstContentAt ?? expectedAt),
+    });
+  }
+
+  /**
+   * How long an attempt may take while others could still be tried, in ms. A stream shows life by its
+   * first content; an answer in one piece shows none before its end, so it has the time for the first
+   * token and twice what its longest output takes at the model's pace.
+   */
+  #patienceMs(): number {
+    const { deadlines } = this.model;
+    if (this.#isStream) return deadlines.totalMs;
+    const { readings } = this.#context;
+    return deadlines.firstTokenMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
+  }
+
+  #record(failure: ProviderFailure | null): AttemptRecord {
+    const { firstContentAt } = this.meter;
+    return {
+      model: this.model.id,
+      provider: this.endpoint.provider,
+      upstream: this.endpoint.upstream,
+      ms: Math.round(this.#context.clock() - this.#openedAt),
+      firstPartMs: firstContentAt === null ? null : Math.round(firstContentAt - this.#openedAt),
+      failure: failure?.kind ?? null,
+    };
+  }
+}

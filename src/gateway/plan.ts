@@ -1,0 +1,137 @@
+import type { ProviderFailure } from '../contract/parts.ts';
+import type { Decision, Ranked } from '../core/decision.ts';
+
+/** A retry of the same endpoint comes after up to so long, by full jitter, ms. */
+const PAUSE_MAX_MS = 250;
+/** When nobody is left, whoever failed gets so long to come to itself, ms; longer waits are the caller's. */
+const WAIT_MAX_MS = 5_000;
+
+/** An endpoint of one of the decision's models. */
+export interface Way {
+  readonly ranked: Ranked;
+  /** Index of the endpoint in its model. */
+  readonly at: number;
+}
+
+/** What to do next. */
+export interface Step {
+  readonly way: Way;
+  /** The way was tried before. */
+  readonly again: boolean;
+  /** Nothing else is left: a circuit breaker's ejection does not count. */
+  readonly force: boolean;
+  /** Milliseconds to wait first. */
+  readonly waitMs: number;
+}
+
+interface Branch {
+  readonly way: Way;
+  /** `shut`: an ejection was in the way. `failed`: by what may pass. `done`: not to be tried any more. */
+  state: 'fresh' | 'shut' | 'failed' | 'done';
+  /** Attempts that failed. */
+  tries: number;
+  /** When it may be tried again, ms on the plan's clock. */
+  readyAt: number;
+}
+
+export interface PlanOptions {
+  /** Attempts beyond the first of each endpoint, at most. */
+  readonly retriesMax: number;
+  readonly clock: () => number;
+  /** 0 up to 1. */
+  readonly random: () => number;
+}
+
+/**
+ * In which order endpoints are tried until one shows content: the choice's, then those of each fallback; what failed
+ * by a passing fault is tried once more at once. When all have failed, ejected ones get their chance, and then whoever
+ * may be ready again within seconds. Knows no deadlines and no funds: who asks may pass a step over by asking again.
+ */
+export class Plan {
+  readonly #branches: readonly Branch[];
+  readonly #options: PlanOptions;
+  #retries = 0;
+  #waits = 0;
+  /** The branch that was handed out last. */
+  #current: Branch | null = null;
+
+  constructor({ ranked, lastResorts }: Decision, options: PlanOptions) {
+    this.#options = options;
+    this.#branches = [...ranked, ...lastResorts].flatMap((one) =>
+      one.endpoints.map((at): Branch => ({ way: { ranked: one, at }, state: 'fresh', tries: 0, readyAt: 0 })),
+    );
+  }
+
+  /** The next step; null when nothing is left. */
+  next(): Step | null {
+    const { random } = this.#options;
+    const current = this.#current;
+    if (current?.state === 'failed' && current.tries === 1 && current.readyAt === 0 && this.#mayRetry()) {
+      return this.#retry(current, random() * PAUSE_MAX_MS);
+    }
+    const fresh = this.#branches.find(({ state }) => state === 'fresh');
+    if (fresh) return this.#hand(fresh, { again: false, force: false, waitMs: 0 });
+    const shut = this.#branches.find(({ state }) => state === 'shut');
+    if (shut) return this.#hand(shut, { again: false, force: true, waitMs: 0 });
+    return this.#mayRetry() ? this.#later() : null;
+  }
+
+  /** Whether anything but the step just handed out is left to try. */
+  get hasOthers(): boolean {
+    return this.#branches.some((one) => one !== this.#current && (one.state === 'fresh' || one.state === 'shut'));
+  }
+
+  /** The endpoint may not be tried now. */
+  shut(): void {
+    const current = this.#current!;
+    // The second time it was no ejection that stood in the way, and what did will not pass soon.
+    current.state = current.state === 'fresh' ? 'shut' : 'done';
+  }
+
+  /** The endpoint may not be tried at all: there is no money, or no budget for more attempts. */
+  drop(): void {
+    this.#current!.state = 'done';
+  }
+
+  /** The attempt failed. `waitMs`: until its endpoint may be tried again; 0 for at once, null for not by this request. */
+  failed({ kind }: ProviderFailure, waitMs: number | null): void {
+    const current = this.#current!;
+    current.tries++;
+    if (waitMs === null || !isPassing(kind)) {
+      current.state = 'done';
+      return;
+    }
+    current.state = 'failed';
+    current.readyAt = waitMs > 0 ? this.#options.clock() + waitMs : 0;
+  }
+
+  #mayRetry(): boolean {
+    return this.#retries < this.#options.retriesMax;
+  }
+
+  /** Of those that failed, who is ready first; with jitter, so that not everybody comes at once. */
+  #later(): Step | null {
+    const now = this.#options.clock();
+    const failed = this.#branches.filter(({ state }) => state === 'failed');
+    const [first] = failed.sort((a, b) => a.readyAt - b.readyAt);
+    if (!first) return null;
+    const spread = Math.min(WAIT_MAX_MS, PAUSE_MAX_MS * 2 ** this.#waits++);
+    const waitMs = Math.max(0, first.readyAt - now) + this.#options.random() * spread;
+    return waitMs > WAIT_MAX_MS ? null : this.#retry(first, waitMs);
+  }
+
+  #retry(branch: Branch, waitMs: number): Step {
+    this.#retries++;
+    return this.#hand(branch, { again: true, force: false, waitMs });
+  }
+
+  #hand(branch: Branch, how: Omit<Step, 'way'>): Step {
+    this.#current = branch;
+    return { way: branch.way, ...how };
+  }
+}
+
+/** Faults that another attempt at the same endpoint may well not meet. A timeout may: but it has cost too much of the time. */
+function isPassing(kind: ProviderFailure['kind']): boolean {
+  return kind !== 'auth' && kind !== 'not_found' && kind !== 'context' && kind !== 'rejected' && kind !== 'timeout';
+}

@@ -1,0 +1,110 @@
+import type { Readings } from '../../core/readings.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { Endpoint, type Hub, ProviderState } from './endpoint.ts';
+import { endpointsBySlot, watchReadings } from './frame.ts';
+import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
+
+export type {
+  AttemptOutcome,
+  EndpointHealth,
+  EndpointSample,
+  HealthChange,
+  HealthOptions,
+  Quantiles,
+  Trial,
+} from './types.ts';
+
+/** What no policy has named for this time, in ms, is forgotten. */
+export const FORGET_MS = 900_000;
+
+/**
+ * What this process knows of every endpoint: its breaker, its cool-down, whether our key is good, how fast
+ * it is. By names, so that it outlives reloads. Shown to decisions as immutable frames.
+ */
+export class Health {
+  readonly #hub: Hub;
+  readonly #providers = new Map<string, ProviderState>();
+  readonly #endpoints = new Map<string, Endpoint>();
+  #hasPolicy = false;
+  #frames = 0;
+
+  constructor(options: HealthOptions) {
+    this.#hub = { ...options, version: 0 };
+  }
+
+  /** The same object for the same names, unless no policy has named them for a quarter of an hour. */
+  endpoint(provider: string, upstream: string, model: string): EndpointHealth {
+    return this.#find(provider, upstream, model);
+  }
+
+  /**
+   * The present frame for the slots of a snapshot: the same object until something changed. Costs a
+   * comparison then, and otherwise a look at every endpoint.
+   */
+  watch(snapshot: Pick<PolicySnapshot, 'models'>): () => Readings {
+    const { models } = snapshot;
+    if (!this.#hasPolicy) this.#name(snapshot);
+    const endpoints = endpointsBySlot(models, (...names) => this.#find(...names));
+    for (const model of models) {
+      for (let at = 0; at < model.endpoints.length; at++) {
+        endpoints[model.firstSlot + at]!.figures.assumedTtftMs = model.latency.ttftMs;
+      }
+    }
+    return watchReadings(models, endpoints, this.#hub, () => ++this.#frames);
+  }
+
+  /** To be called once a second: what was measured since becomes the next frame, and what is long unnamed is dropped. */
+  publish(): void {
+    const now = this.#hub.clock();
+    let isNew = false;
+    for (const [key, endpoint] of this.#endpoints) {
+      if (endpoint.isNamed) endpoint.namedAt = now;
+      else if (now - endpoint.namedAt >= FORGET_MS) this.#drop(key, endpoint);
+      endpoint.lookAgain(now);
+      isNew = endpoint.figures.publish(now) || isNew;
+    }
+    if (isNew) this.#hub.version++;
+  }
+
+  /** The policy in force has changed, or was read again: keys that were refused may be good now. */
+  reloaded(snapshot: Pick<PolicySnapshot, 'models'>): void {
+    const now = this.#hub.clock();
+    this.#name(snapshot);
+    for (const provider of this.#providers.values()) provider.key.forget();
+    for (const endpoint of this.#endpoints.values()) endpoint.forgetKey(now);
+    this.#hub.version++;
+  }
+
+  /** The endpoints of the policy in force. */
+  *samples(): Iterable<EndpointSample> {
+    for (const endpoint of this.#endpoints.values()) if (endpoint.isNamed) yield endpoint.sample();
+  }
+
+  #name({ models }: Pick<PolicySnapshot, 'models'>): void {
+    this.#hasPolicy = true;
+    for (const endpoint of this.#endpoints.values()) endpoint.isNamed = false;
+    for (const endpoint of endpointsBySlot(models, (...names) => this.#find(...names))) endpoint.isNamed = true;
+  }
+
+  #find(provider: string, upstream: string, model: string): Endpoint {
+    const key = JSON.stringify([provider, upstream, model]);
+    const known = this.#endpoints.get(key);
+    if (known) {
+      // A policy that is about to come into force counts on it.
+      known.namedAt = this.#hub.clock();
+      return known;
+    }
+    const owner = this.#providers.get(provider) ?? new ProviderState(provider);
+    this.#providers.set(provider, owner);
+    const endpoint = new Endpoint(owner, upstream, model, this.#hub);
+    this.#endpoints.set(key, endpoint);
+    return endpoint;
+  }
+
+  #drop(key: string, endpoint: Endpoint): void {
+    const { provider } = endpoint;
+    this.#endpoints.delete(key);
+    provider.endpoints.delete(endpoint);
+    if (provider.endpoints.size === 0) this.#providers.delete(provider.name);
+  }
+}

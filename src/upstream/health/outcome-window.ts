@@ -1,0 +1,44 @@
+/** Seconds that count: the present one, which has only begun, and those before it. */
+export const WINDOW_SECONDS = 10;
+
+/** How many attempts of the last seconds ended, and how many of those in a fault. */
+export class OutcomeWindow {
+  total = 0;
+  faults = 0;
+  readonly #totals = new Uint32Array(WINDOW_SECONDS);
+  readonly #faults = new Uint32Array(WINDOW_SECONDS);
+  #second = 0;
+
+  /** `now` in ms, never before an earlier one. */
+  add(now: number, isFault: boolean): void {
+    const second = Math.floor(now / 1_000);
+    if (second !== this.#second) this.#advance(second);
+    const at = second % WINDOW_SECONDS;
+    this.#totals[at]!++;
+    this.total++;
+    if (!isFault) return;
+    this.#faults[at]!++;
+    this.faults++;
+  }
+
+  clear(): void {
+    this.#totals.fill(0);
+    this.#faults.fill(0);
+    this.total = 0;
+    this.faults = 0;
+  }
+
+  #advance(second: number): void {
+    if (second - this.#second >= WINDOW_SECONDS) this.clear();
+    else {
+      for (let passed = this.#second + 1; passed <= second; passed++) {
+        const at = passed % WINDOW_SECONDS;
+        this.total -= this.#totals[at]!;
+        this.faults -= this.#faults[at]!;
+        this.#totals[at] = 0;
+        this.#faults[at] = 0;
+      }
+    }
+    this.#second = second;
+  }
+}

@@ -1,0 +1,72 @@
+/** Values of one bucket differ by less than this factor. */
+export const BUCKET = 1.07;
+/** After this time, in ms, an observation counts half. */
+export const HALF_LIFE_MS = 300_000;
+
+const LOG_BUCKET = Math.log(BUCKET);
+/** Half-lives after which weights are written anew, lest they outgrow a double. */
+const RENEW_AFTER = 64;
+
+/**
+ * Quantiles of what was observed lately, in memory that never grows: buckets as wide as a fixed share
+ * of their value, and weights that halve with every half-life. Decay is forward: new observations
+ * weigh more, old ones stay as they are, so that time costs nothing.
+ */
+export class DecayedQuantiles {
+  readonly #lowest: number;
+  readonly #weights: Float64Array;
+  #total = 0;
+  /** When an observation weighs 1, ms. */
+  #landmark = 0;
+
+  /** For values between these; others count as the nearest. Both above 0. */
+  constructor(lowest: number, highest: number) {
+    this.#lowest = lowest;
+    this.#weights = new Float64Array(Math.floor(Math.log(highest / lowest) / LOG_BUCKET) + 1);
+  }
+
+  /** `now` in ms, on a clock that never goes back. */
+  observe(value: number, now: number): void {
+    if (this.#total === 0) this.#landmark = now;
+    let age = (now - this.#landmark) / HALF_LIFE_MS;
+    if (age > RENEW_AFTER) {
+      this.#renew(now, age);
+      age = 0;
+    }
+    const weight = 2 ** age;
+    const bucket = Math.floor(Math.log(value / this.#lowest) / LOG_BUCKET);
+    this.#weights[Math.min(Math.max(0, bucket), this.#weights.length - 1)]! += weight;
+    this.#total += weight;
+  }
+
+  /** How many observations of this moment would weigh as much as all that there were. */
+  weight(now: number): number {
+    return this.#total * 2 ** ((this.#landmark - now) / HALF_LIFE_MS);
+  }
+
+  /** The value that this share of the weight does not exceed: the middle of its bucket. NaN while there is none. */
+  quantile(share: number): number {
+    if (this.#total === 0) return Number.NaN;
+    const weights = this.#weights;
+    let left = share * this.#total;
+    let bucket = -1;
+    for (let at = 0; at < weights.length; at++) {
+      if (weights[at] === 0) continue;
+      bucket = at;
+      left -= weights[at]!;
+      if (left <= 0) break;
+    }
+    return this.#lowest * BUCKET ** (bucket + 0.5);
+  }
+
+  #renew(now: number, age: number): void {
+    const factor = 2 ** -age;
+    let total = 0;
+    for (let at = 0; at < this.#weights.length; at++) {
+      this.#weights[at]! *= factor;
+      total += this.#weights[at]!;
+    }
+    this.#total = total;
+    this.#landmark = now;
+  }
+}

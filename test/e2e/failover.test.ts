@@ -1,0 +1,189 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
+
+/** Retries, failover, breakers, cool-downs and readings, as callers and operators of the real server see them. */
+let first: FakeUpstream;
+let second: FakeUpstream;
+const boxes: Signalbox[] = [];
+
+beforeAll(() => {
+  [first, second] = [1, 2].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [FakeUpstream, FakeUpstream];
+});
+afterEach(async () => {
+  for (const upstream of [first, second]) upstream.behave({});
+  await Promise.all(boxes.splice(0).map((box) => box.stop()));
+});
+afterAll(() => Promise.all([first.stop(), second.stop()]));
+
+/** `best` is at `first`; `plain`, less good, at `second`. */
+const policyText = (more = ''): string =>
+  testPolicy(
+    { first: first.url, second: second.url },
+    { best: { endpoints: ['first'], quality: 0.9 }, plain: { endpoints: ['second'], quality: 0.5 } },
+    `gateway: { retries_max: 2 }\n${more}`,
+  );
+
+async function start(args: readonly string[] = []): Promise<Signalbox> {
+  const box = await startSignalbox({ ...(args.length === 0 && { policy: policyText() }), env: UPSTREAM_ENV, args });
+  boxes.push(box);
+  return box;
+}
+
+const chat = (box: Signalbox, body: object = {}) =>
+  box.post('/v1/chat/completions', {
+    model: 'auto',
+    messages: [{ role: 'user', content: 'Say hello.' }],
+    max_tokens: 20,
+    ...body,
+  });
+
+/** Who was tried, and what came of it: `best server`, `plain ok`. */
+async function tried(response: Response): Promise<string[]> {
+  const isStream = response.headers.get('content-type')?.includes('event-stream');
+  const { platform } = isStream ? (await eventsOf(response)).chunks.at(-1)! : await answerOf(response);
+  return platform.attempts.map(({ model, failure }) => `${model} ${failure ?? 'ok'}`);
+}
+
+async function metric(box: Signalbox, line: string): Promise<number | null> {
+  const page = await (await fetch(`${box.url}/metrics`)).text();
+  const found = page.split('\n').find((text) => text.startsWith(`${line} `));
+  return found === undefined ? null : Number(found.slice(line.length + 1));
+}
+
+describe('a fault that passes', () => {
+  for (const stream of [false, true]) {
+    test(`is not seen by the caller of ${stream ? 'a stream' : 'JSON'}: the same model is asked again`, async () => {
+      const box = await start();
+      first.next({ status: 500 });
+      const response = await chat(box, { stream });
+      expect(response.status).toBe(200);
+      expect(await tried(response)).toEqual(['best server', 'best ok']);
+    });
+  }
+
+  test('twice in a row sends the request on, and says so', async () => {
+    const box = await start();
+    first.next({ status: 503 }, { status: 500 });
+    const { platform } = await answerOf(await chat(box));
+    expect(platform.route_reason).toBe('auto:balanced:fallback');
+    expect(platform.routed_model).toBe('plain');
+    expect(platform.attempts.map(({ failure }) => failure)).toEqual(['overloaded', 'server', null]);
+    const decision = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
+    expect(decision).toMatchObject({
+      outcome: { attempts: [{ failure: 'overloaded' }, { failure: 'server' }, { model: 'plain', failure: null }] },
+    });
+  });
+
+  test('of the caller’s own making is not repeated', async () => {
+    const box = await start();
+    const before = first.requests.length + second.requests.length;
+    first.next({ status: 400, error: { message: 'Bad picture.' } });
+    await expectError(await chat(box), 'upstream_rejected_request');
+    expect(first.requests.length + second.requests.length).toBe(before + 1);
+  });
+});
+
+describe('a provider that asks for a pause', () => {
+  test('gets it: others serve, and it is not asked before its time is over', async () => {
+    const box = await start();
+    first.next({ status: 429, headers: { 'retry-after': '2' } });
+    expect(await tried(await chat(box))).toEqual(['best rate_limited', 'plain ok']);
+    const pausedAt = performance.now();
+    const asked = first.requests.length;
+    expect(await tried(await chat(box))).toEqual(['plain ok']);
+    expect(
+      await metric(
+        box,
+        'signalbox_endpoint_state{provider="first",model="best",upstream="best-upstream",state="cooling"}',
+      ),
+    ).toBe(1);
+    await waitFor(async () => (await tried(await chat(box)))[0] === 'best ok', 8_000);
+    expect(performance.now() - pausedAt).toBeGreaterThanOrEqual(1_990);
+    expect(first.requests.length).toBe(asked + 1);
+  }, 20_000);
+
+  test('is waited for when there is nobody else and it is not long', async () => {
+    const box = await start();
+    first.next({ status: 429, headers: { 'retry-after-ms': '300' } });
+    const since = performance.now();
+    expect(await tried(await chat(box, { model: 'best' }))).toEqual(['best rate_limited', 'best ok']);
+    expect(performance.now() - since).toBeGreaterThanOrEqual(300);
+  });
+
+  test('for longer is the caller’s to wait for', async () => {
+    const box = await start();
+    first.next({ status: 429, headers: { 'retry-after': '30' } });
+    const response = await chat(box, { model: 'best' });
+    await expectError(response, 'upstream_rate_limited');
+    expect(response.headers.get('retry-after')).toBe('30');
+    const next = await chat(box, { model: 'best' });
+    await expectError(next, 'no_healthy_model');
+    expect(Number(next.headers.get('retry-after'))).toBeWithin(25, 31);
+    await expectError(await box.post('/v1/route', { model: 'best' }), 'no_healthy_model');
+  });
+});
+
+describe('a dead upstream', () => {
+  test('is taken out of the choice, is probed by one request, and comes back', async () => {
+    const box = await start();
+    first.behave({ status: 500 });
+    for (let i = 0; i < 6; i++) await tried(await chat(box));
+    await waitFor(() => box.lines.some((line) => line.includes('an endpoint is ejected')));
+    // Ejections grow, so that at some time a request comes while one lasts.
+    await waitFor(async () => (await tried(await chat(box))).join() === 'plain ok', 8_000);
+    expect((await adviceOf(await box.post('/v1/route', {}))).recommended_model).toBe('plain');
+    first.behave({});
+    await waitFor(async () => (await tried(await chat(box))).join() === 'best ok', 20_000);
+    await waitFor(() => box.lines.some((line) => line.includes('an endpoint serves again')));
+  }, 40_000);
+
+  test('is asked all the same where there is nobody else', async () => {
+    const box = await start();
+    first.behave({ status: 500 });
+    for (let i = 0; i < 8; i++) await expectError(await chat(box, { model: 'best' }), 'upstream_failed');
+    first.behave({});
+    expect(await tried(await chat(box, { model: 'best' }))).toEqual(['best ok']);
+  }, 20_000);
+
+  test('sees at most 1.2 × the requests + 3', async () => {
+    const box = await start();
+    first.behave({ status: 500 });
+    const before = first.requests.length;
+    const calls = 60;
+    const answers = await Promise.all(Array.from({ length: calls }, () => chat(box, { model: 'best' })));
+    for (const answer of answers) await expectError(answer, 'upstream_failed');
+    for (let i = 0; i < 20; i++) await expectError(await chat(box, { model: 'best' }), 'upstream_failed');
+    const seen = first.requests.length - before;
+    expect(seen).toBeGreaterThanOrEqual(calls + 20);
+    expect(seen).toBeLessThanOrEqual(1.2 * (calls + 20) + 3);
+  }, 30_000);
+
+  test('stays out over a reload', async () => {
+    const folder = writePolicy(policyText());
+    const box = await start(['--policies', folder]);
+    first.next({ status: 429, headers: { 'retry-after': '60' } });
+    await tried(await chat(box));
+    await Bun.write(`${folder}/policy.yaml`, policyText('ledger: { contention_wait_ms: 1 }\n'));
+    const reload = await box.post('/admin/policy/reload', {});
+    expect(await reload.json()).toMatchObject({ result: 'applied' });
+    expect(await tried(await chat(box))).toEqual(['plain ok']);
+  });
+});
+
+test('what is measured of answers becomes what decisions expect', async () => {
+  const box = await start();
+  const expected = async () => (await adviceOf(await box.post('/v1/route', { model: 'best' }))).estimated_latency_ms;
+  const before = await expected();
+  first.behave({ firstChunkAfterMs: 400, text: 'a b c d' });
+  await Promise.all(Array.from({ length: 12 }, async () => tried(await chat(box, { model: 'best', stream: true }))));
+  await waitFor(async () => (await expected()) > before + 50, 8_000);
+  const measured = await metric(
+    box,
+    'signalbox_endpoint_ttft_ms{provider="first",model="best",upstream="best-upstream",quantile="0.5"}',
+  );
+  expect(measured).toBeWithin(300, 4_000);
+}, 20_000);

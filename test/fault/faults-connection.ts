@@ -1,0 +1,129 @@
+import { type Asked, answered, answeredAfter, type Fault, failed, HASTY, late, lost } from './outcome.ts';
+import type { Line } from './raw-upstream.ts';
+import { drip, head, JUNK, LAST_PIECE, piece, send, TEXT, USAGE, WORDS, whole } from './wire.ts';
+
+const nobody = (address: 'nobody' | 'unresolvable' | 'untrusted' | 'plain') =>
+  ({ speaks: 'nothing', address }) as const;
+const bytes = (play: (line: Line, asked: Asked) => void | Promise<void>) => ({ speaks: 'bytes', play }) as const;
+
+/** Faults up to the head of an answer. */
+export const CONNECTION_FAULTS: readonly Fault[] = [
+  {
+    name: 'refused',
+    of: 'refused',
+    does: 'does not listen',
+    upstream: nobody('nobody'),
+    json: failed('connect'),
+    stream: failed('connect'),
+  },
+  {
+    name: 'DNS',
+    of: 'DNS',
+    does: 'has a name that does not resolve',
+    upstream: nobody('unresolvable'),
+    json: failed('connect'),
+    stream: failed('connect'),
+  },
+  {
+    name: 'TLS',
+    of: 'TLS',
+    does: 'shows a certificate that nobody signed',
+    upstream: nobody('untrusted'),
+    json: failed('connect'),
+    stream: failed('connect'),
+  },
+  {
+    name: 'TLS, of a server without',
+    of: 'TLS',
+    does: 'speaks plain HTTP where TLS is due',
+    upstream: nobody('plain'),
+    json: failed('connect'),
+    stream: failed('connect'),
+  },
+  {
+    name: 'hangs up',
+    of: 'reset after N chunks',
+    does: 'takes the request and resets the connection',
+    upstream: bytes((line) => line.reset()),
+    json: lost('connect'),
+    stream: lost('connect'),
+  },
+  {
+    name: 'half a status line',
+    of: 'reset after N chunks',
+    does: 'closes within the status line',
+    upstream: bytes(async (line) => {
+      await line.write('HTTP/1.1 20');
+      line.end();
+    }),
+    json: lost('connect'),
+    stream: lost('connect'),
+  },
+  {
+    name: 'no HTTP',
+    of: 'malformed chunk',
+    does: 'answers something that is not HTTP',
+    upstream: bytes(async (line) => {
+      await line.write(`${JUNK}\r\n\r\n`);
+      line.end();
+    }),
+    json: lost('connect'),
+    stream: lost('connect'),
+  },
+  {
+    name: 'no headers',
+    of: 'slow headers',
+    does: 'takes the request and says nothing',
+    upstream: bytes(() => {}),
+    deadlines: HASTY,
+    json: late,
+    stream: late,
+  },
+  {
+    name: 'slow headers',
+    of: 'slow headers',
+    does: 'sends its head byte by byte, past the deadline',
+    upstream: bytes((line, asked) => drip(line, 40, (at) => head(asked, `x-slow: ${JUNK.repeat(99)}`)[at]!)),
+    deadlines: HASTY,
+    json: late,
+    stream: late,
+  },
+  {
+    name: 'late headers',
+    of: 'slow headers',
+    does: 'sends its head late, within the deadline',
+    upstream: { speaks: 'http', behaviour: () => ({ text: WORDS, usage: USAGE, headersAfterMs: 300 }) },
+    json: answered(),
+    stream: answered(),
+  },
+  {
+    name: 'stale keep-alive socket',
+    of: 'stale keep-alive socket',
+    does: 'resets a connection that it has kept when the next request comes on it',
+    warm: true,
+    upstream: bytes(async (line, asked) => {
+      if (asked.nth > 1) return line.reset();
+      const answer = [
+        Buffer.from(head(asked, 'transfer-encoding: chunked')),
+        piece(whole(asked)),
+        Buffer.from(LAST_PIECE),
+      ];
+      await line.write(Buffer.concat(answer));
+    }),
+    json: answeredAfter('connect'),
+    stream: answeredAfter('connect'),
+  },
+  {
+    name: '1xx',
+    of: '1xx',
+    does: 'sends 100 and 103 before its answer',
+    upstream: bytes(async (line, asked) => {
+      await line.write('HTTP/1.1 100 Continue\r\n\r\n');
+      await line.write(`HTTP/1.1 103 Early Hints\r\nlink: </${JUNK}>; rel=preload\r\n\r\n`);
+      await send(line, asked, [whole(asked)]);
+    }),
+    text: TEXT,
+    json: answered(),
+    stream: answered(),
+  },
+];

@@ -1,0 +1,114 @@
+import { type Asked, answered, type Fault, failed } from './outcome.ts';
+import { DONE, delta, finish, REPORT, ROLE, reply, send, TEXT } from './wire.ts';
+
+const bytes = (writes: (asked: Asked) => readonly (string | Uint8Array)[]) =>
+  ({ speaks: 'bytes', play: (line, asked) => send(line, asked, writes(asked)) }) satisfies Fault['upstream'];
+const good = { json: answered(), stream: answered() };
+
+/** An answer of one text in either form. */
+const saying =
+  (content: string) =>
+  ({ stream }: Asked): string =>
+    stream ? ROLE + delta({ content }) + finish() + REPORT + DONE : reply({ content });
+
+const everyByte = (text: string): Uint8Array[] => Array.from(Buffer.from(text), (byte) => Uint8Array.of(byte));
+
+const FOREIGN = 'Größe: 完全な 💡';
+
+/** Puts bytes in the place of a mark. */
+function withBytes(text: string, mark: string, ...inserted: readonly number[]): Uint8Array {
+  const [before, after] = text.split(mark);
+  return Buffer.concat([Buffer.from(before ?? ''), Uint8Array.from(inserted), Buffer.from(after ?? '')]);
+}
+
+/** What the tool of the table is called with. */
+export const TOOL = { name: 'look_up', arguments: '{"city":"Köln","days":[1,2]}' } as const;
+const ASK_TOOLS = { tools: [{ type: 'function', function: { name: TOOL.name } }], tool_choice: 'auto' };
+
+const calls = (...tool_calls: readonly object[]): string => delta({ tool_calls });
+const toolStream = (first: object, rest: (text: string) => object): string =>
+  ROLE + calls(first) + [...TOOL.arguments].map((text) => calls(rest(text))).join('') + finish('tool_calls');
+const toolReply = (call: object): string =>
+  reply({ content: null, tool_calls: [call] }, { finish_reason: 'tool_calls' });
+
+/** Answers whose content is written oddly. */
+export const CONTENT_FAULTS: readonly Fault[] = [
+  {
+    name: 'tool deltas split mid-JSON',
+    of: 'tool deltas split mid-JSON',
+    does: 'streams the arguments of a tool call letter by letter',
+    ask: ASK_TOOLS,
+    upstream: bytes(({ stream }) => {
+      const fn = { name: TOOL.name, arguments: '' };
+      if (!stream) return [toolReply({ id: 'call_1', type: 'function', function: TOOL })];
+      const first = { index: 0, id: 'call_1', type: 'function', function: fn };
+      return [toolStream(first, (text) => ({ index: 0, function: { arguments: text } })) + REPORT + DONE];
+    }),
+    ...good,
+  },
+  {
+    name: 'missing index or id',
+    of: 'missing index or id',
+    does: 'leaves out the index and the ID of a tool call, and the index of a choice',
+    ask: ASK_TOOLS,
+    upstream: bytes(({ stream }) => {
+      if (!stream) return [toolReply({ function: TOOL }).replace('"index":0,', '')];
+      const fn = { name: TOOL.name, arguments: '' };
+      const text = toolStream({ function: fn }, (arguments_) => ({ function: { arguments: arguments_ } }));
+      return [text.replaceAll('"index":0,', '') + REPORT + DONE];
+    }),
+    ...good,
+  },
+  {
+    name: 'a tool call without a name',
+    of: 'missing index or id',
+    does: 'never names the tool that it calls',
+    ask: ASK_TOOLS,
+    upstream: bytes(({ stream }) => {
+      const fn = { arguments: TOOL.arguments };
+      if (!stream) return [toolReply({ id: 'call_1', function: fn })];
+      return [toolStream({ index: 0, id: 'call_1', function: fn }, () => ({ index: 0 })) + REPORT + DONE];
+    }),
+    json: failed('malformed', 'upstream_failed', 'reported'),
+    stream: failed('malformed'),
+  },
+  {
+    name: 'split UTF-8',
+    of: 'split UTF-8',
+    does: 'cuts letters into their bytes',
+    text: FOREIGN,
+    upstream: bytes((asked) => everyByte(saying(FOREIGN)(asked))),
+    ...good,
+  },
+  {
+    name: 'bad UTF-8',
+    of: 'bad UTF-8',
+    does: 'sends bytes that are no UTF-8 within its text',
+    text: 'aaaa\ufffdbbbb',
+    upstream: bytes((asked) => [withBytes(saying('aaaa#bbbb')(asked), '#', 0xff)]),
+    ...good,
+  },
+  {
+    name: 'a byte order mark',
+    of: 'split UTF-8',
+    does: 'begins with a byte order mark',
+    upstream: bytes((asked) => [`\ufeff${saying(TEXT)(asked)}`]),
+    ...good,
+  },
+  {
+    name: 'NUL in the text',
+    of: 'NUL',
+    does: 'has an escaped NUL in its text',
+    text: 'aaaa\u0000bbbb',
+    upstream: bytes((asked) => [saying('aaaa\u0000bbbb')(asked)]),
+    ...good,
+  },
+  {
+    name: 'NUL',
+    of: 'NUL',
+    does: 'has a NUL byte within its JSON',
+    upstream: bytes((asked) => [withBytes(saying('aaaa#bbbb')(asked), '#', 0)]),
+    json: failed('malformed'),
+    stream: failed('malformed'),
+  },
+];

@@ -1,0 +1,32 @@
+import { ANSWER_FAULTS } from './faults-answer.ts';
+import { BREAK_FAULTS } from './faults-break.ts';
+import { CONNECTION_FAULTS } from './faults-connection.ts';
+import { CONTENT_FAULTS } from './faults-content.ts';
+import { STATUS_FAULTS } from './faults-status.ts';
+import { type Deadlines, type Fault, isFinal, type Outcome, PATIENT } from './outcome.ts';
+
+/** Everything that an upstream can do wrong, and what becomes of it: the matrix and `docs/failure-modes.md` are made of it. */
+export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [
+  { title: 'Before an answer', faults: CONNECTION_FAULTS },
+  { title: 'Statuses', faults: STATUS_FAULTS },
+  { title: 'Answers that break off or take too long', faults: BREAK_FAULTS },
+  { title: 'Odd answers', faults: ANSWER_FAULTS },
+  { title: 'Odd content', faults: CONTENT_FAULTS },
+];
+
+export const FAULTS: readonly Fault[] = GROUPS.flatMap(({ faults }) => faults);
+
+export const FORMS = ['JSON', 'SSE'] as const;
+export type Form = (typeof FORMS)[number];
+
+/** Who else could answer: nobody, another endpoint of the same model, or another model. */
+export const SETTINGS = ['alone', 'endpoint', 'fallback'] as const;
+export type Setting = (typeof SETTINGS)[number];
+
+export const outcomeOf = (fault: Fault, form: Form): Outcome => (form === 'SSE' ? fault.stream : fault.json);
+
+export const deadlinesOf = ({ deadlines = PATIENT }: Fault): Deadlines => deadlines;
+
+/** Whether somebody else answers in the place of who fails so. */
+export const isTakenOver = (outcome: Outcome, setting: Setting): boolean =>
+  setting !== 'alone' && outcome.ends === 'failed' && !isFinal(outcome);

@@ -1,0 +1,260 @@
+import { expect } from 'bun:test';
+import { parseId } from '../../src/core/id.ts';
+import { type Entry, read } from '../money/books.ts';
+import { type Answer, waitFor } from '../support/answers.ts';
+import { CONTRACT, expectError } from '../support/error-contract.ts';
+import { UPSTREAM_KEY } from '../support/policies.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+import { deadlinesOf, isTakenOver, outcomeOf } from './faults.ts';
+import { TOOL } from './faults-content.ts';
+import { isRepeatable, type Kind, type Outcome } from './outcome.ts';
+import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
+import { JUNK, TEXT, USAGE, WORDS } from './wire.ts';
+
+/** A response as its caller got it, whole. */
+export interface Got {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+  /** From asking to the last byte. */
+  readonly ms: number;
+}
+
+/** Asks as the case has it, and reads the answer to its end. */
+export async function ask(box: Signalbox, { asks, form, fault, seen }: Case, more: object = {}): Promise<Got> {
+  const since = performance.now();
+  const response = await box.post('/v1/chat/completions', {
+    model: asks,
+    messages: [{ role: 'user', content: 'Say hello.' }],
+    max_tokens: CAP,
+    stream: form === 'SSE',
+    ...fault.ask,
+    ...more,
+  });
+  let body = '';
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body ?? []) {
+    body += decoder.decode(bytes, { stream: true });
+    seen.resolve();
+  }
+  return { status: response.status, headers: response.headers, body, ms: performance.now() - since };
+}
+
+/** Expected tokens of the prompt: 3 of its 10 letters, 4 of its frame. */
+const PROMPT = 7;
+/** Output tokens that are asked for at most. */
+const CAP = 20;
+/** Microcredits, by the prices of the test policy. */
+const costOf = (input: number, output: number): number => 1_000 * input + 4_000 * output;
+export const REPORTED = costOf(USAGE.prompt_tokens, USAGE.completion_tokens);
+const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tokens);
+
+/** Failures that no other attempt at the same endpoint could mend, or none in time. */
+const FINAL: ReadonlySet<Kind> = new Set(['auth', 'rejected', 'context', 'not_found', 'timeout']);
+
+/** What no caller may ever see of an upstream. */
+const SECRETS = [JUNK, 'chatcmpl-fake', 'fp_fake', 'req_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
+
+/** Checks all that one answer to a fault promises: to its caller, in its record and in the books. */
+export async function judge(box: Signalbox, one: Case, got: Got): Promise<void> {
+  const { fault, form, setting, id } = one;
+  const outcome = outcomeOf(fault, form);
+  const text = `${JSON.stringify([...got.headers])} ${got.body}`;
+  expect([...SECRETS, `${id}-upstream`, '<'].filter((junk) => text.includes(junk))).toEqual([]);
+  expect(got.headers.get('x-request-id')).toStartWith('req_');
+  // Never later than the deadline and a second; tested at four times that.
+  expect(got.ms).toBeLessThan(4 * (deadlinesOf(fault).totalMs + 1_000));
+  const took = isTakenOver(outcome, setting);
+  if (took) expectAnswer(one, got, HEALTHY_TEXT);
+  else if (outcome.ends === 'answered') expectAnswer(one, got, fault.text ?? TEXT);
+  else if (outcome.ends === 'failed') await expectFailure(one, outcome, got);
+  else expectCut(outcome, got);
+  const total = await expectBooks(box, one, outcome, got);
+  expectPrice(got, total);
+  await expectRecord(box, one, outcome, got);
+}
+
+interface Said {
+  readonly text: string;
+  readonly tools: readonly { id?: string; name?: string; arguments: string }[];
+  readonly finishes: readonly string[];
+  readonly platform: Answer['platform'] | undefined;
+  readonly error: Answer['error'] | undefined;
+  readonly done: boolean;
+}
+
+/** What an answer says, in whichever form; checks what holds for every chunk. */
+function said(got: Got): Said {
+  if (!got.headers.get('content-type')?.startsWith('text/event-stream')) return saidAtOnce(JSON.parse(got.body));
+  const events = got.body.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
+  expect(events.filter((event) => !event.startsWith('data: '))).toEqual([]);
+  const done = events.at(-1) === 'data: [DONE]';
+  const chunks = (done ? events.slice(0, -1) : events).map((event): Answer => JSON.parse(event.slice('data: '.length)));
+  const last = chunks.at(-1);
+  const error = last?.error;
+  const good = error ? chunks.slice(0, -1) : chunks;
+  expect(new Set(good.map(({ id, created, model }) => `${id} ${created} ${model}`)).size).toBe(1);
+  expect(good[0]?.choices[0]?.delta.role).toBe('assistant');
+  const choices = good.flatMap((chunk) => chunk.choices);
+  const tools: { id?: string; name?: string; arguments: string }[] = [];
+  for (const call of choices.flatMap(({ delta }) => delta.tool_calls ?? [])) {
+    tools[call.index] ??= { id: call.id, name: call.function.name, arguments: '' };
+    tools[call.index]!.arguments += call.function.arguments;
+  }
+  return {
+    text: choices.map(({ delta }) => delta.content ?? '').join(''),
+    tools,
+    finishes: choices.flatMap(({ finish_reason }) => finish_reason ?? []),
+    platform: last?.platform,
+    error,
+    done,
+  };
+}
+
+function saidAtOnce({ choices, platform, error }: Answer): Said {
+  const messages = choices.map(({ message }) => message);
+  return {
+    text: messages.map(({ content }) => content ?? '').join(''),
+    tools: messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => ({ id: call.id, ...call.function }))),
+    finishes: choices.flatMap(({ finish_reason }) => finish_reason ?? []),
+    platform,
+    error,
+    done: true,
+  };
+}
+
+/** A whole answer, that tells who gave it and what it cost. */
+function expectAnswer(one: Case, got: Got, text: string): void {
+  const { fault, form, setting, id } = one;
+  const took = text === HEALTHY_TEXT;
+  const outcome = outcomeOf(fault, form);
+  const calls = fault.ask !== undefined && !took;
+  const answer = said(got);
+  expect([got.status, answer.error]).toEqual([200, undefined]);
+  const model = took && setting === 'fallback' ? 'healthy' : id;
+  expect(answer).toMatchObject({ text: calls ? '' : text, finishes: [calls ? 'tool_calls' : 'stop'], done: true });
+  expect(answer.tools.map(({ name, arguments: text }) => ({ name, arguments: text }))).toEqual(calls ? [TOOL] : []);
+  expect(answer.tools.every((call) => call.id !== undefined && call.id !== '')).toBe(true);
+  expect(answer.platform).toMatchObject({ routed_model: model });
+  if (setting === 'fallback') expect(answer.platform?.route_reason.endsWith(':fallback')).toBe(took);
+  expect(got.headers.get('x-signalbox-model')).toBe(model);
+  const reported = took || (outcome.ends === 'answered' && outcome.charged === 'reported');
+  if (reported) expect(answer.platform?.estimated).toBe(false);
+  else if (outcome.charged === 'counted') expect(answer.platform?.estimated).toBe(true);
+}
+
+/** An error in time for a status of its own. */
+async function expectFailure({ fault }: Case, outcome: Outcome & { ends: 'failed' }, got: Got): Promise<void> {
+  const { code } = outcome;
+  const param = code === 'context_length_exceeded' ? 'messages' : null;
+  await expectError(got, code, param, isRepeatable(outcome));
+  if (code !== 'upstream_rate_limited') return;
+  const pause = Number(got.headers.get('retry-after'));
+  expect(pause).toBeGreaterThanOrEqual(1);
+  // What was asked, less what this took, and whole seconds.
+  if (fault.pauseMs !== undefined) {
+    expect(pause).toBeWithin((fault.pauseMs - got.ms) / 1_000 - 1, fault.pauseMs / 1_000 + 2);
+  }
+}
+
+/** A stream that shows where it broke, and cannot be taken for a whole one. */
+function expectCut({ code }: Outcome & { ends: 'cut' }, got: Got): void {
+  const { text, finishes, platform, error, done } = said(got);
+  expect([got.status, done, finishes]).toEqual([200, false, []]);
+  expect(text).toStartWith(WORDS[0]);
+  const [, type, wireCode] = CONTRACT[code];
+  expect(error).toMatchObject({ type, code: wireCode, param: null });
+  expect(platform).toMatchObject({ estimated: true });
+}
+
+const isCharge = ({ kind }: Entry): boolean => kind === 'post' || kind === 'settle' || kind === 'expire';
+
+/** That the reservation is closed, once, and what it was charged; gives that. */
+async function expectBooks(box: Signalbox, one: Case, outcome: Outcome, { headers }: Got): Promise<number> {
+  const id = parseId('dec_', headers.get('x-signalbox-decision-id') ?? '');
+  expect(id).not.toBeNull();
+  const rows = await waitFor(() => {
+    const found = read<Entry>(box.data, 'SELECT * FROM entries WHERE reservation = ? ORDER BY seq', id!);
+    return found.some(({ kind }) => kind === 'settle') ? found : null;
+  }, 4_000);
+  expect(rows.filter(({ kind }) => kind === 'settle' || kind === 'expire')).toHaveLength(1);
+  const charges = rows.filter(isCharge);
+  const total = charges.reduce((sum, { amount }) => sum + amount, 0);
+  const took = isTakenOver(outcome, one.setting);
+  const last = charges.at(-1)!;
+  if (took) {
+    expect(last).toMatchObject({ amount: HEALTHY, estimated: 0, output_tokens: HEALTHY_USAGE.completion_tokens });
+  }
+  expectCharge(one, outcome, rows, total - (took ? HEALTHY : 0), took);
+  return total;
+}
+
+/** What the upstream at fault is owed: as much as it counted itself, or what the docs say. */
+function expectCharge(one: Case, outcome: Outcome, rows: readonly Entry[], charged: number, took: boolean): void {
+  const last = rows.filter(isCharge).at(-1)!;
+  const reserved = rows.reduce((sum, { kind, amount }) => sum + (/^(reserve|raise)$/.test(kind) ? amount : 0), 0);
+  switch (outcome.charged) {
+    case 'nothing':
+      expect(charged).toBe(0);
+      return;
+    case 'reported':
+      // Each of its answers has cost that, and a connection that broke had none.
+      expect(charged).toBe(REPORTED * (one.calls - (outcome.ends === 'answered' && outcome.after ? 1 : 0)));
+      return;
+    case 'counted':
+      expect([charged, last.estimated]).toEqual([costOf(PROMPT, WORDS.length), 1]);
+      return;
+    case 'reserved':
+      expect(charged).toBe(reserved);
+      return;
+    case 'broken':
+      // Somebody else has answered: only what was reported is owed.
+      if (took) {
+        expect(charged).toBe(0);
+        return;
+      }
+      expect(last).toMatchObject({ estimated: 1, input_tokens: PROMPT, amount: charged });
+      expect(last.output_tokens).toBeWithin(outcome.ends === 'cut' ? 1 : 0, CAP + 1);
+      expect(charged).toBe(costOf(PROMPT, last.output_tokens!));
+      expect(charged).toBeLessThanOrEqual(reserved);
+  }
+}
+
+/** Whatever becomes of it, the caller learns what it cost. */
+function expectPrice(got: Got, total: number): void {
+  const isStream = got.headers.get('content-type')?.startsWith('text/event-stream');
+  if (!isStream) expect(Number(got.headers.get('x-signalbox-credits'))).toBe(total / 1e6);
+  if (got.status === 200) expect(said(got).platform?.credits_consumed).toBe(total / 1e6);
+}
+
+interface RecordAnswer {
+  readonly outcome: { readonly attempts: readonly AttemptAnswer[] };
+}
+
+interface AttemptAnswer {
+  readonly model: string;
+  readonly provider: string;
+  readonly failure: string | null;
+}
+
+/** The attempts that the record of a request has. */
+export async function attemptsOf(box: Signalbox, { headers }: Got): Promise<readonly AttemptAnswer[]> {
+  const response = await box.get(`/v1/decisions/${headers.get('x-signalbox-decision-id')}`);
+  const { attempts } = ((await response.json()) as RecordAnswer).outcome;
+  return attempts.map(({ model, provider, failure }) => ({ model, provider, failure }));
+}
+
+/** Each attempt is in the record, as it ended, and no more of them than the upstream has seen. */
+async function expectRecord(box: Signalbox, one: Case, outcome: Outcome, got: Got): Promise<void> {
+  const attempts = await attemptsOf(box, got);
+  if (got.status === 200) expect(said(got).platform?.attempts).toMatchObject(attempts);
+  const own = attempts.filter(({ provider }) => provider === one.id).map(({ failure }) => failure);
+  const others = attempts.filter(({ provider }) => provider !== one.id).map(({ failure }) => failure);
+  expect(others).toEqual(isTakenOver(outcome, one.setting) ? [null] : []);
+  if (outcome.ends === 'answered') expect(own).toEqual(outcome.after ? [outcome.after, null] : [null]);
+  else expect([...new Set(own)]).toEqual([outcome.kind]);
+  // Whom nobody can reach cannot count.
+  if (one.fault.upstream.speaks !== 'nothing') expect(own).toHaveLength(one.calls);
+  const passes = outcome.ends === 'failed' && !FINAL.has(outcome.kind) && one.fault.pauseMs === undefined;
+  if (!passes && outcome.ends !== 'answered') expect(own).toHaveLength(1);
+}

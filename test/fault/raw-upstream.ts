@@ -1,0 +1,97 @@
+import { createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import type { OpenAiRequest } from '../support/openai-wire.ts';
+import { WORTHLESS_CERTIFICATE, WORTHLESS_KEY } from './worthless-certificate.ts';
+
+/** The writing side of a connection that a request came on. */
+export interface Line {
+  /** Resolves once the bytes are with the kernel, or will never be. */
+  write(data: string | Uint8Array): Promise<void>;
+  /** Closes as a server does that is done. */
+  end(): void;
+  /** Resets the connection: what was under way is lost. */
+  reset(): void;
+  readonly isGone: boolean;
+}
+
+/** A request as it came, whole. */
+export interface RawRequest {
+  /** Which one on its connection, from 1. */
+  readonly nth: number;
+  readonly head: string;
+  readonly body: OpenAiRequest;
+}
+
+export interface RawUpstream {
+  readonly port: number;
+  stop(): void;
+}
+
+/** Starts a TCP server on 127.0.0.1 that reads HTTP requests and answers with whatever bytes it is told to. */
+export function startRawUpstream(
+  answer: (line: Line, request: RawRequest) => unknown,
+  { tls = false }: { readonly tls?: boolean } = {},
+): Promise<RawUpstream> {
+  const sockets = new Set<Socket>();
+  const take = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    // Whoever reads has had enough: that is what most faults end with.
+    socket.on('error', () => {});
+    socket.setNoDelay(true);
+    readRequests(socket, answer);
+  };
+  const server = tls ? createTlsServer({ cert: WORTHLESS_CERTIFICATE, key: WORTHLESS_KEY }, take) : createServer(take);
+  // A client that does not trust the certificate hangs up in the handshake.
+  server.on('tlsClientError', () => {});
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('no port');
+      resolve({
+        port: address.port,
+        stop() {
+          server.close();
+          for (const socket of sockets) socket.destroy();
+        },
+      });
+    });
+  });
+}
+
+function readRequests(socket: Socket, answer: (line: Line, request: RawRequest) => unknown): void {
+  let received = Buffer.alloc(0);
+  let nth = 0;
+  socket.on('data', (data) => {
+    received = Buffer.concat([received, typeof data === 'string' ? Buffer.from(data) : data]);
+    for (;;) {
+      const end = received.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const head = received.subarray(0, end).toString('latin1');
+      const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+      if (received.length < end + 4 + length) return;
+      const text = received.subarray(end + 4, end + 4 + length).toString('utf8');
+      received = received.subarray(end + 4 + length);
+      void answer(lineOf(socket), { nth: ++nth, head, body: text === '' ? {} : JSON.parse(text) });
+    }
+  });
+}
+
+function lineOf(socket: Socket): Line {
+  return {
+    write: (data) =>
+      new Promise((resolve) => {
+        if (socket.destroyed) return resolve();
+        socket.once('close', resolve);
+        socket.write(data, () => {
+          socket.off('close', resolve);
+          resolve();
+        });
+      }),
+    end: () => void socket.end(),
+    reset: () => void socket.resetAndDestroy(),
+    get isGone() {
+      return socket.destroyed;
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { connect as connectSlowly, type Socket } from 'node:net';
+import { waitFor } from '../support/answers.ts';
+import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/**
+ * A caller who hangs up ends the call upstream, at whatever moment; one who sent an `Idempotency-Key` does not. What
+ * is charged is in test/e2e/abandon.test.ts.
+ */
+let upstream: FakeUpstream;
+let box: Signalbox;
+const sockets: Socket[] = [];
+
+const COMMIT_MS = 100;
+/** The upstream is to see it within 250 ms; tested at four times that. */
+const ABORT_MS = 1_000;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream();
+  const gateway = `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0 }\n`;
+  box = await startSignalbox({
+    policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, gateway),
+    env: UPSTREAM_ENV,
+  });
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await box.stop();
+  await upstream.stop();
+});
+
+const messages = [{ role: 'user', content: 'Say hello.' }];
+
+/** Sends a request and waits until upstream has it. */
+async function ask(behaviour: Behaviour, stream: boolean, ...headers: readonly string[]): Promise<RawConnection> {
+  const { length } = upstream.requests;
+  upstream.next(behaviour);
+  const body = JSON.stringify({ model: 'best', stream, messages });
+  const connection = await connect(box.url);
+  await connection.write(chatHead(box.key, `content-length: ${body.length}`, ...headers) + body);
+  await waitFor(() => upstream.requests.length > length);
+  return connection;
+}
+
+interface Moment {
+  readonly name: string;
+  readonly stream: boolean;
+  readonly behaviour: Behaviour;
+  /** What the caller has seen when it goes. */
+  readonly seen?: string;
+}
+
+const TEXT = ['one ', 'two ', 'three ', 'four'];
+/** Events of a stream: the role comes first. */
+const MOMENTS: readonly Moment[] = [
+  { name: 'JSON: before the headers', stream: false, behaviour: { hang: 'headers' } },
+  { name: 'JSON: before the body', stream: false, behaviour: { firstChunkAfterMs: 60_000 } },
+  { name: 'JSON: in the body', stream: false, behaviour: { raw: ['{"id":"x","choi'], form: 'json', keepOpen: true } },
+  { name: 'SSE: before the headers', stream: true, behaviour: { hang: 'headers' } },
+  { name: 'SSE: before the first part', stream: true, behaviour: { hang: 0 } },
+  { name: 'SSE: among heartbeats', stream: true, behaviour: { hang: 'headers' }, seen: ': waiting' },
+  { name: 'SSE: among heartbeats, headers seen', stream: true, behaviour: { hang: 0 }, seen: ': waiting' },
+  { name: 'SSE: in the middle', stream: true, behaviour: { text: TEXT, betweenChunksMs: 50 }, seen: 'two ' },
+  { name: 'SSE: while the upstream stalls', stream: true, behaviour: { text: TEXT, hang: 3 }, seen: 'two ' },
+  {
+    name: 'SSE: with every choice finished and the usage to come',
+    stream: true,
+    behaviour: { text: TEXT, hang: 6 },
+    seen: 'four',
+  },
+];
+
+async function until(connection: RawConnection, seen: string | undefined): Promise<void> {
+  if (seen !== undefined) await waitFor(() => connection.received.includes(seen), 4 * COMMIT_MS + 1_000);
+}
+
+describe('a caller who hangs up', () => {
+  test.each(MOMENTS)('is noticed upstream: $name', async ({ behaviour, stream, seen }) => {
+    const { aborted } = upstream;
+    const connection = await ask(behaviour, stream);
+    await until(connection, seen);
+    // That it was there until now.
+    expect(upstream.aborted).toBe(aborted);
+    connection.close();
+    await waitFor(() => upstream.aborted > aborted, ABORT_MS);
+  });
+
+  test('is noticed though it had stopped to read, and there is no room for what is to be sent', async () => {
+    const { aborted, requests } = upstream;
+    const before = requests.length;
+    upstream.next({ text: Array.from({ length: 400 }, () => 'x'.repeat(65_536)) });
+    const body = JSON.stringify({ model: 'best', stream: true, messages });
+    const { hostname, port } = new URL(box.url);
+    const socket = connectSlowly(Number(port), hostname, () => {
+      socket.pause();
+      socket.write(chatHead(box.key, `content-length: ${body.length}`) + body);
+    });
+    socket.on('error', () => {});
+    sockets.push(socket);
+    await waitFor(() => requests.length > before);
+    // Until all buffers are full.
+    await Bun.sleep(1_000);
+    expect(upstream.aborted).toBe(aborted);
+    socket.destroy();
+    await waitFor(() => upstream.aborted > aborted, ABORT_MS);
+  }, 10_000);
+});
+
+describe('a caller who hangs up with an `Idempotency-Key`', () => {
+  /** Long enough that an abort would have been seen. */
+  const WHOLE: Behaviour = { text: TEXT, firstChunkAfterMs: 3 * COMMIT_MS, betweenChunksMs: 100 };
+
+  test.each([
+    { name: 'JSON', stream: false, seen: undefined },
+    { name: 'SSE, before its headers', stream: true, seen: undefined },
+    { name: 'SSE, among heartbeats', stream: true, seen: ': waiting' },
+    { name: 'SSE, in the middle', stream: true, seen: 'two ' },
+  ])('ends nothing, and finds the whole answer when it asks again: $name', async ({ stream, seen }) => {
+    const { aborted } = upstream;
+    const { length } = upstream.requests;
+    const key = `leave-${crypto.randomUUID()}`;
+    const connection = await ask(WHOLE, stream, `idempotency-key: ${key}`);
+    await until(connection, seen);
+    connection.close();
+    const again = await waitFor(async () => {
+      const response = await box.post(
+        '/v1/chat/completions',
+        { model: 'best', stream, messages },
+        { headers: { 'idempotency-key': key } },
+      );
+      return response.status === 409 ? null : response;
+    }, 5_000);
+    expect([again.status, again.headers.get('x-signalbox-replayed')]).toEqual([200, 'true']);
+    const text = await again.text();
+    for (const piece of stream ? TEXT : [TEXT.join('')]) expect(text).toContain(piece);
+    if (stream) expect(text).toEndWith('data: [DONE]\n\n');
+    expect(upstream.aborted).toBe(aborted);
+    expect(upstream.requests.length).toBe(length + 1);
+  });
+});

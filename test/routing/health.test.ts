@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Decision, Refusal } from '../../src/core/decision.ts';
+import type { SignalboxError } from '../../src/core/errors.ts';
+import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/readings.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { refusalError } from '../../src/routing/refuse.ts';
+import { byQuality, facts, model, outcomeOf, price, snapshot } from './build.ts';
+
+const NOW = 1_790_000_000_000;
+
+/** A model with an endpoint for each price. */
+const withEndpoints = (id: string, prices: readonly number[], q = 0.8) =>
+  model(id, {
+    q,
+    endpoints: prices.map((cost, at) => ({
+      provider: `p${at}`,
+      upstream: id,
+      regions: [],
+      price: price(cost, cost * 4),
+    })) as never,
+  });
+
+/** The catalog's figures, with these states by slot; whatever is out may be tried again a minute later. */
+function readingsOf(from: PolicySnapshot, states: readonly HealthState[], more: Partial<Readings> = {}): Readings {
+  const prior = priorReadings(from.models);
+  const health = Uint8Array.from(prior.health, (_, slot) => HEALTH[states[slot] ?? 'healthy']);
+  return {
+    ...prior,
+    frame: 1,
+    health,
+    retryAt: Float64Array.from(health, (state) => (state === 0 ? 0 : NOW + 60_000)),
+    allHealthy: health.every((state) => state === 0),
+    ...more,
+  };
+}
+
+const decided = (outcome: Decision | Refusal, from: PolicySnapshot) =>
+  isRefusal(outcome)
+    ? outcome.group
+    : outcome.ranked.map(({ model: at, endpoints }) => `${from.models[at]!.id} ${endpoints.join()}`);
+const under = (from: PolicySnapshot, states: readonly HealthState[], asked = facts()) =>
+  outcomeOf(from, asked, byQuality, readingsOf(from, states));
+const errorOf = (from: PolicySnapshot, outcome: Decision | Refusal): SignalboxError =>
+  refusalError(outcome as Refusal, from, 'messages', NOW);
+
+describe('the shortlist', () => {
+  const two = snapshot([withEndpoints('a', [1, 2], 0.9), withEndpoints('b', [1])]);
+
+  test('passes over endpoints that are out, and models that have no other', () => {
+    for (const state of ['ejected', 'cooling', 'misconfigured'] as const) {
+      expect(decided(under(two, [state]), two)).toEqual(['a 1', 'b 0']);
+      expect(decided(under(two, [state, state]), two)).toEqual(['b 0']);
+    }
+  });
+
+  test('takes cost and latency of the first endpoint that is left', () => {
+    const at = (states: readonly HealthState[]) => (under(two, states) as Decision).ranked[0];
+    expect(at(['cooling']).costCredits).toBeCloseTo(2 * at([]).costCredits);
+    const slower = readingsOf(two, ['cooling'], { ttftMs: Float64Array.of(100, 9_000, 100) });
+    const { latencyMs } = (outcomeOf(two, facts(), byQuality, slower) as Decision).ranked[0];
+    expect(latencyMs).toBe(9_000 + 400 * 10);
+  });
+
+  test('never loses its last endpoint to a breaker: then ejected ones count, of every model', () => {
+    expect(decided(under(two, ['ejected', 'cooling', 'ejected']), two)).toEqual(['a 0', 'b 0']);
+    const pinned = facts({ model: 'b', pinned: true });
+    expect(decided(under(two, ['healthy', 'healthy', 'ejected'], pinned), two)).toEqual(['b 0']);
+  });
+
+  test('refuses with 503 when all are out for another reason, and says when to come back', () => {
+    const outcome = under(two, ['cooling', 'misconfigured', 'cooling']);
+    const error = errorOf(two, outcome);
+    expect(error).toMatchObject({ code: 'no_healthy_model', status: 503 });
+    expect(error.info.retryAfterMs).toBe(60_000);
+    expect(error.info.details).toEqual({
+      unavailable: [
+        { model: 'a', state: 'cooling' },
+        { model: 'b', state: 'cooling' },
+      ],
+    });
+    expect(error.message).toContain('60 s');
+  });
+
+  test('answers for health before anything else, and only where health alone is in the way', () => {
+    const states: HealthState[] = ['cooling', 'cooling'];
+    const one = snapshot([withEndpoints('a', [1, 2]), model('b')]);
+    const asked = facts({ ceilings: { costCredits: 0.000001, latencyMs: null } });
+    expect(decided(under(one, states, asked), one)).toBe('constraints');
+    const onlyA = facts({ allowedModels: ['a'] });
+    expect(decided(under(one, states, onlyA), one)).toBe('health');
+  });
+
+  test('leaves to health what only an endpoint that is out could meet', () => {
+    const one = snapshot([withEndpoints('a', [1, 50])]);
+    const cheap = (under(one, []) as Decision).ranked[0].costCredits;
+    const asked = facts({ ceilings: { costCredits: cheap * 1.01, latencyMs: null } });
+    expect(decided(under(one, [], asked), one)).toEqual(['a 0,1']);
+    expect(decided(under(one, ['cooling'], asked), one)).toBe('health');
+  });
+});
+
+const anyState = fc.constantFrom<HealthState>('healthy', 'healthy', 'ejected', 'cooling', 'misconfigured');
+
+/** The rule anew: whose endpoints are left, in the order of the models. */
+function expected(endpoints: readonly number[], states: readonly HealthState[]): string[] {
+  const left = (open: readonly HealthState[]): string[] => {
+    let slot = 0;
+    return endpoints.flatMap((n, at) => {
+      const mine = Array.from({ length: n }, (_, index) => index).filter(() => open.includes(states[slot++]!));
+      return mine.length > 0 ? [`m${at} ${mine.join()}`] : [];
+    });
+  };
+  const healthy = left(['healthy']);
+  return healthy.length > 0 ? healthy : left(['healthy', 'ejected']);
+}
+
+test('for any catalog and any health: whom the rule leaves is decided among, and nobody else', () => {
+  const seen = { decided: 0, lastResort: 0, refused: 0 };
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 4 }),
+      fc.array(anyState, { minLength: 12, maxLength: 12 }),
+      (endpoints, states) => {
+        const from = snapshot(endpoints.map((n, at) => withEndpoints(`m${at}`, Array(n).fill(1), 0.9 - at / 10)));
+        const outcome = under(from, states);
+        const left = expected(endpoints, states);
+        if (left.length === 0) {
+          seen.refused++;
+          expect(errorOf(from, outcome).code).toBe('no_healthy_model');
+          return;
+        }
+        seen[
+          states
+            .slice(
+              0,
+              endpoints.reduce((a, b) => a + b),
+            )
+            .includes('healthy')
+            ? 'decided'
+            : 'lastResort'
+        ]++;
+        expect(decided(outcome, from)).toEqual(left);
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(5);
+});
+
+test('ejected endpoints are kept as last resorts, the best first, and move nobody', () => {
+  const from = snapshot([withEndpoints('a', [1, 2], 0.9), withEndpoints('b', [1], 0.8), withEndpoints('c', [1], 0.95)]);
+  const outcome = under(from, ['ejected', 'healthy', 'healthy', 'ejected']) as Decision;
+  expect(decided(outcome, from)).toEqual(['a 1', 'b 0']);
+  const resorts = outcome.lastResorts.map(({ model: at, endpoints }) => `${from.models[at]!.id} ${endpoints.join()}`);
+  expect(resorts).toEqual(['c 0', 'a 0']);
+  expect((under(from, []) as Decision).lastResorts).toEqual([]);
+  expect((under(from, ['cooling']) as Decision).lastResorts).toEqual([]);
+});

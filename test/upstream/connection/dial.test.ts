@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'bun:test';
+import { Network } from '../../../src/upstream/connection/network.ts';
+import { Resolver } from '../../../src/upstream/connection/resolver.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';
+
+/** A dial to a base URL whose host leads to what `answers` says, look-up by look-up; the last answer stays. */
+function dialTo(baseUrl: string, answers: readonly (readonly string[])[] = [], allowPrivate = false) {
+  let asked = 0;
+  const resolver = new Resolver(async () => {
+    const answer = answers[Math.min(asked++, answers.length - 1)];
+    if (!answer) throw Object.assign(new Error('secret words'), { code: 'ENOTFOUND' });
+    return answer;
+  });
+  const dial = new Network(resolver).dial({ provider: 'lab', baseUrl, allowPrivate }, () => undefined)!;
+  return { dial, asked: () => asked, bases: async (ms = 0) => basesOf(await dial.peers(performance.now() + ms)) };
+}
+
+const basesOf = (peers: readonly { readonly base: string }[]) => peers.map(({ base }) => base);
+
+describe('a name may lead', () => {
+  test.each<[string, string[], boolean]>([
+    ['https://api.example/v1', ['1.1.1.1'], false],
+    ['https://api.example/v1', ['2606:4700::1', '64:ff9b::101:101'], false],
+    ['http://ollama:11434/v1', ['172.17.0.2'], true],
+    ['http://ollama.svc/v1', ['fd00::7', '100.64.0.9', '127.0.0.1'], true],
+    ['http://localhost:11434/v1', ['127.0.0.1', '::1'], false],
+    ['http://lab.localhost:11434/v1', ['127.0.0.1'], false],
+  ])('%s to %j, with allow_private_network: %p', async (url, addresses, allowPrivate) => {
+    const { bases } = dialTo(url, [addresses], allowPrivate);
+    expect((await bases()).length).toBe(addresses.length);
+  });
+
+  test.each<[string, string, boolean, string]>([
+    ['http://api.example/v1', '10.0.0.5', false, 'private'],
+    ['http://api.example/v1', '127.0.0.1', false, 'private'],
+    ['http://notlocalhost/v1', '127.0.0.1', false, 'private'],
+    ['http://localhost.example/v1', '::1', false, 'private'],
+    ['http://api.example/v1', '::ffff:10.0.0.5', false, 'private'],
+    ['http://api.example/v1', '64:ff9b::a00:5', false, 'private'],
+    ['http://api.example/v1', '169.254.169.254', true, 'where no request is sent'],
+    ['http://localhost/v1', '169.254.169.254', false, 'where no request is sent'],
+    ['http://api.example/v1', 'fd00:ec2::254', true, 'where no request is sent'],
+    ['http://api.example/v1', '64:ff9b::a9fe:a9fe', true, 'where no request is sent'],
+    ['http://api.example/v1', 'fe80::1%eth0', true, 'where no request is sent'],
+    ['http://api.example/v1', 'no address at all', true, 'where no request is sent'],
+  ])('not from %s to %s, with allow_private_network: %p', async (url, address, allowPrivate, why) => {
+    const { bases } = dialTo(url, [[address]], allowPrivate);
+    const { hostname } = new URL(url);
+    const failure = await bases().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ failure: { kind: 'connect' } });
+    expect(String(failure)).toContain(`\`${hostname}\` leads to ${address}, `);
+    expect(String(failure)).toContain(why);
+    expect(String(failure).includes('`providers.lab.allow_private_network`')).toBe(why === 'private');
+  });
+
+  test('to some addresses that are fit and some that are not: only the fit ones are used', async () => {
+    const { bases } = dialTo('https://api.example/v1', [
+      ['10.0.0.1', '1.1.1.1', '169.254.169.254', '1.0.0.1', '1.1.1.1'],
+    ]);
+    expect(await bases()).toEqual(['https://1.1.1.1/v1', 'https://1.0.0.1/v1']);
+  });
+
+  test('elsewhere later, and is checked again', async () => {
+    const { bases } = dialTo('https://api.example/v1', [['1.1.1.1'], ['10.0.0.1']]);
+    expect(await bases()).toEqual(['https://1.1.1.1/v1']);
+    // The old answer serves while the new one is fetched.
+    expect(await bases(35_000)).toEqual(['https://1.1.1.1/v1']);
+    await Bun.sleep(0);
+    await expect(bases()).rejects.toThrow('10.0.0.1, a private address');
+  });
+});
+
+describe('an address that the policy names', () => {
+  test.each(['http://127.0.0.1:11434/v1', 'http://10.0.0.5', 'http://[fd00::7]:8080/v1', 'https://1.1.1.1/v1'])(
+    'is used as it is, without a look-up: %s',
+    async (url) => {
+      const { bases, asked, dial } = dialTo(url, [['9.9.9.9']]);
+      expect(await bases()).toEqual([url]);
+      expect(asked()).toBe(0);
+      expect(dial.hostHeader).toBeNull();
+    },
+  );
+
+  test.each([
+    'http://169.254.169.254/v1',
+    'http://0.0.0.0:11434',
+    'http://[fe80::1]/',
+    'http://[::ffff:169.254.169.254]',
+  ])('is never called: %s', (url) => {
+    const { dial } = dialTo(url, [['1.1.1.1']], true);
+    expect(() => dial.peers(0)).toThrow('no request is sent');
+  });
+
+  test.each(['file:///etc/passwd', 'ftp://api.example', 's3://bucket', 'unix:///run/x.sock', 'nonsense'])(
+    'of another scheme is none: %s',
+    (baseUrl) => {
+      expect(new Network().dial({ provider: 'lab', baseUrl, allowPrivate: true }, () => undefined)).toBeNull();
+    },
+  );
+});
+
+describe('the addresses of a name', () => {
+  test('keep port and path, and IPv6 its brackets', async () => {
+    const { bases, dial } = dialTo('http://api.example:8080/base/v1/', [['1.1.1.1', '2606:4700::1']]);
+    expect(await bases()).toEqual(['http://1.1.1.1:8080/base/v1', 'http://[2606:4700:0:0:0:0:0:1]:8080/base/v1']);
+    const [peer] = await dial.peers(performance.now());
+    expect(peer!.url('/chat/completions')).toBe('http://1.1.1.1:8080/base/v1/chat/completions');
+    expect(peer!.url('//elsewhere.example/x')).toBe('http://1.1.1.1:8080/base/v1/elsewhere.example/x');
+  });
+
+  test('begin with the one that worked last, also when a new answer gives them in another order', async () => {
+    const { bases, dial } = dialTo('http://api.example', [
+      ['1.1.1.1', '1.0.0.1'],
+      ['1.1.1.1', '8.8.8.8', '1.0.0.1'],
+      ['8.8.8.8'],
+    ]);
+    await bases();
+    const [, second] = await dial.peers(performance.now());
+    dial.answered(second!, performance.now());
+    expect(await bases()).toEqual(['http://1.0.0.1', 'http://1.1.1.1']);
+    await bases(35_000);
+    await Bun.sleep(0);
+    expect(await bases()).toEqual(['http://1.0.0.1', 'http://1.1.1.1', 'http://8.8.8.8']);
+    const [same] = await dial.peers(performance.now());
+    expect(same).toBe(second!);
+    await bases(35_000);
+    await Bun.sleep(0);
+    expect(await bases()).toEqual(['http://8.8.8.8']);
+  });
+
+  test('are eight at most', async () => {
+    const many = Array.from({ length: 50 }, (_, i) => `1.1.1.${i}`);
+    expect((await dialTo('http://api.example', [many]).bases()).length).toBe(8);
+  });
+
+  test('are not known: the failure has the code, and no other word of the resolver', async () => {
+    const { bases } = dialTo('http://api.example', []);
+    for (let i = 0; i < 2; i++) await expect(bases()).rejects.toThrow(/^no address for `api.example` \(ENOTFOUND\)$/);
+  });
+});
+
+test('a provider of whom a reload says the same is reached by the same dial', () => {
+  const network = new Network();
+  const options = { provider: 'lab', baseUrl: 'https://api.example/v1', allowPrivate: false };
+  const dial = network.dial(options, () => undefined);
+  expect(network.dial({ ...options }, () => undefined)).toBe(dial);
+  expect(network.dial({ ...options, allowPrivate: true }, () => undefined)).not.toBe(dial);
+  expect(network.dial({ ...options, provider: 'other' }, () => undefined)).not.toBe(dial);
+});
+
+describe('behind a proxy', () => {
+  /** A proxy for plain HTTP that answers by itself, and tells what it was asked for. */
+  function startProxy() {
+    const asked: string[] = [];
+    const answer = JSON.stringify({ choices: [{ index: 0, message: { content: 'by proxy' }, finish_reason: 'stop' }] });
+    const server = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: {
+        data(socket, data) {
+          // The body may come by itself.
+          if (!data.includes('\r\n\r\n')) return;
+          asked.push(data.toString().split('\r\n')[0]!);
+          socket.write(
+            `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`,
+          );
+        },
+      },
+    });
+    return { asked, url: `http://127.0.0.1:${server.port}`, stop: () => server.stop(true) };
+  }
+  const nobody = () => new Resolver(() => Promise.reject(new Error('nothing is looked up')));
+
+  test('names are the proxy’s to look up: they go to it as they are', async () => {
+    const proxy = startProxy();
+    const options = { network: new Network(nobody()), env: { HTTP_PROXY: proxy.url } };
+    expect(textIn(await partsOf(openTo('http://api.example:81/v1', options)))).toBe('by proxy');
+    expect(proxy.asked).toEqual(['POST http://api.example:81/v1/chat/completions HTTP/1.1']);
+    proxy.stop();
+  });
+
+  test('what `no_proxy` names is connected to directly, and so is checked', async () => {
+    const proxy = startProxy();
+    const network = new Network(new Resolver(async () => ['10.0.0.5']));
+    const env = { HTTP_PROXY: proxy.url, NO_PROXY: 'example' };
+    const failure = failureIn(await partsOf(openTo('http://api.example:81/v1', { network, env })));
+    expect(failure?.message).toContain('10.0.0.5, a private address');
+    expect(proxy.asked).toEqual([]);
+    proxy.stop();
+  });
+
+  test('the environment of the process is not asked a second time, behind our back', async () => {
+    const proxy = startProxy();
+    const upstream: FakeUpstream = startFakeUpstream({ behaviour: { text: 'directly' } });
+    const before = process.env.HTTP_PROXY;
+    process.env.HTTP_PROXY = proxy.url;
+    try {
+      const said = textIn(await partsOf(openTo(upstream.url, { network: new Network(nobody()), env: {} })));
+      expect([said, proxy.asked]).toEqual(['directly', []]);
+    } finally {
+      if (before === undefined) delete process.env.HTTP_PROXY;
+      else process.env.HTTP_PROXY = before;
+      proxy.stop();
+      await upstream.stop();
+    }
+  });
+});

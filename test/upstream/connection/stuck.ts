@@ -1,0 +1,59 @@
+import { createServer, type Socket } from 'node:net';
+
+/** A port that somebody listens on and that lets nobody in. */
+export interface Stuck {
+  readonly port: number;
+  stop(): void;
+}
+
+/** More connections than a server that accepts none has room for. */
+const CROWD = 600;
+const BUSY_MS = 600_000;
+
+/** A server that is too busy to accept, with as many waiting at its door as fit: who comes then is not even refused. */
+export async function startCrowded(): Promise<Stuck> {
+  const code = `const { port } = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+    process.stdout.write(port + '\\n', () => setTimeout(() => Bun.sleepSync(${BUSY_MS}), 20));`;
+  const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe' });
+  const { value } = await child.stdout.getReader().read();
+  const port = Number(new TextDecoder().decode(value));
+  // Until it is busy.
+  await Bun.sleep(100);
+  let waiting = 0;
+  const sockets: Bun.Socket[] = [];
+  const open = (socket: Bun.Socket) => {
+    waiting++;
+    sockets.push(socket);
+  };
+  for (let i = 0; i < CROWD; i++) {
+    Bun.connect({ hostname: '127.0.0.1', port, socket: { open, data() {} } }).catch(() => {});
+  }
+  for (let seen = -1; waiting !== seen; await Bun.sleep(100)) seen = waiting;
+  return {
+    port,
+    stop() {
+      child.kill('SIGKILL');
+      for (const socket of sockets) socket.terminate();
+    },
+  };
+}
+
+/** A server that accepts, and then says nothing. */
+export function startSilent(): Promise<Stuck> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('no port');
+      const stop = () => {
+        server.close();
+        for (const socket of sockets) socket.destroy();
+      };
+      resolve({ port: address.port, stop });
+    });
+  });
+}

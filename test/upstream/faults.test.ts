@@ -1,0 +1,213 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { type RawRequest, type RawUpstream, startRawUpstream } from '../fault/raw-upstream.ts';
+import { type CallOptions, failureIn, openTo, partsOf, providerCall, textIn } from '../support/provider-call.ts';
+
+/** What no well-behaved server does, byte by byte: `test/fault` plays the same and more through the whole gateway. */
+let upstream: RawUpstream | undefined;
+afterEach(() => upstream?.stop());
+
+const KEY = 'sk-live-0123456789abcdef';
+const CALLS = [providerCall({}, { stream: false }), providerCall()];
+const JSON_TYPE = 'content-type: application/json';
+const SSE_TYPE = 'content-type: text/event-stream';
+const USAGE = { prompt_tokens: 3, completion_tokens: 2 };
+
+const reply = (content: string) =>
+  JSON.stringify({ choices: [{ index: 0, message: { content }, finish_reason: 'stop' }], usage: USAGE });
+const event = (delta: object, finish: string | null = null, rest: object = {}) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }], ...rest })}\n\n`;
+const events = (content: string) => event({ content }) + event({}, 'stop', { usage: USAGE });
+
+const isStream = ({ body }: RawRequest) => body.stream === true;
+
+/** A response of HTTP, with the length of its body stated. */
+function http(status: string, headers: readonly string[], body: string | Uint8Array): Uint8Array {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  const head = [`HTTP/1.1 ${status}`, ...headers, `content-length: ${bytes.length}`];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]);
+}
+
+const good = (request: RawRequest, content: string) =>
+  isStream(request) ? http('200 OK', [SSE_TYPE], events(content)) : http('200 OK', [JSON_TYPE], reply(content));
+
+async function play(options: CallOptions = {}) {
+  const started = performance.now();
+  const call = openTo(`http://127.0.0.1:${upstream!.port}/v1`, options);
+  const parts = await partsOf(call);
+  return { parts, text: textIn(parts), failure: failureIn(parts), sent: call.sent, ms: performance.now() - started };
+}
+
+/** The same answer to a call for JSON and to one for a stream. */
+async function bothOf(answer: (request: RawRequest) => Uint8Array, options: CallOptions = {}) {
+  upstream = await startRawUpstream((line, request) => line.write(answer(request)));
+  return [await play({ ...options, call: CALLS[0] }), await play({ ...options, call: CALLS[1] })] as const;
+}
+
+describe('before an answer', () => {
+  test('any number of 1xx is passed over', async () => {
+    const hints = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(20);
+    for (const { text } of await bothOf((asked) => Buffer.concat([Buffer.from(hints), good(asked, 'after all')]))) {
+      expect(text).toBe('after all');
+    }
+  });
+
+  test('101 is a failure: nobody asked for another protocol', async () => {
+    const switching = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n';
+    for (const { failure, sent } of await bothOf(() => Buffer.from(switching))) {
+      expect([failure?.kind, sent]).toEqual(['connect', true]);
+    }
+  });
+
+  test.each(['idle', 'used'] as const)('a connection that was kept may be dead when %s', async (when) => {
+    const seen: number[] = [];
+    upstream = await startRawUpstream(async (line, request) => {
+      seen.push(request.nth);
+      if (request.nth === 2) return line.reset();
+      // An answer that is faster than the end of its request costs the connection.
+      await Bun.sleep(20);
+      await line.write(good(request, 'alive'));
+      if (when === 'idle') setTimeout(() => line.end(), 20);
+    });
+    for (const call of CALLS) {
+      seen.length = 0;
+      expect((await play({ call })).text).toBe('alive');
+      await Bun.sleep(60);
+      const { text, failure, sent } = await play({ call });
+      expect(sent).toBe(true);
+      // A server that closed in time is not asked on that connection; of one that did not, nobody knows what it has read.
+      if (when === 'idle') expect([text, seen]).toEqual(['alive', [1, 1]]);
+      else expect([failure?.kind, seen]).toEqual(['connect', [1, 2]]);
+      await Bun.sleep(60);
+    }
+  });
+
+  test('a redirect is a failure, and its address stays unused and unsaid', async () => {
+    let elsewhere = 0;
+    const trap = await startRawUpstream(() => elsewhere++);
+    const location = `location: http://127.0.0.1:${trap.port}/v1/chat/completions`;
+    for (const status of [
+      '301 Moved',
+      '302 Found',
+      '303 See Other',
+      '307 Temporary Redirect',
+      '308 Permanent Redirect',
+    ]) {
+      for (const { failure } of await bothOf(() => http(status, [location, JSON_TYPE], reply('no')))) {
+        const expected = {
+          kind: 'not_found',
+          message: 'redirects are not followed',
+          status: Number.parseInt(status, 10),
+        };
+        expect(failure).toEqual(expected as { kind: 'not_found'; message: string; status: number });
+      }
+      upstream?.stop();
+    }
+    expect(elsewhere).toBe(0);
+    trap.stop();
+  });
+});
+
+describe('an answer', () => {
+  test('of HTML is none, and its end is not waited for', async () => {
+    const head =
+      'HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: 9999\r\n\r\n<html>data: {}';
+    for (const { failure, ms } of await bothOf(() => Buffer.from(head))) {
+      expect(failure).toEqual({ kind: 'malformed', message: 'the answer is a page of HTML' });
+      expect(ms).toBeLessThan(1_000);
+    }
+  });
+
+  test.each([
+    ['with nothing in it', () => http('200 OK', [], '')],
+    ['of 204', () => Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')],
+    ['of NUL bytes', (asked) => http('200 OK', [isStream(asked) ? SSE_TYPE : JSON_TYPE], new Uint8Array(500))],
+    [
+      'whose text has a NUL that JSON does not allow',
+      (asked) => good(asked, 'x').map((byte) => (byte === 0x78 ? 0 : byte)),
+    ],
+    ['of JSON that is called a stream', () => http('200 OK', [SSE_TYPE], reply('x'))],
+    [
+      'that claims to be compressed',
+      (asked) => http('200 OK', ['content-encoding: gzip', JSON_TYPE], isStream(asked) ? events('x') : reply('x')),
+    ],
+  ] as [string, (asked: RawRequest) => Uint8Array][])('%s is a failure', async (_, answer) => {
+    for (const { parts, failure } of await bothOf(answer)) {
+      expect(['malformed', 'cut', 'connect']).toContain(failure?.kind ?? 'none');
+      expect(parts.length).toBe(1);
+    }
+  });
+
+  test('with a byte order mark, with CRLF, comments and what follows [DONE] is read', async () => {
+    const stream = `: hi\r\n${events('good').replaceAll('\n', '\r\n')}data: [DONE]\r\n\r\n${events(' and more')}data: junk\n\n`;
+    const answers = await bothOf((asked) =>
+      http('200 OK', [isStream(asked) ? SSE_TYPE : JSON_TYPE], `\ufeff${isStream(asked) ? stream : reply('good')}`),
+    );
+    for (const { text, failure } of answers) expect([text, failure]).toEqual(['good', undefined]);
+  });
+
+  test('in bad UTF-8 is read with U+FFFD in its place', async () => {
+    const spoil = (asked: RawRequest) => good(asked, 'a~b').map((byte) => (byte === 0x7e ? 0xff : byte));
+    for (const { text, failure } of await bothOf(spoil)) expect([text, failure]).toEqual(['a\ufffdb', undefined]);
+  });
+
+  test('with usage said again and again has the last of it', async () => {
+    const usage = (n: number) =>
+      `data: ${JSON.stringify({ choices: [], usage: { ...USAGE, completion_tokens: n } })}\n\n`;
+    const [, { parts }] = await bothOf(() =>
+      http(
+        '200 OK',
+        [SSE_TYPE],
+        usage(1) + event({ content: 'a' }) + usage(5) + event({}, 'stop') + usage(7) + usage(9),
+      ),
+    );
+    const said = parts.flatMap((part) => (part.type === 'usage' ? [part.usage.outputTokens] : []));
+    // The first behind the finish ends the answer.
+    expect(said).toEqual([1, 5, 7]);
+  });
+
+  test('that finishes twice has finished once', async () => {
+    const twice = event({ content: 'a' }) + event({}, 'stop') + event({ content: 'b' }, 'length', { usage: USAGE });
+    const [, { parts, text }] = await bothOf(() => http('200 OK', [SSE_TYPE], twice));
+    expect(text).toBe('a');
+    expect(parts.filter(({ type }) => type === 'finish').length).toBe(1);
+  });
+});
+
+describe('what is compressed', () => {
+  const MEGABYTES = 512;
+  const bomb = Bun.gzipSync(Buffer.alloc(MEGABYTES << 20, 0x20));
+
+  test.each([
+    ['an answer', '200 OK', 'malformed'],
+    ['an error', '500 Oops', 'server'],
+  ])('to a thousandth is read up to a limit: %s', async (_, status, kind) => {
+    Bun.gc(true);
+    const before = process.memoryUsage().rss;
+    let most = before;
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss);
+    }, 5);
+    const answers = await bothOf((asked) =>
+      http(status, ['content-encoding: gzip', isStream(asked) ? SSE_TYPE : JSON_TYPE], bomb),
+    );
+    clearInterval(watch);
+    for (const { failure } of answers) expect(failure?.kind as string).toBe(kind);
+    expect(most - before).toBeLessThan((MEGABYTES << 20) / 2);
+  });
+});
+
+describe('the key', () => {
+  test.each<[string, (asked: RawRequest) => Uint8Array]>([
+    ['an error', () => http('401 No', [JSON_TYPE], JSON.stringify({ error: { message: `Bad key: ${KEY}` } }))],
+    ['an error that is no JSON', () => http('500 No', [], `Authorization: Bearer ${KEY}`)],
+    ['the headers of an error', () => http('429 No', [`x-echo: ${KEY}`, `retry-after: ${KEY}`, JSON_TYPE], '{}')],
+    ['an error with 200', () => http('200 OK', [JSON_TYPE], JSON.stringify({ error: { message: KEY, code: KEY } }))],
+    ['an error amid a stream', () => http('200 OK', [SSE_TYPE], `data: {"error":{"message":"${KEY}"}}\n\n`)],
+    ['a long error, cut within it', () => http('500 No', [], `${'x'.repeat(285)} ${KEY} is wrong`)],
+  ])('is not repeated from %s', async (_, answer) => {
+    for (const { parts, failure } of await bothOf(answer, { apiKey: KEY })) {
+      expect(failure).toBeDefined();
+      expect(JSON.stringify(parts)).not.toContain(KEY.slice(0, 12));
+    }
+  });
+});

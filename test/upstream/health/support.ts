@@ -1,0 +1,48 @@
+import type { ProviderFailure } from '../../../src/contract/parts.ts';
+import { type EndpointHealth, Health, type HealthChange, type Trial } from '../../../src/upstream/health/health.ts';
+
+export const SERVER: ProviderFailure = { kind: 'server', message: 'HTTP 500', status: 500 };
+export const AUTH: ProviderFailure = { kind: 'auth', message: 'bad key', status: 401 };
+export const REJECTED: ProviderFailure = { kind: 'rejected', message: 'bad request', status: 400 };
+export const limited = (retryAfterMs?: number): ProviderFailure => ({
+  kind: 'rate_limited',
+  message: 'slow down',
+  status: 429,
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+});
+
+/** Unix time of the fake clock's 0, ms. */
+export const UNIX = 1_750_000_000_000;
+
+export const FIRST = { retry: false, force: false };
+export const RETRY = { retry: true, force: false };
+export const FORCED = { retry: false, force: true };
+
+/** Health under a clock of our own, with ejections of exactly 1, 2, 4 … s unless `random` says otherwise. */
+export function fakeHealth(random: () => number = () => 0.5) {
+  const changes: HealthChange[] = [];
+  const time = { now: 0 };
+  const health = new Health({
+    clock: () => time.now,
+    now: () => UNIX + time.now,
+    random,
+    onChange: (change) => changes.push(change),
+  });
+  return { health, time, changes };
+}
+
+/** An attempt that must be let through. */
+export function begun(endpoint: EndpointHealth, how = FIRST): Trial {
+  const trial = endpoint.begin(how);
+  if (typeof trial === 'string') throw new Error(`expected an attempt, not \`${trial}\``);
+  return trial;
+}
+
+/** So many attempts that fail at once. */
+export function fail(endpoint: EndpointHealth, times = 1, failure = SERVER): void {
+  for (let i = 0; i < times; i++) begun(endpoint).failed(failure, true);
+}
+
+export function succeed(endpoint: EndpointHealth, times = 1): void {
+  for (let i = 0; i < times; i++) begun(endpoint).completed(0, 0, null);
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { WireAdapter } from '../../src/contract/provider.ts';
+import { callHeaders } from '../../src/upstream/http-request.ts';
+import { openaiAdapter, targetOf } from '../support/provider-call.ts';
+
+const OURS = ['accept', 'authorization', 'content-type', 'user-agent'];
+
+function headersOf(own: Record<string, string>, adapter: Partial<WireAdapter> = {}, baseUrl = 'http://192.0.2.1/v1') {
+  const target = targetOf(baseUrl, { apiKey: 'sk-1', adapter: { ...openaiAdapter(), ...adapter } });
+  return callHeaders({ ...openaiAdapter(), ...adapter }, own, target, false);
+}
+
+describe('a header that an adapter sets', () => {
+  test.each([
+    ...[
+      'x-title',
+      'X-Goog-User-Project',
+      'x-amz-security-token',
+      'openai-organization',
+      'OpenAI-Beta',
+      'anthropic-version',
+    ],
+    ...['anthropic-beta', 'mistral-affinity', 'accept-language', 'idempotency-key', 'http-referer', 'traceparent'],
+  ])('goes out: %s', (name) => {
+    expect(headersOf({ [name]: 'yes' }, { dialect: 'mistral' }).get(name)).toBe('yes');
+  });
+
+  test.each([
+    ...[
+      'host',
+      'Connection',
+      'content-length',
+      'content-encoding',
+      'transfer-encoding',
+      'te',
+      'trailer',
+      'upgrade',
+      'expect',
+    ],
+    ...['cookie', 'cookie2', 'set-cookie', 'proxy-authorization', 'Proxy-Connection', 'keep-alive', 'accept-encoding'],
+    ...['forwarded', 'via', 'x-forwarded-for', 'X-Forwarded-Host', 'x-real-ip', 'x-original-url', 'x-rewrite-url'],
+    ...['x-http-method-override', 'x-host', 'x-client-ip', 'x-api-key', 'api-key', 'x-auth-token', 'openai-api-key'],
+    ...[
+      'mistral-api-key',
+      'origin',
+      'referer',
+      'range',
+      'if-none-match',
+      'sec-fetch-mode',
+      'helicone-auth',
+      'anything',
+    ],
+  ])('is left out: %s', (name) => {
+    const names = [...headersOf({ [name]: 'evil' }, { dialect: 'mistral' }).keys()];
+    expect(names.sort()).toEqual(OURS);
+  });
+
+  test('never changes ours, whatever case it is written in', () => {
+    const caseOf = (name: string) =>
+      fc
+        .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
+        .map((upper) => [...name].map((letter, at) => (upper[at] ? letter.toUpperCase() : letter)).join(''));
+    const name = fc.constantFrom(...OURS, 'host', 'cookie', 'x-forwarded-for').chain(caseOf);
+    fc.assert(
+      fc.property(name, fc.constantFrom('openai', 'proxy', 'content', 'x', 'user', 'sec'), (written, dialect) => {
+        const headers = headersOf({ [written]: 'evil' }, { dialect });
+        expect([...headers.keys()].sort()).toEqual(OURS);
+        expect([...headers.values()]).not.toContain('evil');
+      }),
+    );
+  });
+});
+
+describe('the key', () => {
+  test('goes where the adapter says, and nowhere else', () => {
+    const headers = headersOf({}, { auth: { header: 'x-api-key', prefix: '' } });
+    expect(headers.get('x-api-key')).toBe('sk-1');
+    expect(headers.get('authorization')).toBeNull();
+  });
+
+  test.each(['host', 'Content-Length', 'proxy-authorization'])('does not go into %s', (header) => {
+    expect(() => headersOf({}, { auth: { header, prefix: '' } })).toThrow('no key goes into');
+  });
+});
+
+test('the host is named where fetch is not given the name', () => {
+  expect(headersOf({}, {}, 'https://api.example:8443/v1').get('host')).toBe('api.example:8443');
+  expect(headersOf({}, {}, 'https://api.example/v1').get('host')).toBe('api.example');
+  expect(headersOf({}, {}, 'http://192.0.2.1:80/v1').get('host')).toBeNull();
+});
