@@ -14,5 +14,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'crash', files: ['./test/deep/crash.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
+  { name: 'faults-soak', files: ['./test/deep/faults-soak.ts'] },
+  { name: 'square-wave', files: ['./test/deep/square-wave.ts'] },
   { name: 'idempotency', files: ['test/access/idempotency/state.test.ts'] },
 ];

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { effort, isDeep } from '../deep/effort.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { IN_FORCE_MS, type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
+import { openFiles, residentMiB } from '../support/process.ts';
 import { RandomEdits } from './random-edits.ts';
 
 const hello = [{ role: 'user', content: 'Say hello.' }];
@@ -52,24 +52,6 @@ function startTraffic({ box }: LivePolicy) {
     },
   };
 }
-
-/** Open files that are no sockets: those come and go with the traffic. */
-function openFiles(pid: number): string[] {
-  const target = (fd: string) => {
-    try {
-      return readlinkSync(`/proc/${pid}/fd/${fd}`);
-    } catch {
-      return 'socket: gone';
-    }
-  };
-  return readdirSync(`/proc/${pid}/fd`)
-    .map(target)
-    .filter((name) => !name.startsWith('socket:'))
-    .sort();
-}
-
-const residentMiB = (pid: number) =>
-  (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 2 ** 20;
 
 /** Far more than what comes and goes between two collections, far less than a leaked runtime an edit would cost. */
 const GROWTH_MIB = 96;

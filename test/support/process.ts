@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** Memory of a process that is in RAM, MiB. */
+export const residentMiB = (pid: number): number =>
+  (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 2 ** 20;
+
+/** What a process's open descriptors lead to, sorted. */
+export function descriptors(pid: number): string[] {
+  const target = (fd: string) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return 'socket: gone';
+    }
+  };
+  return readdirSync(`/proc/${pid}/fd`).map(target).sort();
+}
+
+/** Open files that are no sockets: those come and go with the traffic. */
+export const openFiles = (pid: number): string[] => descriptors(pid).filter((name) => !name.startsWith('socket:'));
+
+/** The slope of the line that fits the points best, by least squares. */
+export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (of: (point: readonly [number, number]) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [x0, y0] = [mean(([x]) => x), mean(([, y]) => y)];
+  const spread = points.reduce((sum, [x]) => sum + (x - x0) ** 2, 0);
+  return points.reduce((sum, [x, y]) => sum + (x - x0) * (y - y0), 0) / spread;
+}
