@@ -133,7 +133,7 @@ async function serve(options: ServeOptions): Promise<void> {
   process.on('SIGHUP', () => onHangup());
   const health = new Health({
     clock,
-    now: Date.now,
+    now,
     random: Math.random,
     onChange: (change) => logHealth(log, change),
   });
@@ -237,7 +237,10 @@ function keepReloading(first: Candidate, tools: Serving, ledger: Ledger, terms: 
     onAttempt: (attempt, bundle) => {
       logReload(log, attempt);
       // The operator may have mended what was wrong at the provider.
-      if (attempt.result !== 'refused') health.reloaded(reloader.lease().snapshot);
+      if (attempt.result !== 'refused') {
+        const { snapshot, originOf } = reloader.lease();
+        health.reloaded(snapshot, originOf);
+      }
       printDiagnostics(attempt.diagnostics, bundle?.files ?? []);
     },
   });

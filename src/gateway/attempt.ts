@@ -32,6 +32,8 @@ export interface AttemptTime {
 
 /** Of the time that an endpoint may take, so much must have been left for a timeout to be its fault. */
 const FAIR_SHARE = 0.9;
+/** An endpoint that has shown nothing for this share of it is at fault although its caller left: else who is impatient would never learn better. */
+const SILENT_SHARE = 0.5;
 
 /** One attempt at one endpoint: its call, what it was seen to do, and what that tells of the endpoint. */
 export class Attempt {
@@ -48,8 +50,8 @@ export class Attempt {
   readonly #openedAt: number;
   readonly #deadlineAt: number;
   readonly #isStream: boolean;
-  /** Whether a timeout would be the endpoint's own fault. */
-  readonly #isFair: boolean;
+  /** Within what time the endpoint must show something, ms. */
+  readonly #ownMs: number;
 
   /** The request is on its way when this returns. */
   constructor(way: Way, trial: Trial, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
@@ -69,8 +71,7 @@ export class Attempt {
     this.#openedAt = clock();
     const patience = this.#patienceMs();
     this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
-    const own = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
-    this.#isFair = this.#deadlineAt - this.#openedAt >= FAIR_SHARE * own;
+    this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
     const call: ProviderCall = {
       upstream: endpoint.upstream,
       request,
@@ -125,14 +126,21 @@ export class Attempt {
   failed(failure: ProviderFailure): AttemptRecord {
     const hasBegun = this.meter.firstContentAt !== null;
     // A long answer may be cut by the deadline of the whole without being late at any time.
-    const isOwnFault = hasBegun ? this.#context.clock() < this.#deadlineAt : this.#isFair;
-    this.#trial.failed(failure, failure.kind !== 'timeout' || isOwnFault);
+    const isFair = this.#deadlineAt - this.#openedAt >= FAIR_SHARE * this.#ownMs;
+    const isOwnFault = hasBegun ? this.#context.clock() < this.#deadlineAt : isFair;
+    // Who is not read for long may hang up.
+    const isOwnCut = !hasBegun || this.meter.isOwnPace;
+    const blame = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
+    this.#trial.failed(failure, blame);
     return this.#record(failure);
   }
 
   /** Nobody waits for it any more. */
   left(): AttemptRecord {
-    this.#trial.dropped();
+    const isSilent =
+      this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
+    if (isSilent) this.#trial.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
+    else this.#trial.dropped();
     return this.#record(null);
   }
 
@@ -164,7 +172,13 @@ export class Attempt {
     const { deadlines } = this.model;
     if (this.#isStream) return deadlines.totalMs;
     const { readings } = this.#context;
-    return deadlines.firstTokenMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
+    const needed = deadlines.firstTokenMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
+    // Without a bound by the caller that is more than there is, and nothing would be left for the others.
+    return Math.min(needed, deadlines.totalMs / 2);
+  }
+
+  #tookMs(): number {
+    return this.#context.clock() - this.#openedAt;
   }
 
   #record(failure: ProviderFailure | null): AttemptRecord {
@@ -173,7 +187,7 @@ export class Attempt {
       model: this.model.id,
       provider: this.endpoint.provider,
       upstream: this.endpoint.upstream,
-      ms: Math.round(this.#context.clock() - this.#openedAt),
+      ms: Math.round(this.#tookMs()),
       firstPartMs: firstContentAt === null ? null : Math.round(firstContentAt - this.#openedAt),
       failure: failure?.kind ?? null,
     };

@@ -66,8 +66,8 @@ export class Exchange {
   readonly #failed: FailedAttempt[] = [];
   readonly #deadlineAt: number;
   readonly #plan: Plan;
-  /** Providers that could not be reached: another attempt at one of them draws on its retry budget. */
-  readonly #unreached = new Set<string>();
+  /** Providers that have been asked: another attempt at one of them draws on its retry budget. */
+  readonly #asked = new Set<string>();
   /** The attempt under way, or the one that answered. */
   #running: Attempt | null = null;
   /** The attempt that failed last. */
@@ -128,6 +128,16 @@ export class Exchange {
 
   /** Tries endpoint after endpoint, as the plan has it, until one shows content. Throws the SignalboxError of the last. */
   async open(): Promise<void> {
+    try {
+      await this.#open();
+    } catch (cause) {
+      // A defect: nobody will read, and neither money nor a place may be held until the deadline for that.
+      if (!this.#ended()) this.abandon('caller-gone');
+      throw cause;
+    }
+  }
+
+  async #open(): Promise<void> {
     for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
       if (!(await this.#pause(step))) break;
       if (this.#ended()) throw this.#error;
@@ -143,7 +153,7 @@ export class Exchange {
       if (this.#ended()) throw this.#error;
       const { health } = this.#running!;
       this.#giveUp(this.#running!, failure);
-      this.#plan.failed(failure, this.#waitFor(health));
+      this.#plan.failed(failure, this.#waitFor(health, failure), this.#attempts.at(-1)!.ms);
       if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) break;
     }
     throw await this.#fail();
@@ -216,10 +226,11 @@ export class Exchange {
   }
 
   /** What the endpoint's health makes of an attempt; null when there may be none. */
-  #admitted({ way, again, force }: Step): Trial | null {
+  #admitted(step: Step): Trial | null {
+    const { way, again, force } = step;
     const health = this.#healthOf(way);
-    const trial = health.begin({ retry: again || this.#unreached.has(this.#providerOf(way)), force });
-    if (trial === 'no-budget') this.#plan.drop();
+    const trial = health.begin({ retry: again || this.#asked.has(this.#providerOf(way)), force });
+    if (trial === 'no-budget') this.#plan.denied(step);
     else if (trial === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
       this.#plan.shut();
@@ -228,9 +239,10 @@ export class Exchange {
   }
 
   /** Milliseconds that the endpoint asks for before it is tried again; null where waiting for it is of no use. */
-  #waitFor({ state, retryAt }: EndpointHealth): number | null {
-    if (state === 'healthy') return 0;
-    return state === 'cooling' ? Math.max(0, retryAt - this.#context.now()) : null;
+  #waitFor({ state, retryAt }: EndpointHealth, { retryAfterMs = 0 }: ProviderFailure): number | null {
+    // With a 5xx it is no state of the endpoint, and yet its word.
+    if (state === 'healthy') return retryAfterMs;
+    return state === 'cooling' ? Math.max(retryAfterMs, retryAt - this.#context.now()) : null;
   }
 
   #healthOf({ ranked, at }: Way): EndpointHealth {
@@ -312,7 +324,7 @@ export class Exchange {
   #note(running: Attempt, failure: ProviderFailure): void {
     const { model, endpoint, meter } = running;
     this.#attempts.push(running.failed(failure));
-    if (failure.kind === 'connect') this.#unreached.add(endpoint.provider);
+    this.#asked.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
     this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, hasBegun });
   }

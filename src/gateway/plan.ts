@@ -3,8 +3,12 @@ import type { Decision, Ranked } from '../core/decision.ts';
 
 /** A retry of the same endpoint comes after up to so long, by full jitter, ms. */
 const PAUSE_MAX_MS = 250;
+/** What failed later than this has cost the caller's time, as a timeout does: the same endpoint is not next, ms. */
+const QUICK_MS = 1_000;
 /** When nobody is left, whoever failed gets so long to come to itself, ms; longer waits are the caller's. */
 const WAIT_MAX_MS = 5_000;
+/** A retry budget is asked so often whether others have shown meanwhile that the provider lives. */
+const DENIALS_MAX = 4;
 
 /** An endpoint of one of the decision's models. */
 export interface Way {
@@ -26,12 +30,14 @@ export interface Step {
 
 interface Branch {
   readonly way: Way;
-  /** `shut`: an ejection was in the way. `failed`: by what may pass. `done`: not to be tried any more. */
-  state: 'fresh' | 'shut' | 'failed' | 'done';
+  /** `shut`: an ejection was in the way. `denied`: the retry budget. `failed`: by what may pass. `done`: not to be tried any more. */
+  state: 'fresh' | 'shut' | 'denied' | 'failed' | 'done';
   /** Attempts that failed. */
   tries: number;
   /** When it may be tried again, ms on the plan's clock. */
   readyAt: number;
+  /** The last failure took so long that others come first. */
+  isSlow: boolean;
 }
 
 export interface PlanOptions {
@@ -52,13 +58,16 @@ export class Plan {
   readonly #options: PlanOptions;
   #retries = 0;
   #waits = 0;
+  #denials = 0;
   /** The branch that was handed out last. */
   #current: Branch | null = null;
 
   constructor({ ranked, lastResorts }: Decision, options: PlanOptions) {
     this.#options = options;
     this.#branches = [...ranked, ...lastResorts].flatMap((one) =>
-      one.endpoints.map((at): Branch => ({ way: { ranked: one, at }, state: 'fresh', tries: 0, readyAt: 0 })),
+      one.endpoints.map(
+        (at): Branch => ({ way: { ranked: one, at }, state: 'fresh', tries: 0, readyAt: 0, isSlow: false }),
+      ),
     );
   }
 
@@ -66,19 +75,19 @@ export class Plan {
   next(): Step | null {
     const { random } = this.#options;
     const current = this.#current;
-    if (current?.state === 'failed' && current.tries === 1 && current.readyAt === 0 && this.#mayRetry()) {
-      return this.#retry(current, random() * PAUSE_MAX_MS);
-    }
-    const fresh = this.#branches.find(({ state }) => state === 'fresh');
+    if (current && isQuick(current) && this.#mayRetry()) return this.#retry(current, random() * PAUSE_MAX_MS);
+    const fresh = this.#first('fresh');
     if (fresh) return this.#hand(fresh, { again: false, force: false, waitMs: 0 });
-    const shut = this.#branches.find(({ state }) => state === 'shut');
+    const shut = this.#first('shut');
     if (shut) return this.#hand(shut, { again: false, force: true, waitMs: 0 });
+    const denied = this.#first('denied');
+    if (denied) return this.#hand(denied, { again: false, force: false, waitMs: random() * PAUSE_MAX_MS });
     return this.#mayRetry() ? this.#later() : null;
   }
 
   /** Whether anything but the step just handed out is left to try. */
   get hasOthers(): boolean {
-    return this.#branches.some((one) => one !== this.#current && (one.state === 'fresh' || one.state === 'shut'));
+    return this.#branches.some((one) => one !== this.#current && UNTRIED.has(one.state));
   }
 
   /** The endpoint may not be tried now. */
@@ -88,21 +97,32 @@ export class Plan {
     current.state = current.state === 'fresh' ? 'shut' : 'done';
   }
 
-  /** The endpoint may not be tried at all: there is no money, or no budget for more attempts. */
+  /** The provider's retry budget has nothing left for the step. */
+  denied({ again, force }: Step): void {
+    const isLast = again || force || ++this.#denials > DENIALS_MAX;
+    this.#current!.state = isLast ? 'done' : 'denied';
+  }
+
+  /** There is no money for the endpoint. */
   drop(): void {
     this.#current!.state = 'done';
   }
 
   /** The attempt failed. `waitMs`: until its endpoint may be tried again; 0 for at once, null for not by this request. */
-  failed({ kind }: ProviderFailure, waitMs: number | null): void {
+  failed({ kind }: ProviderFailure, waitMs: number | null, tookMs = 0): void {
     const current = this.#current!;
     current.tries++;
+    current.isSlow = tookMs > QUICK_MS;
     if (waitMs === null || !isPassing(kind)) {
       current.state = 'done';
       return;
     }
     current.state = 'failed';
     current.readyAt = waitMs > 0 ? this.#options.clock() + waitMs : 0;
+  }
+
+  #first(wanted: Branch['state']): Branch | undefined {
+    return this.#branches.find(({ state }) => state === wanted);
   }
 
   #mayRetry(): boolean {
@@ -130,6 +150,12 @@ export class Plan {
     return { way: branch.way, ...how };
   }
 }
+
+const UNTRIED: ReadonlySet<Branch['state']> = new Set(['fresh', 'shut', 'denied']);
+
+/** Whether the same endpoint is next: it failed once, by what may pass, at once, and asks for no time. */
+const isQuick = ({ state, tries, readyAt, isSlow }: Branch): boolean =>
+  state === 'failed' && tries === 1 && readyAt === 0 && !isSlow;
 
 /** Faults that another attempt at the same endpoint may well not meet. A timeout may: but it has cost too much of the time. */
 function isPassing(kind: ProviderFailure['kind']): boolean {

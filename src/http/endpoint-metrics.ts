@@ -44,7 +44,7 @@ export function endpointMetrics(samples: Iterable<EndpointSample>): string {
       'Attempts at upstreams that are over, by how they ended.',
       each(({ labels, attempts }) => [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n])),
     ),
-    count('signalbox_retries_total', 'Attempts at a provider that the request had tried before.', (one) => one.retries),
+    count('signalbox_retries_total', 'Attempts at a provider that the request had asked before.', (one) => one.retries),
     count(
       'signalbox_retries_denied_total',
       'Such attempts that the provider’s retry budget did not allow.',

@@ -76,22 +76,27 @@ export function createDecider(snapshot: PolicySnapshot): Decider {
       quality: qualityOfAll,
       baseline: facts.pinned ? choice.model : (snapshot.baseline ?? bestOf(shortlist)),
       // Asked last: it fills the shortlist anew.
-      lastResorts: shortlist.hasEjected ? lastResorts(facts, reference) : [],
+      lastResorts: shortlist.hasEjected ? lastResorts(facts, strategy, reference, choice.model) : [],
     };
   }
 
-  /** What the shortlist left out for its breakers, ranked by themselves: they must not move who is well. */
-  function lastResorts(facts: Facts, costReference: number): Ranked[] {
+  /**
+   * What the shortlist left out for its breakers, scored among themselves: they must not move who is well. As many
+   * models as there may be fallbacks; without any, the choice's own endpoints alone.
+   */
+  function lastResorts(facts: Facts, strategy: PreparedStrategy, costReference: number, own: number): Ranked[] {
+    const { alternatives } = snapshot.gateway;
     shortlist.refillWithEjected();
-    const { n, quality, cost, latency } = shortlist;
-    utility.fill(0, 0, n);
-    selectTop({ n, quality, cost, latency, costReference }, utility, n, top);
+    const { n, model, quality, cost, latency } = shortlist;
+    const candidates: Candidates = { n, quality, cost, latency, costReference };
+    score(strategy, candidates, facts, utility);
+    selectTop(candidates, utility, alternatives === 0 ? n : alternatives, top);
     const resorts: Ranked[] = [];
     for (const at of top) {
+      if (alternatives === 0 && model[at] !== own) continue;
       const ranked = rankedAt(snapshot, facts, shortlist, at, utility[at]!);
       const endpoints = ranked.endpoints.filter((one) => shortlist.isEjected(ranked.model, one));
       if (endpoints.length > 0) resorts.push({ ...ranked, endpoints });
-      if (resorts.length === snapshot.gateway.alternatives) break;
     }
     return resorts;
   }

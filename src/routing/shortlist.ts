@@ -98,9 +98,9 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     if (this.n === 0 && this.hasEjected) this.#fill(this.#filled, true);
   }
 
-  /** Fills it as before, with ejected endpoints. */
+  /** Fills it as before, with ejected endpoints, and with those models alone that have any. */
   refillWithEjected(): void {
-    if (this.#filled) this.#fill(this.#filled, true);
+    if (this.#filled) this.#fill(this.#filled, true, ({ model, all }) => this.#hasAnyEjected(model, all));
   }
 
   /** Whether it was filled while a breaker had ejected this endpoint of a model. */
@@ -108,13 +108,19 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     return this.#filled !== null && isEjected(this.#snapshot.models[model]!, endpoint, this.#filled.readings);
   }
 
-  #fill({ demand, quality, readings }: Filling, lastResort: boolean): void {
+  #hasAnyEjected(model: Model, all: readonly number[]): boolean {
+    const { readings } = this.#filled!;
+    return all.some((at) => isEjected(model, at, readings));
+  }
+
+  #fill({ demand, quality, readings }: Filling, lastResort: boolean, isMeant?: (entry: Entry) => boolean): void {
     const { facts } = demand;
     this.n = 0;
     this.rejected = [];
     this.hasEjected = false;
     const entries = facts.pinned ? [this.#entries[this.#snapshot.modelIndex.get(facts.model)!]!] : this.#entries;
     for (let at = 0; at < entries.length; at++) {
+      if (isMeant && !isMeant(entries[at]!)) continue;
       this.#consider(entries[at]!, demand, quality, readings, lastResort);
     }
   }

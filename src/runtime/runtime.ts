@@ -10,7 +10,7 @@ import { type Choice, createDecider, type Decider } from '../routing/decide.ts';
 import type { UpstreamTarget } from '../upstream/call.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
-import { type EndpointHealth, Health } from '../upstream/health/health.ts';
+import { type EndpointHealth, Health, type OriginOf } from '../upstream/health/health.ts';
 
 /** A snapshot with its plugins prepared: what requests are decided and carried out with. Immutable. */
 export interface Runtime {
@@ -26,6 +26,7 @@ export interface Runtime {
   readonly targets: readonly (readonly UpstreamTarget[])[];
   /** Likewise. Shared with the runtimes before and after: an endpoint is known by its names. */
   readonly health: readonly (readonly EndpointHealth[])[];
+  readonly originOf: OriginOf;
   /** What has been seen of the upstreams up to now. */
   readings(): Readings;
 }
@@ -47,6 +48,7 @@ export function buildRuntime(
   health: Health = new Health(NOTHING_SEEN),
 ): Runtime {
   const providers = new Map<string, UpstreamTarget>();
+  const origins = new Map<string, string>();
   for (const provider of snapshot.providers.values()) {
     const plugin = registry.providers.get(provider.adapter);
     if (!plugin) throw new Error(`provider \`${provider.name}\`: there is no adapter \`${provider.adapter}\``);
@@ -54,8 +56,10 @@ export function buildRuntime(
       plugin.prepare({ ...provider.settings }),
     );
     const apiKey = provider.apiKeyEnv === null ? null : (secret(provider.apiKeyEnv) ?? null);
+    origins.set(provider.name, Bun.hash(JSON.stringify([provider.adapter, provider.baseUrl, apiKey])).toString(36));
     providers.set(provider.name, { adapter, dial: dialOf(provider, secret), apiKey });
   }
+  const originOf: OriginOf = (provider) => origins.get(provider)!;
   const strategies = new Map<string, PreparedStrategy>();
   for (const selector of snapshot.selectors.values()) {
     strategies.set(selector.name, prepareStrategy(registry, selector.name, selector.strategy, selector.options));
@@ -67,9 +71,10 @@ export function buildRuntime(
     localTime: zonedClock(snapshot.gateway.timeZone),
     weighted: prepareStrategy(registry, 'route_strategy', 'weighted', {}),
     health: snapshot.models.map(({ id, endpoints }) =>
-      endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id)),
+      endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id, originOf(provider))),
     ),
-    readings: health.watch(snapshot),
+    readings: health.watch(snapshot, originOf),
+    originOf,
     targets: snapshot.models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
   };
 }

@@ -25,7 +25,7 @@ export class InProcessCall implements UpstreamCall {
   #wake: (() => void) | null = null;
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, deadlines: Deadlines, totalDeadlineAt: number) {
-    this.dropped = adapter.dropped?.(call) ?? [];
+    this.dropped = droppedBy(adapter, call);
     this.#completion = new Completion(call.request.n ?? 1);
     this.#deadlines = deadlines;
     this.#due = performance.now();
@@ -103,6 +103,15 @@ export class InProcessCall implements UpstreamCall {
     } catch {
       // The call is over either way.
     }
+  }
+}
+
+/** None where the adapter throws: what it does not heed is a note, and no reason to fail. */
+function droppedBy(adapter: InProcessAdapter, call: ProviderCall): readonly string[] {
+  try {
+    return adapter.dropped?.(call) ?? [];
+  } catch {
+    return [];
   }
 }
 

@@ -91,8 +91,8 @@ describe('a provider that asks for a pause', () => {
   test('gets it: others serve, and it is not asked before its time is over', async () => {
     const box = await start();
     first.next({ status: 429, headers: { 'retry-after': '2' } });
-    expect(await tried(await chat(box))).toEqual(['best rate_limited', 'plain ok']);
     const pausedAt = performance.now();
+    expect(await tried(await chat(box))).toEqual(['best rate_limited', 'plain ok']);
     const asked = first.requests.length;
     expect(await tried(await chat(box))).toEqual(['plain ok']);
     expect(
@@ -161,6 +161,30 @@ describe('a dead upstream', () => {
     expect(seen).toBeGreaterThanOrEqual(calls + 20);
     expect(seen).toBeLessThanOrEqual(1.2 * (calls + 20) + 3);
   }, 30_000);
+
+  test('sees no more of them when all the models are its own', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const models = names.map((name, at) => [name, { endpoints: ['first'], quality: 0.9 - at / 10 }] as const);
+    const policy = testPolicy({ first: first.url }, Object.fromEntries(models), 'gateway: { retries_max: 2 }\n');
+    const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+    boxes.push(box);
+    first.behave({ status: 503 });
+    const before = first.requests.length;
+    const calls = 8;
+    for (let i = 0; i < calls; i++) await expectError(await chat(box), 'upstream_failed');
+    expect(first.requests.length - before).toBeLessThanOrEqual(1.2 * calls + 3);
+  }, 30_000);
+
+  test('under another key or address is another one', async () => {
+    const folder = writePolicy(policyText());
+    const box = await start(['--policies', folder]);
+    first.next({ status: 429, headers: { 'retry-after': '3600' } });
+    expect(await tried(await chat(box))).toEqual(['best rate_limited', 'plain ok']);
+    expect(await tried(await chat(box))).toEqual(['plain ok']);
+    await Bun.write(`${folder}/policy.yaml`, policyText().replace(first.url, second.url));
+    await (await box.post('/admin/policy/reload', {})).text();
+    expect(await tried(await chat(box))).toEqual(['best ok']);
+  });
 
   test('stays out over a reload', async () => {
     const folder = writePolicy(policyText());

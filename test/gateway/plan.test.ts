@@ -18,7 +18,10 @@ const nameOf = ({ way, again, force }: Step): string =>
 
 interface Trial {
   /** What comes of asking for an endpoint. */
-  meet(step: Step, count: number): { failure: ProviderFailure; waitMs?: number | null } | 'shut' | 'drop' | 'answered';
+  meet(
+    step: Step,
+    count: number,
+  ): { failure: ProviderFailure; waitMs?: number | null } | 'shut' | 'denied' | 'drop' | 'answered';
   readonly retriesMax?: number;
   readonly random?: number;
 }
@@ -37,6 +40,7 @@ function walk(decision: Decision, { meet, retriesMax = 2, random = 0.5 }: Trial)
     const met = meet(step, steps.length);
     if (met === 'answered') break;
     if (met === 'shut') plan.shut();
+    else if (met === 'denied') plan.denied(step);
     else if (met === 'drop') plan.drop();
     else plan.failed(met.failure, met.waitMs === undefined ? 0 : met.waitMs);
   }
@@ -97,6 +101,28 @@ describe('a plan', () => {
     expect(walk(decisionOf(2, 1), { meet }).steps).toEqual(['0.0', '0.1', '1.0', '0.0 force', '0.1 force']);
   });
 
+  test('asks again, a few times, where a retry budget has nothing left, for others may fill it', () => {
+    const meet = (step: Step, count: number) =>
+      step.way.ranked.model === 0 ? { failure: failure('timeout') } : count < 4 ? ('denied' as const) : 'answered';
+    const { steps, waits } = walk(decisionOf(1, 1), { meet, random: 0.5 });
+    expect(steps).toEqual(['0.0', '1.0', '1.0', '1.0']);
+    expect(waits).toEqual([0, 0, 125, 125]);
+    const never = (step: Step) => (step.way.ranked.model === 0 ? { failure: failure('timeout') } : ('denied' as const));
+    expect(walk(decisionOf(1, 1), { meet: never }).steps).toHaveLength(6);
+  });
+
+  test('does not ask again for a retry of the same endpoint', () => {
+    const meet = (step: Step) => (step.again ? ('denied' as const) : { failure: failure('server') });
+    expect(walk(decisionOf(1), { meet }).steps).toEqual(['0.0', '0.0 again']);
+  });
+
+  test('goes to others first after a failure that took long, whatever it was', () => {
+    const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
+    plan.next();
+    plan.failed(failure('connect'), 0, 1_001);
+    expect(nameOf(plan.next()!)).toBe('1.0');
+  });
+
   test('is over for an endpoint that nothing pays for', () => {
     const meet = (step: Step) => (step.way.ranked.model === 0 ? ('drop' as const) : ('answered' as const));
     expect(walk(decisionOf(1, 1), { meet }).steps).toEqual(['0.0', '1.0']);
@@ -112,7 +138,17 @@ describe('a plan', () => {
   });
 
   test('whatever happens: it ends, tries every endpoint, none first that stands later, and retries within its limit', () => {
-    const kinds = ['server', 'connect', 'rate_limited', 'timeout', 'auth', 'malformed', 'shut', 'drop'] as const;
+    const kinds = [
+      'server',
+      'connect',
+      'rate_limited',
+      'timeout',
+      'auth',
+      'malformed',
+      'shut',
+      'denied',
+      'drop',
+    ] as const;
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 }),
@@ -122,10 +158,10 @@ describe('a plan', () => {
         (endpoints, fates, retriesMax, random) => {
           const meet: Trial['meet'] = (_, count) => {
             const [kind, waitMs] = fates[count % fates.length]!;
-            return kind === 'shut' || kind === 'drop' ? kind : { failure: failure(kind), waitMs };
+            return kind === 'shut' || kind === 'denied' || kind === 'drop' ? kind : { failure: failure(kind), waitMs };
           };
           const { steps, waits } = walk(decisionOf(...endpoints), { meet, retriesMax, random });
-          const plain = steps.filter((step) => !step.includes(' '));
+          const plain = [...new Set(steps.filter((step) => !step.includes(' ')))];
           expect(plain).toEqual(
             endpoints.flatMap((n, model) => Array.from({ length: n }, (_, at) => `${model}.${at}`)),
           );

@@ -46,7 +46,8 @@ export class Breaker {
   answered(epoch: number, now: number): boolean {
     // Attempts that began before the ejection are late news: the endpoint has failed since.
     if (!this.lock.locked || epoch !== this.lock.epoch) return false;
-    this.lock.unlock();
+    // What was forced through while it was open is late news from now on.
+    this.lock.forget();
     this.#window.clear();
     // Without a whole answer in between, the next fault opens it again.
     this.#isUnproven = true;

@@ -17,11 +17,14 @@ export const DOUBTFUL_IN_A_ROW = 5;
 export interface Hub extends HealthOptions {
   /** Counts what the readings must show at once. */
   version: number;
+  /** Whether a policy is in force; without one every endpoint counts as named. */
+  hasPolicy: boolean;
 }
 
 /** What holds for a whole provider. */
 export class ProviderState {
   readonly name: string;
+  readonly id: string;
   readonly endpoints = new Set<Endpoint>();
   readonly budget = new RetryBudget();
   /** Locked while the provider refuses our key. */
@@ -31,8 +34,10 @@ export class ProviderState {
   /** Why it is locked. */
   why = '';
 
-  constructor(name: string) {
+  /** `id`: what the registry knows it by. */
+  constructor(name: string, id: string) {
     this.name = name;
+    this.id = id;
   }
 }
 
@@ -45,7 +50,7 @@ export class Endpoint implements EndpointHealth {
   readonly coolDown = new CoolDown();
   /** Locked while the provider refuses our key for this endpoint, though it takes it for others. */
   readonly key = new Lockout();
-  readonly figures = new Figures();
+  readonly figures: Figures;
   /** Whether the policy in force names it; and when one last did, ms. */
   isNamed = false;
   namedAt: number;
@@ -59,8 +64,9 @@ export class Endpoint implements EndpointHealth {
   #told: HealthState = 'healthy';
   readonly #why = { ejected: '', cooling: '', misconfigured: '' };
 
-  constructor(provider: ProviderState, upstream: string, model: string, hub: Hub) {
+  constructor(provider: ProviderState, upstream: string, model: string, hub: Hub, figures = new Figures()) {
     this.provider = provider;
+    this.figures = figures;
     this.upstream = upstream;
     this.model = model;
     this.hub = hub;
@@ -124,11 +130,17 @@ export class Endpoint implements EndpointHealth {
     this.#doubts = 0;
     this.coolDown.succeeded(trial.coolDownEpoch);
     const closed = this.breaker.answered(trial.breakerEpoch, now);
-    if (!closed && !provider.key.locked && !this.key.locked) return;
-    const isWide = provider.key.locked;
+    // It is the one attempt from before the closing whose end still counts.
+    if (closed) trial.breakerEpoch = this.breaker.lock.epoch;
+    // An answer to what was sent before the refusal says nothing of the key that was refused since.
+    const isWide = provider.key.locked && trial.providerEpoch === provider.key.epoch;
+    const isOwn = this.key.locked && trial.keyEpoch === this.key.epoch;
+    // Forgotten by a reload, and good: that is told only now.
+    const isMended = this.#told === 'misconfigured' && !provider.key.locked && !this.key.locked;
+    if (!closed && !isWide && !isOwn && !isMended) return;
     if (isWide) provider.key.unlock();
-    if (this.key.locked) this.key.unlock();
-    this.#changed(now, isWide);
+    if (isOwn) this.key.unlock();
+    this.#changed(now, isWide || isMended);
   }
 
   failed(trial: Attempted, failure: ProviderFailure, blame: boolean, now: number): void {
@@ -164,10 +176,9 @@ export class Endpoint implements EndpointHealth {
     if (this.#told === 'cooling') this.#tell(now);
   }
 
-  /** A new policy: a refused key may have been replaced. */
-  forgetKey(now: number): void {
+  /** A new policy: a refused key may be good now. Whether it is, the next answer tells. */
+  forgetKey(): void {
     this.key.forget();
-    this.#tell(now);
   }
 
   sample(): EndpointSample {
@@ -214,7 +225,10 @@ export class Endpoint implements EndpointHealth {
     // What was sent before the last refusal, or under an earlier policy, was sent with what we know to be bad.
     if ((isOwn ? trial.keyEpoch : trial.providerEpoch) !== lock.epoch) return;
     if (isDoubtful && this.#hasWorked && ++this.#doubts < DOUBTFUL_IN_A_ROW) return;
-    this.#hasWorked = false;
+    // Doubt does not take back that it has served: the next doubtful refusal alone must not shut it again.
+    if (!isDoubtful) this.#hasWorked = false;
+    // A 401 for all: what was let in before was let in with what is refused now.
+    if (!isOwn) provider.hasWorked = false;
     this.#doubts = 0;
     lock.lock(now, MISCONFIGURED_MS);
     if (isOwn) this.#why.misconfigured = textOf(failure);
@@ -234,6 +248,8 @@ export class Endpoint implements EndpointHealth {
     const from = this.#told;
     if (to === from && to !== again) return;
     this.#told = to;
+    // What no policy in force names is nobody's news: a removed model, or one of a policy that was refused.
+    if (this.hub.hasPolicy && !this.isNamed) return;
     const { model, upstream, provider } = this;
     if (to === 'healthy') {
       this.hub.onChange({ provider: provider.name, model, upstream, from, to, why: null, forMs: null });

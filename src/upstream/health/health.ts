@@ -18,6 +18,13 @@ export type {
 export const FORGET_MS = 900_000;
 
 /**
+ * What a provider's name stands for under a policy: its address and key. Another key or address is another provider,
+ * though the name is the same: what an earlier policy's requests meet says nothing of it.
+ */
+export type OriginOf = (provider: string) => string;
+const nowhere: OriginOf = () => '';
+
+/**
  * What this process knows of every endpoint: its breaker, its cool-down, whether our key is good, how fast
  * it is. By names, so that it outlives reloads. Shown to decisions as immutable frames.
  */
@@ -25,31 +32,25 @@ export class Health {
   readonly #hub: Hub;
   readonly #providers = new Map<string, ProviderState>();
   readonly #endpoints = new Map<string, Endpoint>();
-  #hasPolicy = false;
   #frames = 0;
 
   constructor(options: HealthOptions) {
-    this.#hub = { ...options, version: 0 };
+    this.#hub = { ...options, version: 0, hasPolicy: false };
   }
 
   /** The same object for the same names, unless no policy has named them for a quarter of an hour. */
-  endpoint(provider: string, upstream: string, model: string): EndpointHealth {
-    return this.#find(provider, upstream, model);
+  endpoint(provider: string, upstream: string, model: string, origin = ''): EndpointHealth {
+    return this.#find(provider, upstream, model, origin);
   }
 
   /**
    * The present frame for the slots of a snapshot: the same object until something changed. Costs a
    * comparison then, and otherwise a look at every endpoint.
    */
-  watch(snapshot: Pick<PolicySnapshot, 'models'>): () => Readings {
+  watch(snapshot: Pick<PolicySnapshot, 'models'>, originOf: OriginOf = nowhere): () => Readings {
     const { models } = snapshot;
-    if (!this.#hasPolicy) this.#name(snapshot);
-    const endpoints = endpointsBySlot(models, (...names) => this.#find(...names));
-    for (const model of models) {
-      for (let at = 0; at < model.endpoints.length; at++) {
-        endpoints[model.firstSlot + at]!.figures.assumedTtftMs = model.latency.ttftMs;
-      }
-    }
+    if (!this.#hub.hasPolicy) this.#name(snapshot, originOf);
+    const endpoints = endpointsBySlot(models, (...names) => this.#find(...names, originOf(names[0])));
     return watchReadings(models, endpoints, this.#hub, () => ++this.#frames);
   }
 
@@ -67,11 +68,10 @@ export class Health {
   }
 
   /** The policy in force has changed, or was read again: keys that were refused may be good now. */
-  reloaded(snapshot: Pick<PolicySnapshot, 'models'>): void {
-    const now = this.#hub.clock();
-    this.#name(snapshot);
+  reloaded(snapshot: Pick<PolicySnapshot, 'models'>, originOf: OriginOf = nowhere): void {
+    this.#name(snapshot, originOf);
     for (const provider of this.#providers.values()) provider.key.forget();
-    for (const endpoint of this.#endpoints.values()) endpoint.forgetKey(now);
+    for (const endpoint of this.#endpoints.values()) endpoint.forgetKey();
     this.#hub.version++;
   }
 
@@ -80,23 +80,35 @@ export class Health {
     for (const endpoint of this.#endpoints.values()) if (endpoint.isNamed) yield endpoint.sample();
   }
 
-  #name({ models }: Pick<PolicySnapshot, 'models'>): void {
-    this.#hasPolicy = true;
+  #name({ models }: Pick<PolicySnapshot, 'models'>, originOf: OriginOf): void {
+    this.#hub.hasPolicy = true;
     for (const endpoint of this.#endpoints.values()) endpoint.isNamed = false;
-    for (const endpoint of endpointsBySlot(models, (...names) => this.#find(...names))) endpoint.isNamed = true;
+    const endpoints = endpointsBySlot(models, (...names) => this.#find(...names, originOf(names[0])));
+    for (const { firstSlot, endpoints: all, latency } of models) {
+      all.forEach((_, at) => {
+        const endpoint = endpoints[firstSlot + at]!;
+        endpoint.isNamed = true;
+        endpoint.figures.assumedTtftMs = latency.ttftMs;
+      });
+    }
   }
 
-  #find(provider: string, upstream: string, model: string): Endpoint {
-    const key = JSON.stringify([provider, upstream, model]);
+  #find(provider: string, upstream: string, model: string, origin: string): Endpoint {
+    const key = JSON.stringify([provider, upstream, model, origin]);
     const known = this.#endpoints.get(key);
     if (known) {
       // A policy that is about to come into force counts on it.
       known.namedAt = this.#hub.clock();
       return known;
     }
-    const owner = this.#providers.get(provider) ?? new ProviderState(provider);
-    this.#providers.set(provider, owner);
-    const endpoint = new Endpoint(owner, upstream, model, this.#hub);
+    const ownerKey = JSON.stringify([provider, origin]);
+    const owner = this.#providers.get(ownerKey) ?? new ProviderState(provider, ownerKey);
+    this.#providers.set(ownerKey, owner);
+    // Behind another key or address it is as fast as it was, until it is seen not to be.
+    const twin = this.#endpoints
+      .values()
+      .find((one) => one.provider.name === provider && one.upstream === upstream && one.model === model);
+    const endpoint = new Endpoint(owner, upstream, model, this.#hub, twin?.figures);
     this.#endpoints.set(key, endpoint);
     return endpoint;
   }
@@ -105,6 +117,6 @@ export class Health {
     const { provider } = endpoint;
     this.#endpoints.delete(key);
     provider.endpoints.delete(endpoint);
-    if (provider.endpoints.size === 0) this.#providers.delete(provider.name);
+    if (provider.endpoints.size === 0) this.#providers.delete(provider.id);
   }
 }

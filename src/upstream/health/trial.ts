@@ -9,7 +9,8 @@ export class Attempted implements Trial {
   readonly breakerTurn: number;
   readonly keyTurn: number;
   readonly providerTurn: number;
-  readonly breakerEpoch: number;
+  /** Moves on when this attempt closes the breaker. */
+  breakerEpoch: number;
   readonly keyEpoch: number;
   readonly providerEpoch: number;
   readonly coolDownEpoch: number;

@@ -27,6 +27,7 @@ export interface NaiveAttempt {
   readonly began: number;
   /** How often the breaker had opened. */
   readonly openings: number;
+  closings: number;
   readonly isProbe: boolean;
   hasAnswered: boolean;
   hasEnded: boolean;
@@ -47,7 +48,15 @@ export class NaiveBreaker {
     const isProbe = this.#isOpen() && !this.isShut(now);
     if (this.isShut(now) && !force) return 'shut';
     const openings = this.#openings();
-    const attempt = { began: now, openings, isProbe, hasAnswered: false, hasEnded: false, wasDropped: false };
+    const attempt = {
+      began: now,
+      openings,
+      closings: this.#closings(),
+      isProbe,
+      hasAnswered: false,
+      hasEnded: false,
+      wasDropped: false,
+    };
     this.#attempts.push(attempt);
     return attempt;
   }
@@ -67,7 +76,8 @@ export class NaiveBreaker {
     if (attempt.hasEnded) return;
     if (!attempt.hasAnswered) this.#closedBy(attempt, now);
     attempt.hasEnded = true;
-    if (!this.#isOpen() && attempt.openings === this.#openings()) this.#log.push({ what: 'ok', at: now });
+    const isLate = attempt.openings !== this.#openings() || attempt.closings !== this.#closings();
+    if (!this.#isOpen() && !isLate) this.#log.push({ what: 'ok', at: now });
   }
 
   failed(attempt: NaiveAttempt, now: number): void {
@@ -79,7 +89,8 @@ export class NaiveBreaker {
       if (wasProbe || counts) this.#open(now);
       return;
     }
-    if (attempt.openings !== this.#openings() && this.#bug !== 'stale faults count') return;
+    const isLate = attempt.openings !== this.#openings() || attempt.closings !== this.#closings();
+    if (isLate && this.#bug !== 'stale faults count') return;
     this.#log.push({ what: 'fault', at: now });
     if (this.#isTooMuch(now)) this.#open(now);
   }
@@ -94,6 +105,7 @@ export class NaiveBreaker {
     if (!this.#isOpen() || attempt.openings !== this.#openings()) return;
     if (this.#bug === 'a forced answer does not close it' && !attempt.isProbe) return;
     this.#log.push({ what: 'close', at: now });
+    attempt.closings = this.#closings();
   }
 
   #open(at: number): void {
@@ -101,6 +113,10 @@ export class NaiveBreaker {
     const seconds = this.#bug === 'no growth' ? 1 : 2 ** level;
     const ms = 1_000 * (this.#bug === 'no cap' ? seconds : Math.min(30, seconds));
     this.#log.push({ what: 'open', at, until: at + ms });
+  }
+
+  #closings(): number {
+    return this.#log.filter(({ what }) => what === 'close').length;
   }
 
   #openings(): number {
