@@ -287,7 +287,11 @@ async function openGateway(first: Candidate, tools: Serving, store: Store, keys:
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
   const { reloader, stop: stopReloading } = keepReloading(first, tools, ledger, terms, records, log);
-  const idempotency = openIdempotency({ store, now, giveBack: (decision, note) => ledger.giveBack(decision, note) });
+  const idempotency = openIdempotency({
+    store,
+    now,
+    giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
+  });
   const pruneNow = () => prune(records, idempotency, reloader.lease().snapshot.recordDays, log);
   const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
   const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);

@@ -14,6 +14,11 @@ export const openaiCompatible = defineProvider({
         default: 'max_tokens',
         description: 'The request field that caps the output. OpenAI wants the newer one for reasoning models.',
       }),
+      reasoning_history: Type.Union([Type.Literal('left_out'), Type.Literal('sent')], {
+        default: 'left_out',
+        description:
+          'Whether the reasoning of earlier answers is sent back in `messages`. Most servers refuse it; DeepSeek, Moonshot and Z.ai want it between tool calls.',
+      }),
       developer_role: Type.Union([Type.Literal('developer'), Type.Literal('system')], {
         default: 'developer',
         description: 'How a `developer` message is sent; `system` for servers that do not know that role.',

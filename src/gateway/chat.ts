@@ -23,12 +23,10 @@ import { shortageError } from './shortage.ts';
 import { expectedTokens, type Ticket, usedTokens } from './ticket.ts';
 import { wordsForLog } from './words.ts';
 
-/** Who must write something down before anything is sent upstream. Both reject with StoreError. */
+/** Who must write something down before anything is sent upstream. */
 export interface Notary {
-  /** Called with the decision's ID before money is set aside, so that one commit can carry both. */
+  /** Called with the decision's ID before money is set aside, so that one commit can carry both. Rejects with StoreError. */
   begin(decision: number): Promise<void>;
-  /** Called once the money is set aside. */
-  reserved(): Promise<void>;
 }
 
 /** Who goes along with a request. */
@@ -68,7 +66,7 @@ export async function beginChat(
     const agentWallet = request.agent_wallet == null ? null : scrub(request.agent_wallet);
     const payer = { caller, agentWallet, signal };
     hold = await reserve(gateway, decision, payer, startedAt, runtime.snapshot);
-    if (notary) await confirmed(hold, begun, notary);
+    if (begun) await confirmed(hold, begun);
   } catch (cause) {
     leave();
     ticket?.end(0);
@@ -151,12 +149,9 @@ async function reserve(
 }
 
 /** Gives the money back when something cannot be written down. */
-async function confirmed(hold: Hold, begun: Promise<void> | undefined, notary: Notary): Promise<void> {
+async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
   try {
-    await written(async () => {
-      await begun;
-      await notary.reserved();
-    });
+    await written(() => begun);
   } catch (cause) {
     hold.settle(null, () => []);
     throw cause;

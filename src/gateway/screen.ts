@@ -29,6 +29,11 @@ export function screenKinds(body: unknown): void {
   const tools = Array.isArray(body.tools) ? body.tools : [];
   for (const [i, tool] of tools.entries()) refuseKind(tool, `tools[${i}].type`);
   refuseKind(body.tool_choice, 'tool_choice.type');
+  const messages = Array.isArray(body.messages) ? body.messages : [];
+  for (const [i, message] of messages.entries()) {
+    const calls = isRecord(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
+    for (const [j, call] of calls.entries()) refuseKind(call, `messages[${i}].tool_calls[${j}].type`);
+  }
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -118,21 +123,35 @@ function screenMessage(message: ChatMessage, index: number, limits: GatewayPolic
   }
 }
 
-/** An address with a scheme: what stands in the place of an image, of a file, of a sound. */
-const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
+/** An address with a scheme: what stands in the place of an image, of a file, of a sound. Some read one slash as two. */
+const ADDRESS = /^\s*(?:https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
+
+/** Members of a part that hold what is said, and those that hold media: each belongs to parts of its own type. */
+const WORDS: ReadonlySet<string> = new Set(['type', 'text', 'refusal']);
+const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file']);
 
 /** Signalbox fetches none of them. Whoever does so may stand in a network where more can be reached than by the caller. */
 function screenAddresses(part: ContentPart, at: string, { allowPrivateImageUrls }: GatewayPolicy): void {
   if (part.type === 'image_url' && !IMAGE_URL.test(part.image_url.url)) {
     throw invalid(`${at}.image_url.url`, 'An image is given by an http or https address, or as a data: URL.');
   }
-  if (allowPrivateImageUrls) return;
-  const media: unknown = Object.entries(part).find(([name]) => name === part.type)?.[1];
-  if (!isRecord(media)) return;
-  for (const [name, value] of Object.entries(media)) {
-    if (typeof value !== 'string' || !ADDRESS.test(value)) continue;
-    const why = whyNotPublic(value);
-    if (why) throw invalid(`${at}.${part.type}.${name.slice(0, 64)}`, `The address ${why}.`);
+  for (const [name, value] of Object.entries(part)) {
+    if (value == null || WORDS.has(name)) continue;
+    // Some servers go by the member that is there, whatever the type says.
+    if (MEDIA.has(name) && name !== part.type) {
+      throw invalid(`${at}.${name}`, `A part of the type \`${part.type}\` has no \`${name}\`.`);
+    }
+    if (!allowPrivateImageUrls) screenAddress(value, `${at}.${name.slice(0, NAME_SHOWN)}`);
+  }
+}
+
+/** Looks at every text in a value: a body nests no deeper than its limits. */
+function screenAddress(value: unknown, at: string): void {
+  if (typeof value === 'string') {
+    const why = ADDRESS.test(value) ? whyNotPublic(value) : null;
+    if (why) throw invalid(at, `The address ${why}.`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, inner] of Object.entries(value)) screenAddress(inner, `${at}.${name.slice(0, NAME_SHOWN)}`);
   }
 }
 

@@ -9,6 +9,10 @@ export async function jsonBody(exchange: Exchange, headers: HTTPHeaders): Promis
     await exchange.open();
     for (let batch = await exchange.read(); batch !== null; batch = await exchange.read()) completion.add(batch);
     if (exchange.error) throw exchange.error;
+  } catch (cause) {
+    // After a defect here nobody reads on, and the money would be held until the deadline.
+    exchange.abandon('caller-gone');
+    throw cause;
   } finally {
     tellPrice(exchange, headers);
   }

@@ -84,8 +84,9 @@ function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'fail
       return;
     case 'logprobs':
       choice.logprobs ??= { content: [], refusal: [] };
-      choice.logprobs.content.push(...part.content);
-      choice.logprobs.refusal.push(...part.refusal);
+      // One by one: a call takes no million arguments.
+      for (const one of part.content) choice.logprobs.content.push(one);
+      for (const one of part.refusal) choice.logprobs.refusal.push(one);
       return;
     case 'finish':
       choice.finish = part.reason;

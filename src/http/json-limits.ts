@@ -1,59 +1,13 @@
 import { SignalboxError } from '../core/errors.ts';
+import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
 
-/** Objects and lists inside each other. Deeper JSON parses, and then breaks whoever walks or prints it. */
-const DEPTH_MAX = 64;
-
-/**
- * Looks over a JSON text before it is parsed: a few megabytes of brackets would hold up everybody
- * else for seconds. Counts elements, not bytes: strings are skipped in one go. Throws SignalboxError.
- */
+/** Looks over the text of a body before it is parsed. Throws SignalboxError. */
 export function checkJsonLimits(text: string, valuesMax: number): void {
-  let depth = 0;
-  let values = 0;
-  for (let i = 0; i < text.length; i++) {
-    switch (text.charCodeAt(i)) {
-      case 0x22: // "
-        i = endOfString(text, i + 1);
-        break;
-      case 0x5b: // [
-      case 0x7b: // {
-        if (++depth > DEPTH_MAX) throw tooDeep();
-        if (++values > valuesMax) throw tooMany(valuesMax);
-        break;
-      case 0x2c: // ,
-        if (++values > valuesMax) throw tooMany(valuesMax);
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        depth--;
-        break;
-    }
+  const limit = beyondLimits(text, valuesMax);
+  if (limit === 'depth') {
+    throw new SignalboxError('invalid_json', `The body nests deeper than ${DEPTH_MAX} levels.`);
+  }
+  if (limit === 'values') {
+    throw new SignalboxError('request_too_large', `The body may hold at most ${valuesMax} values.`);
   }
 }
-
-/** Escaped quotes of one string that are looked up one by one; with more, reading each character is quicker. */
-const LOOKUPS_MAX = 256;
-
-/** Where the string ends that begins at `from`: at the first quote behind an even number of backslashes. */
-function endOfString(text: string, from: number): number {
-  let at = text.indexOf('"', from);
-  for (let lookups = 0; at >= 0 && lookups < LOOKUPS_MAX; lookups++) {
-    let before = at - 1;
-    while (before >= from && text.charCodeAt(before) === 0x5c) before--;
-    if ((at - before) % 2 === 1) return at;
-    at = text.indexOf('"', at + 1);
-  }
-  if (at < 0) return text.length;
-  let i = from;
-  for (; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x22) break;
-    if (code === 0x5c) i++;
-  }
-  return i;
-}
-
-const tooDeep = () => new SignalboxError('invalid_json', `The body nests deeper than ${DEPTH_MAX} levels.`);
-
-const tooMany = (valuesMax: number) =>
-  new SignalboxError('request_too_large', `The body may hold at most ${valuesMax} values.`);

@@ -53,7 +53,7 @@ export async function answerOnce(
     await turn.drop();
     throw cause;
   } finally {
-    if (turn.givenBack > 0) headers['x-signalbox-given-back'] = String(toCredits(turn.givenBack));
+    tellGivenBack(turn, headers);
   }
   visit.tell(headers);
   headers['x-signalbox-decision-id'] = exchange.decisionId;
@@ -117,6 +117,7 @@ async function jsonOnce(exchange: Exchange, turn: Turn, headers: HTTPHeaders): P
   }
   // Durable before the caller has it: who was answered gets the same again.
   await turn.keep({ status: 200, headers: worthRepeating(headers), frame: '', body });
+  tellGivenBack(turn, headers);
   return body;
 }
 
@@ -156,6 +157,11 @@ async function streamOnce(
   }
 }
 
+/** Of a stream's repeat only what was given back before its headers left. */
+function tellGivenBack({ givenBack }: Turn, headers: HTTPHeaders): void {
+  if (givenBack > 0) headers['x-signalbox-given-back'] = String(toCredits(givenBack));
+}
+
 /** What becomes of the answer of an exchange that has ended. */
 function fateOf({ error, receipt }: Exchange): 'keep' | 'drop' | 'lose' {
   if (!error) return 'keep';
@@ -173,6 +179,7 @@ async function failed(exchange: Exchange, turn: Turn, headers: HTTPHeaders, caus
   const fate = fateOf(exchange);
   if (fate === 'drop') await turn.drop();
   if (fate === 'lose') await turn.lose();
+  tellGivenBack(turn, headers);
   if (fate !== 'keep') return cause;
   // It was charged, and the same again is all that a repeat would get.
   const { retryAfterMs: _, ...info } = cause.info;
@@ -180,6 +187,7 @@ async function failed(exchange: Exchange, turn: Turn, headers: HTTPHeaders, caus
   const own = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   const body = JSON.stringify(told.toBody());
   await turn.keep({ status: told.status, headers: { ...worthRepeating(headers), ...own }, frame: '', body });
+  tellGivenBack(turn, headers);
   return told;
 }
 

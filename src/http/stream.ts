@@ -41,9 +41,15 @@ export async function streamResponse(exchange: Exchange, options: StreamOptions)
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const text = await events.next();
-        if (text === null) controller.close();
-        else controller.enqueue(encoder.encode(text));
+        try {
+          const text = await events.next();
+          if (text === null) controller.close();
+          else controller.enqueue(encoder.encode(text));
+        } catch (cause) {
+          // A defect here: nobody is told of an error by `cancel`.
+          events.leave();
+          throw cause;
+        }
       },
       cancel() {
         events.leave();

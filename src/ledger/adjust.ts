@@ -72,6 +72,16 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
   };
 }
 
+/** What is left of a charge, at most what the reservation `instead` was charged, where that is given. */
+export async function refundable(
+  reader: Pick<Store, 'query'>,
+  { charged, givenBack }: Booked,
+  instead?: number,
+): Promise<Microcredits> {
+  const most = instead === undefined ? charged : ((await findReservation(reader, instead))?.charged ?? 0);
+  return Math.min(charged - givenBack, most);
+}
+
 const isEnd = ({ kind }: Step): boolean => kind === 'settle' || kind === 'expire';
 const isCharge = (step: Step): boolean => step.kind === 'post' || isEnd(step);
 

@@ -92,9 +92,10 @@ export interface Ledger {
   refresh(isOwn?: boolean): Promise<void>;
   /**
    * Gives back, by a correction, what is left of a closed reservation's charge, and returns that: 0 when there is
-   * none, or nothing left. Durable when it resolves. Rejects with StoreError when it could not be written.
+   * none, or nothing left; at most what the closed reservation `instead` was charged, where that is given. Durable when
+   * it resolves. Rejects with StoreError when it could not be written.
    */
-  giveBack(reservation: number, note: string): Promise<Microcredits>;
+  giveBack(reservation: number, note: string, instead?: number): Promise<Microcredits>;
   /** Writes the sums, so that the next start has nothing to read. Ends no hold, and closes no store. */
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import type { Store, Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf } from './accounts.ts';
-import { findReservation, refundWrite } from './adjust.ts';
+import { findReservation, refundable, refundWrite } from './adjust.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
@@ -201,16 +201,16 @@ export class StoredLedger implements Ledger {
     this.#version = version;
   }
 
-  async giveBack(reservation: number, note: string): Promise<Microcredits> {
+  async giveBack(reservation: number, note: string, instead?: number): Promise<Microcredits> {
     // Its settlement may be among what is not written yet.
     await this.#store.flush();
     const booked = await findReservation(this.#store, reservation);
     if (booked?.isOpen) throw new Error(`reservation ${reservation} is open: what it costs is not known`);
-    const left = booked ? booked.charged - booked.givenBack : 0;
-    if (!booked || left <= 0) return 0;
-    await this.#store.commit([refundWrite(booked, left, note, this.#now())]);
+    const amount = booked ? await refundable(this.#store, booked, instead) : 0;
+    if (!booked || amount <= 0) return 0;
+    await this.#store.commit([refundWrite(booked, amount, note, this.#now())]);
     await this.#takeOver();
-    return left;
+    return amount;
   }
 
   async close(): Promise<void> {

@@ -85,19 +85,23 @@ function addMessage(tally: Tally, message: ChatMessage): void {
 const KNOWN_MESSAGE: ReadonlySet<string> = new Set(Object.keys(ChatMessage.properties));
 const KNOWN_CALL: ReadonlySet<string> = new Set(['id', 'type', 'function']);
 const KNOWN_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments']);
-const KNOWN_PART: ReadonlySet<string> = new Set(['type', 'text', 'refusal', 'image_url', 'input_audio', 'file']);
+const KNOWN_IMAGE: ReadonlySet<string> = new Set(['url', 'detail']);
+const KNOWN_AUDIO: ReadonlySet<string> = new Set(['data', 'format']);
+const KNOWN_FORMAT: ReadonlySet<string> = new Set(['type', 'json_schema']);
 
 /** Fields beyond the schema go upstream too, such as earlier reasoning, and may be read and billed there. */
 function addUnknown(tally: Tally, owner: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): void {
-  for (const field in owner) {
-    if (known.has(field) || owner[field] == null) continue;
-    const value = owner[field];
-    addText(tally, typeof value === 'string' ? value : JSON.stringify(value));
-  }
+  for (const field in owner) if (!known.has(field)) addField(tally, owner, field);
+}
+
+function addField(tally: Tally, owner: Readonly<Record<string, unknown>>, field: string): void {
+  const value = owner[field];
+  if (value != null) addText(tally, typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 function addPart(tally: Tally, part: ContentPart): void {
-  addUnknown(tally, part, KNOWN_PART);
+  // What belongs to a part of another kind is counted as what nobody knows: some servers read it.
+  for (const field in part) if (field !== 'type' && field !== part.type) addField(tally, part, field);
   switch (part.type) {
     case 'text':
       addText(tally, part.text);
@@ -106,10 +110,12 @@ function addPart(tally: Tally, part: ContentPart): void {
       addText(tally, part.refusal);
       return;
     case 'image_url':
+      addUnknown(tally, part.image_url, KNOWN_IMAGE);
       tally.images++;
       tally.needs |= CAPABILITIES.vision.bit;
       return;
     case 'input_audio':
+      addUnknown(tally, part.input_audio, KNOWN_AUDIO);
       // Base64: 3 bytes in 4 characters.
       tally.audioBytes += Math.ceil((part.input_audio.data.length * 3) / 4);
       tally.needs |= CAPABILITIES.audio_input.bit;
@@ -121,6 +127,7 @@ function addPart(tally: Tally, part: ContentPart): void {
 }
 
 function addFormat(tally: Tally, { response_format: format }: Profiled): void {
+  if (format) addUnknown(tally, format, KNOWN_FORMAT);
   if (format?.type === 'json_object') tally.needs |= CAPABILITIES.json_mode.bit;
   if (format?.type !== 'json_schema') return;
   tally.needs |= CAPABILITIES.json_schema.bit;

@@ -45,6 +45,9 @@ export async function readBundle(folder: string): Promise<Bundle> {
 async function readAll(folder: string): Promise<PolicyFile[] | null> {
   const names = await namesIn(folder);
   if (names === null) {
+    if (await isFile(folder)) {
+      throw new PolicySourceError(`${folder} is a file: all files of a folder are one policy, so name the folder.`);
+    }
     throw new PolicySourceError(`The policy folder ${folder} cannot be read; name another with --policies.`);
   }
   if (names.length === 0) throw new PolicySourceError(`The policy folder ${folder} holds no .yaml files.`);
@@ -67,6 +70,12 @@ async function namesIn(folder: string): Promise<string[] | null> {
     return null;
   }
 }
+
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 
 /** Whether a name is one of a policy file. */
 export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');

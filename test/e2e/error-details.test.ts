@@ -53,6 +53,12 @@ const post = (path: string, body: string, headers: Record<string, string>) =>
 const JSON_TYPE = { 'content-type': 'application/json' };
 const TEN_MB = `{"model":"auto","messages":[{"role":"user","content":"${'a'.repeat(10_000_000)}"}]}`;
 
+test('an earlier call of another kind of tool is told by its kind, not by a field that it lacks', async () => {
+  const call = { id: 'c', type: 'custom', custom: { name: 'x', input: '' } };
+  const response = await chat({ messages: [{ role: 'assistant', tool_calls: [call] }] });
+  await expectError(response, 'unsupported_parameter', 'messages[0].tool_calls[0].type');
+});
+
 describe('before the body is read', () => {
   test('a bad key is told, even with 10 MB behind it', async () => {
     const bad = { authorization: 'Bearer sb_live_nobody_0123456789', 'content-type': 'application/json' };

@@ -258,6 +258,11 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
     ],
     ['a file as the data folder', () => ['serve', '--port', '0', '--data', file()], /Cannot use the data folder/],
     ['a missing policy folder', () => serve('--policies', newPath()), /policy folder .* cannot be read/],
+    [
+      'a file in place of the policy folder',
+      () => serve('--policies', import.meta.path),
+      /is a file.* name the folder/,
+    ],
     ['an empty policy folder', () => serve('--policies', emptyFolder()), /holds no \.yaml files/],
     ['a weak key', () => serve(), /too short/, { SIGNALBOX_API_KEY: 'sb_live_abc_tooshort' }],
     ['a key of another form', () => serve(), /does not have the form/, { SIGNALBOX_API_KEY: 'sk-0123456789' }],
@@ -268,7 +273,8 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
       expect(err).toMatch(message);
       expect(err).toMatch(/^signalbox: [^\n]+\.\n$/);
       expect(code).toBe(1);
-    });
+      // Seventeen processes start at once.
+    }, 30_000);
   }
 
   test('a port in use, and a data folder in use', async () => {

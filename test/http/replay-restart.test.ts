@@ -203,7 +203,8 @@ describe('an answer of more than 1 MiB', () => {
       for (let i = 0; i < 3; i++) told.push(await toldBy(await ask(box, key, { stream })));
       for (const one of told)
         expect([one.status, one.replayed, one.text.length > MEBIBYTE]).toEqual([200, false, true]);
-      expect(told.map(givenBack)).toEqual([0, COST, COST]);
+      // The headers of a stream are gone before it is charged.
+      expect(told.map(givenBack)).toEqual(stream ? [0, 0, 0] : [0, COST, COST]);
       expect(netCharge(place.data)).toBe(COST);
       // No key can have any number of them for the price of one.
       const { message, details } = await expectError(
@@ -230,6 +231,16 @@ describe('an answer of more than 1 MiB', () => {
     expect(storedRows(place.data)).toMatchObject([{ state: 'lost', losses: 1 }]);
   }, 30_000);
 
+  test('stays charged when its repeat fails at no cost: it may have been read', async () => {
+    const place = newPlace();
+    const key = newKey();
+    const box = await start(place);
+    upstream.next({ text: LARGE, ...USAGE }, { status: 400 });
+    expect((await toldBy(await ask(box, key, { stream: false }))).status).toBe(200);
+    await expectError(await ask(box, key, { stream: false }), 'upstream_rejected_request');
+    expect(netCharge(place.data)).toBe(COST);
+  }, 30_000);
+
   test('whose caller left before its headers is made to its end, too', async () => {
     const place = newPlace();
     const key = newKey();
@@ -245,7 +256,7 @@ describe('an answer of more than 1 MiB', () => {
     expect(netCharge(place.data)).toBe(COST);
     upstream.next({ text: WORDS, ...USAGE });
     const again = await toldBy(await ask(box, key, { stream: true }));
-    expect([again.status, givenBack(again)]).toEqual([200, COST]);
+    expect(again.status).toBe(200);
   }, 30_000);
 
   test('of many small events is kept: what each of them repeats counts once', async () => {
@@ -287,8 +298,8 @@ describe('SIGTERM', () => {
     const [, [kind, charge] = ['', 0]] = rowsOf(place.data, cut);
     expect([kind, charge > 0]).toEqual(['settle', true]);
     const again = await toldBy(await ask(await start(place), key, { stream: true }));
-    expect([again.status, again.replayed, givenBack(again)]).toEqual([200, false, charge]);
-    expect(netCharge(place.data)).toBe(COST);
+    expect([again.status, again.replayed]).toEqual([200, false]);
+    expect(netCharge(place.data)).toBe(Math.max(charge, COST));
     await expectGoodBooks(place.data);
   }, 30_000);
 });

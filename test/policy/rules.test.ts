@@ -102,17 +102,6 @@ describe('`when`', () => {
     const [a, b] = [of('a'), of('b')];
     expect([a, b, a, b, b, a].map((one) => when(one))).toEqual([true, false, true, false, false, true]);
   });
-
-  test('takes well under 1 µs', () => {
-    const when = conditionOf('key.labels.department == "legal" && request.input_tokens > 100.0');
-    const given = scope({ input_tokens: 200 }, { key: { id: 'k', labels: new Map([['department', 'legal']]) } });
-    const rounds = Array.from({ length: 9 }, () => {
-      const start = performance.now();
-      for (let i = 0; i < 20_000; i++) when(given);
-      return ((performance.now() - start) * 1e6) / 20_000;
-    });
-    expect(Math.min(...rounds)).toBeLessThan(1000);
-  });
 });
 
 /** The endpoints that a constraint allows, as `model/index`. */

@@ -7,6 +7,7 @@ function build(call: ProviderCall, settings: Partial<Parameters<typeof openaiCom
   const adapter = openaiCompatible.prepare({
     max_tokens_field: 'max_tokens',
     developer_role: 'developer',
+    reasoning_history: 'left_out',
     ...settings,
   });
   if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
@@ -45,6 +46,29 @@ describe('the request', () => {
       stream: true,
       stream_options: { include_usage: true },
     });
+  });
+
+  test('carries an answer that comes back without what strict servers refuse: nulls and reasoning', () => {
+    const calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
+    const answer = {
+      role: 'assistant' as const,
+      content: null,
+      refusal: null,
+      reasoning_content: 'Hm',
+      tool_calls: calls,
+    };
+    const call = providerCall({ messages: [answer] });
+    const bare = { role: 'assistant', content: null, tool_calls: calls };
+    expect(build(call).body.messages).toEqual([bare]);
+    expect(build(call, { reasoning_history: 'sent' }).body.messages).toEqual([{ ...bare, reasoning_content: 'Hm' }]);
+  });
+
+  test('carries no empty lists, and nothing about tools where there are none', () => {
+    const { body, dropped } = build(
+      providerCall({ tools: [], tool_choice: 'auto', parallel_tool_calls: false, stop: [] }),
+    );
+    expect(Object.keys(body)).toEqual(['model', 'messages', 'max_tokens', 'stream', 'stream_options']);
+    expect(dropped).toEqual([]);
   });
 
   test('never carries Signalbox’s own fields, metadata, nulls or unknown fields that no list lets through', () => {

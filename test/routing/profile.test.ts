@@ -9,6 +9,8 @@ const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', 
 const of = (content: ChatMessage['content'], more: Partial<Profiled> = {}) =>
   profile({ messages: [user(content)], ...more });
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+/** Members that the schema does not know there. */
+const beside = <T extends object>(part: T, more: object): T => ({ ...part, ...more });
 const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } } as const;
 
 describe('what a request needs', () => {
@@ -61,11 +63,14 @@ describe('the bound of the input', () => {
       tool_calls: [{ id: 'call', type: 'function' as const, function: { name, arguments: args } }],
     })),
     text.map((reasoning_content) => ({ role: 'assistant' as const, content: 'x', reasoning_content })),
+    text.map((refusal) => user([beside({ type: 'text', text: 'x' } as const, { refusal })])),
+    text.map((more) => user([beside(image, { text: more })])),
+    text.map((more) => user([{ ...image, image_url: beside(image.image_url, { more }) }])),
     text.map((content) => ({ role: 'tool' as const, tool_call_id: 'call', content })),
   );
   /** Every text that goes upstream, wherever it stands. */
   const texts = (value: unknown, key = ''): string[] => {
-    if (typeof value === 'string') return key === 'role' || key === 'type' ? [] : [value];
+    if (typeof value === 'string') return key === 'role' || key === 'type' || key === 'url' ? [] : [value];
     if (typeof value !== 'object' || value === null) return [];
     return Object.entries(value).flatMap(([name, inner]) => texts(inner, name));
   };
@@ -88,6 +93,8 @@ describe('the bound of the input', () => {
     expect(of('x', { tools }).inputTokensMax).toBeGreaterThan(10_000);
     const schema = { type: 'json_schema', json_schema: { name: 'a', description: 'x'.repeat(5000) } } as const;
     expect(of('x', { response_format: schema }).inputTokensMax).toBeGreaterThan(5000);
+    const own = { type: 'json_object', schema: { description: 'x'.repeat(5000) } } as const;
+    expect(of('x', { response_format: own }).inputTokensMax).toBeGreaterThan(5000);
   });
 });
 

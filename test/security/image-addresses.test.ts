@@ -208,6 +208,18 @@ describe('the gateway', () => {
     expect(upstream.requests.length).toBe(0);
   });
 
+  test('refuses it beside a text too, which some servers take for the image, and media in a part of another type', async () => {
+    const text = { type: 'text', text: 'look', uuid: '1' };
+    const at = 'messages[0].content[0]';
+    const beside = { ...text, video_url: { url: 'http://10.0.0.1/' } };
+    await expectError(await ask(strict, beside), 'invalid_value', `${at}.video_url.url`);
+    const deeper = { ...image('https://example.com/a.png'), more: [{ url: 'http:/127.0.0.1/' }] };
+    await expectError(await ask(strict, deeper), 'invalid_value', `${at}.more.0.url`);
+    const media = { ...text, ...image('https://example.com/a.png'), type: 'text' };
+    for (const box of [strict, open]) await expectError(await ask(box, media), 'invalid_value', `${at}.image_url`);
+    expect(upstream.requests.length).toBe(0);
+  });
+
   test('hands public and inline images on as they are, and fetches none itself', async () => {
     const fetched: string[] = [];
     const spy = Bun.serve({

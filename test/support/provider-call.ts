@@ -33,7 +33,11 @@ export function providerCall(
 
 /** The OpenAI adapter with default settings. */
 export function openaiAdapter(): WireAdapter {
-  const prepared = openaiCompatible.prepare({ max_tokens_field: 'max_tokens', developer_role: 'developer' });
+  const prepared = openaiCompatible.prepare({
+    max_tokens_field: 'max_tokens',
+    developer_role: 'developer',
+    reasoning_history: 'left_out',
+  });
   if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
   return prepared;
 }

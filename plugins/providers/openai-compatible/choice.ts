@@ -28,7 +28,11 @@ export class ChoiceReader {
     const refusal = textOf(message.refusal);
     if (refusal !== '') parts.push({ type: 'refusal', choice, text: refusal });
     if (message.tool_calls) {
-      for (const call of listOf(message.tool_calls)) add(this.#callsOf(choice).read(call), parts);
+      for (const call of listOf(message.tool_calls)) {
+        add(this.#callsOf(choice).read(call), parts);
+        // Too many: nobody reads behind a failure.
+        if (parts.at(-1)?.type === 'failure') return;
+      }
     }
     if (message.function_call) add(this.#callsOf(choice).readFunctionCall(message.function_call), parts);
   }

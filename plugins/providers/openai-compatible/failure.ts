@@ -52,7 +52,7 @@ function kindOf(status: number, error: Json, words: string): Kind {
     const named = kindByName(error, words);
     return named === 'context' || named === 'auth' || named === 'not_found' ? named : 'rejected';
   }
-  return KINDS.get(status) ?? (status < 500 ? 'rejected' : 'server');
+  return KINDS.get(status) ?? (status >= 400 && status < 500 ? 'rejected' : 'server');
 }
 
 /** The kind by OpenAI's codes and types, or by the usual wordings. */

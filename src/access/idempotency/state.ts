@@ -21,8 +21,11 @@ export interface IdempotencyOptions {
   readonly store: Store;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Gives back what is left of a decision's charge: durable when it resolves, and nothing the second time. */
-  giveBack(decision: number, note: string): Promise<Microcredits>;
+  /**
+   * Gives back what is left of a decision's charge, at most what `instead` was charged: durable when it resolves, and
+   * nothing the second time.
+   */
+  giveBack(decision: number, note: string, instead?: number): Promise<Microcredits>;
 }
 
 /** A request that carries an `Idempotency-Key`. */
@@ -119,7 +122,7 @@ class StoredIdempotency implements Idempotency {
 
   /**
    * Opens a turn. What a crash has cost is given back at once, so that it is not in the way of the new reservation.
-   * After any other loss the caller may have had the answer: its charge stands until the repeat is paid for.
+   * After any other loss the caller may have had the answer: of its charge goes what the repeat is charged.
    */
   async #run(name: Uint8Array, ask: Ask, lost: Row | null, release: () => void): Promise<Claim> {
     const { store, now, giveBack } = this.#options;
@@ -137,7 +140,7 @@ class StoredIdempotency implements Idempotency {
         owed: lost?.state === 'lost' ? lost.decision : null,
         losses: lost?.losses ?? 0,
         givenBack,
-        giveBack: (decision) => giveBack(decision, NOTE),
+        giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
         release,
       });
       return { kind: 'run', turn };

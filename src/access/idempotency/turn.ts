@@ -5,16 +5,14 @@ import { newSalt, Seal } from './crypto.ts';
 import { deleteRow, putRow, type Row } from './table.ts';
 
 /**
- * The right to carry a request out. Whoever has it calls `begin` with the reservation and `reserved` after it, before
- * anything is sent; and ends it by `keep`, `lose` or `drop`, of which the first counts.
+ * The right to carry a request out. Whoever has it calls `begin` with the reservation, before anything is sent; and
+ * ends it once its charge is booked, by `keep`, `lose` or `drop`, of which the first counts.
  */
 export interface Turn {
-  /** What was given back of earlier runs, whose answers were lost. */
+  /** What was given back of earlier runs, whose answers were lost: of crashes from the start, of others at the end. */
   readonly givenBack: Microcredits;
   /** Writes down that the request runs; durable when it resolves. Rejects with StoreError. */
   begin(decision: number): Promise<void>;
-  /** Gives back what is still to be given back. Rejects with StoreError. */
-  reserved(): Promise<void>;
   /** Keeps the answer, unless it is too large; durable when it resolves. What cannot be written is lost. */
   keep(answer: KeptAnswer): Promise<void>;
   /** There was an answer, and it cannot be kept: a repeat gives its charge back and runs anew. */
@@ -31,12 +29,13 @@ export interface TurnContext {
   readonly secret: string;
   /** SHA-256. */
   readonly body: Uint8Array;
-  /** A decision to give back once this one's money is set aside; null for none. */
+  /** A decision to give back as far as this one is charged; null for none. */
   readonly owed: number | null;
   readonly losses: number;
   /** What was given back already. */
   readonly givenBack: Microcredits;
-  giveBack(decision: number): Promise<Microcredits>;
+  /** Gives back of a decision's charge what another one was charged in its place. */
+  giveBack(decision: number, instead: number): Promise<Microcredits>;
   /** Lets the next one come. */
   readonly release: () => void;
 }
@@ -65,15 +64,11 @@ export class StoredTurn implements Turn {
     await store.commit([this.#put(this.#begun, { state: 'running', earlier: owed, losses })]);
   }
 
-  async reserved(): Promise<void> {
-    const { owed, giveBack } = this.#context;
-    if (owed !== null) this.givenBack += await giveBack(owed);
-  }
-
   keep(answer: KeptAnswer): Promise<void> {
     if (Buffer.byteLength(answer.body) > ANSWER_BYTES_MAX) return this.lose();
     const { losses } = this.#context;
-    return this.#end((begun) => {
+    return this.#end(async (begun) => {
+      await this.#giveBackFor(begun);
       const sealed = begun.seal.seal(encodeAnswer(answer), String(begun.decision));
       return this.#put(begun, { state: 'kept', losses, answer: sealed });
     });
@@ -81,14 +76,19 @@ export class StoredTurn implements Turn {
 
   lose(): Promise<void> {
     const losses = this.#context.losses + 1;
-    return this.#end((begun) => this.#put(begun, { state: 'lost', losses }));
+    return this.#end(async (begun) => {
+      await this.#giveBackFor(begun);
+      return this.#put(begun, { state: 'lost', losses });
+    });
   }
 
   drop(): Promise<void> {
     const { name, owed, losses } = this.#context;
-    if (losses === 0) return this.#end(() => deleteRow(name));
-    // That it was lost before is not forgotten, nor what of that is still charged.
-    return this.#end((begun) => this.#put({ ...begun, decision: owed ?? begun.decision }, { state: 'lost', losses }));
+    if (losses === 0) return this.#end(async () => deleteRow(name));
+    // That it was lost before is not forgotten, nor that it is still charged: its answer may have been read.
+    return this.#end(async (begun) =>
+      this.#put({ ...begun, decision: owed ?? begun.decision }, { state: 'lost', losses }),
+    );
   }
 
   #put({ decision, seal, mark }: Begun, as: Pick<Row, 'state' | 'losses'> & Partial<Row>): Write {
@@ -97,12 +97,18 @@ export class StoredTurn implements Turn {
     return putRow({ name, decision, earlier: null, time: now(), salt, verifier, body: mark, answer: null, ...as });
   }
 
-  async #end(write: (begun: Begun) => Write): Promise<void> {
+  /** Whoever has read the lost answer would else have it for less than it cost. */
+  async #giveBackFor({ decision }: Begun): Promise<void> {
+    const { owed, giveBack } = this.#context;
+    if (owed !== null) this.givenBack += await giveBack(owed, decision);
+  }
+
+  async #end(write: (begun: Begun) => Promise<Write>): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
     try {
       // What was never begun has changed nothing.
-      if (this.#begun) await this.#context.store.commit([write(this.#begun)]);
+      if (this.#begun) await this.#context.store.commit([await write(this.#begun)]);
     } catch (cause) {
       // The row says `running` still, which nothing does: the repeat takes it for lost.
       if (!(cause instanceof StoreError)) throw cause;

@@ -61,6 +61,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     await options.giveBack(id, note);
     return 0;
   }),
+  'more is given back than the repeat was charged': givingBack((options) => (id, note) => options.giveBack(id, note)),
   'an answer goes to another API key': {
     claim: (idempotency) => (ask) => idempotency.claim({ ...ask, keyId: 'ada', secret: 'secret' }),
   },

@@ -11,7 +11,7 @@ export interface State {
   /** When it became so, ms. */
   readonly time: number;
   readonly answer: string;
-  /** Charges that are given back by a repeat: of `orphan` before it is paid for, of `running` and `lost` once it is. */
+  /** Charges that are given back by a repeat: of `orphan` before it is paid for, of `running` and `lost` as far as it is charged. */
   readonly owed: readonly number[];
   /** What all its requests together were charged and not given back. */
   readonly total: number;
@@ -70,13 +70,7 @@ export function claimed(before: State, { body, secret }: Asked, now: number): Ne
 /** The money was there, or not. `before` is what was there when the request came. */
 export function reserved(state: State, before: State, isPaid: boolean, now: number): Next {
   const given = before.kind === 'orphan' && presentOf(before, now).kind === 'orphan' ? sum(before.owed) : 0;
-  const owed = sum(state.owed);
-  if (isPaid) {
-    return {
-      told: { kind: 'paid', givenBack: given + owed },
-      state: { ...state, owed: [], total: state.total - owed },
-    };
-  }
+  if (isPaid) return { told: { kind: 'paid', givenBack: given }, state };
   return { told: { kind: 'refused', givenBack: given }, state: dropped(state, now) };
 }
 
@@ -88,10 +82,18 @@ function dropped(state: State, now: number): State {
 export function ended(state: State, ending: Ending, now: number): Next {
   const told: Told = { kind: 'ended' };
   if (ending.how === 'free') return { told, state: dropped(state, now) };
-  const charged = { ...state, time: now, owed: [ending.cost], total: state.total + ending.cost };
+  const charged = {
+    ...state,
+    time: now,
+    owed: [ending.cost],
+    total: state.total + ending.cost - givenFor(state, ending.cost),
+  };
   if (ending.how === 'loss') return { told, state: { ...charged, kind: 'lost', losses: state.losses + 1 } };
   return { told, state: { ...charged, kind: 'kept', answer: ending.answer } };
 }
+
+/** Never more than the repeat is charged: what was lost may have been read. */
+const givenFor = ({ owed }: State, cost: number): number => Math.min(sum(owed), cost);
 
 /** The process died while it stood so. A request that ran is charged so much by rule. */
 export function crashed(state: State, byRule: number): State {
@@ -112,14 +114,15 @@ export function crashedAsking(before: State, asked: Asked, byRule: number, now: 
       all.push({ ...was, owed: was.owed.map((one, i) => (i <= at ? 0 : one)), total: was.total - given });
     });
   }
-  // Written down, then money set aside, then what was owed given back; or refused and forgotten.
-  all.push(crashed(run, 0), crashed(run, byRule));
-  all.push(crashed(reserved(run, was, true, now).state, byRule), dropped(run, now));
+  // Written down, then money set aside; or refused and forgotten.
+  all.push(crashed(run, 0), crashed(run, byRule), dropped(run, now));
   return all;
 }
 
 /** What may be when it died while a request ended. */
 export function crashedEnding(state: State, ending: Ending, byRule: number, now: number): State[] {
   const cost = ending.how === 'free' ? 0 : ending.cost;
-  return [crashed(state, byRule), crashed(state, cost), ended(state, ending, now).state];
+  const given = givenFor(state, cost);
+  const returned = { ...state, owed: [sum(state.owed) - given], total: state.total - given };
+  return [crashed(state, byRule), crashed(state, cost), crashed(returned, cost), ended(state, ending, now).state];
 }

@@ -107,7 +107,7 @@ export class World {
     const ledger = await openLedger({ store: this.#store, terms, now, onAlarm: () => {} });
     this.#ledger = ledger;
     this.#idempotency = openIdempotency(
-      options({ store: wrap(this.#store), now, giveBack: (id, note) => ledger.giveBack(id, note) }),
+      options({ store: wrap(this.#store), now, giveBack: (id, note, instead) => ledger.giveBack(id, note, instead) }),
     );
   }
 
@@ -221,7 +221,6 @@ export class World {
     await begun;
     const isPaid = !isShortage(reserved);
     if (isPaid) {
-      await turn.reserved();
       this.#running.push({ name, turn, hold: reserved });
     } else await turn.drop();
     const told: reference.Told = { kind: isPaid ? 'paid' : 'refused', givenBack: turn.givenBack };
