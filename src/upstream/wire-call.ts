@@ -1,5 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
+import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { Alarm } from './alarm.ts';
 import { readText } from './body.ts';
@@ -13,6 +14,10 @@ import { retryAfterMs } from './retry-after.ts';
 
 /** Bytes of a JSON answer at most. */
 const REPLY_MAX = 33_554_432;
+/** Values of a JSON answer, or of an event, at most: one of 100,000 tokens with their probabilities has fewer. */
+const VALUES_MAX = 2_000_000;
+/** Characters of an event that no nesting makes dear to parse. */
+const HARMLESS = 16_384;
 /** Bytes read of an error's body, and ms waited for it. */
 const ERROR_MAX = 65_536;
 const ERROR_WAIT = 500;
@@ -27,6 +32,12 @@ interface Source {
   readonly decoder: TextDecoder;
   readonly frames: FrameParser;
   readonly reader: StreamReader;
+}
+
+/** What is dear to parse would hold up everybody else's answers. Throws Broken. */
+function checkForm(text: string): void {
+  if (beyondLimits(text, VALUES_MAX))
+    throw new Broken('malformed', 'the answer nests too deep, or has too many values');
 }
 
 /** One HTTP call through a wire adapter, which translates; all else happens here. */
@@ -97,7 +108,10 @@ export class WireCall implements UpstreamCall {
       const headers = callHeaders(this.#adapter, own, target, call.stream);
       const headBy = this.#firstContentBy;
       const connectBy = Math.min(now + this.#deadlines.connectMs, headBy);
-      this.#opening = new Opening({ dial, path, headers, startedAt: now, connectBy, headBy }, this.#alarm);
+      this.#opening = new Opening(
+        { dial, path, headers, stream: call.stream, startedAt: now, connectBy, headBy },
+        this.#alarm,
+      );
       return this.#opening.run(body);
     } catch (error) {
       return {
@@ -152,6 +166,7 @@ export class WireCall implements UpstreamCall {
     const { text, cut } = await readText(response, REPLY_MAX);
     if (this.#over) return;
     if (cut) throw new Broken('malformed', 'the answer was too large');
+    checkForm(text);
     if (this.#take(() => this.#adapter.reply(text), batch)) this.#endOfBytes();
   }
 
@@ -170,7 +185,10 @@ export class WireCall implements UpstreamCall {
 
   /** Returns false once the call is over. */
   #frames(source: Source, frames: ReturnType<FrameParser['push']>, batch: StreamPart[]): boolean {
-    for (const frame of frames) if (!this.#take(() => source.reader.read(frame), batch)) return false;
+    for (const frame of frames) {
+      if (frame.data.length > HARMLESS) checkForm(frame.data);
+      if (!this.#take(() => source.reader.read(frame), batch)) return false;
+    }
     return true;
   }
 

@@ -199,6 +199,17 @@ describe('a 200 that is no answer', () => {
     expect((await play({ form: 'sse', ...behaviour })).failure?.kind as string).toBe(kind);
   });
 
+  test('fails unparsed: JSON, or an event, that nests too deep or has too many values', async () => {
+    const deep = `{"choices":${'['.repeat(500_000)}`;
+    const wide = `{"choices":[${'{},'.repeat(2_000_000)}{}]}`;
+    const message = 'the answer nests too deep, or has too many values';
+    for (const raw of [deep, wide]) {
+      const { failure } = await play({ raw: [raw], form: 'json' }, { call: JSON_CALL });
+      expect(failure).toMatchObject({ kind: 'malformed', message });
+    }
+    expect((await play({ raw: [`data: ${deep}\n\n`] })).failure).toMatchObject({ kind: 'malformed', message });
+  });
+
   test('fails: a JSON answer above the limit, of unknown length', async () => {
     const megabyte = ' '.repeat(1 << 20);
     const { failure } = await play({ raw: Array(34).fill(megabyte), form: 'json' }, { call: JSON_CALL });

@@ -1,6 +1,7 @@
 import { addressText, parseAddress } from '../../core/address.ts';
 import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { Broken, codeOf } from '../failures.ts';
+import { Lines, type StreamLine } from '../line/lines.ts';
 import { proxyFor, type Variable } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 
@@ -18,6 +19,9 @@ export class Peer {
   readonly base: string;
   #path = '';
   #url = '';
+  /** Made with the first stream. */
+  #lines: Lines | null = null;
+  #line: StreamLine | null = null;
   /** When an answer last began here, in ms on performance.now's clock. */
   answeredAt = Number.NEGATIVE_INFINITY;
 
@@ -31,8 +35,25 @@ export class Peer {
     if (path !== this.#path) {
       this.#path = path;
       this.#url = `${this.base}/${path.replace(/^\/+/, '')}`;
+      this.#line = null;
     }
     return this.#url;
+  }
+
+  /** The way of a stream to a path below the base. `servername`: whose certificate it must be; null for http. */
+  line(path: string, servername: string | null): StreamLine | null {
+    const text = this.url(path);
+    // What fetch gives up while it connects is given up at once.
+    if (this.#lines?.isStuck) return null;
+    if (this.#line) return this.#line;
+    const { hostname, port, pathname, search, host } = new URL(text);
+    this.#lines ??= new Lines({
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port) || (servername === null ? 80 : 443),
+      servername,
+    });
+    this.#line = this.#lines.to(pathname + search, host);
+    return this.#line;
   }
 
   isWarm(now: number): boolean {
@@ -64,6 +85,9 @@ export class Dial {
   readonly #resolver: Resolver;
   /** Keeps the connections of this provider apart from all others. */
   readonly #session: Bun.FetchSession;
+  readonly #hasProxy: boolean;
+  /** Whose certificate a stream's connection must show; null for http. */
+  readonly #servername: string | null;
   /** The answer that `#peers` were made of. */
   #known: readonly string[] | null = null;
   #peers: Peers = [];
@@ -87,11 +111,18 @@ export class Dial {
     if (literal || proxy !== null) this.#fixed = [this.#peerAt(url.hostname)];
     this.hostHeader = this.#fixed ? null : url.host;
     const isNamed = !this.#fixed && url.protocol === 'https:';
+    this.#hasProxy = proxy !== null;
+    this.#servername = url.protocol === 'https:' ? url.hostname.replace(/^\[|\]$|\.$/g, '') : null;
     this.#session = new Bun.FetchSession({
       proxy: proxy === null ? false : { url: proxy, respectNoProxy: false },
       ...(isNamed && { tls: { servername: url.hostname.replace(/\.$/, '') } }),
       keepAlive: { idleTimeout: IDLE_S },
     });
+  }
+
+  /** How a stream goes; null where it has to go by fetch: through a proxy, and to where no connection comes to stand. */
+  line(peer: Peer, path: string): StreamLine | null {
+    return this.#hasProxy ? null : peer.line(path, this.#servername);
   }
 
   /** Sends a request over this provider's own connections, as fetch does. Redirects are never followed. */

@@ -9,6 +9,8 @@ export interface OpeningOptions {
   readonly dial: Dial;
   readonly path: string;
   readonly headers: Headers;
+  /** Whether the answer is read as it comes. */
+  readonly stream: boolean;
   readonly startedAt: number;
   /** A connection has to stand until then, over all addresses. */
   readonly connectBy: number;
@@ -90,12 +92,16 @@ export class Opening {
     const { dial, path, headers, headBy } = this.#options;
     if (this.#over) return { error: new Broken('connect', 'given up') };
     const now = performance.now();
-    const isWarm = peer.isWarm(now);
+    const line = this.#options.stream ? dial.line(peer, path) : null;
+    // A line tells when it has a connection.
+    const isWarm = !line && peer.isWarm(now);
     this.sent = isWarm;
     this.#alarm.set(isWarm ? headBy : now + Math.max(0, this.#options.connectBy - now) / left);
     const { signal } = this.#controller;
     try {
-      const response = await dial.post(peer, path, isWarm ? { headers, body, signal } : this.#watched(body, signal));
+      const response = await (line
+        ? line.post({ headers, body, signal, onConnected: this.#onConnected() })
+        : dial.post(peer, path, isWarm ? { headers, body, signal } : this.#watched(body, signal)));
       dial.answered(peer, performance.now());
       return { response };
     } catch (error) {
@@ -111,18 +117,26 @@ export class Opening {
     const headers = new Headers(this.#options.headers);
     // Else it would go in chunks, which not every server takes.
     headers.set('content-length', String(bytes.length));
-    this.#isConnecting = true;
+    const connected = this.#onConnected();
     const pull = (sink: ReadableStreamDirectController) => {
       // It may have come too late.
       if (signal.aborted) return sink.close();
-      this.#isConnecting = false;
-      this.sent = true;
-      this.#alarm.set(this.#options.headBy);
+      connected();
       sink.write(bytes);
       sink.close();
     };
     // The cheapest of streams: what is written goes on in one piece, with its end.
     return { headers, body: new ReadableStream({ type: 'direct', pull }), signal };
+  }
+
+  /** What is to be called once there is a connection: from then on something is sent. */
+  #onConnected(): () => void {
+    this.#isConnecting = true;
+    return () => {
+      this.#isConnecting = false;
+      this.sent = true;
+      this.#alarm.set(this.#options.headBy);
+    };
   }
 
   #failed(error: unknown, isWarm: boolean): unknown {

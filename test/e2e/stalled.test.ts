@@ -1,0 +1,176 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { effort } from '../deep/effort.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { type Flood, startFlood } from '../support/flood.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { chatHead } from '../support/raw-http.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/**
+ * What one side sends and the other does not take is held up, not gathered: callers who stop to read, and upstreams
+ * whose events or answers have no end.
+ */
+const { runs: readers, proved } = effort('stalled-readers', 150, 400);
+const MIB = 1_048_576;
+/** Live memory that a caller who stops to read may cost. */
+const READER_MAX = 65_536;
+/** With what the allocators keep of what is no longer used. fetch alone would take several times as much. */
+const RESIDENT_MAX = 4 * READER_MAX;
+/** More than all the kernel's buffers of one answer hold. */
+const ANSWER = 20_000_000;
+
+const event = (delta: object) => `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta }] })}\n\n`;
+const SAYING = event({ content: 'x'.repeat(1_000) });
+
+const floods: Record<'patient' | 'event' | 'lateEvent' | 'json', Flood> = {
+  patient: startFlood({ contentType: 'text/event-stream', piece: SAYING, bytes: ANSWER }),
+  event: startFlood({
+    contentType: 'text/event-stream',
+    start: 'data: {"choices":[{"delta":{"content":"',
+    piece: 'x'.repeat(10_000),
+    bytes: 400 * MIB,
+  }),
+  lateEvent: startFlood({
+    contentType: 'text/event-stream',
+    start: `${SAYING}data: {"choices":[{"delta":{"content":"`,
+    piece: 'x'.repeat(10_000),
+    bytes: 400 * MIB,
+  }),
+  json: startFlood({
+    contentType: 'application/json',
+    start: '{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"',
+    piece: 'x'.repeat(10_000),
+    bytes: 400 * MIB,
+  }),
+};
+let box: Signalbox;
+let sockets: Socket[] = [];
+
+beforeAll(async () => {
+  const names = Object.keys(floods) as (keyof typeof floods)[];
+  const more = '    deadlines: { first_token_ms: 60000, idle_ms: 120000, total_ms: 300000 }\n';
+  const policy = testPolicy(
+    Object.fromEntries(names.map((name) => [name.toLowerCase(), floods[name].url])),
+    Object.fromEntries(names.map((name) => [name.toLowerCase(), { endpoints: [name.toLowerCase()], more }])),
+  );
+  const fixture = join(import.meta.dir, 'live-memory.fixture.ts');
+  box = await startSignalbox({ policy, env: { ...UPSTREAM_ENV, BUN_OPTIONS: `--preload=${fixture}` } });
+});
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  sockets = [];
+});
+afterAll(async () => {
+  await box.stop();
+  for (const flood of Object.values(floods)) flood.stop();
+});
+
+/** Asks for a stream and reads nothing of it. */
+function stare(model: string, ...headers: readonly string[]): void {
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say much.' }] });
+  const { hostname, port } = new URL(box.url);
+  const socket = connect(Number(port), hostname, () => {
+    socket.pause();
+    socket.write(chatHead(box.key, `content-length: ${body.length}`, ...headers) + body);
+  });
+  socket.on('error', () => {});
+  sockets.push(socket);
+}
+
+interface Live {
+  readonly heap: number;
+  readonly resident: number;
+}
+
+/** What is left in the server once its garbage is collected, bytes. */
+async function live(): Promise<Live> {
+  const before = box.lines.length;
+  process.kill(box.pid, 'SIGUSR2');
+  const line = await waitFor(() => box.lines.slice(before).find((each) => each.includes('live memory')), 10_000);
+  return JSON.parse(line) as Live;
+}
+
+/** Adds readers until there are so many, and waits until nothing moves any more. */
+async function stalled(count: number): Promise<Live> {
+  const { sent } = floods.patient;
+  for (let more = count - sockets.length; more > 0; more--) stare('patient');
+  const total = () => sent.reduce((sum, each) => sum + each, 0);
+  for (let before = -1; sent.length < count || total() !== before; await Bun.sleep(500)) before = total();
+  return live();
+}
+
+describe('callers who stop to read', () => {
+  test(`cost less than 64 KiB each, however much there is for them (${readers})`, async () => {
+    // The first have the program compiled and its heap grown.
+    const few = await stalled(readers / 2);
+    const many = await stalled(readers + readers / 2);
+    const heap = (many.heap - few.heap) / readers;
+    const resident = (many.resident - few.resident) / readers;
+    console.log(`a reader: ${Math.round(heap / 1024)} KiB live, ${Math.round(resident / 1024)} KiB resident`);
+    expect(heap).toBeLessThan(READER_MAX);
+    expect(resident).toBeLessThan(RESIDENT_MAX);
+    // That they were stalled, each in the middle of its answer.
+    expect(floods.patient.sent.filter((bytes) => bytes >= ANSWER)).toEqual([]);
+    expect(floods.patient.closed).toBe(0);
+    proved(`${readers} callers who stopped to read 20 MB: ${Math.round(heap / 1024)} KiB live memory each`);
+  }, 300_000);
+
+  test('with an `Idempotency-Key` cost what is kept of an answer and no more', async () => {
+    const before = await live();
+    const { length } = floods.patient.sent;
+    const count = 8;
+    for (let at = 0; at < count; at++) stare('patient', `idempotency-key: stare-${crypto.randomUUID()}`);
+    await waitFor(() => floods.patient.sent.length === length + count);
+    // Less than the time after which such a reader is left behind.
+    await Bun.sleep(3_000);
+    // 1 MiB is kept, a quarter of that waits, and the pieces are on their way.
+    expect(((await live()).heap - before.heap) / count).toBeLessThan(2 * MIB);
+  }, 60_000);
+});
+
+describe('an upstream that does not end', () => {
+  const chat = (model: string, stream: boolean) =>
+    box.post('/v1/chat/completions', { model, stream, messages: [{ role: 'user', content: 'Say much.' }] });
+
+  /** That an answer is cut off by the limit, not by the flood's end, and what it made the server grow by at most. */
+  async function refused(flood: Flood, sentMax: number, run: () => Promise<void>): Promise<void> {
+    const [{ length }, closed] = [flood.sent, flood.closed];
+    await run();
+    await waitFor(() => flood.closed > closed, 4_000);
+    expect(flood.sent.slice(length).every((bytes) => bytes < sentMax)).toBeTrue();
+  }
+
+  /** What the kernel's buffers and fetch's own may have taken beside what was read. */
+  const UNREAD = 32 * MIB;
+
+  test('its event is refused: before the first part, 502', async () => {
+    await refused(floods.event, UNREAD + MIB, async () => {
+      const response = await chat('event', true);
+      expect([response.status, (await answerOf(response)).error.code]).toEqual([502, 'upstream_failed']);
+    });
+  }, 20_000);
+
+  test('its event is refused: after that, with an error event and no `[DONE]`', async () => {
+    await refused(floods.lateEvent, UNREAD + MIB, async () => {
+      const { chunks, done } = await eventsOf(await chat('lateevent', true));
+      expect([chunks.length, done, chunks.at(-1)?.error.code]).toEqual([2, false, 'upstream_failed']);
+    });
+  }, 20_000);
+
+  test('its JSON is refused: 502', async () => {
+    await refused(floods.json, UNREAD + 32 * MIB, async () => {
+      const response = await chat('json', false);
+      expect([response.status, (await answerOf(response)).error.code]).toEqual([502, 'upstream_failed']);
+    });
+  }, 30_000);
+
+  test('leaves nothing behind, and many at once cost no more than their limits', async () => {
+    await chat('json', false);
+    const before = await live();
+    const answers = await Promise.all(Array.from({ length: 40 }, () => chat('event', true)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 502));
+    expect((await live()).heap - before.heap).toBeLessThan(4 * MIB);
+  }, 30_000);
+});
