@@ -155,7 +155,6 @@ async function serve(options: ServeOptions): Promise<void> {
     gateway,
     policy: reloader,
     keys,
-    books: store,
     idempotency,
     authenticate: (header) => keys.authenticate(header),
     version: manifest.version,

@@ -60,6 +60,12 @@ function codeOf(text: string): string {
   );
 }
 
+const NAMES = /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s*from\s*['"]([^'"]+)['"]/g;
+const WHOLE = /\*\s*(?:as\s+\w+\s+)?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
+const VALUE = /^export (?:async )?(?:function\*? |const |class |enum )(\w+)/gm;
+const fileAt = (from: string, target: string): string =>
+  target === 'signalbox/plugin' ? 'src/contract/plugin.ts' : relative(ROOT, resolve(ROOT, dirname(from), target));
+
 describe('rooms', () => {
   test('every folder of src is a room with a place among the layers', () => {
     expect(
@@ -108,6 +114,28 @@ describe('rooms', () => {
           .flatMap((line, i) => (IMPURE_CALL.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
       ]);
     expect(impure).toEqual([]);
+  });
+});
+
+describe('exports', () => {
+  test('are of use to another file: what one keeps to itself is nobody’s to look at', () => {
+    const named = [...sources, ...tests].flatMap(({ path, text }) =>
+      [...text.matchAll(NAMES)].flatMap(([, names = '', target = '']) =>
+        names.split(',').map((name) => `${fileAt(path, target)} ${name.replace(/^\s*type\s|\sas\s.*/g, '').trim()}`),
+      ),
+    );
+    const used = new Set(named);
+    // Whoever takes a whole file takes all of it.
+    const whole = new Set(
+      [...sources, ...tests].flatMap(({ path, text }) =>
+        [...text.matchAll(WHOLE)].map(([, target = '']) => fileAt(path, target)),
+      ),
+    );
+    const idle = sources
+      .filter(({ path }) => path !== 'src/main.ts' && !whole.has(path))
+      .flatMap(({ path, text }) => [...text.matchAll(VALUE)].map(([, name]) => `${path} ${name}`))
+      .filter((one) => !used.has(one));
+    expect(idle).toEqual([]);
   });
 });
 

@@ -33,10 +33,10 @@ export const EXPIRY_MAX_MS = 36_500 * DAY_MS;
 export const OVERLAP_MAX_MS = 30 * DAY_MS;
 export const OVERLAP_MS = DAY_MS;
 export const LIMIT_MAX = 1_000_000_000;
-export const NAME_MAX = 200;
-export const LABELS_MAX = 64;
-export const MODELS_MAX = 1_000;
-export const BUDGETS_MAX = 16;
+const NAME_MAX = 200;
+const LABELS_MAX = 64;
+const MODELS_MAX = 1_000;
+const BUDGETS_MAX = 16;
 /** As a policy's budgets. */
 export const BUDGET_CREDITS_MAX = 1_000_000_000;
 

@@ -3,8 +3,8 @@ import { idText } from '../core/id.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Fund } from '../ledger/rules/fund.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
-import type { ReloadAttempt } from '../runtime/attempt.ts';
 import { summary } from '../runtime/diff.ts';
+import type { ReloadAttempt } from '../runtime/status.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { HealthChange } from '../upstream/health/health.ts';
 

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { type BalanceUse, type BudgetUse, keyStatusBody, trailBody } from '../access/body.ts';
+import { type BalanceUse, keyStatusBody, trailBody } from '../access/shown.ts';
 import type { KeyInfo } from '../access/tables.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../access/trail.ts';
-import type { KeyBudget } from '../core/caller.ts';
+import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import { keyBalance, keyBudgetUses } from '../ledger/key-funds.ts';
 import { windowAt } from '../ledger/rules/window.ts';
 import { hasJournal } from '../ledger/state.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { keyBody } from '../access/body.ts';
 import type { MadeKey } from '../access/keys.ts';
+import { keyBody } from '../access/shown.ts';
 import { KeyTermsError } from '../access/terms.ts';
 import type { Actor } from '../access/trail.ts';
 import { toCredits } from '../core/credits.ts';

@@ -31,7 +31,7 @@ export type Command =
 /** An hour. */
 const DRAIN_MAX_MS = 3_600_000;
 
-export const HELP = `signalbox: a self-hosted LLM gateway and policy engine
+const HELP = `signalbox: a self-hosted LLM gateway and policy engine
 
   signalbox serve [--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR] [--drain-ms 25000]
                   [--metrics on|off]

@@ -22,6 +22,14 @@ export interface KeyBudget {
   readonly onExhausted: 'reject' | 'downgrade';
 }
 
+/** How full a budget of a key is, in the window of a moment. */
+export interface BudgetUse {
+  readonly budget: KeyBudget;
+  readonly spent: Microcredits;
+  /** Milliseconds since 1970; Infinity for never. */
+  readonly renewsAt: number;
+}
+
 /** A key with the budgets that it has of its own. */
 export interface KeyBudgets {
   readonly keyId: string;

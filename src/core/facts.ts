@@ -9,7 +9,10 @@ export interface Facts {
   readonly task: string;
   /** Expected input tokens, by a neutral count. */
   readonly inputTokens: number;
-  /** Input tokens that the request's text cannot exceed under any tokenizer. Images are not in it. */
+  /**
+   * Input tokens that the request's text cannot exceed under any tokenizer: its bytes, and what dialects wrap around
+   * messages and tools. Images are not in it.
+   */
   readonly inputTokensMax: number;
   readonly images: number;
   /** Bytes of audio input, decoded. Its tokens are in neither of the figures above. */

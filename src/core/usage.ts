@@ -13,7 +13,7 @@ export interface Usage {
 }
 
 /** More tokens than any request can have; a figure above it is an upstream's mistake. */
-export const TOKENS_MAX = 1_000_000_000;
+const TOKENS_MAX = 1_000_000_000;
 
 const isCount = (n: number): boolean => Number.isInteger(n) && n >= 0 && n <= TOKENS_MAX;
 

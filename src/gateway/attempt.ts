@@ -4,7 +4,7 @@ import type { ChatRequest } from '../core/chat-request.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
-import type { Attempt as AttemptRecord } from '../records/record.ts';
+import type { AttemptRecord } from '../records/record.ts';
 import { expectedInput } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { openCall, type UpstreamCall } from '../upstream/call.ts';

@@ -10,14 +10,15 @@ import { listenTo } from '../records/contents.ts';
 import type { Outcome } from '../records/record.ts';
 import { recordWrite } from '../records/records.ts';
 import { chatFacts } from '../routing/facts.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError } from '../store/store.ts';
 import { scrub } from '../telemetry/secrets.ts';
 import { decide, type ForRules } from './decide.ts';
+import { decisionRecord } from './decision-record.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
-import type { Gateway, Place } from './gateway.ts';
+import type { Gateway, Seat } from './gateway.ts';
 import type { Platform } from './receipt.ts';
-import { decisionRecord } from './record.ts';
 import { screen } from './screen.ts';
 import { shortageError } from './shortage.ts';
 import { expectedTokens, type Ticket, usedTokens } from './ticket.ts';
@@ -56,7 +57,7 @@ export async function beginChat(
   const decision = decide(gateway, chatFacts(request, caller, runtime.snapshot), forRules(request), caller, runtime);
   ticket?.begin(request.stream === true, expectedTokens(decision, runtime.snapshot));
   // Before money is waited for, so that a shutdown waits, too.
-  const { place, leave } = enter(gateway);
+  const { seat, leave } = enter(gateway);
   let hold: Hold;
   try {
     const begun = notary?.begin(decision.id);
@@ -72,9 +73,29 @@ export async function beginChat(
     ticket?.end(0);
     throw cause;
   }
+  seat.exchange = exchangeOf(gateway, { runtime, request, caller, decision, hold, startedAt, ticket, leave });
+  return seat.exchange;
+}
+
+/** A request that is paid for. */
+interface Paid {
+  readonly runtime: Runtime;
+  readonly request: ChatRequest;
+  readonly caller: Caller;
+  readonly decision: Decision;
+  readonly hold: Hold;
+  readonly startedAt: number;
+  readonly ticket: Ticket | null;
+  leave(): void;
+}
+
+/** The exchange of a request, with what is to be told and written down of it. */
+function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
+  const { runtime, request, caller, decision, hold, startedAt, ticket, leave } = paid;
+  const { snapshot } = runtime;
   let tokens = 0;
-  const listener = listenTo(runtime.snapshot.content, request, caller);
-  const exchange = new Exchange({
+  const listener = listenTo(snapshot.content, request, caller);
+  return new Exchange({
     runtime,
     request,
     decision,
@@ -84,9 +105,9 @@ export async function beginChat(
     startedAt,
     created: Math.floor(gateway.now() / 1000),
     onSettle: (outcome, platform) => {
-      tokens = usedTokens(outcome.usage, platform.routed_model, decision, runtime.snapshot);
+      tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       logOutcome(gateway, decision, caller, outcome, platform);
-      const record = decisionRecord('chat', decision, caller, runtime.snapshot, gateway.now(), outcome);
+      const record = decisionRecord('chat', decision, caller, snapshot, gateway.now(), outcome);
       return listener ? [...recordWrite(record), ...listener.writes(decision.id, gateway.now())] : recordWrite(record);
     },
     onParts: listener ? (parts) => listener.hear(parts) : undefined,
@@ -97,18 +118,16 @@ export async function beginChat(
       ticket?.end(tokens);
     },
   });
-  place.exchange = exchange;
-  return exchange;
 }
 
-function enter({ exchanges }: Gateway): { place: Place; leave: () => void } {
-  const place: Place = { exchange: null };
-  exchanges.add(place);
+function enter({ exchanges }: Gateway): { seat: Seat; leave: () => void } {
+  const seat: Seat = { exchange: null };
+  exchanges.add(seat);
   const leave = () => {
-    exchanges.delete(place);
-    place.exchange = null;
+    exchanges.delete(seat);
+    seat.exchange = null;
   };
-  return { place, leave };
+  return { seat, leave };
 }
 
 const forRules = ({ stream, user, metadata }: ChatRequest): ForRules => ({ stream: stream === true, user, metadata });

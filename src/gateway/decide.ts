@@ -6,7 +6,7 @@ import { timeOfId } from '../core/id.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { Shortage, Standing } from '../ledger/standing.ts';
-import { type Choice, isRefusal } from '../routing/decide.ts';
+import { type Circumstances, isRefusal } from '../routing/decide.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
 import { withRules } from '../routing/rules.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
@@ -42,10 +42,10 @@ export function decide(
   const { decider } = runtime;
   const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
-  const choice: Choice = { id: gateway.nextId(), seed: newSeed(), readings: runtime.readings(), ...chosen };
-  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(choice.id));
+  const given: Circumstances = { id: gateway.nextId(), seed: newSeed(), readings: runtime.readings(), ...chosen };
+  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id));
   const short = (shortage: Shortage) => shortageError(shortage, caller, gateway.log);
-  const outcome = standing ? decideWithin(standing, ruled, choice, runtime, short) : decider.decide(ruled, choice);
+  const outcome = standing ? decideWithin(standing, ruled, given, runtime, short) : decider.decide(ruled, given);
   if (decider.faults > faults) {
     tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
@@ -60,11 +60,11 @@ export function decide(
 function decideWithin(
   standing: Standing,
   facts: Facts,
-  choice: Choice,
+  given: Circumstances,
   { decider, snapshot }: Runtime,
   error: (shortage: Shortage) => SignalboxError,
 ): Decision | Refusal {
-  const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, choice);
+  const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, given);
   const now = decideWith(standing.free);
   const isHeldUp = isRefusal(now) && now.group === 'funds' && standing.free !== standing.unspent;
   const outcome = isHeldUp ? decideWith(standing.unspent) : now;

@@ -6,7 +6,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { Attempt as AttemptRecord, Outcome } from '../records/record.ts';
+import type { AttemptRecord, Outcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError, type Write } from '../store/store.ts';

@@ -18,16 +18,16 @@ export interface Gateway {
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   /** Exchanges under way. */
-  readonly exchanges: Set<Place>;
+  readonly exchanges: Set<Seat>;
   /** True once the process has been asked to stop. */
   draining(): boolean;
 }
 
 /**
- * Where an exchange stands while it is under way; empty before, while money is set aside for it, and after. The set holds places rather than exchanges
+ * Where an exchange sits while it is under way; empty before, while money is set aside for it, and after. The set holds seats rather than exchanges
  * because each time a set grows anew, what it held stays in memory until the next full collection.
  */
-export interface Place {
+export interface Seat {
   exchange: Exchange | null;
 }
 

@@ -4,7 +4,7 @@ import { idText } from '../core/id.ts';
 import { costOf } from '../core/price.ts';
 import type { Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
-import type { Attempt } from '../records/record.ts';
+import type { AttemptRecord } from '../records/record.ts';
 import type { Measured } from './meter.ts';
 
 /** `platform`: what Signalbox tells about an answer. The same, field for field, in JSON and in a stream. */
@@ -54,7 +54,7 @@ export interface Ending {
   /** All attempts together. */
   readonly charged: Microcredits;
   readonly dropped: readonly string[];
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly AttemptRecord[];
 }
 
 /** The receipt of an exchange that has been settled. */

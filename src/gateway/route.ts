@@ -4,8 +4,8 @@ import { type Advice, advise } from '../routing/advise.ts';
 import { routeFacts } from '../routing/facts.ts';
 import { drainingError } from './chat.ts';
 import { decide } from './decide.ts';
+import { decisionRecord } from './decision-record.ts';
 import type { Gateway } from './gateway.ts';
-import { decisionRecord } from './record.ts';
 import { screenMessages } from './screen.ts';
 
 /** A recommendation from the decision that a chat request of the same facts would get. Spends nothing. */

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia';
-import { keyBody, keyStatusBody, trailBody } from '../access/body.ts';
 import type { Keys, MadeKey } from '../access/keys.ts';
+import { keyBody, keyStatusBody, trailBody } from '../access/shown.ts';
 import type { KeyInfo } from '../access/tables.ts';
 import { type KeyGrant, KeyTermsError, OVERLAP_MS } from '../access/terms.ts';
 import { type Actor, TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
@@ -8,9 +8,7 @@ import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { grantWrite } from '../ledger/adjust.ts';
-import { keyBudgetUses } from '../ledger/key-funds.ts';
-import type { Store } from '../store/store.ts';
-import type { RouteContext } from './app.ts';
+import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { compileCheck } from './validation.ts';
@@ -20,8 +18,6 @@ export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'ge
 
 export interface KeyContext extends Pick<RouteContext, 'gateway' | 'callerOf'> {
   readonly keys: KeyAdmin;
-  /** Where what was spent can be read. */
-  readonly books: Pick<Store, 'query'>;
 }
 
 const checkKey = compileCheck(KeyRequest);
@@ -35,7 +31,7 @@ const SECRET_HEADERS = { 'cache-control': 'no-store' };
 export const keyRoutes = (context: KeyContext) =>
   new Elysia({ name: 'keys' }).use(readingRoutes(context)).use(changingRoutes(context));
 
-const readingRoutes = ({ gateway, keys, books }: KeyContext) =>
+const readingRoutes = ({ gateway, keys }: KeyContext) =>
   new Elysia({ name: 'keys-read' })
     .get(
       '/admin/keys',
@@ -46,11 +42,7 @@ const readingRoutes = ({ gateway, keys, books }: KeyContext) =>
       },
       operations.LIST,
     )
-    .get(
-      '/admin/keys/:id',
-      async ({ params: { id } }) => statusBody({ gateway, books }, await found(keys, id)),
-      operations.SHOW,
-    )
+    .get('/admin/keys/:id', async ({ params: { id } }) => statusBody(gateway, await found(keys, id)), operations.SHOW)
     .get(
       '/admin/trail',
       async ({ query: { key, limit } }) => {
@@ -74,7 +66,7 @@ const TRAIL_QUERY = t.Object({
   ),
 });
 
-const changingRoutes = ({ gateway, callerOf, keys, books }: KeyContext) => {
+const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
   const actor = (request: Request, requestId: unknown): Actor => ({
     kind: 'key',
     name: callerOf(request).keyId,
@@ -121,7 +113,7 @@ const changingRoutes = ({ gateway, callerOf, keys, books }: KeyContext) => {
         const write = grantWrite(id, amount, note, gateway.now());
         if (!(await inTerms(keys.grant(id, write, { credits, note }, by)))) throw notValid();
         await gateway.ledger.refresh(true);
-        return statusBody({ gateway, books }, await found(keys, id));
+        return statusBody(gateway, await found(keys, id));
       },
       { transform: ({ body }) => checkGrant(body), body: GrantRequest, ...operations.GRANT },
     );
@@ -182,12 +174,11 @@ async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
 const notValid = () =>
   new SignalboxError('not_found', 'There is no valid key with this ID: none, or one that is revoked or expired.');
 
-async function statusBody({ gateway, books }: Pick<KeyContext, 'gateway' | 'books'>, info: KeyInfo) {
-  const now = gateway.now();
-  const uses = await keyBudgetUses(books, info.id, info.budgets, now);
+async function statusBody({ ledger, now }: KeyContext['gateway'], info: KeyInfo) {
+  const uses = await ledger.budgetUses(info.id, info.budgets);
   // By no model's name, no budget is asked for: what is left is the balance.
-  const [balance] = gateway.ledger.fundsOf({ keyId: info.id, labels: info.labels }, []);
-  return keyStatusBody(info, now, uses, balance ? { granted: balance.limit, spent: balance.spent } : null);
+  const [balance] = ledger.fundsOf({ keyId: info.id, labels: info.labels }, []);
+  return keyStatusBody(info, now(), uses, balance ? { granted: balance.limit, spent: balance.spent } : null);
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { type PolicyStatus, type ReloadAttempt, StaleRevision } from '../runtime/attempt.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { type PolicyStatus, type ReloadAttempt, StaleRevision } from '../runtime/status.ts';
 import { POLICY_ANSWER, RELOAD_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
 import * as schemas from './schemas/policy.ts';

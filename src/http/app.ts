@@ -3,16 +3,15 @@ import type { Idempotency } from '../access/idempotency/state.ts';
 import type { Authentication } from '../access/keys.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
-import type { Caller } from '../core/caller.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { Store } from '../store/store.ts';
 import type { EndpointSample } from '../upstream/health/health.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
+import type { RouteContext } from './context.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
@@ -31,8 +30,6 @@ export interface AppOptions {
   readonly gateway: Gateway;
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
-  /** Where what keys have spent can be read. */
-  readonly books: Pick<Store, 'query'>;
   readonly idempotency: Idempotency;
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
@@ -65,7 +62,7 @@ export type Admitted = WeakMap<Request, Visit>;
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, policy, keys, books, idempotency, authenticate, version, metrics, endpoints } = options;
+  const { gateway, policy, keys, idempotency, authenticate, version, metrics, endpoints } = options;
   const admitted: Admitted = new WeakMap();
   const counts = newCounts();
   const gate = new Gate();
@@ -80,14 +77,14 @@ export function createApp(options: AppOptions) {
     if (!visit) throw new Error('a request that nobody let in came to a handler');
     return visit;
   };
-  const context = { gateway, idempotency, visitOf, callerOf: (request: Request) => visitOf(request).caller };
+  const context: RouteContext = { gateway, idempotency, visitOf, callerOf: (request) => visitOf(request).caller };
 
   const groups = new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy))
     .use(metricsRoutes({ gateway, policy, counts, gate, endpoints, version, enabled: metrics }))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
-    .use(keyRoutes({ ...context, keys, books }))
+    .use(keyRoutes({ ...context, keys }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(usageRoutes(context))
@@ -126,6 +123,11 @@ export function createApp(options: AppOptions) {
           gateway.log.error('a request met a defect', { request: requestId, method: request.method, stack });
         });
         countError(counts, known.code);
+        const caller = admitted.get(request)?.caller;
+        const decision = set.headers['x-signalbox-decision-id'];
+        // By the number that its caller was told. What was decided has a line and a record of its own.
+        if (caller && !decision)
+          gateway.log.info('refused', { request: requestId, key: caller.keyId, code: known.code });
         const told = Object.fromEntries(
           TOLD_WITH_ERRORS.flatMap((name) =>
             set.headers[name] === undefined ? [] : [[name, String(set.headers[name])]],
@@ -136,14 +138,4 @@ export function createApp(options: AppOptions) {
       .use(groups)
       .use(docsRoutes(() => openApiDocument(version, groups)))
   );
-}
-
-/** What the route groups share. */
-export interface RouteContext {
-  readonly gateway: Gateway;
-  readonly idempotency: Idempotency;
-  /** The caller of a request on a route that needs a key. */
-  callerOf(request: Request): Caller;
-  /** What such a request was let in with. */
-  visitOf(request: Request): Visit;
 }

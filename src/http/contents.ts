@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
-import type { RouteContext } from './app.ts';
+import type { RouteContext } from './context.ts';
 import { CONTENT_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
 import { KeptContent } from './schemas/content.ts';

@@ -99,7 +99,7 @@ export function takesNoBody({ method, url }: Request): boolean {
 const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
 
 /** The path of a URL with a host, found without parsing the rest of it. */
-export function pathOf(url: string): string {
+function pathOf(url: string): string {
   const start = url.indexOf('/', 'http://'.length);
   const query = url.indexOf('?', start);
   return query < 0 ? url.slice(start) : url.slice(start, query);

@@ -3,7 +3,7 @@ import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
 import type { Fund } from '../ledger/rules/fund.ts';
-import type { RouteContext } from './app.ts';
+import type { RouteContext } from './context.ts';
 import { LEDGER_ANSWER } from './docs/examples-admin.ts';
 import { operation } from './docs/operation.ts';
 import * as schemas from './schemas/ledger.ts';

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { RouteContext } from './app.ts';
+import type { RouteContext } from './context.ts';
 import { MODEL_ANSWER, MODELS_ANSWER } from './docs/examples.ts';
 import { operation } from './docs/operation.ts';
 import { Model, ModelList } from './schemas/model.ts';

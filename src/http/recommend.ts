@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { RouteQuery } from '../core/route-query.ts';
 import { recommend } from '../gateway/route.ts';
-import type { RouteContext } from './app.ts';
+import type { RouteContext } from './context.ts';
 import { ROUTE_ANSWER, ROUTE_REQUESTS } from './docs/examples.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { RouteAdvice } from './schemas/advice.ts';

@@ -11,7 +11,7 @@ import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
 import { StoreError } from '../store/store.ts';
 import { jsonBody, tellPrice } from './answer.ts';
-import type { RouteContext } from './app.ts';
+import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
 import { streamResponse } from './stream.ts';
 

@@ -4,7 +4,7 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Usage } from '../ledger/usage.ts';
-import type { RouteContext } from './app.ts';
+import type { RouteContext } from './context.ts';
 import { USAGE_ANSWER } from './docs/examples.ts';
 import { operation } from './docs/operation.ts';
 import { fundBody } from './ledger.ts';

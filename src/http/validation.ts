@@ -2,9 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
-
-/** Errors read of one variant of a union before it is given up. */
-const ERRORS_MAX = 32;
+import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 
 /**
  * Compiles a schema to a check that throws the *one* most telling error: of the variants of a union
@@ -20,54 +18,12 @@ export function compileCheck(schema: TSchema): (value: unknown) => void {
   };
 }
 
-/** Errors that say: this value is of another kind altogether. */
-const OTHER_KIND: ReadonlySet<ValueErrorType> = new Set([
-  ValueErrorType.Array,
-  ValueErrorType.Boolean,
-  ValueErrorType.Integer,
-  ValueErrorType.Literal,
-  ValueErrorType.Null,
-  ValueErrorType.Number,
-  ValueErrorType.Object,
-  ValueErrorType.String,
-  ValueErrorType.Union,
-]);
-
-function mostTelling(error: ValueError): ValueError {
-  if (error.type !== ValueErrorType.Union) return error;
-  let deepest: ValueError | null = null;
-  for (const variant of error.errors) {
-    const first = firstUnlessOtherKind(variant, error.path);
-    if (first && (deepest === null || depth(first.path) > depth(deepest.path))) deepest = first;
-  }
-  return deepest === null ? error : mostTelling(deepest);
-}
-
-/** The first error of a variant; null when the value is of another kind or carries another tag. */
-function firstUnlessOtherKind(errors: Iterable<ValueError>, unionPath: string): ValueError | null {
-  let first: ValueError | null = null;
-  let read = 0;
-  for (const error of errors) {
-    if (error.path === unionPath) {
-      const inner = mostTelling(error);
-      return inner.path === unionPath && OTHER_KIND.has(inner.type) ? null : inner;
-    }
-    if (error.type === ValueErrorType.Literal && depth(error.path) === depth(unionPath) + 1) return null;
-    first ??= error;
-    if (++read === ERRORS_MAX) break;
-  }
-  return first;
-}
-
-const depth = (path: string): number => path.split('/').length;
-
 /** `/messages/0/content` → `messages[0].content`. */
-export function toParam(path: string): string {
-  return path
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((param, part) => (/^\d+$/.test(part) ? `${param}[${part}]` : param ? `${param}.${part}` : part), '');
+function toParam(path: string): string {
+  return stepsOf(path).reduce(
+    (param, part) => (/^\d+$/.test(part) ? `${param}[${part}]` : param ? `${param}.${part}` : part),
+    '',
+  );
 }
 
 function toError(error: ValueError): SignalboxError {

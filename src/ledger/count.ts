@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Budget } from '../core/budget.ts';
 import type { Store } from '../store/store.ts';
 import { labelsOf, scopeOf } from './accounts.ts';
@@ -43,7 +44,7 @@ async function draftOf(budget: Budget, store: Store, now: number): Promise<Draft
   const rows = await store.query<AccountSpend>(SELECT_SPEND_BY_ACCOUNT, [quarterOf(window.starts)]);
   for (const [at, row] of rows.entries()) {
     add(subjectOf(budget, scopeOf(row.keyId, labelsOf(row), row.selector)), row.microcredits);
-    if (at % SLICE === SLICE - 1) await new Promise((resolve) => setImmediate(resolve));
+    if (at % SLICE === SLICE - 1) await setImmediate();
   }
   return (since, swappedAt) => {
     // The window may have ended meanwhile; then all that the next one holds came since.

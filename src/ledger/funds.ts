@@ -1,4 +1,5 @@
 import type { Budget, BudgetScope } from '../core/budget.ts';
+import { holds, subjectIn } from '../core/condition.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Account } from './accounts.ts';
 import { Fund, type FundTerms } from './rules/fund.ts';
@@ -64,22 +65,7 @@ export function openFund(budget: Budget, { starts, ends }: Window, subject: stri
 
 /** Whose share of a budget a request draws on; null when the budget does not hold for it. */
 export function subjectOf({ match, each }: Budget, scope: BudgetScope): string | null {
-  if (match && !holds(match, scope)) return null;
-  if (!each) return '';
-  try {
-    return each(scope);
-  } catch {
-    return '';
-  }
-}
-
-/** A condition that cannot be judged holds: it must not open a gate. */
-function holds(match: NonNullable<Budget['match']>, scope: BudgetScope): boolean {
-  try {
-    return match(scope);
-  } catch {
-    return true;
-  }
+  return holds(match, scope) ? subjectIn(each, scope) : null;
 }
 
 /** All funds: the windows of the budgets in force, and the balances of keys. */

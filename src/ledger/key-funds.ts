@@ -1,4 +1,4 @@
-import type { KeyBudget } from '../core/caller.ts';
+import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { idAt } from '../core/id.ts';
 import type { Statement, Store } from '../store/store.ts';
@@ -34,7 +34,7 @@ export function keyBudgetUses(
   keyId: string,
   budgets: readonly KeyBudget[],
   now: number,
-): Promise<{ budget: KeyBudget; spent: Microcredits; renewsAt: number }[]> {
+): Promise<BudgetUse[]> {
   return Promise.all(
     budgets.map(async (budget) => {
       const window = windowAt(budget.window, budget.timeZone, now);

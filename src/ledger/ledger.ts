@@ -1,5 +1,5 @@
 import type { LedgerState } from '../core/budget.ts';
-import type { Caller } from '../core/caller.ts';
+import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Store } from '../store/store.ts';
@@ -82,6 +82,8 @@ export interface Ledger {
   usage(keyId: string, from: number, to: number): Promise<readonly Usage[]>;
   /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */
   fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly Fund[];
+  /** How full each budget of a key's own is now. */
+  budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]>;
   /** Holds of this process that are not settled. */
   readonly open: number;
   /** The greatest ID that an earlier run used; 0 for none. */

@@ -1,33 +1,25 @@
 import type { Budget, LedgerState } from '../core/budget.ts';
-import type { Caller } from '../core/caller.ts';
+import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import type { Store, Write } from '../store/store.ts';
-import { type Account, Accounts, accountOf } from './accounts.ts';
+import { type Account, Accounts } from './accounts.ts';
 import { findReservation, refundable, refundWrite } from './adjust.ts';
+import { Adoption } from './adoption.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
 import { Desk } from './desk.ts';
 import { Funds } from './funds.ts';
 import { type Hold, ReservationHold } from './hold.ts';
+import { keyBudgetUses } from './key-funds.ts';
 import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms, Order } from './ledger.ts';
 import { OpenHolds } from './open-holds.ts';
 import { type OpenReservation, type Recovered, recover } from './recover.ts';
 import { type Blocked, type Fund, fit, hold, isBlocked, release } from './rules/fund.ts';
 import { expire, openReservation } from './rules/reservation.ts';
 import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
-import {
-  type AccountRow,
-  type AdjustmentRow,
-  adoptAdjustment,
-  insertAccount,
-  putTerms,
-  SELECT_ACCOUNT,
-  SELECT_ADJUSTMENTS,
-  SELECT_CHARGED,
-  type StateRow,
-} from './tables.ts';
+import { insertAccount, putTerms, SELECT_CHARGED, type StateRow } from './tables.ts';
 import { fundsOf, readUsage, type Usage } from './usage.ts';
 
 /** How often the sums are written, and holds are looked at that should have ended, ms. */
@@ -43,6 +35,7 @@ export class StoredLedger implements Ledger {
   readonly #contention = new Contention();
   readonly #holds = new OpenHolds();
   readonly #desk: Desk;
+  readonly #adoption: Adoption;
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   readonly #checkpoints: Checkpoints;
   #unit: string | null;
@@ -56,8 +49,6 @@ export class StoredLedger implements Ledger {
   /** A count is under way, which no checkpoint may disturb. */
   #counting = false;
   #version: number | null = null;
-  /** The greatest adjustment that was taken over: it may not be marked so in the store yet. */
-  #adopted = 0;
 
   constructor(options: LedgerOptions, state: StateRow, lastId: number) {
     const { store, now, onAlarm, onAlert = () => {}, refreshMs } = options;
@@ -78,6 +69,7 @@ export class StoredLedger implements Ledger {
       onFreed: (funds) => this.#contention.wake(funds),
       onClosed: (closed) => this.#holds.remove(closed),
     });
+    this.#adoption = new Adoption(store, this.#desk, this.#accounts, this.#funds);
     this.#checkpoints = new Checkpoints(store, this.#desk, this.#funds, this.#holds, state.through);
     // What fails is tried again at the next tick.
     this.#every(CHECKPOINT_MS, () => this.#sweep());
@@ -192,6 +184,10 @@ export class StoredLedger implements Ledger {
 
   fundsOf(caller: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly Fund[] {
     return fundsOf(this.#funds, caller, names, this.#time);
+  }
+
+  budgetUses(keyId: string, budgets: readonly KeyBudget[]): Promise<readonly BudgetUse[]> {
+    return keyBudgetUses(this.#store, keyId, budgets, this.#now());
   }
 
   async refresh(isOwn = false): Promise<void> {
@@ -319,48 +315,8 @@ export class StoredLedger implements Ledger {
     this.recovered = { ids: orphans.map(({ reservation }) => reservation), charged, held };
   }
 
-  async #takeOver(): Promise<void> {
-    const rows = await this.#store.query<AdjustmentRow>(SELECT_ADJUSTMENTS);
-    for (const row of rows) {
-      const given = row.kind === 'correct' ? await this.#givenFor(row) : null;
-      if (row.id > this.#adopted) this.#adopt(row, given);
-    }
-  }
-
-  /** What a correction is about, read from the journal. Null when there is no such reservation. */
-  async #givenFor({ reservation, account }: AdjustmentRow): Promise<Given | null> {
-    const booked = reservation === null ? null : await findReservation(this.#store, reservation);
-    const [row] = await this.#store.query<AccountRow>(SELECT_ACCOUNT, [account]);
-    return booked && row ? { row, reservation: booked.reservation, onBalance: booked.onBalance } : null;
-  }
-
-  #adopt(row: AdjustmentRow, given: Given | null): void {
-    const { id, kind, keyId, amount } = row;
-    this.#adopted = id;
-    if (kind === 'grant') {
-      const write = this.#desk.adjusting(row, this.#accounts.numberOfKey(keyId), null);
-      this.#store.append([write, adoptAdjustment(id)]);
-      this.#funds.grant(keyId, amount);
-    } else if (given !== null) {
-      const fundIds = this.#giveBack(given, amount);
-      this.#store.append([this.#desk.adjusting(row, given.row.id, fundIds), adoptAdjustment(id)]);
-    }
-    this.#contention.wakeAll();
-  }
-
-  /**
-   * Gives back what a reservation was charged, to the windows that it counts in and to the balance that paid for it.
-   * Returns these as the journal names them.
-   */
-  #giveBack({ row, reservation, onBalance }: Given, amount: Microcredits): string | null {
-    const account = accountOf(row);
-    const drawn = this.#funds.of(account, timeOfId(reservation));
-    const funds = drawn.filter(({ title }) => title.kind === 'budget' || onBalance);
-    // Named before it changes: what a row opens with is what was spent before.
-    const fundIds = this.#desk.idsOf(funds);
-    for (const fund of funds) fund.spent += amount;
-    this.#desk.sums.add(account, { reservation, tariff: 0, microcredits: amount, input: 0, output: 0 });
-    return fundIds;
+  #takeOver(): Promise<void> {
+    return this.#adoption.run(() => this.#contention.wakeAll());
   }
 
   async #sweep(): Promise<void> {
@@ -377,14 +333,6 @@ export class StoredLedger implements Ledger {
     }
     if (!this.#counting) await this.#checkpoints.write().catch(() => {});
   }
-}
-
-/** The reservation that a correction is about, and whose it is. */
-interface Given {
-  readonly row: AccountRow;
-  readonly reservation: number;
-  /** Whether the balance of its key paid for it. */
-  readonly onBalance: boolean;
 }
 
 /** Takes what all funds have free. */

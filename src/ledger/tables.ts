@@ -11,17 +11,7 @@ import type { SqlValue, Statement, Write } from '../store/store.ts';
  * mostly for a crash. `overrun`: what an upstream billed beyond the reservation; nobody is charged.
  * `correct`: gives a charge back (negative). `grant`: adds to a key's balance, or takes from it.
  */
-export const ENTRY_KINDS = [
-  'reserve',
-  'raise',
-  'attach',
-  'post',
-  'settle',
-  'expire',
-  'overrun',
-  'correct',
-  'grant',
-] as const;
+const ENTRY_KINDS = ['reserve', 'raise', 'attach', 'post', 'settle', 'expire', 'overrun', 'correct', 'grant'] as const;
 export type EntryKind = (typeof ENTRY_KINDS)[number];
 
 const INSERT_HOLDING: Statement = {

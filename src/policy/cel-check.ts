@@ -112,7 +112,7 @@ export function isCel(text: string): boolean {
   return !('code' in parse(text, 'when'));
 }
 
-export function nameOfType(type: string | undefined): string {
+function nameOfType(type: string | undefined): string {
   const names: Readonly<Record<string, string>> = {
     string: 'a text',
     double: 'a number',

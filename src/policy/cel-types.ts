@@ -91,8 +91,29 @@ export const VARIABLES: Readonly<Record<Sight, Readonly<Record<string, TypeName>
 
 type View = Readonly<Record<string, unknown>>;
 
-/** Values of declared types must be instances of a class each: an object literal would be a map to CEL. */
-class Request {
+/** What a field holds here, by its CEL type. */
+interface Held {
+  readonly double: number;
+  readonly string: string;
+  readonly bool: boolean;
+  readonly 'list<string>': readonly string[];
+  readonly 'map<string, string>': ReadonlyMap<string, string>;
+}
+/** A type's fields as the table has them: a row without its field, or with another type, does not compile. */
+type FieldsOf<Name extends TypeName> = {
+  readonly [Field in keyof (typeof FIELDS)[Name]]: (typeof FIELDS)[Name][Field] extends readonly [
+    infer Type extends keyof Held,
+    string,
+  ]
+    ? Held[Type]
+    : unknown;
+};
+
+/**
+ * Values of declared types must be instances of a class each: an object literal would be a map to CEL. Those of each
+ * request are written out field by field: filled by a loop, conditions would take twice as long.
+ */
+class Request implements FieldsOf<'Request'> {
   readonly model: string;
   readonly task: string;
   readonly input_tokens: number;
@@ -118,13 +139,13 @@ class Request {
     this.metadata = labels(from.metadata);
   }
 }
-class BudgetRequest {
+class BudgetRequest implements FieldsOf<'BudgetRequest'> {
   readonly model: string;
   constructor(from: BudgetScope['request']) {
     this.model = from.model;
   }
 }
-class Key {
+class Key implements FieldsOf<'Key'> {
   readonly id: string;
   readonly labels: ReadonlyMap<string, string>;
   constructor(from: BudgetScope['key']) {
@@ -132,7 +153,7 @@ class Key {
     this.labels = labels(from.labels);
   }
 }
-class Time {
+class Time implements FieldsOf<'Time'> {
   readonly year: number;
   readonly month: number;
   readonly day: number;
@@ -172,7 +193,10 @@ export function environmentOf(sight: Sight): Environment {
   return environment;
 }
 
-const instance = (ctor: new () => object, fields: object): object => Object.assign(new ctor(), fields);
+/** Of the catalog, made once a policy. */
+function instance<Name extends 'Model' | 'Endpoint' | 'Price' | 'Latency'>(name: Name, fields: FieldsOf<Name>): object {
+  return Object.assign(new CLASSES[name](), fields);
+}
 
 /** Shared, because most requests say nothing. */
 const NO_LABELS: ReadonlyMap<string, string> = Object.assign(new Map<string, string>(), { get: () => '' });
@@ -222,17 +246,17 @@ export function modelViews(
   capabilities: readonly string[],
   taskNames: readonly string[],
 ): readonly View[] {
-  const prices = endpoints.map(({ usd }) => instance(Price, usd));
-  const view = instance(Model, {
+  const prices = endpoints.map(({ usd }) => instance('Price', usd));
+  const view = instance('Model', {
     id: model.id,
-    price: prices[0] ?? instance(Price, { input: 0, cached_input: 0, output: 0, per_request: 0 }),
+    price: prices[0] ?? instance('Price', { input: 0, cached_input: 0, output: 0, per_request: 0 }),
     context_window: model.contextWindow,
     max_output: model.maxOutput,
     capabilities,
     languages: [...model.languages],
     tags: model.tags,
     quality: new Map([['default', defaultQuality], ...taskNames.map((task, at) => [task, model.quality[at]] as const)]),
-    latency: instance(Latency, {
+    latency: instance('Latency', {
       ttft_ms: model.latency.ttftMs,
       output_tokens_per_second: model.latency.outputTokensPerSecond,
     }),
@@ -242,7 +266,7 @@ export function modelViews(
   });
   return endpoints.map(({ endpoint }: EndpointDraft, at) => ({
     model: view,
-    endpoint: instance(Endpoint, {
+    endpoint: instance('Endpoint', {
       provider: endpoint.provider,
       upstream: endpoint.upstream,
       regions: endpoint.regions,

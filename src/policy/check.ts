@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
+import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 import type { Place } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
@@ -38,7 +39,7 @@ export function checkOptions(
 }
 
 function explain(given: ValueError, subject: Subject, report: Report): void {
-  const error = sharpest(given);
+  const error = mostTelling(given);
   const steps = stepsOf(error.path);
   const last = steps.at(-1) ?? '';
   const name = nameOf(subject.path, subject.tree, steps);
@@ -152,27 +153,6 @@ function literalsOf(schema: TSchema): string[] | null {
     typeof option === 'object' && option !== null && 'const' in option ? option.const : undefined,
   );
   return words.every((word) => typeof word === 'string') ? words : null;
-}
-
-/** Of a union that does not fit, the branch that fits furthest says most. */
-function sharpest(error: ValueError): ValueError {
-  if (error.type !== ValueErrorType.Union || literalsOf(error.schema)) return error;
-  let best = error;
-  for (const branch of error.errors) {
-    for (const inner of branch) {
-      const sharp = sharpest(inner);
-      if (sharp.path.length > best.path.length) best = sharp;
-    }
-  }
-  return best;
-}
-
-function stepsOf(pointer: string): string[] {
-  if (pointer === '') return [];
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 function nameOf(path: string, root: Tree, steps: readonly string[]): string {

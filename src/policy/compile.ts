@@ -1,6 +1,6 @@
 import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
-import { environmentFacts, reportNothing, selectAvailable } from './availability.ts';
+import { type Available, environmentFacts, reportNothing, selectAvailable } from './availability.ts';
 import { checkBudgets, compileBudget } from './budgets.ts';
 import { compileContent } from './contents.ts';
 import { createChecker } from './expressions.ts';
@@ -8,11 +8,11 @@ import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkRateLimits, compileRateLimit } from './limits.ts';
-import type { ParsedPolicy } from './parsed.ts';
+import type { ParsedPolicy, Settings } from './parsed.ts';
 import { type Installed, type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { compileProvider, type Environment, type ProviderState } from './providers.ts';
 import type { Report } from './report.ts';
-import { compileRules } from './rule-bits.ts';
+import { type CompiledRules, compileRules } from './rule-bits.ts';
 import { type CheckedRules, checkRules } from './rules.ts';
 import { compileSelector } from './selectors.ts';
 
@@ -51,7 +51,8 @@ export function* compile(
     if (parsed.hasSoundModels) yield* judgeSoundRules(parsed, programs, report);
     return null;
   }
-  const { providers, models, leftOut } = selectAvailable(states, parsed.models);
+  const available = selectAvailable(states, parsed.models);
+  const { models } = available;
   if (models.length === 0) reportNothing(states, parsed.providersPlace, report);
   yield;
   const rules = yield* compileRules(parsed, programs, models, report);
@@ -60,30 +61,47 @@ export function* compile(
     deepFreeze(model);
     yield;
   }
-  const modelIndex = new Map(models.map((model, index) => [model.id, index]));
-  const selectors = drafts.map(
-    (draft) => [draft.name, { ...draft, allows: rules.filters.get(draft.name) ?? null }] as const,
-  );
-  const { baseline, ...figures } = settings;
-  const snapshot = {
-    ...figures,
-    usdPerCredit: credit.usd,
-    tasks: parsed.tasks,
-    taskIndex: new Map(parsed.tasks.map((task, index) => [task.name, index])),
-    providers,
-    models,
-    modelIndex,
-    selectors: new Map(selectors),
-    baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
-    constraints: rules.constraints,
-    preferences: rules.preferences,
+  const snapshot = assembled(parsed, settings, credit.usd, available, {
+    rules,
+    selectors: drafts.map((draft) => ({ ...draft, allows: rules.filters.get(draft.name) ?? null })),
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
-    cases: parsed.cases,
+  });
+  return { snapshot: deepFreeze(snapshot), environment: environmentFacts(states) };
+}
+
+/** What of a snapshot is made of expressions and plugins. */
+interface Parts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content'> {
+  readonly rules: CompiledRules;
+  readonly selectors: readonly Selector[];
+}
+
+/** Puts a snapshot together. Checks nothing. */
+function assembled(
+  { tasks, cases }: ParsedPolicy,
+  { baseline, ...figures }: Settings,
+  usdPerCredit: string,
+  { providers, models, leftOut }: Available,
+  { rules: { constraints, preferences }, selectors, ...parts }: Parts,
+): Compiled['snapshot'] {
+  const modelIndex = new Map(models.map((model, index) => [model.id, index]));
+  return {
+    ...figures,
+    ...parts,
+    usdPerCredit,
+    tasks,
+    taskIndex: new Map(tasks.map((task, index) => [task.name, index])),
+    providers,
+    models,
+    modelIndex,
+    selectors: new Map(selectors.map((selector) => [selector.name, selector])),
+    baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
+    constraints,
+    preferences,
+    cases,
     leftOut,
   };
-  return { snapshot: deepFreeze(snapshot), environment: environmentFacts(states) };
 }
 
 function* compileProviders(

@@ -19,7 +19,7 @@ export interface Figure {
 }
 
 /** Days after which a price is called old. */
-export const STALE_AFTER_DAYS = 90;
+const STALE_AFTER_DAYS = 90;
 const DAY_MS = 86_400_000;
 
 /** The figures of a model: its prices, quality and speed. */

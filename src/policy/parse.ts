@@ -17,28 +17,19 @@ export type PolicyFile =
 
 export type FileProblem = 'unreadable' | 'not-utf-8' | 'too-large' | 'symlink-loop';
 
-/** Most characters of one file. */
-export const FILE_LENGTH_MAX = 1_048_576;
-
 const PROBLEMS = {
-  unreadable: ['unreadable-file', 'the file cannot be read'],
-  'not-utf-8': ['not-utf-8', 'the file is not UTF-8 text'],
-  'too-large': ['file-too-large', 'the file is larger than 1 MiB'],
-  'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself'],
+  unreadable: ['unreadable-file', 'the file cannot be read', ''],
+  'not-utf-8': ['not-utf-8', 'the file is not UTF-8 text', ''],
+  'too-large': ['file-too-large', 'the file is larger than 1 MiB', 'split it: all files of the folder are one policy'],
+  'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
 /** Reads a file's YAML into a tree with places; null when that cannot be done, and then the report says why. */
 export function parseFile(file: PolicyFile, report: Report): MapTree | null {
   const start: Place = { file: file.path, line: 1, column: 1, length: 1 };
   if (file.text === undefined) {
-    const [code, message] = PROBLEMS[file.problem];
-    report.add(code, start, file.detail === '' ? message : `${message}: ${file.detail}`);
-    return null;
-  }
-  if (file.text.length > FILE_LENGTH_MAX) {
-    report.add('file-too-large', start, `the file has more than ${FILE_LENGTH_MAX} characters`, {
-      hint: 'split it: all files of the folder are one policy',
-    });
+    const [code, message, hint] = PROBLEMS[file.problem];
+    report.add(code, start, file.detail === '' ? message : `${message}: ${file.detail}`, hint ? { hint } : {});
     return null;
   }
   const tree = new Reader(file.path, file.text, report).read();

@@ -18,7 +18,7 @@ const name = (description: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 256, examples: [example], description });
 const optional = (description: string, example: string) => Type.Optional(name(description, example));
 
-export const CaseKeyText = closed(
+const CaseKeyText = closed(
   {
     id: Type.String({
       minLength: 1,

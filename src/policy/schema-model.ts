@@ -16,7 +16,7 @@ const LINE = {
   output: usd('USD per 1M output tokens, hidden reasoning included.', 2),
 };
 
-export const TierText = closed(
+const TierText = closed(
   {
     over_input_tokens: Type.Integer({
       minimum: 1,
@@ -64,7 +64,7 @@ export const EndpointText = closed(
   { description: 'One way to reach the model. Its own price replaces the one of the model, whole.' },
 );
 
-export const LatencyText = closed(
+const LatencyText = closed(
   {
     ttft_ms: Type.Optional(
       Type.Number({
@@ -93,7 +93,7 @@ export const LatencyText = closed(
 
 const share = (description: string) => Type.Number({ minimum: 0, maximum: 1, examples: [0.78], description });
 
-export const QualityText = Type.Object(
+const QualityText = Type.Object(
   {
     default: share('Share of good answers for tasks without a figure of their own, 0 to 1.'),
     basis: oneOf(BASIS_OF_FIGURE, {
@@ -111,7 +111,7 @@ export const QualityText = Type.Object(
 const deadline = (description: string, example: number) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000, examples: [example], description }));
 
-export const DeadlinesText = closed(
+const DeadlinesText = closed(
   {
     connect_ms: deadline(
       'Milliseconds to a connection, the look-up of its address and TLS included; part of the next; default 5000.',

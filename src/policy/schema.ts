@@ -203,7 +203,7 @@ export const ReferencePriceText = closed(
   { description: 'What "one reference cost" means in weights.' },
 );
 
-export const AnswerWorth = Type.Number({
+const AnswerWorth = Type.Number({
   exclusiveMinimum: 0,
   maximum: 1_000_000,
   default: 20,

@@ -31,7 +31,7 @@ export interface Outcome {
   /** What the caller was told, when it failed. */
   readonly error: ErrorCode | null;
   /** In the order in which they were made. */
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly AttemptRecord[];
   /** Of the attempt that was answered with; null when none was. */
   readonly usage: Usage | null;
   /** True when tokens were counted here. */
@@ -45,7 +45,7 @@ export interface Outcome {
   readonly totalMs: number;
 }
 
-export interface Attempt {
+export interface AttemptRecord {
   readonly model: string;
   readonly provider: string;
   readonly upstream: string;

@@ -1,14 +1,14 @@
 import { idAt } from '../core/id.ts';
 import type { Migrations, Statement, Store, Write } from '../store/store.ts';
 import { hasSecret, scrub } from '../telemetry/secrets.ts';
-import { decodeBody, encodeBody } from './body.ts';
+import { decodeBody, encodeBody } from './codec.ts';
 import { CONTENTS_TABLE, type Content, findContent, pruneContents } from './contents.ts';
 import type { DecisionRecord, Revision } from './record.ts';
 
 /** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
 const PRUNE_BATCH = 1_000;
 
-/** `body` is one text, see `body.ts`; figures stay exact as doubles. */
+/** `body` is one text, see `codec.ts`; figures stay exact as doubles. */
 export const recordsMigrations: Migrations = {
   room: 'records',
   versions: [

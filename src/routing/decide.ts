@@ -16,7 +16,7 @@ import { selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
 
 /** What a decision needs beside the facts: who scores, and what names and seeds it. */
-export interface Choice {
+export interface Circumstances {
   readonly id: number;
   readonly seed: string;
   readonly strategy: PreparedStrategy;
@@ -27,8 +27,8 @@ export interface Choice {
 }
 
 export interface Decider {
-  /** Pure: the same facts and choice, readings included, give the same answer, bit for bit. */
-  decide(facts: Facts, choice: Choice): Decision | Refusal;
+  /** Pure: the same facts and circumstances, readings included, give the same answer, bit for bit. */
+  decide(facts: Facts, given: Circumstances): Decision | Refusal;
   /** Times that a strategy threw or gave no usable score; the choice then went by Q, C, L and ID. */
   readonly faults: number;
 }
@@ -36,34 +36,39 @@ export interface Decider {
 export const isRefusal = (outcome: Decision | Refusal): outcome is Refusal => 'rejected' in outcome;
 
 /** Prepares what every decision over a snapshot reuses. */
-export function createDecider(snapshot: PolicySnapshot): Decider {
-  const shortlist = new Shortlist(snapshot);
-  const utility = new Float64Array(snapshot.models.length);
-  const qualities = snapshot.tasks.map((_, at) => Float64Array.from(snapshot.models, (model) => model.quality[at]!));
-  const prior = priorReadings(snapshot.models);
-  const top: number[] = [];
-  let faults = 0;
+export const createDecider = (snapshot: PolicySnapshot): Decider => new SnapshotDecider(snapshot);
 
-  function decide(facts: Facts, { id, seed, strategy, reason, readings = prior }: Choice): Decision | Refusal {
+class SnapshotDecider implements Decider {
+  faults = 0;
+  readonly #snapshot: PolicySnapshot;
+  readonly #shortlist: Shortlist;
+  readonly #utility: Float64Array;
+  /** By task, then by model. */
+  readonly #qualities: readonly Float64Array[];
+  readonly #prior: Readings;
+  readonly #top: number[] = [];
+
+  constructor(snapshot: PolicySnapshot) {
+    const { models, tasks } = snapshot;
+    this.#snapshot = snapshot;
+    this.#shortlist = new Shortlist(snapshot);
+    this.#utility = new Float64Array(models.length);
+    this.#qualities = tasks.map((_, at) => Float64Array.from(models, (model) => model.quality[at]!));
+    this.#prior = priorReadings(models);
+  }
+
+  decide(facts: Facts, { id, seed, strategy, reason, readings = this.#prior }: Circumstances): Decision | Refusal {
+    const snapshot = this.#snapshot;
+    const shortlist = this.#shortlist;
     const taskAt = snapshot.taskIndex.get(facts.task) ?? 0;
     const task = snapshot.tasks[taskAt]!;
-    const qualityOfAll = withPreferences(qualities[taskAt]!, facts, snapshot);
+    const qualityOfAll = withPreferences(this.#qualities[taskAt]!, facts, snapshot);
     shortlist.fill(facts, task, qualityOfAll, readings);
-    const { rejected } = shortlist;
-    if (shortlist.n === 0) return { group: decisiveGroup(rejected), facts, readings, rejected };
-    const { n, quality, cost, latency } = shortlist;
+    const { rejected, n: eligible } = shortlist;
+    if (eligible === 0) return { group: decisiveGroup(rejected), facts, readings, rejected };
     const reference = costReference(snapshot, facts, expectedOutput(facts, task));
-    const candidates: Candidates = { n, quality, cost, latency, costReference: reference };
-    score(strategy, candidates, facts, utility);
-    const { faulty } = selectTop(candidates, utility, 1 + snapshot.gateway.alternatives, top);
-    if (faulty) faults++;
-    if (top.length === 0) throw new Error('ranking lost every candidate');
-    const at = top[0]!;
-    const choice = rankedAt(snapshot, facts, shortlist, at, utility[at]!);
-    const ranked: [Ranked, ...Ranked[]] = [choice];
-    for (let i = 1; i < top.length; i++) {
-      ranked.push(rankedAt(snapshot, facts, shortlist, top[i]!, utility[top[i]!]!));
-    }
+    score(strategy, this.#candidates(reference), facts, this.#utility);
+    const ranked = this.#best(facts, reference);
     return {
       id,
       seed,
@@ -72,41 +77,66 @@ export function createDecider(snapshot: PolicySnapshot): Decider {
       readings,
       reason,
       ranked,
-      eligible: n,
+      eligible,
       quality: qualityOfAll,
-      baseline: facts.pinned ? choice.model : (snapshot.baseline ?? bestOf(shortlist)),
+      baseline: facts.pinned ? ranked[0].model : (snapshot.baseline ?? bestOf(shortlist)),
       // Asked last: it fills the shortlist anew.
-      lastResorts: shortlist.hasEjected ? lastResorts(facts, strategy, reference, choice.model) : [],
+      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, strategy, reference, ranked[0].model) : [],
     };
+  }
+
+  #candidates(costReference: number): Candidates {
+    const { n, quality, cost, latency } = this.#shortlist;
+    return { n, quality, cost, latency, costReference };
+  }
+
+  /** The choice and its fallbacks, by the utilities that were written. */
+  #best(facts: Facts, costReference: number): [Ranked, ...Ranked[]] {
+    const most = 1 + this.#snapshot.gateway.alternatives;
+    const { faulty } = selectTop(this.#candidates(costReference), this.#utility, most, this.#top);
+    if (faulty) this.faults++;
+    const [choice, ...fallbacks] = this.#top.map((at) => this.#rankedAt(at, facts));
+    if (!choice) throw new Error('ranking lost every candidate');
+    return [choice, ...fallbacks];
   }
 
   /**
    * What the shortlist left out for its breakers, scored among themselves: they must not move who is well. As many
    * models as there may be fallbacks; without any, the choice's own endpoints alone.
    */
-  function lastResorts(facts: Facts, strategy: PreparedStrategy, costReference: number, own: number): Ranked[] {
-    const { alternatives } = snapshot.gateway;
+  #lastResorts(facts: Facts, strategy: PreparedStrategy, costReference: number, own: number): Ranked[] {
+    const { alternatives } = this.#snapshot.gateway;
+    const shortlist = this.#shortlist;
     shortlist.refillWithEjected();
-    const { n, model, quality, cost, latency } = shortlist;
-    const candidates: Candidates = { n, quality, cost, latency, costReference };
-    score(strategy, candidates, facts, utility);
-    selectTop(candidates, utility, alternatives === 0 ? n : alternatives, top);
+    const candidates = this.#candidates(costReference);
+    score(strategy, candidates, facts, this.#utility);
+    selectTop(candidates, this.#utility, alternatives === 0 ? candidates.n : alternatives, this.#top);
     const resorts: Ranked[] = [];
-    for (const at of top) {
-      if (alternatives === 0 && model[at] !== own) continue;
-      const ranked = rankedAt(snapshot, facts, shortlist, at, utility[at]!);
+    for (const at of this.#top) {
+      if (alternatives === 0 && shortlist.model[at] !== own) continue;
+      const ranked = this.#rankedAt(at, facts);
       const endpoints = ranked.endpoints.filter((one) => shortlist.isEjected(ranked.model, one));
       if (endpoints.length > 0) resorts.push({ ...ranked, endpoints });
     }
     return resorts;
   }
 
-  return {
-    decide,
-    get faults() {
-      return faults;
-    },
-  };
+  #rankedAt(at: number, facts: Facts): Ranked {
+    const { model: indexes, quality, cost, latency, cap, endpoints: allowed } = this.#shortlist;
+    const model = indexes[at]!;
+    const outputCap = cap[at]!;
+    const endpoints = allowed[at]!;
+    return {
+      model,
+      quality: quality[at]!,
+      costCredits: cost[at]!,
+      latencyMs: latency[at]!,
+      utility: this.#utility[at]!,
+      outputCap,
+      endpoints,
+      bound: dearestCase(this.#snapshot.models[model]!, endpoints, facts, outputCap),
+    };
+  }
 }
 
 /** Lets the strategy write its utilities; a throw leaves none that can be used, nor does what it forgets to write. */
@@ -124,23 +154,6 @@ function normalised({ cost, quality }: { cost: number; quality: number }): Calle
   const largest = Math.max(cost, quality);
   const sum = cost / largest + quality / largest;
   return { cost: cost / largest / sum, quality: quality / largest / sum };
-}
-
-function rankedAt(snapshot: PolicySnapshot, facts: Facts, shortlist: Shortlist, at: number, utility: number): Ranked {
-  const index = shortlist.model[at]!;
-  const model = snapshot.models[index]!;
-  const outputCap = shortlist.cap[at]!;
-  const endpoints = shortlist.endpoints[at]!;
-  return {
-    model: index,
-    quality: shortlist.quality[at]!,
-    costCredits: shortlist.cost[at]!,
-    latencyMs: shortlist.latency[at]!,
-    utility,
-    outputCap,
-    endpoints,
-    bound: dearestCase(model, endpoints, facts, outputCap),
-  };
 }
 
 /** The qualities as the active preferences let them count, within 0..1. The same array when none is active. */
@@ -166,7 +179,7 @@ function bestOf({ n, model, quality, cost }: Shortlist): number {
 }
 
 /** Takes rejections away group by group until a model remains; the last group taken is the one to answer for. */
-export function decisiveGroup(rejected: Refusal['rejected']): RejectionGroup {
+function decisiveGroup(rejected: Refusal['rejected']): RejectionGroup {
   let taken = 0;
   for (const group of REJECTION_GROUPS) {
     for (const rule of Object.values(REJECTIONS)) if (rule.group === group) taken |= rule.bit;

@@ -80,7 +80,7 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
 }
 
 /** The policy's task of that name, whatever the case of its letters; `general` for one that it does not know. */
-export function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
+function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   if (taskIndex.has(name)) return name;
   const lower = name.toLowerCase();
   return taskIndex.has(lower) ? lower : 'general';

@@ -1,21 +1,14 @@
 import { CAPABILITIES } from '../core/capability.ts';
 import { ChatMessage, type ChatRequest, type ContentPart } from '../core/chat-request.ts';
+import type { Facts } from '../core/facts.ts';
 import { estimateTokens, utf8Bytes } from '../core/tokens.ts';
 import { taskOfText } from './task.ts';
 
-/** What the content of a request asks for. Holds no text. */
-export interface Profile {
-  readonly task: string;
-  /** Expected input tokens. */
-  readonly inputTokens: number;
-  /** Input tokens that the text cannot exceed: its bytes, and what dialects wrap around messages and tools. */
-  readonly inputTokensMax: number;
-  readonly images: number;
-  readonly audioBytes: number;
-  readonly unboundedMedia: number;
-  /** Bits of `CAPABILITIES`. */
-  readonly needs: number;
-}
+/** What the content of a request asks for: the part of the facts that is read from it. */
+export type Profile = Pick<
+  Facts,
+  'task' | 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'
+>;
 
 export type Profiled = Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice' | 'response_format' | 'n' | 'logprobs'>;
 

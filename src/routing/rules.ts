@@ -16,10 +16,7 @@ export interface RuleInputs {
 }
 
 /** What conditions see of a request. */
-export function ruleScope(
-  facts: Omit<Facts, 'rules'>,
-  { stream, user, metadata, caller, time }: RuleInputs,
-): RuleScope {
+function ruleScope(facts: Omit<Facts, 'rules'>, { stream, user, metadata, caller, time }: RuleInputs): RuleScope {
   return {
     request: {
       model: facts.model,
@@ -106,7 +103,7 @@ export function limitsOf({ model, pinned, rules }: Facts, { constraints, selecto
  * The rules whose condition holds. A condition that fails counts as true, and is reported: a gate that
  * cannot be judged stays shut.
  */
-export function activeRules(
+function activeRules(
   { constraints, preferences }: PolicySnapshot,
   scope: RuleScope,
   onFailure: OnRuleFailure,

@@ -1,10 +1,10 @@
 import type { Diagnostic } from '../policy/diagnostics.ts';
-import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './attempt.ts';
 import { type Candidate, isRejected, type Judge, judge, type Rejected } from './candidate.ts';
 import type { PolicyChange } from './diff.ts';
 import type { Runtime } from './runtime.ts';
 import { Superseded } from './slices.ts';
 import { type Bundle, PolicySourceError, readBundle } from './source.ts';
+import { mostExplicit, type PolicyStatus, type ReloadAttempt, type ReloadCause, StaleRevision } from './status.ts';
 
 export interface ReloaderOptions {
   readonly judge: Judge;

@@ -6,7 +6,7 @@ import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { zonedClock } from '../core/zoned-time.ts';
 import type { Registry } from '../plugin-host/registry.ts';
-import { type Choice, createDecider, type Decider } from '../routing/decide.ts';
+import { type Circumstances, createDecider, type Decider } from '../routing/decide.ts';
 import type { UpstreamTarget } from '../upstream/call.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
@@ -32,7 +32,10 @@ export interface Runtime {
 }
 
 /** Who scores a request, and the label of it: the selector's strategy, or the weights or the model that it names. */
-export function strategyOf({ model, pinned, weights }: Facts, runtime: Runtime): Pick<Choice, 'strategy' | 'reason'> {
+export function strategyOf(
+  { model, pinned, weights }: Facts,
+  runtime: Runtime,
+): Pick<Circumstances, 'strategy' | 'reason'> {
   const strategy = weights !== null || pinned ? runtime.weighted : runtime.strategies.get(model)!;
   return { strategy, reason: pinned ? 'pinned' : `${model}:${strategy.reason}` };
 }

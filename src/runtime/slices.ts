@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** The longest that other work waits for a slice, ms; a step that takes longer by itself is not cut. */
 const SLICE_MS = 4;
 
@@ -18,7 +20,7 @@ export async function inSlices<Result>(
       const step = steps.next();
       if (step.done) return step.value;
     } while (clock() < until);
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await setImmediate();
     if (isStale()) throw new Superseded();
   }
 }

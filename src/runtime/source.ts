@@ -3,9 +3,9 @@ import { join, relative, resolve } from 'node:path';
 import type { PolicyFile } from '../policy/load.ts';
 
 /** Most files of one policy. */
-export const FILES_MAX = 256;
+const FILES_MAX = 256;
 /** Most bytes of one file. */
-export const FILE_BYTES_MAX = 1_048_576;
+const FILE_BYTES_MAX = 1_048_576;
 /** Most characters of all files together. */
 const LENGTH_MAX = 16_777_216;
 

@@ -1,7 +1,7 @@
 import type { Frame } from '../contract/provider.ts';
 
 /** Characters of one frame at most. */
-export const FRAME_MAX = 1_048_576;
+const FRAME_MAX = 1_048_576;
 
 /**
  * A push parser from the text of a stream to frames. Where the text is cut between pushes makes

@@ -3,13 +3,13 @@ import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provid
 import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { Alarm } from './alarm.ts';
-import { readText } from './body.ts';
 import type { UpstreamCall, UpstreamTarget } from './call.ts';
 import { Completion } from './completion.ts';
 import { type Opened, Opening } from './connection/opening.ts';
 import { Broken, bodyFailure, openFailure, tidyFailure } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
 import { callHeaders } from './http-request.ts';
+import { readText } from './read-text.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** Bytes of a JSON answer at most. */

@@ -20,7 +20,8 @@ Every error has OpenAI's shape, and \`details\` where a program can use them:
 { "error": { "message": "…", "type": "…", "param": "messages[0].content", "code": "…" } }
 \`\`\`
 
-\`param\` is the path of the field at fault. \`x-request-id\` is on every answer; the log of a defect names it.
+\`param\` is the path of the field at fault. \`x-request-id\` is on every answer; the log names it with a defect, and with a key’s
+request that was refused before there was a decision.
 
 **Again?** tells whether the same request can succeed later; the header \`x-should-retry\` says it for the
 case at hand, and \`retry-after\` how long to wait. What was billed says \`false\`: a request that timed out
@@ -33,8 +34,9 @@ A stream that fails after its first part ends with \`data: {"error": …, "platf
 | ---: | --- | --- | --- | --- |
 ${lines.join('\n')}
 
-When no model is left, the status tells which kind of reason would have to go first: the budget
-(\`budget_limit_too_low\`), then the length of the prompt (\`context_length_exceeded\`), else the constraints
+When no model is left, the status tells which kind of reason would have to go first: the health of the upstreams
+(\`no_healthy_model\`), what budgets and balances leave (\`insufficient_quota\`), the request's own limit
+(\`budget_limit_too_low\`), the length of the prompt (\`context_length_exceeded\`), else the constraints
 (\`no_eligible_model\`).
 `;
 }

@@ -59,6 +59,13 @@ test('an earlier call of another kind of tool is told by its kind, not by a fiel
   await expectError(response, 'unsupported_parameter', 'messages[0].tool_calls[0].type');
 });
 
+test('a request of a key that is refused is found in the log by the number that its caller was told', async () => {
+  const response = await chat({ model: 'nobody' });
+  const request = response.headers.get('x-request-id');
+  const isTold = (line: string) => line.includes('"refused"') && line.includes(`"request":"${request}"`);
+  await waitFor(() => box.lines.some((line) => isTold(line) && line.includes('"code":"model_not_found"')));
+});
+
 describe('before the body is read', () => {
   test('a bad key is told, even with 10 MB behind it', async () => {
     const bad = { authorization: 'Bearer sb_live_nobody_0123456789', 'content-type': 'application/json' };
@@ -254,7 +261,6 @@ describe('when this program itself fails', () => {
       gateway,
       policy,
       keys,
-      books: store,
       idempotency,
       authenticate,
       version: 'test',

@@ -91,6 +91,7 @@ describe('a provider that asks for a pause', () => {
   test('gets it: others serve, and it is not asked before its time is over', async () => {
     const box = await start();
     first.next({ status: 429, headers: { 'retry-after': '2' } });
+    // Before the pause begins, so that a slow machine only makes it look longer.
     const pausedAt = performance.now();
     expect(await tried(await chat(box))).toEqual(['best rate_limited', 'plain ok']);
     const asked = first.requests.length;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { shipped } from '../../plugins/index.ts';
 import { auto } from '../../plugins/strategies/auto.ts';
 import { autoCheap } from '../../plugins/strategies/auto-cheap.ts';
 import { autoFast } from '../../plugins/strategies/auto-fast.ts';
@@ -33,6 +34,11 @@ const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>])[] = [
   [autoFast, trials({ options: margins.map(withoutUndefined) })],
   [autoCheap, trials({ options: margins.map(withoutUndefined) })],
 ];
+
+test('no shipped strategy goes without the laws', () => {
+  const strategies = shipped.filter(({ kind }) => kind === 'strategy').map(({ name }) => name);
+  expect(cases.map(([{ name }]) => name).sort()).toEqual(strategies.sort());
+});
 
 function withoutUndefined(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

@@ -104,10 +104,6 @@ describe('every problem has its code and its exact place', () => {
     expect([...new Set(found)]).toEqual(expected);
   });
 
-  test('a file that is too large', () => {
-    expect(problems(`#${' '.repeat(1_048_576)}`)).toEqual(['1:1 file-too-large']);
-  });
-
   test('a file that is no map', () => {
     expect(problems('- 1')).toEqual(['1:1 wrong-type']);
   });

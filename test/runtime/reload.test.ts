@@ -3,12 +3,12 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { type ReloadAttempt, StaleRevision } from '../../src/runtime/attempt.ts';
 import { isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
 import { parseFiles } from '../../src/runtime/language.ts';
 import { Reloader } from '../../src/runtime/reload.ts';
 import { inSlices, Superseded } from '../../src/runtime/slices.ts';
 import { readBundle } from '../../src/runtime/source.ts';
+import { type ReloadAttempt, StaleRevision } from '../../src/runtime/status.ts';
 import { testPolicy } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 

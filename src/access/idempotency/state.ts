@@ -6,7 +6,7 @@ import { COUNT_OLD, deleteOld, type Row, SELECT_ROW } from './table.ts';
 import { StoredTurn, type Turn } from './turn.ts';
 
 /** How long an answer is kept, and a loss remembered, ms. */
-export const KEPT_MS = 86_400_000;
+const KEPT_MS = 86_400_000;
 /**
  * After so many losses that no crash explains, mostly answers too large to be kept, the charge of the last stands:
  * otherwise one key could have any number of such answers for the price of one.

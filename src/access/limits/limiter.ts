@@ -1,4 +1,5 @@
 import type { Caller, KeyLimits } from '../../core/caller.ts';
+import { holds, subjectIn } from '../../core/condition.ts';
 import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
 import { Accounts, bucketOf, type Table } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
@@ -80,7 +81,7 @@ export class Limiter {
       .filter(({ match }) => holds(match, scope))
       .map(({ name, figures, each }): Applied => {
         const table = this.#accounts.table(`rule ${name}`);
-        return { name, figures, table, subject: each === 'address' ? null : subjectOf(each, scope) };
+        return { name, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
     if (caller.limits) {
       applied.push({
@@ -103,23 +104,4 @@ function shortageOf(shares: readonly Share[]): Shortage | null {
     if (wait > (worst?.waitMs ?? 0)) worst = { share, kind: 'requests', waitMs: wait, units: 1 };
   }
   return worst;
-}
-
-/** A condition that fails holds: a limit that is in doubt is a limit. */
-function holds(match: RateLimit['match'], scope: LimitScope): boolean {
-  if (!match) return true;
-  try {
-    return match(scope);
-  } catch {
-    return true;
-  }
-}
-
-function subjectOf(each: ((scope: LimitScope) => string) | null, scope: LimitScope): string {
-  if (!each) return '';
-  try {
-    return each(scope);
-  } catch {
-    return '';
-  }
 }

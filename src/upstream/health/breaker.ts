@@ -3,15 +3,15 @@ import { Lockout } from './lockout.ts';
 import { OutcomeWindow } from './outcome-window.ts';
 
 /** So many faults in a row open the breaker. */
-export const FAULTS_IN_A_ROW = 5;
+const FAULTS_IN_A_ROW = 5;
 /** So do faults that are this share of the outcomes of the window, once there are enough of them. */
-export const FAULT_SHARE = 0.5;
-export const OUTCOMES_MIN = 20;
+const FAULT_SHARE = 0.5;
+const OUTCOMES_MIN = 20;
 /** An ejection is up to this share longer or shorter, so that gateways and endpoints do not probe in step. */
 export const JITTER = 0.2;
 /** So many whole answers without a fault between them, or this time without one, and ejections begin at the shortest again. */
-export const GOOD_RUN = 10;
-export const GOOD_MS = 60_000;
+const GOOD_RUN = 10;
+const GOOD_MS = 60_000;
 
 /** A breaker that opened. */
 export interface Ejection {

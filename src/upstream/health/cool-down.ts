@@ -1,7 +1,7 @@
 import { backoffMs } from './backoff.ts';
 
 /** A provider that asks for more is asked again after an hour: one call is not what it fears. */
-export const COOL_DOWN_MAX_MS = 3_600_000;
+const COOL_DOWN_MAX_MS = 3_600_000;
 
 /**
  * The pause after a 429: as long as the provider says, otherwise 1 s, doubled with each one in a row up

@@ -9,9 +9,9 @@ import { Attempted } from './trial.ts';
 import type { AttemptOutcome, EndpointHealth, EndpointSample, HealthOptions, Trial } from './types.ts';
 
 /** A key that was refused is tried again after this time, in ms, by one attempt. */
-export const MISCONFIGURED_MS = 60_000;
+const MISCONFIGURED_MS = 60_000;
 /** So many doubtful refusals in a row are believed of an endpoint that has served. */
-export const DOUBTFUL_IN_A_ROW = 5;
+const DOUBTFUL_IN_A_ROW = 5;
 
 /** What the endpoints of one process share. */
 export interface Hub extends HealthOptions {

@@ -4,8 +4,8 @@ import type { Quantiles } from './types.ts';
 /** The catalog's figure counts as so many answers. */
 export const PRIOR_ANSWERS = 5;
 /** Shorter answers tell of luck and of packets, not of a rate. */
-export const TOKENS_MIN = 16;
-export const OUTPUT_MS_MIN = 50;
+const TOKENS_MIN = 16;
+const OUTPUT_MS_MIN = 50;
 /** Less evidence than this, in answers of the present, is forgotten. */
 const WEIGHT_MIN = 0.05;
 /** How far evidence may decay, relative to what it is blended with, before the figures are made anew. */

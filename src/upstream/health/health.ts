@@ -1,8 +1,8 @@
 import type { Readings } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { Endpoint, type Hub, ProviderState } from './endpoint.ts';
-import { endpointsBySlot, watchReadings } from './frame.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
+import { endpointsBySlot, watchReadings } from './watch.ts';
 
 export type {
   AttemptOutcome,
@@ -15,7 +15,7 @@ export type {
 } from './types.ts';
 
 /** What no policy has named for this time, in ms, is forgotten. */
-export const FORGET_MS = 900_000;
+const FORGET_MS = 900_000;
 
 /**
  * What a provider's name stands for under a policy: its address and key. Another key or address is another provider,

@@ -1,5 +1,5 @@
 /** Seconds that count: the present one, which has only begun, and those before it. */
-export const WINDOW_SECONDS = 10;
+const WINDOW_SECONDS = 10;
 
 /** How many attempts of the last seconds ended, and how many of those in a fault. */
 export class OutcomeWindow {

@@ -1,7 +1,7 @@
 /** So many retries are always allowed after a success, and at once. */
-export const RETRIES_FLOOR = 3;
+const RETRIES_FLOOR = 3;
 /** So many first attempts earn one retry more; and of so many attempts under way one may be a retry. */
-export const ATTEMPTS_PER_RETRY = 5;
+const ATTEMPTS_PER_RETRY = 5;
 
 /**
  * What keeps retries from burying a provider that is down. While it gives no success it sees at most

@@ -1,6 +1,6 @@
 import type { Facts } from '../core/facts.ts';
 import type { Usage } from '../core/usage.ts';
-import type { Attempt, DecisionRecord, Outcome } from './record.ts';
+import type { AttemptRecord, DecisionRecord, Outcome } from './record.ts';
 
 /** What of a record stands in its one text. */
 export type Body = Pick<DecisionRecord, 'seed' | 'facts' | 'reason' | 'choice' | 'fallbacks' | 'outcome'>;
@@ -41,7 +41,7 @@ const OUTCOME = fieldsOf<Outcome>()([
   'firstPartMs',
   'totalMs',
 ]);
-const ATTEMPT = fieldsOf<Attempt>()(['model', 'provider', 'upstream', 'ms', 'firstPartMs', 'failure']);
+const ATTEMPT = fieldsOf<AttemptRecord>()(['model', 'provider', 'upstream', 'ms', 'firstPartMs', 'failure']);
 const USAGE = fieldsOf<Usage>()([
   'inputTokens',
   'cachedInputTokens',
@@ -94,7 +94,7 @@ const packOutcome = (outcome: Outcome): readonly unknown[] => [
   outcome.totalMs,
 ];
 
-const packAttempt = (attempt: Attempt): Packed<Attempt, typeof ATTEMPT> => [
+const packAttempt = (attempt: AttemptRecord): Packed<AttemptRecord, typeof ATTEMPT> => [
   attempt.model,
   attempt.provider,
   attempt.upstream,
@@ -130,7 +130,7 @@ function unpackOutcome(values: readonly unknown[]): Outcome {
   const { attempts, usage, ...rest } = unpack<RawOutcome>(values, OUTCOME);
   return {
     ...rest,
-    attempts: attempts.map((attempt) => unpack<Attempt>(attempt, ATTEMPT)),
+    attempts: attempts.map((attempt) => unpack<AttemptRecord>(attempt, ATTEMPT)),
     usage: usage && unpack<Usage>(usage, USAGE),
   };
 }

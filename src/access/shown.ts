@@ -1,4 +1,4 @@
-import type { KeyBudget } from '../core/caller.ts';
+import type { BudgetUse } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { stateOf } from './known.ts';
@@ -28,14 +28,6 @@ export function keyBody(info: KeyInfo, now: number) {
     // Once it is over, one secret works, as if there had never been another.
     overlap_ends_at: overlapEndsAt !== null && overlapEndsAt > now ? iso(overlapEndsAt) : null,
   };
-}
-
-/** How full a budget of a key is, in the window of this moment. */
-export interface BudgetUse {
-  readonly budget: KeyBudget;
-  readonly spent: Microcredits;
-  /** Milliseconds since 1970; Infinity for never. */
-  readonly renewsAt: number;
 }
 
 export interface BalanceUse {

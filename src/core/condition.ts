@@ -1,0 +1,19 @@
+/** Whether a condition of the policy holds; null for always. One that cannot be judged holds: it must not open a gate. */
+export function holds<Scope>(condition: ((scope: Scope) => boolean) | null, scope: Scope): boolean {
+  if (!condition) return true;
+  try {
+    return condition(scope);
+  } catch {
+    return true;
+  }
+}
+
+/** Whose share of a budget or limit a request counts in; '' for everyone's, and where that cannot be judged. */
+export function subjectIn<Scope>(each: ((scope: Scope) => string) | null, scope: Scope): string {
+  if (!each) return '';
+  try {
+    return each(scope);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,14 @@
+import type { Idempotency } from '../access/idempotency/state.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { Visit } from './visit.ts';
+
+/** What the route groups share. */
+export interface RouteContext {
+  readonly gateway: Gateway;
+  readonly idempotency: Idempotency;
+  /** The caller of a request on a route that needs a key. */
+  callerOf(request: Request): Caller;
+  /** What such a request was let in with. */
+  visitOf(request: Request): Visit;
+}

@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'bun:test';
+import { parseCommand, UsageError } from '../../src/cli/options.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const parse = (args: readonly string[], env: Environment = {}) => parseCommand(args, env, '/shipped');
+
+describe('a command line that cannot be is refused in one sentence:', () => {
+  const cases: readonly (readonly [what: string, args: readonly string[], message: RegExp, env?: Environment])[] = [
+    ['an unknown flag', ['serve', '--prot', '1'], /Unknown option '--prot'/],
+    ['a flag without its value', ['serve', '--data'], /--data/],
+    ['a flag where a value is due', ['serve', '--data', '--port', '1'], /--data/],
+    ['an unknown command', ['sevre'], /no command `sevre`/],
+    ['a port that is none', ['serve', '--port', '70000'], /port must be a number from 0 to 65535/],
+    ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
+    ['a drain time that is none', ['serve', '--drain-ms', 'soon'], /drain time/],
+    ['a switch that is neither on nor off', ['serve', '--metrics', 'maybe'], /on or off, not "maybe"/],
+  ];
+  for (const [what, args, message, env] of cases) {
+    test(what, () => {
+      const refused = expect(() => parse(args, env));
+      refused.toThrow(UsageError);
+      refused.toThrow(message);
+      refused.toThrow(/^[^\n]+\.$/);
+    });
+  }
+});
