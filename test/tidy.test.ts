@@ -17,6 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['runtime'],
   ['gateway'],
   ['http', 'cli'],
+  ['server'],
   ['main.ts'],
 ];
 

@@ -113,8 +113,6 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
-      'src/cli/announce.ts',
-      'src/cli/events.ts',
       'src/gateway/chat.ts',
       'src/gateway/decide.ts',
       'src/gateway/drain.ts',
@@ -123,7 +121,12 @@ describe('the log', () => {
       'src/http/app.ts',
       'src/http/contents.ts',
       'src/http/replay.ts',
-      'src/main.ts',
+      'src/server/announce.ts',
+      'src/server/events.ts',
+      'src/server/gateway.ts',
+      'src/server/policy.ts',
+      'src/server/serve.ts',
+      'src/server/upkeep.ts',
       'src/telemetry/log.ts',
     ]);
   });

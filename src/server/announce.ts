@@ -1,9 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Keys } from '../access/keys.ts';
+import { UsageError } from '../cli/options.ts';
 import { SCOPES } from '../core/caller.ts';
 import type { Log } from '../telemetry/log.ts';
-import { UsageError } from './options.ts';
+import type { Terminal } from './host.ts';
 import { welcome } from './welcome.ts';
 
 /**
@@ -16,12 +17,12 @@ export async function announce(
   data: string,
   simulated: boolean,
   log: Log,
-  print: (text: string) => void,
+  out: Terminal,
 ): Promise<void> {
   const first = (await keys.list()).length === 0;
   const create = async () => (await keys.create({ name: 'admin', scopes: SCOPES })).key;
-  if (process.stdout.isTTY) {
-    print(welcome(address, first ? await create() : null, simulated));
+  if (out.isTerminal) {
+    out.write(welcome(address, first ? await create() : null, simulated));
     return;
   }
   if (first) {

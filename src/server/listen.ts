@@ -1,4 +1,4 @@
-import { UsageError } from './options.ts';
+import { UsageError } from '../cli/options.ts';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['EADDRINUSE', 'the port is in use; choose another with --port'],

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
+import { ledgerStateOf } from '../ledger/state.ts';
+import { openReader } from '../store/sqlite.ts';
+
+/** The database in a data folder. */
+export const databaseOf = (data: string): string => join(data, 'signalbox.db');
+
+/** What a policy must fit to before there is a server: the ledger in its data folder, if there is one. */
+export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
+  if (!existsSync(databaseOf(data))) return () => NO_LEDGER;
+  const reader = openReader(databaseOf(data));
+  try {
+    const state = await ledgerStateOf(reader);
+    return () => state;
+  } finally {
+    reader.close();
+  }
+}

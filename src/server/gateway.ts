@@ -1,0 +1,79 @@
+import { openIdempotency } from '../access/idempotency/state.ts';
+import type { Keys } from '../access/keys.ts';
+import { createIds } from '../core/id.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { keyBudgets } from '../ledger/key-budgets.ts';
+import { openLedger } from '../ledger/ledger.ts';
+import { openRecords } from '../records/records.ts';
+import type { Candidate } from '../runtime/candidate.ts';
+import type { Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { logAlert, logRecovered } from './events.ts';
+import type { Host } from './host.ts';
+import { keepReloading, type Serving, saveRevision, type TermsOf } from './policy.ts';
+import { prune, watchClock } from './upkeep.ts';
+
+/** How soon a key that another process made or revoked, or a grant, counts here. */
+export const REFRESH_MS = 400;
+const PRUNE_EVERY_MS = 3_600_000;
+/** How often what was measured of upstreams becomes what decisions go by. */
+const PUBLISH_EVERY_MS = 1_000;
+
+export interface Means {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly log: Log;
+  readonly host: Host;
+}
+
+/** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
+export async function openGateway(first: Candidate, tools: Serving, { store, keys, log, host }: Means) {
+  const { now, clock, err } = host;
+  // Keys have budgets of their own beside the policy's.
+  const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
+    return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
+  };
+  const ledger = await openLedger({
+    store,
+    terms: terms(first.runtime.snapshot),
+    now,
+    refreshMs: REFRESH_MS,
+    onAlarm: (message, details) => log.error(message, details),
+    onAlert: (fund, fraction) => logAlert(log, fund, fraction),
+  });
+  logRecovered(log, ledger);
+  watchClock(log, ledger.lastId, now);
+  const records = openRecords({ store, now });
+  const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
+  await saveRevision(records, first);
+  const { reloader, stop: stopReloading } = keepReloading(first, tools, { ledger, terms, records, log, err });
+  const idempotency = openIdempotency({
+    store,
+    now,
+    giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
+  });
+  const pruneNow = () => prune(records, idempotency, reloader.lease().snapshot.recordDays, log);
+  const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
+  const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
+  await pruneNow();
+  let draining = false;
+  const gateway: Gateway = {
+    lease: reloader.lease,
+    ledger,
+    records,
+    log,
+    nextId,
+    now,
+    clock,
+    exchanges: new Set(),
+    draining: () => draining,
+  };
+  const stop = () => {
+    draining = true;
+    clearInterval(pruning);
+    clearInterval(publishing);
+    stopReloading();
+  };
+  const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
+  return { gateway, idempotency, reloader, recount, stop };
+}

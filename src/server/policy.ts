@@ -1,0 +1,100 @@
+import { UsageError } from '../cli/options.ts';
+import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
+import { createPluginShelf } from '../plugin-host/load.ts';
+import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
+import type { PolicyFile } from '../policy/load.ts';
+import type { Records } from '../records/records.ts';
+import { type Candidate, isRejected, type Judge, judge, leftOutProviders } from '../runtime/candidate.ts';
+import { parseFiles } from '../runtime/language.ts';
+import { createParser } from '../runtime/parser.ts';
+import { Reloader } from '../runtime/reload.ts';
+import { readBundle } from '../runtime/source.ts';
+import { watchPolicies } from '../runtime/watch.ts';
+import type { Log } from '../telemetry/log.ts';
+import { mask } from '../telemetry/secrets.ts';
+import type { Health } from '../upstream/health/health.ts';
+import { logReload } from './events.ts';
+import type { Host, Terminal } from './host.ts';
+
+/** What policies are judged with here, parsed on this thread. */
+export function judgeTools({ shipped, env, now }: Host): Omit<Judge, 'folder'> {
+  return { shipped, shelf: createPluginShelf(), env: { get: env }, now, parse: parseFiles };
+}
+
+/** What policies are judged with by a server. */
+export type Serving = Judge & { readonly health: Health };
+
+/** What a policy asks of the ledger, with what keys ask beside it. */
+export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
+
+/** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
+export async function firstPolicy(tools: Judge, log: Log, err: Terminal): Promise<Candidate> {
+  const bundle = await readBundle(tools.folder);
+  const judged = await judge(bundle, tools);
+  const found = isRejected(judged) ? judged.problems : judged.warnings;
+  printDiagnostics(found, bundle.files, err);
+  if (isRejected(judged)) {
+    const errors = found.filter(({ severity }) => severity === 'error').length;
+    const why = judged.message ?? `The policy in ${tools.folder} has ${errors} error${errors === 1 ? '' : 's'}`;
+    throw new UsageError(`${why.replace(/\.$/, '')}, so nothing was started.`);
+  }
+  const leftOut = leftOutProviders(judged.runtime.snapshot);
+  if (leftOut.length > 0) log.info('providers left out', { providers: leftOut.join(', ') });
+  return judged;
+}
+
+export interface Kept {
+  readonly ledger: Ledger;
+  readonly terms: TermsOf;
+  readonly records: Records;
+  readonly log: Log;
+  readonly err: Terminal;
+}
+
+/** Keeps the policy in step with its folder from now on. */
+export function keepReloading(first: Candidate, tools: Serving, { ledger, terms, records, log, err }: Kept) {
+  const { health } = tools;
+  const parser = createParser();
+  const reloader = new Reloader(first, {
+    judge: { ...tools, parse: parser.parse, ledger: () => ledger.state() },
+    prepare: async (candidate) => {
+      await saveRevision(records, candidate);
+      return ledger.prepare(terms(candidate.runtime.snapshot));
+    },
+    onAttempt: (attempt, bundle) => {
+      logReload(log, attempt);
+      // The operator may have mended what was wrong at the provider.
+      if (attempt.result !== 'refused') {
+        const { snapshot, originOf } = reloader.lease();
+        health.reloaded(snapshot, originOf);
+      }
+      printDiagnostics(attempt.diagnostics, bundle?.files ?? [], err);
+    },
+  });
+  const watch = watchPolicies({
+    folder: tools.folder,
+    more: tools.shelf.files,
+    onStir: parser.warm,
+    onEdit: () => void reloader.reload('edit'),
+  });
+  const stop = () => {
+    watch.close();
+    parser.close();
+  };
+  return { reloader, stop };
+}
+
+/** Keeps the text of a policy under its revision. */
+export function saveRevision(records: Records, { bundle, runtime }: Candidate): Promise<void> {
+  const { revision, models } = runtime.snapshot;
+  const ids = models.map(({ id }) => id);
+  return records.saveRevision(revision, JSON.stringify(bundle.files.map(masked)), ids);
+}
+
+/** A comment may hold what no value may. */
+const masked = (file: PolicyFile): PolicyFile => ({ ...file, ...(file.text && { text: mask(file.text) }) });
+
+function printDiagnostics(found: readonly Diagnostic[], files: readonly PolicyFile[], err: Terminal): void {
+  if (found.length === 0) return;
+  err.write(`${formatDiagnostics(found, files.map(masked), { colour: err.isTerminal })}\n`);
+}

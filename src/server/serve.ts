@@ -1,0 +1,107 @@
+import { closeSync, openSync } from 'node:fs';
+import { idempotencyMigrations } from '../access/idempotency/table.ts';
+import { parseKey } from '../access/key.ts';
+import { openKeys } from '../access/keys.ts';
+import { accessMigrations } from '../access/tables.ts';
+import type { ServeOptions } from '../cli/options.ts';
+import { drain } from '../gateway/drain.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { createApp } from '../http/app.ts';
+import { ledgerMigrations } from '../ledger/schema.ts';
+import { recordsMigrations } from '../records/records.ts';
+import { lockFolder } from '../store/folder-lock.ts';
+import { openSqlite } from '../store/sqlite.ts';
+import { createLog } from '../telemetry/log.ts';
+import { learnSecrets } from '../telemetry/secrets.ts';
+import { Health } from '../upstream/health/health.ts';
+import { announce } from './announce.ts';
+import { databaseOf, ledgerOnDisk } from './data.ts';
+import { logHealth } from './events.ts';
+import { openGateway, REFRESH_MS } from './gateway.ts';
+import type { Host } from './host.ts';
+import { listen } from './listen.ts';
+import { firstPolicy, judgeTools, type Serving } from './policy.ts';
+
+/** Time for the last error events to reach their readers. */
+const FAREWELL_MS = 1_000;
+/** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
+const SERVER_BUSY_MS = 200;
+
+/** Serves until it is told to stop. Throws UsageError where it cannot start, and then has served nothing. */
+export async function serve(options: ServeOptions, host: Host): Promise<void> {
+  const { out, err, now, clock } = host;
+  // Its ID is no secret: it stands in lists and logs.
+  learnSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
+  const log = createLog({ write: out.write, pretty: out.isTerminal, now });
+  process.on('exit', log.flush);
+  // It would end the process; until there is a policy to reload it means nothing.
+  let onHangup = () => {};
+  process.on('SIGHUP', () => onHangup());
+  const health = new Health({
+    clock,
+    now,
+    random: Math.random,
+    onChange: (change) => logHealth(log, change),
+  });
+  const tools: Serving = { ...judgeTools(host), folder: options.policies, health };
+  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log, err);
+  const lock = lockFolder(options.data);
+  const tables = [accessMigrations, idempotencyMigrations, ledgerMigrations, recordsMigrations];
+  const store = await openSqlite(databaseOf(options.data), tables, {
+    onError: (error) => log.error('the database failed', { error: error.message }),
+    busyTimeoutMs: SERVER_BUSY_MS,
+    fenced: true,
+  });
+  let onBudgets = async () => {};
+  const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
+  if (options.apiKey !== null) await keys.install(options.apiKey);
+  const { gateway, idempotency, reloader, recount, stop } = await openGateway(first, tools, { store, keys, log, host });
+  onBudgets = recount;
+  const app = createApp({
+    gateway,
+    policy: reloader,
+    keys,
+    idempotency,
+    authenticate: (header) => keys.authenticate(header),
+    version: host.version,
+    metrics: options.metrics,
+    endpoints: () => health.samples(),
+  });
+  const address = listen(app, options.port, options.host);
+  await announce(address, keys, options.data, isSimulated(gateway), log, out);
+
+  const shutDown = async (signal: string) => {
+    if (gateway.draining()) process.exit(1);
+    log.info('draining', { signal, requests: gateway.exchanges.size });
+    stop();
+    const stopped = app.server?.stop();
+    await drain(gateway, options.drainMs);
+    await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
+    keys.close();
+    // What a broken disk keeps from being summed up, the next start sums up.
+    await gateway.ledger
+      .close()
+      .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
+    await store.close();
+    lock.release();
+    log.info('stopped');
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void shutDown('SIGTERM'));
+  process.on('SIGINT', () => void shutDown('SIGINT'));
+  onHangup = () => void (out.isTerminal && !hasTerminal() ? shutDown('SIGHUP') : reloader.reload('signal'));
+}
+
+/** Whether made-up models answer, for want of a provider. */
+const isSimulated = ({ lease }: Gateway): boolean =>
+  [...lease().snapshot.providers.values()].some(({ adapter }) => adapter === 'simulated');
+
+/** False once the terminal that the process was started from is closed. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}
