@@ -17,7 +17,10 @@ export async function explain({ records }: Gateway, id: string, caller: Caller):
   const record = number === null ? null : await records.find(number);
   // Another key's decision is answered like none at all: that it exists is nobody else's business.
   if (!record || (record.keyId !== caller.keyId && !caller.scopes.has('admin'))) {
-    throw new SignalboxError('not_found', 'There is no such decision; it is written with the end of its request.');
+    throw new SignalboxError(
+      'not_found',
+      'There is no such decision. It is written with the end of its request; of one that a crash ended, the ledger alone knows the charge.',
+    );
   }
   const models = (await records.findRevision(record.revision))?.models ?? [];
   const quality = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));

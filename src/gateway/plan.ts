@@ -31,7 +31,7 @@ export interface Step {
 interface Branch {
   readonly way: Way;
   /** `shut`: an ejection was in the way. `denied`: the retry budget. `failed`: by what may pass. `done`: not to be tried any more. */
-  state: 'fresh' | 'shut' | 'denied' | 'failed' | 'done';
+  state: 'open' | 'shut' | 'denied' | 'failed' | 'done';
   /** Attempts that failed. */
   tries: number;
   /** When it may be tried again, ms on the plan's clock. */
@@ -54,21 +54,22 @@ export interface PlanOptions {
  * may be ready again within seconds. Knows no deadlines and no funds: who asks may pass a step over by asking again.
  */
 export class Plan {
-  readonly #branches: readonly Branch[];
+  readonly #decision: Decision;
   readonly #options: PlanOptions;
+  /** Those that were handed out. */
+  readonly #branches: Branch[] = [];
+  /** Where the next one stands: its model among the ranked and the last resorts, and its endpoint. */
+  #model = 0;
+  #endpoint = 0;
   #retries = 0;
   #waits = 0;
   #denials = 0;
   /** The branch that was handed out last. */
   #current: Branch | null = null;
 
-  constructor({ ranked, lastResorts }: Decision, options: PlanOptions) {
+  constructor(decision: Decision, options: PlanOptions) {
+    this.#decision = decision;
     this.#options = options;
-    this.#branches = [...ranked, ...lastResorts].flatMap((one) =>
-      one.endpoints.map(
-        (at): Branch => ({ way: { ranked: one, at }, state: 'fresh', tries: 0, readyAt: 0, isSlow: false }),
-      ),
-    );
   }
 
   /** The next step; null when nothing is left. */
@@ -76,7 +77,7 @@ export class Plan {
     const { random } = this.#options;
     const current = this.#current;
     if (current && isQuick(current) && this.#mayRetry()) return this.#retry(current, random() * PAUSE_MAX_MS);
-    const fresh = this.#first('fresh');
+    const fresh = this.#fresh();
     if (fresh) return this.#hand(fresh, { again: false, force: false, waitMs: 0 });
     const shut = this.#first('shut');
     if (shut) return this.#hand(shut, { again: false, force: true, waitMs: 0 });
@@ -87,6 +88,7 @@ export class Plan {
 
   /** Whether anything but the step just handed out is left to try. */
   get hasOthers(): boolean {
+    if (this.#peek() !== null) return true;
     return this.#branches.some((one) => one !== this.#current && UNTRIED.has(one.state));
   }
 
@@ -94,7 +96,7 @@ export class Plan {
   shut(): void {
     const current = this.#current!;
     // The second time it was no ejection that stood in the way, and what did will not pass soon.
-    current.state = current.state === 'fresh' ? 'shut' : 'done';
+    current.state = current.state === 'open' ? 'shut' : 'done';
   }
 
   /** The provider's retry budget has nothing left for the step. */
@@ -119,6 +121,28 @@ export class Plan {
     }
     current.state = 'failed';
     current.readyAt = waitMs > 0 ? this.#options.clock() + waitMs : 0;
+  }
+
+  /** The endpoint that is next for the first time. Most requests need one: the others are not looked at before. */
+  #peek(): Way | null {
+    const { ranked, lastResorts } = this.#decision;
+    for (;;) {
+      const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
+      if (!one) return null;
+      const at = one.endpoints[this.#endpoint];
+      if (at !== undefined) return { ranked: one, at };
+      this.#model++;
+      this.#endpoint = 0;
+    }
+  }
+
+  #fresh(): Branch | null {
+    const way = this.#peek();
+    if (!way) return null;
+    this.#endpoint++;
+    const branch: Branch = { way, state: 'open', tries: 0, readyAt: 0, isSlow: false };
+    this.#branches.push(branch);
+    return branch;
   }
 
   #first(wanted: Branch['state']): Branch | undefined {
@@ -151,7 +175,7 @@ export class Plan {
   }
 }
 
-const UNTRIED: ReadonlySet<Branch['state']> = new Set(['fresh', 'shut', 'denied']);
+const UNTRIED: ReadonlySet<Branch['state']> = new Set(['shut', 'denied']);
 
 /** Whether the same endpoint is next: it failed once, by what may pass, at once, and asks for no time. */
 const isQuick = ({ state, tries, readyAt, isSlow }: Branch): boolean =>
