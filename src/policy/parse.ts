@@ -48,6 +48,9 @@ const MESSAGES: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'a policy file is one YAML document: put what follows `---` in a file of its own',
 };
 
+/** The library tells of its stack's end as of any other error. */
+const isTooDeep = ({ message }: YAMLError): boolean => /call stack/i.test(message);
+
 class Reader {
   readonly #path: string;
   readonly #text: string;
@@ -78,7 +81,8 @@ class Reader {
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
       const place = this.#place(error.pos[0], error.pos[1]);
       if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
-      this.#report.add(code, place, MESSAGES[error.code] ?? error.message, this.#hintFor(error.code, place.line));
+      const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'it nests too deep to be read' : error.message);
+      this.#report.add(code, place, message, this.#hintFor(error.code, place.line));
     }
     if (document.errors.length > 0) return null;
     return this.#tree(document.contents, this.#place(0, 0));

@@ -1,4 +1,5 @@
 import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox';
+import { shipped } from '../../plugins/index.ts';
 import { FIELDS, VARIABLES } from '../../src/policy/cel-types.ts';
 import { SECTIONS, SECTIONS_NOT_YET } from '../../src/policy/schema.ts';
 
@@ -14,6 +15,12 @@ them: ${SECTIONS_NOT_YET.map((name) => `\`${name}\``).join(', ')}.
 
 ${sections.join('\n\n')}
 
+## Plugins
+
+What the plugins that come with Signalbox take: strategies as \`options\` of a selector, adapters as \`settings\` of a provider.
+
+${shipped.map(pluginOf).join('\n\n')}
+
 ## Expressions
 
 What each may see. Figures are doubles: write \`100.0\` where they are compared with \`==\` or used in sums.
@@ -28,6 +35,14 @@ ${Object.entries(FIELDS)
   .map(([type, fields]) => fieldsOf(type, fields))
   .join('\n\n')}
 `;
+}
+
+function pluginOf(plugin: (typeof shipped)[number]): string {
+  const schema = plugin.kind === 'strategy' ? plugin.options : plugin.settings;
+  const title = `### ${plugin.name} (${plugin.kind === 'strategy' ? 'strategy' : 'adapter'}, ${plugin.status})`;
+  const rows = rowsOf(schema, '');
+  if (rows.length === 0) return `${title}\n\nTakes nothing.`;
+  return `${title}\n\n| key | type | default | means |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
 }
 
 function seen(sight: keyof typeof VARIABLES): string {

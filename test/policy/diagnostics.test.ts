@@ -284,3 +284,8 @@ test('a related place is shown with its own line', () => {
   expect(printed).toContain('p.yaml:14:3  duplicate-name  `tiny` is defined twice');
   expect(printed).toContain('  p.yaml:5:3  first defined here\n  4 | models:\n> 5 |   tiny:\n    |   ^^^^');
 });
+
+test('YAML that nests without end is told so, in the words of the language', () => {
+  const { message } = only(loadText(`${SMALL}tasks: ${'['.repeat(20_000)}\n`), 'yaml-syntax');
+  expect(message).toBe('it nests too deep to be read');
+});
