@@ -32,6 +32,8 @@ export interface AdmissionPolicy {
   readonly trustedProxies: readonly AddressRange[];
   /** Chat and route requests that are worked on at once. */
   readonly concurrencyMax: number;
+  /** Bytes of their bodies, and of those that wait, together. */
+  readonly bodiesBytesMax: number;
   /** Requests that wait for a place. */
   readonly queueMax: number;
   /** For how long they wait at most, ms. */

@@ -1,7 +1,7 @@
 import { SignalboxError } from '../core/errors.ts';
 import type { AdmissionPolicy } from '../core/rate-limit.ts';
 
-type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'queueMax' | 'queueMs'>;
+type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
 
 /** When those who were sent away may come back: spread over a second, so that they do not all come at once. */
 const RETRY_MS = 1_000;
@@ -13,6 +13,8 @@ const RETRY_SPREAD_MS = 1_000;
  */
 export class Gate {
   #inside = 0;
+  /** Bytes of the bodies of all that hold a place or wait for one: read, or yet to come. */
+  #bytes = 0;
   /** In the order of their coming. */
   readonly #line = new Set<Place>();
   #most = 0;
@@ -27,19 +29,24 @@ export class Gate {
     return this.#line.size;
   }
 
-  /** Throws SignalboxError `overloaded` when there is neither a place nor room in the line. Changes nothing. */
-  check({ concurrencyMax, queueMax }: Bounds): void {
+  /**
+   * Throws SignalboxError `overloaded` when there is neither a place nor room in the line, or no room for a body of so
+   * many bytes; one alone always has room. Changes nothing.
+   */
+  check({ concurrencyMax, bodiesBytesMax, queueMax }: Bounds, bytes: number): void {
+    if (this.#bytes > 0 && this.#bytes + bytes > bodiesBytesMax) throw overloaded();
     const isFree = this.#line.size === 0 && this.#inside < concurrencyMax;
     if (!isFree && this.#line.size >= queueMax) throw overloaded();
   }
 
   /** Takes a place, or one in the line. To be left in any case. Throws as `check` does. */
-  enter(bounds: Bounds): Place {
+  enter(bounds: Bounds, bytes: number): Place {
     this.#most = bounds.concurrencyMax;
     // Under a new policy there may be places for those who wait.
     this.#serve();
-    this.check(bounds);
-    const place = new Place(this.#leave);
+    this.check(bounds, bytes);
+    const place = new Place(bytes, this.#leave);
+    this.#bytes += bytes;
     if (this.#line.size === 0 && this.#inside < this.#most) {
       this.#inside++;
       place.take();
@@ -51,6 +58,7 @@ export class Gate {
   }
 
   readonly #leave = (place: Place): void => {
+    this.#bytes -= place.bytes;
     if (this.#line.delete(place)) return;
     this.#inside--;
     this.#serve();
@@ -68,12 +76,15 @@ export class Gate {
 
 /** A place among those who are worked on, or in the line for one. */
 export class Place {
+  /** Of its request's body. */
+  readonly bytes: number;
   readonly #leave: (place: Place) => void;
   #isLeft = false;
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(leave: (place: Place) => void) {
+  constructor(bytes: number, leave: (place: Place) => void) {
+    this.bytes = bytes;
     this.#leave = leave;
   }
 

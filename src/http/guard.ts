@@ -160,13 +160,15 @@ function counted(
   request: Request,
   { path }: RouteRule,
   caller: Caller,
-  { gateway: { admission }, rateLimits }: ReturnType<GuardRules['policy']>,
+  { gateway: { admission, bodyBytesMax }, rateLimits }: ReturnType<GuardRules['policy']>,
   { limiter, gate }: GuardRules,
   peers: Peers | null,
 ): Visit {
-  gate.check(admission);
+  const length = request.headers.get('content-length');
+  const bytes = length === null ? bodyBytesMax : Number(length);
+  gate.check(admission, bytes);
   const quota = limiter.admit(rateLimits, caller, () => callerAddress(request, peers, admission.trustedProxies));
-  return new Visit(path, caller, gate.enter(admission), quota);
+  return new Visit(path, caller, gate.enter(admission, bytes), quota);
 }
 
 /** The key is looked at first, whatever came from the address before: a good one passes. */

@@ -71,6 +71,14 @@ export const ADMISSION_KEYS = {
     examples: [2000],
     description: 'Most chat and route requests that are worked on at once, streams to their end.',
   }),
+  bodies_bytes_max: Type.Integer({
+    minimum: 1_048_576,
+    maximum: 1_099_511_627_776,
+    default: 536_870_912,
+    examples: [536_870_912],
+    description:
+      'Most bytes that the bodies of these requests have together; further ones get 503 `overloaded` before theirs is read. One whose length is not announced counts as `body_bytes_max`.',
+  }),
   queue_max: Type.Integer({
     minimum: 0,
     maximum: 10_000,

@@ -4,7 +4,12 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import { Gate, type Place } from '../../src/http/gate.ts';
 import { Visit } from '../../src/http/visit.ts';
 
-const bounds = (concurrencyMax: number, queueMax: number, queueMs = 10_000) => ({ concurrencyMax, queueMax, queueMs });
+const bounds = (concurrencyMax: number, queueMax: number, queueMs = 10_000) => ({
+  concurrencyMax,
+  bodiesBytesMax: 1_000,
+  queueMax,
+  queueMs,
+});
 const isOverloaded = (error: unknown) => error instanceof SignalboxError && error.code === 'overloaded';
 
 /** What became of a place's turn so far. */
@@ -23,12 +28,12 @@ async function stateOf(place: Place): Promise<'inside' | 'waiting' | 'refused'> 
 describe('the gate', () => {
   test('lets so many in, then so many wait in line, and sends the others away at once', async () => {
     const gate = new Gate();
-    const places = Array.from({ length: 5 }, () => gate.enter(bounds(2, 3)));
+    const places = Array.from({ length: 5 }, () => gate.enter(bounds(2, 3), 0));
     expect([gate.inside, gate.waiting]).toEqual([2, 3]);
     expect(places.map(({ turn }) => turn === null)).toEqual([true, true, false, false, false]);
     let refused: unknown;
     try {
-      gate.enter(bounds(2, 3));
+      gate.enter(bounds(2, 3), 0);
     } catch (error) {
       refused = error;
     }
@@ -46,9 +51,9 @@ describe('the gate', () => {
 
   test('who has waited for too long is sent away, and the line moves up', async () => {
     const gate = new Gate();
-    const inside = gate.enter(bounds(1, 5));
-    const hasty = gate.enter(bounds(1, 5, 20));
-    const patient = gate.enter(bounds(1, 5));
+    const inside = gate.enter(bounds(1, 5), 0);
+    const hasty = gate.enter(bounds(1, 5, 20), 0);
+    const patient = gate.enter(bounds(1, 5), 0);
     expect(isOverloaded(await hasty.turn!.catch((error: unknown) => error))).toBe(true);
     expect([gate.inside, gate.waiting]).toEqual([1, 1]);
     hasty.leave();
@@ -60,11 +65,11 @@ describe('the gate', () => {
 
   test('under a wider policy the line goes in first; under a narrower one nobody is thrown out', async () => {
     const gate = new Gate();
-    const places = [gate.enter(bounds(1, 5)), gate.enter(bounds(1, 5)), gate.enter(bounds(1, 5))];
-    places.push(gate.enter(bounds(3, 5)));
+    const places = [gate.enter(bounds(1, 5), 0), gate.enter(bounds(1, 5), 0), gate.enter(bounds(1, 5), 0)];
+    places.push(gate.enter(bounds(3, 5), 0));
     await Promise.all([places[1]!.turn, places[2]!.turn]);
     expect([gate.inside, gate.waiting]).toEqual([3, 1]);
-    places.push(gate.enter(bounds(1, 5)));
+    places.push(gate.enter(bounds(1, 5), 0));
     places[0]!.leave();
     places[1]!.leave();
     expect([gate.inside, gate.waiting]).toEqual([1, 2]);
@@ -89,7 +94,7 @@ describe('the gate', () => {
             if (comes) {
               const isFull = there.length >= most + line;
               try {
-                there.push(gate.enter(bounds(most, line)));
+                there.push(gate.enter(bounds(most, line), 0));
                 expect(isFull).toBe(false);
               } catch (error) {
                 expect(isFull && isOverloaded(error)).toBe(true);
@@ -125,7 +130,7 @@ describe('a visit', () => {
       ['end', 'end', 'handled', 'handled'],
     ] as const) {
       const gate = new Gate();
-      const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0)));
+      const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0), 0));
       visit.begin(true, 10);
       const done = new Set<string>();
       for (const step of order) {
@@ -139,16 +144,16 @@ describe('a visit', () => {
 
   test('that begins no work ends with its handler', () => {
     const gate = new Gate();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0)));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0), 0));
     visit.handled();
     expect(gate.inside).toBe(0);
   });
 
   test('whose caller hangs up in the line makes room at once', async () => {
     const gate = new Gate();
-    const inside = gate.enter(bounds(1, 1));
+    const inside = gate.enter(bounds(1, 1), 0);
     const leaving = new AbortController();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1)));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1), 0));
     const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
     leaving.abort();
     expect(isOverloaded(await coming?.catch((error: unknown) => error))).toBe(true);
@@ -159,9 +164,9 @@ describe('a visit', () => {
 
   test('whose caller hangs up after its turn came keeps its place until its work has ended', async () => {
     const gate = new Gate();
-    const inside = gate.enter(bounds(1, 1));
+    const inside = gate.enter(bounds(1, 1), 0);
     const leaving = new AbortController();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1)));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1), 0));
     const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
     inside.leave();
     await coming;
@@ -169,5 +174,28 @@ describe('a visit', () => {
     expect(gate.inside).toBe(1);
     visit.handled();
     expect(gate.inside).toBe(0);
+  });
+});
+
+describe('bodies', () => {
+  test('have a bound together, whatever waits or works; what leaves makes room', () => {
+    const gate = new Gate();
+    const one = gate.enter(bounds(1, 5), 600);
+    const waiting = gate.enter(bounds(1, 5), 400);
+    expect(() => gate.check(bounds(1, 5), 1)).toThrow('more requests than it can work on');
+    expect(() => gate.check(bounds(1, 5), 0)).not.toThrow();
+    waiting.leave();
+    waiting.leave();
+    gate.enter(bounds(1, 5), 400).leave();
+    one.leave();
+    gate.enter(bounds(1, 5), 1_000).leave();
+  });
+
+  test('larger than all of it come in alone', () => {
+    const gate = new Gate();
+    const large = gate.enter(bounds(5, 5), 5_000);
+    expect(() => gate.enter(bounds(5, 5), 1)).toThrow();
+    large.leave();
+    gate.enter(bounds(5, 5), 1).leave();
   });
 });
