@@ -79,6 +79,7 @@ describe('a plan', () => {
 
   test('leaves long waits to the caller', () => {
     expect(walk(decisionOf(1), { meet: always('rate_limited', 5_001), random: 0 }).steps).toEqual(['0.0']);
+    expect(walk(decisionOf(1), { meet: always('rate_limited', 5_000), random: 0 }).steps).toHaveLength(3);
     expect(walk(decisionOf(1), { meet: always('rate_limited', 4_999), random: 0 }).steps).toHaveLength(3);
   });
 
@@ -121,6 +122,36 @@ describe('a plan', () => {
     plan.next();
     plan.failed(failure('connect'), 0, 1_001);
     expect(nameOf(plan.next()!)).toBe('1.0');
+    const quick = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => 0, random: () => 0 });
+    quick.next();
+    quick.failed(failure('connect'), 0, 1_000);
+    expect(nameOf(quick.next()!)).toBe('0.0 again');
+  });
+
+  test('tries the same endpoint twice in a row and no more while there are others', () => {
+    const { steps } = walk(decisionOf(1, 1), { meet: always('server'), retriesMax: 3 });
+    expect(steps).toEqual(['0.0', '0.0 again', '1.0', '1.0 again', '0.0 again']);
+  });
+
+  test('when nobody is left comes back to who is ready first, each time after a longer pause by chance', () => {
+    const wait = (step: Step) => ({
+      failure: failure('rate_limited'),
+      waitMs: step.way.ranked.model === 0 ? 4_000 : 900,
+    });
+    expect(walk(decisionOf(1, 1), { meet: wait, retriesMax: 1, random: 0 }).steps).toEqual(['0.0', '1.0', '1.0 again']);
+    const { waits } = walk(decisionOf(1), { meet: always('rate_limited', 1), retriesMax: 4, random: 0.5 });
+    expect(waits).toEqual([0, 126, 251, 501, 1_001]);
+  });
+
+  test('pauses in full for who has been ready for long', () => {
+    let now = 0;
+    const plan = new Plan(decisionOf(1, 1), { retriesMax: 2, clock: () => now, random: () => 0.5 });
+    plan.next();
+    plan.failed(failure('rate_limited'), 100);
+    plan.next();
+    now = 10_000;
+    plan.failed(failure('auth'), null);
+    expect(plan.next()).toMatchObject({ again: true, waitMs: 125 });
   });
 
   test('is over for an endpoint that nothing pays for', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { parseCredits } from '../../src/cli/text.ts';
 import { idAt } from '../../src/core/id.ts';
-import { findReservation, grantedTo, grantWrite, refundWrite } from '../../src/ledger/adjust.ts';
+import { findReservation, grantedTo, grantWrite, refundable, refundWrite } from '../../src/ledger/adjust.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
-import { findingsOf } from './audit-support.ts';
+import { findingsOf, tamper } from './audit-support.ts';
 import { caller, held, line, NOON, open, order } from './support.ts';
 
 const MINUTE = 60_000;
@@ -31,6 +31,45 @@ describe('a reservation is found by its ID', () => {
     for (const id of [made[0]!.id - 1, made[7]!.id + 4_000, made.at(-1)!.id + 1, 0, Number.MAX_SAFE_INTEGER]) {
       expect(await findReservation(store, id)).toBeNull();
     }
+    await store.close();
+  });
+
+  test('though the clock was put back by a day right after it, and hundreds of rows have come since', async () => {
+    using folder = tempFolder();
+    let now = NOON;
+    const { ledger, store } = await open(folder.file, { now: () => now });
+    (await held(ledger, order(100, { id: idAt(now - MINUTE) }))).settle(null, () => []);
+    const { id } = await held(ledger, order(100, { id: idAt(now) }));
+    now -= 24 * 60 * MINUTE;
+    for (let i = 0; i < 300; i++) await held(ledger, order(1, { id: idAt(now) + i }));
+    expect(await findReservation(store, id)).toMatchObject({ reservation: id, isOpen: true });
+    await store.close();
+  });
+
+  test('with its end, however many rows stand between', async () => {
+    using folder = tempFolder();
+    const first = await open(folder.file);
+    const { id } = await held(first.ledger, order(100));
+    const [begun] = await first.store.query<{ seq: number }>({ sql: 'SELECT max(seq) AS seq FROM journal' });
+    await first.store.close();
+    // So that the end is the first row of the next stretch.
+    tamper(
+      folder.file,
+      `WITH RECURSIVE n(seq) AS (SELECT ${begun!.seq + 1} UNION ALL SELECT seq + 1 FROM n WHERE seq < ${begun!.seq + 9_999})
+        INSERT INTO journal (seq, kind, reservation, account, amount, time) SELECT seq, 'raise', 1, 1, 0, ${NOON} FROM n`,
+    );
+    const again = await open(folder.file);
+    expect(again.ledger.recovered.ids).toEqual([id]);
+    await again.store.flush();
+    expect(await findReservation(again.store, id)).toMatchObject({ charged: 100, isOpen: false });
+    await again.store.close();
+  });
+
+  test('as the only row of the journal', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    const { id } = await held(ledger, order(100));
+    expect(await findReservation(store, id)).toMatchObject({ reservation: id, charged: 0, isOpen: true });
     await store.close();
   });
 
@@ -63,6 +102,20 @@ test('what was given back counts, pending or in the journal, and of two refunds 
   await again.ledger.close();
   await again.store.close();
   expect(await findingsOf(folder.file)).toEqual([]);
+});
+
+test('a refund is at most what is left of the charge, and at most what another reservation was charged instead', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file);
+  const [hold, instead] = [await held(ledger, order(100)), await held(ledger, order(100))];
+  hold.settle(line(90), () => []);
+  instead.settle(line(50), () => []);
+  await store.flush();
+  const left = async (other?: number) => refundable(store, (await findReservation(store, hold.id))!, other);
+  expect([await left(), await left(instead.id), await left(0)]).toEqual([90, 50, 0]);
+  await store.commit([refundWrite((await findReservation(store, hold.id))!, 60, '', NOON)]);
+  expect([await left(), await left(instead.id)]).toEqual([30, 30]);
+  await store.close();
 });
 
 test('what was granted to a key is the same before and after the ledger took it over', async () => {

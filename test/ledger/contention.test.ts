@@ -96,6 +96,23 @@ describe('who waits for one fund', () => {
     await store.close();
   });
 
+  test('takes nothing when the caller is gone, though there would be enough', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    await held(ledger, order(80));
+    const { told, ask } = asking(ledger);
+    ask('large', 50);
+    const gone = new AbortController();
+    ask('small', 10, { signal: gone.signal });
+    await turn();
+    expect(told).toEqual([]);
+    gone.abort();
+    await turn();
+    expect(told).toEqual(['small contended']);
+    expect((await ledger.status()).funds).toMatchObject([{ held: 80 }]);
+    await store.close();
+  });
+
   test('is refused as contended when the time is over, with what is in the way', async () => {
     using folder = tempFolder();
     const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });

@@ -267,6 +267,17 @@ describe('alerts', () => {
     await again.store.close();
   });
 
+  test('are not told again when an edit takes their fraction out, and another brings it back', async () => {
+    using folder = tempFolder();
+    const at = (...alertAt: number[]) => budget(100, { alertAt });
+    const opened = await open(folder.file, { terms: terms(at(0.5, 0.8)) });
+    await spent(opened, 85);
+    for (const other of [at(0.5), at(0.5, 0.8)]) await reload(opened, other);
+    await spent(opened, 1);
+    expect(opened.alerts).toEqual([{ name: 'all', subject: '', fraction: 0.8 }]);
+    await opened.store.close();
+  });
+
   test('begin anew with the next window', async () => {
     using folder = tempFolder();
     let now = MIDNIGHT - SECOND;

@@ -256,3 +256,67 @@ describe('a reply in one piece', () => {
     ]);
   });
 });
+
+test('what is told under two names at once is told once', () => {
+  expect(read(delta({ reasoning_content: 'Hm', reasoning: 'Hm' }))).toEqual([
+    { type: 'reasoning', choice: 0, text: 'Hm' },
+  ]);
+});
+
+test('probabilities of a refusal alone are told', () => {
+  const refusal = [{ token: 'No', logprob: -0.1 }];
+  expect(read({ choices: [{ index: 0, delta: {}, logprobs: { content: null, refusal } }] })).toEqual([
+    { type: 'logprobs', choice: 0, content: [], refusal },
+  ]);
+});
+
+test('an event called `error` breaks the answer, whatever form its data has', () => {
+  const frame = { event: 'error', data: JSON.stringify({ message: 'boom' }) };
+  expect(adapter.stream().read(frame)).toMatchObject([{ type: 'failure' }]);
+  expect(adapter.stream().read({ ...frame, event: 'message' })).toEqual([]);
+});
+
+test('a name that comes late, without index and ID, is that of the call that waits for it', () => {
+  expect(
+    read(calls({ id: 'a', function: { arguments: '{' } }), calls({ function: { name: 'f', arguments: '}' } })),
+  ).toEqual([callPart(0, 'a', 'f', '{}')]);
+});
+
+test('the usage of an answer in one piece that failed stands before the failure: it is billed', () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 2 };
+  const choice = { index: 0, message: { content: 'Hi' }, finish_reason: 'error' };
+  const kinds = (reply: object) => adapter.reply(JSON.stringify(reply)).map(({ type }) => type);
+  expect(kinds({ choices: [choice], usage })).toEqual(['text', 'usage', 'failure']);
+  expect(kinds({ choices: [{ ...choice, finish_reason: 'stop' }], usage })).toEqual(['text', 'finish', 'usage']);
+  expect(kinds({ choices: [], usage })).toEqual(['usage', 'failure']);
+});
+
+test('a choice may have 512 tool calls, and no more', () => {
+  const call = (_: unknown, index: number) => ({ index, id: `c${index}`, function: { name: 'f', arguments: '' } });
+  const kinds = (n: number) => read(calls(...Array.from({ length: n }, call))).map(({ type }) => type);
+  expect(kinds(512)).toEqual(Array(512).fill('tool-call'));
+  expect(kinds(520)).toEqual([...Array(512).fill('tool-call'), 'failure']);
+});
+
+test('what the cache gave is told by the usual name where both are there', () => {
+  const usage = { prompt_tokens: 9, completion_tokens: 2, prompt_cache_hit_tokens: 4 };
+  expect(read({ usage })).toMatchObject([{ usage: { cachedInputTokens: 4 } }]);
+  expect(read({ usage: { ...usage, prompt_tokens_details: { cached_tokens: 3 } } })).toMatchObject([
+    { usage: { cachedInputTokens: 3 } },
+  ]);
+});
+
+test('a finish reason that tells of a break is a failure, and no answer', () => {
+  for (const raw of ['error', 'insufficient_system_resource']) {
+    expect(read(delta({}, raw))).toMatchObject([{ type: 'failure', failure: { kind: 'overloaded' } }]);
+  }
+});
+
+test('where every call has the index 0, what has no ID continues the last of them', () => {
+  const begun = (id: string) => calls({ index: 0, id, function: { name: 'f', arguments: '' } });
+  expect(read(begun('a'), begun('b'), calls({ index: 0, function: { arguments: '{}' } }))).toEqual([
+    callPart(0, 'a', 'f', ''),
+    callPart(1, 'b', 'f', ''),
+    callPart(1, undefined, undefined, '{}'),
+  ]);
+});

@@ -88,6 +88,31 @@ describe('the bound of the input', () => {
     );
   });
 
+  test('has room for what a template adds: 16 for the reply, each message and each call, 1,024 for tools', () => {
+    const bound = (...messages: ChatMessage[]) => profile({ messages }).inputTokensMax;
+    expect(bound(user('x'))).toBe(16 + 16 + 1);
+    expect(bound(user('x'), user('yz'))).toBe(16 + 2 * 16 + 3);
+    const call = { id: 'i', type: 'function', function: { name: 'n', arguments: '{}' } } as const;
+    const calls = (...tool_calls: (typeof call)[]) => bound({ role: 'assistant', content: null, tool_calls });
+    expect(calls(call, call)).toBe(16 + 16 + 2 * (16 + 4));
+    const own = JSON.stringify([tool]).length;
+    expect(of('x', { tools: [tool] }).inputTokensMax).toBe(16 + 16 + 1 + 1_024 + own);
+  });
+
+  test('holds what a message says beside its content: a name, a refusal, the call that it answers', () => {
+    const text = 'é'.repeat(500);
+    const plain = of('x').inputTokensMax;
+    for (const more of [{ name: text }, { refusal: text }, { tool_call_id: text }, { reasoning_content: text }]) {
+      expect(profile({ messages: [{ ...user('x'), ...more }] }).inputTokensMax).toBe(plain + 1_000);
+    }
+    const withCall = (more: object) => {
+      const call = { id: 'i', type: 'function' as const, function: { name: 'n', arguments: '', ...more } };
+      return profile({ messages: [{ role: 'assistant', content: null, tool_calls: [call] }] }).inputTokensMax;
+    };
+    expect(withCall({ thought: text })).toBe(withCall({}) + 1_000);
+    expect(profile({ messages: [] }).inputTokens).toBe(1);
+  });
+
   test('holds tools and schemas as they are sent', () => {
     const tools = [{ ...tool, function: { ...tool.function, description: 'é'.repeat(5000) } }];
     expect(of('x', { tools }).inputTokensMax).toBeGreaterThan(10_000);
@@ -142,6 +167,7 @@ describe('the task', () => {
 
   test('is read from the last question of the user alone', () => {
     const code = user('```js\nlet x\n```');
+    expect(profile({ messages: [code] }).task).toBe('coding');
     expect(profile({ messages: [code, { role: 'assistant', content: 'ok' }, user('Thanks!')] }).task).toBe('general');
     expect(profile({ messages: [user('Hi'), code, { role: 'assistant', content: 'ok' }] }).task).toBe('coding');
     expect(profile({ messages: [{ role: 'system', content: '```x```' }, user('Hi')] }).task).toBe('general');
@@ -152,6 +178,7 @@ describe('the task', () => {
     expect(of([{ type: 'text', text: '```x```' }, image]).task).toBe('vision');
     expect(of('Hi', { tools: [tool] }).task).toBe('general');
     expect(of('Hi', { tools: [tool], tool_choice: 'auto' }).task).toBe('general');
+    expect(of('Hi', { tool_choice: 'required' }).task).toBe('general');
     expect(of('Hi', { tools: [tool], tool_choice: 'required' }).task).toBe('tool_use');
     const one = { type: 'function', function: { name: 'look' } } as const;
     expect(of('Hi', { tools: [tool], tool_choice: one }).task).toBe('tool_use');

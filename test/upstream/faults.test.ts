@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { type RawRequest, type RawUpstream, startRawUpstream } from '../fault/raw-upstream.ts';
-import { type CallOptions, failureIn, openTo, partsOf, providerCall, textIn } from '../support/provider-call.ts';
+import {
+  type CallOptions,
+  failureIn,
+  openaiAdapter,
+  openTo,
+  partsOf,
+  providerCall,
+  textIn,
+} from '../support/provider-call.ts';
 
 /** What no well-behaved server does, byte by byte: `test/fault` plays the same and more through the whole gateway. */
 let upstream: RawUpstream | undefined;
@@ -86,6 +94,7 @@ describe('before an answer', () => {
     const trap = await startRawUpstream(() => elsewhere++);
     const location = `location: http://127.0.0.1:${trap.port}/v1/chat/completions`;
     for (const status of [
+      '300 Multiple Choices',
       '301 Moved',
       '302 Found',
       '303 See Other',
@@ -210,4 +219,83 @@ describe('the key', () => {
       expect(JSON.stringify(parts)).not.toContain(KEY.slice(0, 12));
     }
   });
+});
+
+describe('every wait is bound by the total deadline', () => {
+  const TOTAL = { totalMs: 80 };
+
+  test('that for the first content', async () => {
+    upstream = await startRawUpstream((line) => line.write(http('200 OK', [SSE_TYPE], ': waiting').subarray(0, -1)));
+    const { failure, ms } = await play(TOTAL);
+    expect(failure?.kind).toBe('timeout');
+    // Far below what the first content alone may take.
+    expect(ms).toBeLessThan(3_000);
+  });
+
+  test('that for usage behind the finish, of an answer that is whole', async () => {
+    upstream = await startRawUpstream((line) => {
+      line.write(`HTTP/1.1 200 OK\r\n${SSE_TYPE}\r\ncontent-length: 100000\r\n\r\n`);
+      line.write(event({ content: 'a' }) + event({}, 'stop'));
+    });
+    const { text, failure, ms } = await play(TOTAL);
+    expect([text, failure]).toEqual(['a', undefined]);
+    // What usage is waited for where there is time.
+    expect(ms).toBeLessThan(1_000);
+  });
+});
+
+test('a caller who reads slowly in the middle of an answer is not an idle upstream', async () => {
+  upstream = await startRawUpstream(async (line) => {
+    line.write(`HTTP/1.1 200 OK\r\n${SSE_TYPE}\r\nconnection: close\r\n\r\n`);
+    for (let i = 0; i < 20; i++) {
+      line.write(event({ content: 'x' }));
+      await Bun.sleep(20);
+    }
+    line.write(event({}, 'stop', { usage: USAGE }));
+  });
+  const call = openTo(`http://127.0.0.1:${upstream.port}/v1`, { deadlines: { idleMs: 200 } });
+  const parts = [...(await call.read())!, ...(await call.read())!];
+  await Bun.sleep(300);
+  parts.push(...(await partsOf(call)));
+  expect([textIn(parts), failureIn(parts)]).toEqual(['x'.repeat(20), undefined]);
+});
+
+test('the last line of newline-delimited JSON counts without its end', async () => {
+  const lines = (events('Hi').match(/\{.*\}/g) ?? []).join('\n');
+  upstream = await startRawUpstream((line) =>
+    line.write(http('200 OK', ['content-type: application/x-ndjson'], lines)),
+  );
+  const { text, failure, parts } = await play();
+  expect([text, failure, parts.at(-1)?.type]).toEqual(['Hi', undefined, 'usage']);
+});
+
+test('a letter that is cut at the very end is not passed over', async () => {
+  const lines = (events('Hi').match(/\{.*\}/g) ?? []).join('\n');
+  const body = Buffer.concat([Buffer.from(lines), Uint8Array.of(0xc3)]);
+  upstream = await startRawUpstream((line) => line.write(http('200 OK', ['content-type: application/x-ndjson'], body)));
+  expect((await play()).failure?.kind).toBe('malformed');
+});
+
+test('usage is waited for once, whatever else comes behind the finish', async () => {
+  upstream = await startRawUpstream(async (line) => {
+    line.write(`HTTP/1.1 200 OK\r\n${SSE_TYPE}\r\nconnection: close\r\n\r\n`);
+    line.write(event({ content: 'a' }) + event({}, 'stop'));
+    for (let i = 0; i < 45; i++) {
+      line.write(event({}));
+      await Bun.sleep(200);
+    }
+  });
+  const { text, failure, ms } = await play({ totalMs: 4_000 });
+  expect([text, failure]).toEqual(['a', undefined]);
+  // Not until the total deadline.
+  expect(ms).toBeLessThan(3_900);
+});
+
+test('what the adapter reads of a wait goes before the header', async () => {
+  const headers = ['retry-after: 9', JSON_TYPE];
+  upstream = await startRawUpstream((line) => line.write(http('429 Too Many Requests', headers, '{}')));
+  const failure = { kind: 'rate_limited', message: 'x' } as const;
+  const told = { ...openaiAdapter(), failure: () => ({ ...failure, retryAfterMs: 7 }) };
+  expect((await play({ adapter: told })).failure?.retryAfterMs).toBe(7);
+  expect((await play({ adapter: { ...told, failure: () => failure } })).failure?.retryAfterMs).toBe(9_000);
 });

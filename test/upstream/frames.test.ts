@@ -75,6 +75,29 @@ describe('newline-delimited JSON', () => {
   });
 });
 
+test('lines of white space alone are no frames', () => {
+  expect(frameParser('ndjson').push('{"a":1}\n \t\n{"b":2}\n')).toEqual(data('{"a":1}', '{"b":2}'));
+});
+
+test('a frame may be as large as allowed and no larger, unfinished or not, however the text comes', () => {
+  const MAX = 30;
+  const lines = fc.array(fc.tuple(fc.constantFrom('data:', ':'), fc.integer({ min: 0, max: 32 })), { minLength: 1 });
+  const law = fc.property(lines, fc.boolean(), fc.integer({ min: 1, max: 80 }), (list, isWhole, piece) => {
+    const written = list.map(([start, more]) => start + 'y'.repeat(more));
+    let kept = -1;
+    let tooLarge = false;
+    for (const line of written) {
+      if (line.length + Math.max(0, kept) > MAX) tooLarge = true;
+      if (line.startsWith('data:')) kept += line.length - 4;
+    }
+    const text = written.join('\n') + (isWhole ? '\n' : '');
+    const parser = frameParser('sse', MAX);
+    for (let at = 0; at < text.length; at += piece) parser.push(text.slice(at, at + piece));
+    expect(parser.overflowed).toBe(tooLarge || (isWhole && Math.max(0, kept) > MAX));
+  });
+  fc.assert(law, { numRuns: 1_000 });
+});
+
 /** Splits bytes at the given places. */
 function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);

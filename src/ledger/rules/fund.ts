@@ -35,8 +35,8 @@ export class Fund {
   spent: Microcredits;
   held: Microcredits = 0;
   #terms: FundTerms;
-  /** How many alerts were given. */
-  #alerted = 0;
+  /** The greatest fraction that was told; 0 for none. */
+  #told = 0;
 
   constructor(title: FundTitle, terms: FundTerms, spent: Microcredits) {
     this.title = title;
@@ -64,21 +64,17 @@ export class Fund {
   /** New terms; what was spent and is held stays. Returns whether the limit is another, which needs a row of its own. */
   change(terms: FundTerms): boolean {
     const changed = terms.limit !== this.#terms.limit;
-    const told = this.#alerted === 0 ? 0 : this.#terms.alertAt[this.#alerted - 1]!;
-    this.#terms = terms;
     // What was told is not told again; what a lower limit has made true is, with the next charge.
-    this.#alerted = terms.alertAt.filter((fraction) => fraction <= told).length;
+    this.#terms = terms;
     return changed;
   }
 
   /** The greatest fraction of the limit that has been reached since the last call; null when none was. */
   alert(): number | null {
     const { alertAt, limit } = this.#terms;
-    let reached: number | null = null;
-    while (this.#alerted < alertAt.length && this.spent >= alertAt[this.#alerted]! * limit) {
-      reached = alertAt[this.#alerted]!;
-      this.#alerted++;
-    }
+    const reached = alertAt.findLast((fraction) => this.spent >= fraction * limit) ?? 0;
+    if (reached <= this.#told) return null;
+    this.#told = reached;
     return reached;
   }
 }

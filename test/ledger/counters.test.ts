@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { idAt } from '../../src/core/id.ts';
+import { countAnew } from '../../src/ledger/count.ts';
+import { Counter } from '../../src/ledger/funds.ts';
+import { Fund, type FundTerms } from '../../src/ledger/rules/fund.ts';
+import { windowAt } from '../../src/ledger/rules/window.ts';
+import { QUARTER_MS, quarterOf, type Sum } from '../../src/ledger/sums.ts';
+import { tempFolder } from '../store/support.ts';
+import { findingsOf } from './audit-support.ts';
+import { adjust, fundsOf, reload, spent, terms } from './model/spending.ts';
+import { budget, held, line, NOON, open, order } from './support.ts';
+
+const DAY_MS = 86_400_000;
+const MIDNIGHT = Date.UTC(2026, 10, 21);
+
+describe('the alerts of a fund', () => {
+  const fraction = fc.integer({ min: 1, max: 20 }).map((n) => n / 20);
+  const command = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ spend: fc.integer({ min: 0, max: 40 }) }) },
+    fc.record({ limit: fc.integer({ min: 1, max: 150 }), added: fc.array(fraction, { maxLength: 3 }) }),
+  );
+  const titleOf = { kind: 'budget', name: 'b', subject: '', definition: '', starts: 0, ends: 1 } as const;
+  const termsOf = (limit: number, fractions: readonly number[]): FundTerms => ({
+    limit,
+    onExhausted: 'reject',
+    alertAt: [...new Set(fractions)].sort((a, b) => a - b),
+  });
+
+  test('rise: none comes twice, whatever becomes of the limit and whichever fractions are added', () => {
+    const law = fc.property(fc.array(fraction), fc.array(command, { maxLength: 20 }), (first, commands) => {
+      let limit = 100;
+      let fractions = first;
+      let told = 0;
+      const fund = new Fund(titleOf, termsOf(limit, fractions), 0);
+      for (const command of commands) {
+        if ('spend' in command) {
+          fund.spent += command.spend;
+          const reached = fractions.filter((one) => one > told && fund.spent >= one * limit);
+          const alert = fund.alert();
+          expect(alert).toBe(reached.length === 0 ? null : Math.max(...reached));
+          told = alert ?? told;
+        } else {
+          limit = command.limit;
+          fractions = [...fractions, ...command.added];
+          fund.change(termsOf(limit, fractions));
+        }
+      }
+    });
+    fc.assert(law, { numRuns: 1_000 });
+  });
+});
+
+describe('the windows of a budget', () => {
+  test('are the present one and the one before; what is older is drawn on by nobody', () => {
+    const daily = budget(100, { window: 'day' });
+    const counter = new Counter(daily, windowAt('day', 'UTC', NOON), new Map());
+    expect(counter.fundAt('', NOON - DAY_MS)).toBeNull();
+    for (let day = 0; day < 4; day++) {
+      const now = NOON + day * DAY_MS;
+      counter.windowAt(now);
+      expect(counter.fundAt('', now)?.title).toMatchObject(windowAt('day', 'UTC', now));
+      if (day === 0) continue;
+      expect(counter.fundAt('', now - DAY_MS)?.title).toMatchObject(windowAt('day', 'UTC', now - DAY_MS));
+      expect(counter.fundAt('', now - 2 * DAY_MS)).toBeNull();
+    }
+  });
+});
+
+describe('a budget that is counted anew', () => {
+  const scope = { request: { model: 'auto' }, key: { id: 'key', labels: new Map<string, string>() } };
+  const sumAt = (quarter: number, microcredits: number): Sum => ({
+    ...{ quarter, account: 1, scope, tariff: 0, charges: 1, microcredits, input: 0, output: 0, taken: false },
+  });
+
+  test('holds what lies in the window of the swap and nothing else, whichever window it was prepared in', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file);
+    // Already in the store, in the last quarters of the day before: 7 a minute before midnight.
+    await spent(opened, 7, { id: idAt(MIDNIGHT - 60_000) });
+    await opened.ledger.close();
+    const daily = budget(1_000, { window: 'day' });
+    const first = quarterOf(MIDNIGHT) - 96;
+    const late = fc.array(fc.tuple(fc.integer({ min: -3, max: 195 }), fc.integer({ min: 1, max: 9 })), {
+      maxLength: 12,
+    });
+    const swaps = fc.constantFrom(MIDNIGHT - 1, MIDNIGHT, MIDNIGHT + 1, MIDNIGHT + DAY_MS - 1);
+    const edges = [0, 95, 96, 191].map((at): [number, number] => [at, 1]);
+    const law = fc.asyncProperty(late, swaps, async (random, swappedAt) => {
+      const since = [...random, ...edges, [-1, 1] as const, [192, 1] as const];
+      const complete = await countAnew([daily], [], opened.store, MIDNIGHT - 60_000);
+      const [counter] = complete(
+        since.map(([at, amount]) => sumAt(first + at, amount)),
+        swappedAt,
+      );
+      const day = swappedAt < MIDNIGHT ? 0 : 1;
+      const inside = since.filter(([at]) => Math.floor(at / 96) === day);
+      const expected = inside.reduce((sum, [, amount]) => sum + amount, day === 0 ? 7 : 0);
+      expect([...counter!.funds].map(({ title, spent }) => [title.starts, spent])).toEqual([
+        [MIDNIGHT + (day - 1) * DAY_MS, expected],
+      ]);
+    });
+    await fc.assert(law, { numRuns: 60 });
+    expect(DAY_MS).toBe(96 * QUARTER_MS);
+    await opened.store.close();
+  });
+});
+
+describe('what the journal says', () => {
+  test('of a correction names its funds as they stood before it', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file, { terms: terms(budget(1_000)) });
+    const reservation = await spent(opened, 80);
+    await opened.store.flush();
+    // The limit is another, so the correction is what its new row begins with.
+    await reload(opened, budget(900));
+    await adjust(folder.file, { kind: 'correct', amount: -50, reservation });
+    await opened.ledger.refresh();
+    expect(await fundsOf(opened)).toEqual([['all', '', 900, 30, 0]]);
+    await opened.ledger.close();
+    const sql = 'SELECT most, opening FROM funds ORDER BY id';
+    expect(await opened.store.query({ sql })).toEqual([
+      { most: 1_000, opening: 0 },
+      { most: 900, opening: 80 },
+    ]);
+    await opened.store.close();
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  test('of every attempt counts when a crash is closed: only what none was charged for is', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file, { terms: terms(budget(1_000)) });
+    const hold = await held(opened.ledger, order(100));
+    for (const cost of [20, 30, 10]) hold.post(line(cost));
+    await opened.store.close();
+    const again = await open(folder.file, { terms: terms(budget(1_000)) });
+    expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: 40, held: 40 });
+    expect(await fundsOf(again)).toEqual([['all', '', 1_000, 100, 0]]);
+    await again.store.close();
+  });
+});

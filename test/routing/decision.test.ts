@@ -1,0 +1,279 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { CallerWeights, PreparedStrategy } from '../../src/contract/strategy.ts';
+import { CAPABILITIES } from '../../src/core/capability.ts';
+import { type Decision, REJECTIONS, type Refusal } from '../../src/core/decision.ts';
+import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/readings.ts';
+import type { Constraint, Preference } from '../../src/core/rules.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { createDecider, isRefusal } from '../../src/routing/decide.ts';
+import { expectedInput, expectedOutput, inputBound } from '../../src/routing/estimate.ts';
+import { constraintsAgainst, leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
+import { limitsOf, withRules } from '../../src/routing/rules.ts';
+import { byQuality, decisionOf, facts, funds, GENERAL, idsOf, model, outcomeOf, price, snapshot } from './build.ts';
+
+const place = { file: 'p.yaml', line: 1, column: 1 };
+const constraint = (more: Partial<Constraint>): Constraint => ({
+  ...{ name: 'c', place, when: null, allows: null, maxLatencyMs: null, maxCostCredits: null },
+  ...more,
+});
+const active = (constraints: number, preferences = 0) => ({
+  constraints: Array.from({ length: constraints }, (_, at) => at),
+  preferences: Array.from({ length: preferences }, (_, at) => at),
+});
+
+/** A model with so many equal endpoints. */
+const withEndpoints = (id: string, n: number, q: number) =>
+  model(id, {
+    q,
+    endpoints: Array.from({ length: n }, (_, at) => ({
+      ...{ provider: `p${at}`, upstream: id, regions: [], price: price(1, 4) },
+    })) as never,
+  });
+
+function readingsOf(from: PolicySnapshot, states: readonly HealthState[]): Readings {
+  const prior = priorReadings(from.models);
+  const health = Uint8Array.from(prior.health, (_, slot) => HEALTH[states[slot] ?? 'healthy']);
+  return { ...prior, frame: 1, health, allHealthy: health.every((state) => state === 0) };
+}
+
+const keysOf = (list: Decision['ranked'] | Decision['lastResorts']): string[] =>
+  list.flatMap(({ model: at, endpoints }) => endpoints.map((one) => `${at}.${one}`));
+
+describe('last resorts', () => {
+  test('are ejected endpoints, best first, and never what is tried anyway, whatever was decided before', () => {
+    const states = fc.array(fc.constantFrom<HealthState>('healthy', 'ejected', 'ejected', 'cooling'), {
+      minLength: 6,
+      maxLength: 6,
+    });
+    const law = fc.property(
+      fc.array(states, { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 0, max: 3 }),
+      (all, alternatives) => {
+        const list = [withEndpoints('a', 2, 0.5), withEndpoints('b', 3, 0.9), withEndpoints('c', 1, 0.7)];
+        const plain = snapshot(list);
+        const from = { ...plain, gateway: { ...plain.gateway, alternatives } };
+        const decider = createDecider(from);
+        for (const states of all) {
+          const readings = readingsOf(from, states);
+          const given = { id: 7, seed: '0', strategy: byQuality, reason: 'test', readings };
+          const outcome = decider.decide(facts(), given);
+          expect(outcome).toEqual(createDecider(from).decide(facts(), given));
+          if (isRefusal(outcome)) continue;
+          const { ranked, lastResorts } = outcome;
+          const slots = from.models.flatMap(({ endpoints }, m) => endpoints.map((_, at) => `${m}.${at}`));
+          const stateOf = new Map(slots.map((slot, at) => [slot, states[at]!]));
+          const tried = keysOf(ranked);
+          const kept = keysOf(lastResorts);
+          expect(kept.filter((slot) => stateOf.get(slot) !== 'ejected' || tried.includes(slot))).toEqual([]);
+          // As many models as there may be fallbacks; without any, the choice alone.
+          const ejected = slots.filter((slot) => stateOf.get(slot) === 'ejected' && !tried.includes(slot));
+          const models = [1, 2, 0].filter((m) => ejected.some((slot) => slot.startsWith(`${m}.`)));
+          const meant = alternatives === 0 ? [ranked[0].model] : models.slice(0, alternatives);
+          const isAnyHealthy = tried.some((slot) => stateOf.get(slot) === 'healthy');
+          const expected = models
+            .filter((m) => meant.includes(m))
+            .flatMap((m) => ejected.filter((slot) => slot.startsWith(`${m}.`)));
+          expect(kept).toEqual(isAnyHealthy ? expected : []);
+        }
+      },
+    );
+    fc.assert(law, { numRuns: 500 });
+  });
+
+  test('are of the choice alone where there are no alternatives, however good another is', () => {
+    const plain = snapshot([withEndpoints('a', 2, 0.5), withEndpoints('b', 1, 0.9)]);
+    const from = { ...plain, gateway: { ...plain.gateway, alternatives: 0 } };
+    const outcome = outcomeOf(from, facts(), byQuality, readingsOf(from, ['ejected', 'healthy', 'ejected']));
+    expect(keysOf((outcome as Decision).ranked)).toEqual(['0.1']);
+    expect(keysOf((outcome as Decision).lastResorts)).toEqual(['0.0']);
+  });
+});
+
+test('health is no reason against a model that would be rejected with every endpoint', () => {
+  const from = snapshot([withEndpoints('a', 2, 0.5)]);
+  const asked = facts({ needs: CAPABILITIES.vision.bit });
+  for (const state of ['ejected', 'cooling'] as const) {
+    const { rejected } = outcomeOf(from, asked, byQuality, readingsOf(from, [state])) as Refusal;
+    expect(rejected).toEqual([{ model: 0, rejections: REJECTIONS.capability.bit }]);
+  }
+});
+
+test('a pinned model is its own baseline, whatever the policy’s is', () => {
+  const from = snapshot([model('a'), model('b')], { baseline: 1 });
+  expect(decisionOf(from, facts()).baseline).toBe(1);
+  expect(decisionOf(from, facts({ model: 'a', pinned: true })).baseline).toBe(0);
+});
+
+test('of a caller’s weights only the ratio counts, however large or small they are', () => {
+  let seen: CallerWeights | undefined;
+  const strategy: PreparedStrategy = {
+    reason: 'test',
+    score(_, out, weights) {
+      seen = weights;
+      out.fill(0);
+    },
+  };
+  const from = snapshot([model('a')]);
+  const given = (cost: number, quality: number): CallerWeights => {
+    decisionOf(from, facts({ weights: { cost, quality } }), strategy);
+    return seen!;
+  };
+  expect(given(0, Number.MAX_VALUE)).toEqual({ cost: 0, quality: 1 });
+  expect(given(Number.MAX_VALUE, Number.MAX_VALUE)).toEqual({ cost: 0.5, quality: 0.5 });
+  const weight = fc.integer({ min: 1, max: 1_000 });
+  const law = fc.property(weight, weight, fc.integer({ min: -1_000, max: 1_013 }), (cost, quality, exponent) => {
+    const { cost: c, quality: q } = given(cost * 2 ** exponent, quality * 2 ** exponent);
+    expect(c + q).toBeCloseTo(1, 12);
+    expect(c / q).toBeCloseTo(cost / quality, 9);
+  });
+  fc.assert(law);
+});
+
+test('preferences move a quality up or down, and never out of 0 to 1', () => {
+  for (const [worth, expected] of [
+    [0.3, 0.8],
+    [0.7, 1],
+    [-0.2, 0.3],
+    [-0.7, 0],
+  ] as const) {
+    const preference: Preference = { name: 'p', place, when: null, prefers: Uint32Array.of(1), worth };
+    const from = snapshot([model('a', { q: 0.5 }), model('b', { q: 0.6 })], { preferences: [preference] });
+    const { quality } = decisionOf(from, facts({ rules: active(0, 1) }));
+    expect([...quality]).toEqual([expect.closeTo(expected, 12), 0.6]);
+  }
+});
+
+describe('the ceilings of constraints', () => {
+  test('are the lowest of those that apply, in whichever order they stand', () => {
+    const ceiling = fc.option(fc.integer({ min: 1, max: 20 }));
+    const law = fc.property(fc.array(fc.tuple(ceiling, ceiling), { maxLength: 5 }), (ceilings) => {
+      const constraints = ceilings.map(([maxLatencyMs, maxCostCredits]) =>
+        constraint({ maxLatencyMs, maxCostCredits }),
+      );
+      const limits = limitsOf(facts({ rules: active(constraints.length) }), snapshot([model('a')], { constraints }));
+      const least = (of: readonly (number | null)[]) => Math.min(...of.filter((one) => one !== null));
+      expect(limits.latencyMsMax).toBe(least(ceilings.map(([latency]) => latency)));
+      expect(limits.costCreditsMax).toBe(least(ceilings.map(([, cost]) => cost)));
+    });
+    fc.assert(law, { numRuns: 300 });
+  });
+
+  test('are met exactly at their edge', () => {
+    const [own] = decisionOf(snapshot([model('a')]), facts()).ranked;
+    for (const [edge, above] of [
+      [{ maxLatencyMs: own.latencyMs }, { maxLatencyMs: own.latencyMs - 1 }],
+      [{ maxCostCredits: own.costCredits }, { maxCostCredits: own.costCredits - 1e-6 }],
+    ]) {
+      const under = (more: Partial<Constraint>) => snapshot([model('a')], { constraints: [constraint(more)] });
+      const asked = facts({ rules: active(1) });
+      expect(idsOf(decisionOf(under(edge!), asked), under(edge!))).toEqual(['a']);
+      expect(outcomeOf(under(above!), asked)).toMatchObject({ rejected: [{ rejections: REJECTIONS.constraint.bit }] });
+    }
+  });
+});
+
+test('some output is always expected, though the request says none', () => {
+  expect(expectedOutput(facts({ outputTokens: 0 }), GENERAL)).toBe(1);
+  expect(expectedOutput(facts({ outputTokensMax: 0 }), GENERAL)).toBe(1);
+});
+
+test('what nothing bounds is held for with 10,000 tokens for each image and each file', () => {
+  const from = snapshot([model('a', { cost: price(1, 0) })]);
+  const boundOf = (images: number, unboundedMedia: number) =>
+    decisionOf(from, facts({ images, unboundedMedia })).ranked[0].bound - decisionOf(from, facts()).ranked[0].bound;
+  // At 1 millicredit a token. Images are expected to have 1,000 each beside that, within the bound of the text or not.
+  expect(boundOf(1, 0)).toBe(10_000_000);
+  expect(boundOf(0, 1)).toBe(10_000_000);
+  expect(boundOf(1, 2)).toBe(30_000_000);
+});
+
+test('a second of audio that has begun counts whole: in the estimate by the usual bytes, in the bound by the fewest', () => {
+  const heard = model('a', { audioTokensPerSecondMax: 10 });
+  for (const [audioBytes, estimated, bounded] of [
+    [1, 1, 1],
+    [500, 1, 1],
+    [501, 1, 2],
+    [16_000, 1, 32],
+    [16_001, 2, 33],
+  ] as const) {
+    const asked = facts({ audioBytes, inputTokens: 500, inputTokensMax: 2000 });
+    expect(expectedInput(asked, heard)).toBe(500 + 10 * estimated);
+    expect(inputBound(heard, asked)).toBe(2000 + 10 * bounded);
+  }
+});
+
+test('an output cap is a whole number of tokens, and as many as the budget pays for every choice', () => {
+  const from = snapshot([model('a', { cost: price(1, 4), maxOutput: 900 })]);
+  const law = fc.property(
+    fc.integer({ min: 1, max: 7 }),
+    fc.integer({ min: 3_800, max: 20_000 }),
+    (choices, millis) => {
+      const [{ outputCap }] = decisionOf(from, facts({ choices, budget: millis * 1_000, outputTokensMax: 64 })).ranked;
+      expect(outputCap).toBe(64);
+      const asked = facts({ choices, budget: millis * 1_000, outputTokensMax: 900 });
+      const [{ outputCap: most }] = decisionOf(from, asked).ranked;
+      expect(most).toBe(Math.min(900, Math.floor((millis - 2_000) / 4 / choices)));
+    },
+  );
+  fc.assert(law, { numRuns: 200 });
+});
+
+test('what funds refuse never needs more than the budget that the request itself has set', () => {
+  const from = snapshot([model('a')]);
+  const refusal = outcomeOf(from, facts({ budget: 3_000_000, funds: funds(1_000) })) as Refusal;
+  expect(refusal.group).toBe('funds');
+  expect(leastWorstCase(refusal, from)).toBe(3_000_000);
+});
+
+test('a wait lasts until the first endpoint of any model is back', () => {
+  const from = snapshot([withEndpoints('a', 3, 0.5), withEndpoints('b', 1, 0.5)]);
+  const states: HealthState[] = ['cooling', 'misconfigured', 'cooling', 'cooling'];
+  const readings = { ...readingsOf(from, states), retryAt: Float64Array.of(9_000, 4_000, 7_000, 8_000) };
+  const { info } = refusalError(outcomeOf(from, facts(), byQuality, readings) as Refusal, from, 'messages', 1_000);
+  expect(info.retryAfterMs).toBe(3_000);
+  expect(info.details).toMatchObject({ unavailable: [{ state: 'misconfigured' }, { state: 'cooling' }] });
+});
+
+test('a rule whose condition cannot be judged applies, and is reported', () => {
+  const error = new Error('no such label');
+  const when = () => {
+    throw error;
+  };
+  const preference: Preference = { name: 'p', place, when, prefers: Uint32Array.of(1), worth: 0.1 };
+  const constraints = [constraint({ when: () => false }), constraint({ when }), constraint({ when: () => true })];
+  const from = snapshot([model('a')], { constraints, preferences: [preference] });
+  const time = { year: 2026, month: 11, day: 20, weekday: 5, hour: 12, minute: 0 };
+  const caller = { keyId: 'key', scopes: new Set<never>(), labels: {}, models: null, limits: null, budgets: [] };
+  const reported: unknown[] = [];
+  const inputs = () => ({ stream: false, user: '', metadata: {}, caller, time });
+  const { rules } = withRules(facts(), from, inputs, (rule, thrown) => reported.push([rule, thrown]));
+  expect(rules).toEqual({ constraints: [1, 2], preferences: [0] });
+  expect(reported).toEqual([
+    [constraints[1], error],
+    [preference, error],
+  ]);
+});
+
+test('`n` is to blame only where nothing else is lacking', () => {
+  const needs = CAPABILITIES.choices.bit | CAPABILITIES.vision.bit;
+  const errorFor = (capabilities: number) => {
+    const from = snapshot([model('a', { capabilities })]);
+    return refusalError(outcomeOf(from, facts({ choices: 2, needs })) as Refusal, from);
+  };
+  expect(errorFor(CAPABILITIES.vision.bit)).toMatchObject({ code: 'unsupported_parameter', info: { param: 'n' } });
+  expect(errorFor(0).code).toBe('no_eligible_model');
+});
+
+test('constraints that no endpoint meets together are named, and none that asks nothing of endpoints', () => {
+  const constraints = [
+    constraint({ name: 'first', allows: Uint32Array.of(1) }),
+    constraint({ name: 'patient', maxLatencyMs: 1e6 }),
+    constraint({ name: 'second', allows: Uint32Array.of(2) }),
+  ];
+  const from = snapshot([withEndpoints('a', 2, 0.5)], { constraints });
+  const asked = facts({ rules: active(3) });
+  const refusal = outcomeOf(from, asked) as Refusal;
+  expect(refusal.rejected).toEqual([{ model: 0, rejections: REJECTIONS.constraint.bit }]);
+  expect(constraintsAgainst(from.models[0]!, refusal, from)).toEqual(['first', 'second']);
+});
