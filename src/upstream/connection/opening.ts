@@ -44,18 +44,28 @@ export class Opening {
   }
 
   /** The head of the answer, or why there is none. Never rejects. The body, which may be large, is not kept. */
-  async run(body: string): Promise<Opened> {
-    const { dial, startedAt, connectBy } = this.#options;
+  run(body: string): Promise<Opened> {
+    const { dial, startedAt } = this.#options;
+    let known: Peers | Promise<Peers>;
+    try {
+      known = dial.peers(startedAt);
+    } catch (error) {
+      return Promise.resolve({ error });
+    }
+    // The usual case waits for nothing but the answer.
+    return known instanceof Promise || known.length > 1 ? this.#tryAll(known, body) : this.#try(known[0]!, 1, body);
+  }
+
+  async #tryAll(known: Peers | Promise<Peers>, body: string): Promise<Opened> {
     let peers: Peers;
     try {
-      const known = dial.peers(startedAt);
       peers = known instanceof Promise ? await this.#inTime(known) : known;
     } catch (error) {
       return { error };
     }
     for (let at = 0; ; at++) {
       const opened = await this.#try(peers[at]!, peers.length - at, body);
-      const isLast = at + 1 === peers.length || performance.now() >= connectBy;
+      const isLast = at + 1 === peers.length || performance.now() >= this.#options.connectBy;
       if ('response' in opened || this.sent || this.#over || isLast) return opened;
     }
   }
