@@ -111,15 +111,16 @@ export class Attempt {
     return batch;
   }
 
-  /** The answer came to its end. */
-  completed(): AttemptRecord {
+  /** The answer came to its end: what is kept of it, and what it used. */
+  completed(): { readonly record: AttemptRecord; readonly measured: Measured } {
     const { meter } = this;
     const now = this.#context.clock();
-    const { usage } = completeUsage(meter, this.expected);
+    const measured = completeUsage(meter, this.expected);
+    const { usage } = measured;
     // Who reads slowly would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
     this.#trial.completed(visible, meter.contentMs, this.#isStream ? null : now - this.#openedAt);
-    return this.#record(null);
+    return { record: this.#record(null), measured };
   }
 
   /** The answer failed, or broke off. */

@@ -24,7 +24,7 @@ import {
   unreadError,
   wasCut,
 } from './failure.ts';
-import { completeUsage, type Measured } from './meter.ts';
+import type { Measured } from './meter.ts';
 import { Plan, type Step, type Way } from './plan.ts';
 import { type Platform, type Receipt, receiptOf } from './receipt.ts';
 
@@ -172,8 +172,9 @@ export class Exchange {
     const batch = await running.read();
     if (this.#ended()) return null;
     if (batch === null) {
-      this.#attempts.push(running.completed());
-      this.#settle('completed', running, completeUsage(running.meter, running.expected));
+      const { record, measured } = running.completed();
+      this.#attempts.push(record);
+      this.#settle('completed', running, measured);
       await this.#context.written();
       return null;
     }

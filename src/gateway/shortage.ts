@@ -1,4 +1,5 @@
 import type { Caller } from '../core/caller.ts';
+import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Shortage } from '../ledger/standing.ts';
@@ -26,7 +27,7 @@ export function shortageError(shortage: Shortage, caller: Caller, log: Log): Sig
     spent_credits: toCredits(spent),
     reserved_credits: toCredits(held),
     needed_credits: toCredits(needed),
-    renews_at: shortage.renewsAt === null ? null : new Date(shortage.renewsAt).toISOString(),
+    renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
   };
   const cost = `This request could cost ${credits(needed)}, less with a lower max_tokens.`;
   if (why === 'exhausted') return new SignalboxError('insufficient_quota', `${told(shortage)} ${cost}`, { details });
@@ -40,7 +41,7 @@ export function shortageError(shortage: Shortage, caller: Caller, log: Log): Sig
 function told({ kind, name, subject, limit, spent, renewsAt }: Shortage): string {
   if (kind === 'balance') return `Of the ${credits(limit)} granted to this key, ${credits(spent)} are spent.`;
   const whose = subject === '' ? '' : ` of \`${subject}\``;
-  const renews = renewsAt === null ? '' : ` It renews at ${new Date(renewsAt).toISOString()}.`;
+  const renews = renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`;
   return `Of the ${credits(limit)} of the budget \`${name}\`${whose}, ${credits(spent)} are spent.${renews}`;
 }
 

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { iso } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import type { RouteContext } from './context.ts';
@@ -24,7 +25,7 @@ export const contentRoutes = ({ gateway, callerOf }: RouteContext) =>
         prompt: found.prompt,
         answer: found.answer,
         is_cut: found.isCut,
-        kept_until: new Date(found.until).toISOString(),
+        kept_until: iso(found.until),
       };
     },
     operation({

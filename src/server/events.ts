@@ -1,3 +1,4 @@
+import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -46,7 +47,7 @@ export function logAlert(log: Log, { title, spent, limit }: Fund, fraction: numb
     share: fraction,
     spent_credits: toCredits(spent),
     limit_credits: toCredits(limit),
-    renews: Number.isFinite(title.ends) ? new Date(title.ends).toISOString() : undefined,
+    renews: Number.isFinite(title.ends) ? iso(title.ends) : undefined,
   });
 }
 

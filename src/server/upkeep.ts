@@ -1,4 +1,5 @@
 import type { Idempotency } from '../access/idempotency/state.ts';
+import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { Records } from '../records/records.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -27,8 +28,8 @@ export function watchClock(log: Log, lastId: number, now: () => number): void {
     const behind = latest - Date.now() > CLOCK_SLACK_MS;
     if (behind && !isTold) {
       log.error('the clock is behind what was booked: charges count at the later time until it has caught up', {
-        clock: new Date(Date.now()).toISOString(),
-        booked: new Date(latest).toISOString(),
+        clock: iso(Date.now()),
+        booked: iso(latest),
       });
     }
     isTold = behind;

@@ -1,3 +1,4 @@
+import { iso } from '../../core/clock.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
 import type { FundRow } from '../tables.ts';
@@ -47,7 +48,7 @@ const newMembers = (): Members => ({ accounts: new Set(), sums: new QuarterSums(
 const textOf = ({ kind, name, subject, starts }: FundGroup): string => {
   if (kind === 'balance') return `the balance of key ${name}`;
   const whose = subject === '' ? '' : ` of \`${subject}\``;
-  return `the budget \`${name}\`${whose}${starts === 0 ? '' : ` from ${new Date(starts).toISOString()}`}`;
+  return `the budget \`${name}\`${whose}${starts === 0 ? '' : ` from ${iso(starts)}`}`;
 };
 
 /**
@@ -121,7 +122,7 @@ export class AuditFunds {
         this.#tell('foreign_fund', `draws on ${textOf(group)}, and belongs to key ${keyId}`);
       }
       if (time < group.starts || time >= group.ends) {
-        this.#tell('outside_window', `draws on ${textOf(group)}, and was made at ${new Date(time).toISOString()}`);
+        this.#tell('outside_window', `draws on ${textOf(group)}, and was made at ${iso(time)}`);
       }
       if (group.share) this.#enter(group.share, account);
       if (!draw.isChecked) this.#checkOpening(draw);

@@ -1,3 +1,4 @@
+import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { type Decimal, parseDecimal } from '../../core/decimal.ts';
 import { idAt, idText, timeOfId } from '../../core/id.ts';
@@ -136,8 +137,8 @@ export class Lines {
     const isAttempt = kind === 'post' || kind === 'settle';
     const tokens = (count: number) => (isAttempt ? count : null);
     return {
-      time: new Date(entry.time).toISOString(),
-      reserved_at: reservation === null ? null : new Date(timeOfId(reservation)).toISOString(),
+      time: iso(entry.time),
+      reserved_at: reservation === null ? null : iso(timeOfId(reservation)),
       decision: reservation === null ? null : idText('dec_', reservation),
       ...{ kind, key_id: keyId, labels: JSON.stringify(labels), selector, model, provider, upstream },
       input_tokens: tokens(entry.input),
