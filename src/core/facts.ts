@@ -6,7 +6,14 @@ export interface Facts {
   /** The `model` of the request: a selector's name or, when `pinned`, a model's ID. */
   readonly model: string;
   readonly pinned: boolean;
+  /** The likeliest task; `general` where none is likelier than not. */
   readonly task: string;
+  /** The tasks that it may be, the likeliest first, with shares that sum to 1; empty where `task` is certain. */
+  readonly mix: readonly TaskShare[];
+  /** Natural language of the question, ISO 639-1; `und` where it cannot be told. */
+  readonly naturalLanguage: string;
+  /** Programming languages that the question is about, in canonical names, ascending. They exclude no model. */
+  readonly languagesSeen: readonly string[];
   /** Expected input tokens, by a neutral count. */
   readonly inputTokens: number;
   /**
@@ -19,13 +26,19 @@ export interface Facts {
   readonly audioBytes: number;
   /** Other media (files), for which no bound is known. */
   readonly unboundedMedia: number;
-  /** Expected visible output tokens of one choice, not capped; null for the task's. */
+  /** Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to. */
+  readonly inputTokensCounted: Readonly<Record<string, number>> | null;
+  /** Visible output tokens of one choice that the caller expects, not capped; null where none are stated. */
   readonly outputTokens: number | null;
+  /** The same, as the question itself asks for it ("in one word", "2,000 words"); null where it does not say. */
+  readonly outputTokensAsked: number | null;
   /** The caller's own cap on output tokens of one choice. */
   readonly outputTokensMax: number | null;
   readonly choices: number;
   /** Bits of `CAPABILITIES`. */
   readonly needs: number;
+  /** Input tokens of this conversation that a model's provider is likely to have in its cache still. */
+  readonly cached: readonly CachedTokens[];
   /** Programming languages that the model must handle, in canonical names. */
   readonly languages: readonly string[];
   /** `route_strategy`, completed with the policy's defaults; null without one. */
@@ -39,6 +52,18 @@ export interface Facts {
   readonly rules: ActiveRules;
   /** The key's model list. */
   readonly allowedModels: readonly string[] | null;
+}
+
+export interface TaskShare {
+  readonly task: string;
+  /** Above 0, at most 1. */
+  readonly share: number;
+}
+
+export interface CachedTokens {
+  /** ID of the model. */
+  readonly model: string;
+  readonly tokens: number;
 }
 
 /** Funds bind hard: whatever cannot be bounded may not draw on one. */

@@ -23,6 +23,8 @@ export interface PolicyCase {
   };
   readonly expect: {
     readonly model: string | null;
+    /** What the request is taken for. */
+    readonly task: string | null;
     /** `route_reason`. */
     readonly reason: string | null;
     /** Model → the rule, or the kind of reason, that rejects it. */

@@ -1,4 +1,4 @@
-import type { Model } from './snapshot.ts';
+import type { Model, Task } from './snapshot.ts';
 
 /** What stands between an endpoint and a request; the figures are those of `Readings.health`. */
 export const HEALTH = {
@@ -22,6 +22,8 @@ export interface Readings {
   readonly frame: number;
   /** Expected time to the first token, ms: the catalog's figure, blended with what was measured. */
   readonly ttftMs: Float64Array;
+  /** The same where most of the input is in the provider's cache. Never above `ttftMs`. */
+  readonly warmTtftMs: Float64Array;
   /** Expected output rate, tokens per second: the catalog's figure, blended with what was measured. */
   readonly tokensPerSecond: Float64Array;
   /** Figures of `HEALTH`. */
@@ -30,6 +32,14 @@ export interface Readings {
   readonly retryAt: Float64Array;
   /** Whether `health` is 0 everywhere. */
   readonly allHealthy: boolean;
+  /** Expected visible output tokens of one choice, by index of the task: the policy's figure, blended with what was seen. */
+  readonly outputTokens: Float64Array;
+}
+
+/** What of a policy readings are made for. */
+export interface Watched {
+  readonly models: readonly Model[];
+  readonly tasks: readonly Task[];
 }
 
 /** How many endpoints the models have together. They are in the order of their slots. */
@@ -39,20 +49,24 @@ export function slotCount(models: readonly Model[]): number {
 }
 
 /** What is known before anything was seen: the catalog's figures, and that all is well. */
-export function priorReadings(models: readonly Model[]): Readings {
+export function priorReadings({ models, tasks }: Watched): Readings {
   const slots = slotCount(models);
   const ttftMs = new Float64Array(slots);
+  const warmTtftMs = new Float64Array(slots);
   const tokensPerSecond = new Float64Array(slots);
   for (const { firstSlot, endpoints, latency } of models) {
     ttftMs.fill(latency.ttftMs, firstSlot, firstSlot + endpoints.length);
+    warmTtftMs.fill(Math.min(latency.ttftMs, latency.warmTtftMs), firstSlot, firstSlot + endpoints.length);
     tokensPerSecond.fill(latency.outputTokensPerSecond, firstSlot, firstSlot + endpoints.length);
   }
   return {
     frame: 0,
     ttftMs,
+    warmTtftMs,
     tokensPerSecond,
     health: new Uint8Array(slots),
     retryAt: new Float64Array(slots),
     allHealthy: true,
+    outputTokens: Float64Array.from(tasks, ({ expectedOutputTokens }) => expectedOutputTokens),
   };
 }

@@ -17,7 +17,14 @@ export interface RuleScope {
     readonly stream: boolean;
     readonly tools: boolean;
     readonly images: number;
+    /** Programming languages that the question is about, and those that the model must handle. */
     readonly languages: readonly string[];
+    /** ISO 639-1; `und` where it cannot be told. */
+    readonly natural_language: string;
+    /** Expected visible output of one choice, tokens. */
+    readonly output_tokens: number;
+    /** Capabilities that the model must have. */
+    readonly needs: readonly string[];
     /** Credits; 0 without one. */
     readonly budget_limit: number;
     readonly user: string;

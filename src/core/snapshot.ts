@@ -4,6 +4,7 @@ import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { AdmissionPolicy, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
+import type { Tokenizer } from './tokenizer.ts';
 
 /**
  * A policy, compiled: everything a decision needs, frozen. Nothing on a request's path parses,
@@ -83,6 +84,8 @@ export interface Provider {
   readonly apiKeyEnv: string | null;
   /** Unknown request fields that may be passed on; `*` for all. */
   readonly passthrough: ReadonlySet<string>;
+  /** What of a prompt it keeps in its cache: for how long after it was read last, ms, and from how many tokens on. */
+  readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
 }
 
 export interface Endpoint {
@@ -108,6 +111,10 @@ export interface Model {
   /** Programming languages, in their canonical names. */
   readonly languages: ReadonlySet<string>;
   readonly tags: readonly string[];
+  /** Models of one family understand each other's signed or opaque reasoning; the model's own ID where the policy names none. */
+  readonly family: string;
+  /** Name of the tokenizer that counts its input exactly; null where none is known. */
+  readonly tokenizer: Tokenizer | null;
   readonly acceptsTemperature: boolean;
   /** Hidden reasoning tokens expected at the effort we send; 0 for none. */
   readonly reasoningTokens: number;
@@ -115,7 +122,8 @@ export interface Model {
   readonly imageTokensMax: number | null;
   /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
   readonly audioTokensPerSecondMax: number | null;
-  readonly latency: { readonly ttftMs: number; readonly outputTokensPerSecond: number };
+  /** `warmTtftMs`: where most of the input is in the provider's cache. */
+  readonly latency: { readonly ttftMs: number; readonly warmTtftMs: number; readonly outputTokensPerSecond: number };
   /** Share of good answers, 0..1, by index of the task. */
   readonly quality: Float64Array;
   readonly deadlines: Deadlines;

@@ -13,11 +13,11 @@ export interface Ticket {
 
 /** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */
 export function expectedTokens(
-  { facts, ranked: [choice] }: Decision,
-  { models, tasks, taskIndex }: PolicySnapshot,
+  { facts, readings, ranked: [choice] }: Decision,
+  snapshot: PolicySnapshot,
 ): number {
-  const model = models[choice.model]!;
-  const visible = expectedOutput(facts, tasks[taskIndex.get(facts.task) ?? 0]!);
+  const model = snapshot.models[choice.model]!;
+  const visible = expectedOutput(facts, snapshot, readings);
   const output = Math.min(visible + model.reasoningTokens, choice.outputCap);
   return Math.ceil(expectedInput(facts, model) + output * facts.choices);
 }

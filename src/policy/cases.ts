@@ -11,6 +11,7 @@ export interface CaseNames {
   readonly models: { has(name: string): boolean; keys(): Iterable<string> };
   readonly selectors: ReadonlySet<string>;
   readonly constraints: ReadonlySet<string>;
+  readonly tasks: { has(name: string): boolean; keys(): Iterable<string> };
 }
 
 /** The cases of the policy, checked: every name in them exists. Running them is not for this room. */
@@ -38,6 +39,7 @@ export function draftCases(source: Source, names: CaseNames): PolicyCase[] {
         },
         expect: {
           model: expect.model ?? null,
+          task: expect.task ?? null,
           reason: expect.reason ?? null,
           rejected: expect.rejected,
           costBelowCredits: expect.cost_below_credits ?? null,
@@ -57,7 +59,7 @@ function definedOnly(query: Readonly<Record<string, unknown>>): Record<string, u
 /** Of a case, what names something. */
 interface NamesStated {
   readonly given: { readonly model?: string; readonly key?: { readonly models?: readonly string[] } };
-  readonly expect: Pick<Partial<ExpectText>, 'model' | 'refused' | 'rejected'>;
+  readonly expect: Pick<Partial<ExpectText>, 'model' | 'task' | 'refused' | 'rejected'>;
 }
 
 /** What can be read of a case that is wrong. */
@@ -79,6 +81,9 @@ function checkNames({ tree }: Named<CaseText>, stated: NamesStated, names: CaseN
   if (expect.model !== undefined && !names.models.has(expect.model)) {
     unknownName('model', expect.model, models, placeAt(tree, 'expect', 'model'), report);
   }
+  if (expect.task !== undefined && !names.tasks.has(expect.task)) {
+    unknownName('task', expect.task, names.tasks.keys(), placeAt(tree, 'expect', 'task'), report);
+  }
   if (expect.refused !== undefined && !Object.hasOwn(ERRORS, expect.refused)) {
     unknownName('error code', expect.refused, Object.keys(ERRORS), placeAt(tree, 'expect', 'refused'), report);
   }
@@ -94,9 +99,10 @@ function checkNames({ tree }: Named<CaseText>, stated: NamesStated, names: CaseN
 }
 
 function checkExpectation({ tree, path, place }: Named<CaseText>, { expect }: CaseText, { report }: Source): void {
-  const { refused, rejected, ...ofTheChoice } = expect;
+  const { refused, rejected, task, ...ofTheChoice } = expect;
   const stated = Object.entries(ofTheChoice).filter(([, value]) => value !== undefined);
-  if (refused === undefined && Object.keys(rejected).length === 0 && stated.length === 0) {
+  const isEmpty = refused === undefined && task === undefined && stated.length === 0;
+  if (isEmpty && Object.keys(rejected).length === 0) {
     const at = valueAt(tree, 'expect')?.place ?? place;
     report.add('missing-key', at, `\`${path}.expect\` expects nothing`, { expected: 'at least one key' });
   }

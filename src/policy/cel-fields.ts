@@ -8,8 +8,10 @@ export const ALIASES: ReadonlyMap<string, string> = new Map([
   ['task_type', 'task'],
   ['estimated_input_tokens', 'input_tokens'],
   ['prompt_tokens', 'input_tokens'],
+  ['estimated_output_tokens', 'output_tokens'],
   ['max_completion_tokens', 'max_tokens'],
   ['max_output_tokens', 'max_tokens'],
+  ['capabilities', 'needs'],
   ['required_languages', 'languages'],
   ['language', 'languages'],
 ]);

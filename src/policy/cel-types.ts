@@ -23,7 +23,13 @@ export const FIELDS = {
     stream: ['bool', 'Whether it asks for a stream.'],
     tools: ['bool', 'Whether it offers tools.'],
     images: ['double', 'How many images it has.'],
-    languages: ['list<string>', 'Programming languages that the model must handle, by their canonical names.'],
+    output_tokens: ['double', 'Expected visible output of one choice, tokens.'],
+    needs: ['list<string>', 'What the model must be able to do, such as `tools`, `vision`, `json_schema`.'],
+    languages: [
+      'list<string>',
+      'Programming languages that the question is about or that the model must handle, by their canonical names.',
+    ],
+    natural_language: ['string', 'Language of the question, ISO 639-1, such as `en`; `und` where it cannot be told.'],
     budget_limit: ['double', '`budget_limit`, Credits; 0 without one.'],
     user: ['string', '`user`; empty without one.'],
     metadata: ['map<string, string>', '`metadata`; a key that is missing reads as the empty text.'],
@@ -121,7 +127,10 @@ class Request implements FieldsOf<'Request'> {
   readonly stream: boolean;
   readonly tools: boolean;
   readonly images: number;
+  readonly output_tokens: number;
+  readonly needs: readonly string[];
   readonly languages: readonly string[];
+  readonly natural_language: string;
   readonly budget_limit: number;
   readonly user: string;
   readonly metadata: ReadonlyMap<string, string>;
@@ -133,7 +142,10 @@ class Request implements FieldsOf<'Request'> {
     this.stream = from.stream;
     this.tools = from.tools;
     this.images = from.images;
+    this.output_tokens = from.output_tokens;
+    this.needs = from.needs;
     this.languages = from.languages;
+    this.natural_language = from.natural_language;
     this.budget_limit = from.budget_limit;
     this.user = from.user;
     this.metadata = labels(from.metadata);

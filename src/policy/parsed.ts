@@ -136,6 +136,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     models: ids,
     selectors: new Set(selectors.map(({ name }) => name)),
     constraints: new Set(constraints.map(({ name }) => name)),
+    tasks: taskIndex,
   };
   return {
     plugins: draftPlugins(source),

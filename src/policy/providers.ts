@@ -56,6 +56,7 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
     allowPrivateNetwork: data.allow_private_network,
     apiKeyEnv: data.api_key_env ?? null,
     passthrough: new Set(data.passthrough),
+    cache: { ttlMs: data.cache_ttl_s * 1000, tokensMin: data.cache_min_tokens },
   };
   return { name, provider, missing, whenAlone };
 }

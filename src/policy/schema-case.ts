@@ -67,6 +67,7 @@ export const GivenText = closed(
 export const ExpectText = closed(
   {
     model: optional('The model that is chosen.', 'sim-coder'),
+    task: optional('The task that the request is taken for.', 'coding'),
     reason: optional('The `route_reason` of the choice.', 'auto:balanced'),
     rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
       default: {},

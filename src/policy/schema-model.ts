@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../core/capability.ts';
+import { TOKENIZERS } from '../core/tokenizer.ts';
 import { closed, day, oneOf } from './schema-parts.ts';
 
 const BASIS_OF_PRICE = ['vendor-list', 'aggregator', 'own', 'unverified'] as const;
@@ -73,6 +74,14 @@ const LatencyText = closed(
         examples: [600],
         description:
           'Median ms to the first content part, at the effort we send. Default: 1000, plus the time that `reasoning_tokens` take.',
+      }),
+    ),
+    cached_ttft_ms: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 3_600_000,
+        examples: [350],
+        description: 'The same where most of the input is in the provider’s cache. Default: `ttft_ms`.',
       }),
     ),
     output_tokens_per_second: Type.Number({
@@ -153,6 +162,22 @@ export const ModelText = closed(
       examples: [['local']],
       description: "The operator's own marks.",
     }),
+    family: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        examples: ['claude'],
+        description:
+          'Models of one family take each other’s signed or opaque reasoning; it is kept from all others. Default: a family of its own.',
+      }),
+    ),
+    tokenizer: Type.Optional(
+      oneOf(TOKENIZERS, {
+        examples: ['o200k_base'],
+        description:
+          'Counts its input exactly where an estimate or a bound would refuse a request. Name it only where the vendor does.',
+      }),
+    ),
     temperature: Type.Boolean({
       default: true,
       examples: [false],

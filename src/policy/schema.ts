@@ -125,6 +125,20 @@ export const ProviderText = closed(
       examples: [['verbosity']],
       description: 'Request fields unknown to the gateway that may be passed on; `"*"` for all.',
     }),
+    cache_ttl_s: Type.Number({
+      minimum: 0,
+      maximum: 86_400,
+      default: 300,
+      examples: [300],
+      description: 'Seconds that it keeps a prompt in its cache after it was read last; 0 for no cache.',
+    }),
+    cache_min_tokens: Type.Integer({
+      minimum: 1,
+      maximum: 10_000_000,
+      default: 1024,
+      examples: [1024],
+      description: 'Tokens of the shortest prompt that it caches.',
+    }),
     serve: oneOf(['always', 'when_alone'], {
       default: 'always',
       examples: ['when_alone'],
@@ -138,7 +152,7 @@ export const ProviderText = closed(
   },
   {
     description: 'Who serves models, and how it is reached.',
-    notYet: ['preset', 'cache_ttl_s', 'cache_min_tokens'],
+    notYet: ['preset'],
   },
 );
 export type ProviderText = Static<typeof ProviderText>;

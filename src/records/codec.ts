@@ -29,6 +29,12 @@ const FACTS = fieldsOf<Facts>()([
   'rules',
   'funds',
   'audioBytes',
+  'mix',
+  'naturalLanguage',
+  'languagesSeen',
+  'inputTokensCounted',
+  'outputTokensAsked',
+  'cached',
 ]);
 const OUTCOME = fieldsOf<Outcome>()([
   'status',
@@ -80,6 +86,12 @@ const packFacts = (facts: Facts): Packed<Facts, typeof FACTS> => [
   facts.rules,
   facts.funds,
   facts.audioBytes,
+  facts.mix,
+  facts.naturalLanguage,
+  facts.languagesSeen,
+  facts.inputTokensCounted,
+  facts.outputTokensAsked,
+  facts.cached,
 ];
 
 const packOutcome = (outcome: Outcome): readonly unknown[] => [

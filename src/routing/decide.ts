@@ -11,7 +11,7 @@ import type { Facts } from '../core/facts.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { costReference, dearestCase, expectedOutput } from './estimate.ts';
+import { costReference, dearestCase } from './estimate.ts';
 import { selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
 
@@ -54,7 +54,7 @@ class SnapshotDecider implements Decider {
     this.#shortlist = new Shortlist(snapshot);
     this.#utility = new Float64Array(models.length);
     this.#qualities = tasks.map((_, at) => Float64Array.from(models, (model) => model.quality[at]!));
-    this.#prior = priorReadings(models);
+    this.#prior = priorReadings(snapshot);
   }
 
   decide(facts: Facts, { id, seed, strategy, reason, readings = this.#prior }: Circumstances): Decision | Refusal {
@@ -62,11 +62,11 @@ class SnapshotDecider implements Decider {
     const shortlist = this.#shortlist;
     const taskAt = snapshot.taskIndex.get(facts.task) ?? 0;
     const task = snapshot.tasks[taskAt]!;
-    const qualityOfAll = withPreferences(this.#qualities[taskAt]!, facts, snapshot);
+    const qualityOfAll = withPreferences(this.#qualityFor(facts, taskAt), facts, snapshot);
     shortlist.fill(facts, task, qualityOfAll, readings);
     const { rejected, n: eligible } = shortlist;
     if (eligible === 0) return { group: decisiveGroup(rejected), facts, readings, rejected };
-    const reference = costReference(snapshot, facts, expectedOutput(facts, task));
+    const reference = costReference(snapshot, facts);
     score(strategy, this.#candidates(reference), facts, this.#utility);
     const ranked = this.#best(facts, reference);
     return {
@@ -83,6 +83,17 @@ class SnapshotDecider implements Decider {
       // Asked last: it fills the shortlist anew.
       lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, strategy, reference, ranked[0].model) : [],
     };
+  }
+
+  /** Declared quality by model: the task's, or the mean by shares where it is uncertain. */
+  #qualityFor({ mix }: Facts, taskAt: number): Float64Array {
+    if (mix.length === 0) return this.#qualities[taskAt]!;
+    const mean = new Float64Array(this.#snapshot.models.length);
+    for (const { task, share } of mix) {
+      const quality = this.#qualities[this.#snapshot.taskIndex.get(task) ?? 0]!;
+      for (let i = 0; i < mean.length; i++) mean[i]! += share * quality[i]!;
+    }
+    return mean;
   }
 
   #candidates(costReference: number): Candidates {

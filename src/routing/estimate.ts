@@ -14,21 +14,57 @@ const AUDIO_BYTES_PER_SECOND_MIN = 500;
 /** The least output, in tokens, that is of use from a model that reasons first. */
 const REASONING_OUTPUT_MIN = 1_024;
 
-/** Visible output tokens of one choice: the request's figure or the task's, capped by the caller, at least 1. */
-export function expectedOutput(facts: Facts, task: Task): number {
-  const expected = facts.outputTokens ?? task.expectedOutputTokens;
-  return Math.max(1, Math.min(expected, facts.outputTokensMax ?? expected));
+/** Of the input that is to be expected, so much must be in the cache for the first token to come sooner. */
+const WARM_SHARE = 0.5;
+
+/** Visible output tokens of one choice as readings have them: what the request states or asks for, else what its task has shown. */
+export function expectedOutput(facts: Facts, snapshot: Tasks, { outputTokens }: Readings): number {
+  return capped(facts, () => overTasks(facts, snapshot, (at) => outputTokens[at]!));
+}
+
+/** The same by the policy alone: what a reference cost is made of, which nothing that is learnt may move. */
+export function declaredOutput(facts: Facts, snapshot: Tasks): number {
+  return capped(facts, () => overTasks(facts, snapshot, (at) => snapshot.tasks[at]!.expectedOutputTokens));
+}
+
+type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
+
+/** At most the caller's cap, at least 1. */
+function capped({ outputTokens, outputTokensAsked, outputTokensMax }: Facts, ofTask: () => number): number {
+  const expected = outputTokens ?? outputTokensAsked ?? ofTask();
+  return Math.max(1, Math.min(expected, outputTokensMax ?? expected));
+}
+
+/** A figure of the task, by its index; where the task is uncertain, the mean by shares. */
+function overTasks({ task, mix }: Facts, { taskIndex }: Tasks, figure: (at: number) => number): number {
+  if (mix.length === 0) return figure(taskIndex.get(task) ?? 0);
+  let sum = 0;
+  for (const { task: name, share } of mix) sum += share * figure(taskIndex.get(name) ?? 0);
+  return sum;
 }
 
 /** Expected input tokens on a model, images and audio included. */
 export function expectedInput(facts: Facts, model: Model): number {
-  const { inputTokens, images, audioBytes } = facts;
+  const { images, audioBytes } = facts;
+  const inputTokens = Math.min(facts.inputTokens, countedInput(model, facts));
   const text =
     images === 0 ? inputTokens : inputTokens + images * Math.min(IMAGE_TOKENS, model.imageTokensMax ?? IMAGE_TOKENS);
   if (audioBytes === 0) return text;
   return (
     text + Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND) * (model.audioTokensPerSecondMax ?? AUDIO_TOKENS_PER_SECOND)
   );
+}
+
+/** Input tokens of the text as the model's own tokenizer counted them; Infinity where it had no need to. */
+function countedInput({ tokenizer }: Model, { inputTokensCounted }: Facts): number {
+  if (inputTokensCounted === null || tokenizer === null) return Number.POSITIVE_INFINITY;
+  return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Of `input` tokens, those that the model's provider is likely to have in its cache. */
+function cachedInput({ cached }: Facts, { id }: Model, input: number): number {
+  for (let i = 0; i < cached.length; i++) if (cached[i]!.model === id) return Math.min(cached[i]!.tokens, input);
+  return 0;
 }
 
 /** C: expected Credits at the given price. `onlyLine` spares the search where the price has just one. */
@@ -42,21 +78,37 @@ export function expectedCost(
   const input = expectedInput(facts, model);
   const line = onlyLine ?? lineFor(price, input);
   const output = (outputTokens + model.reasoningTokens) * facts.choices;
-  return (price.perRequest + input * line.input + output * line.output) / price.divisor / MICROCREDITS;
+  const saved = facts.cached.length === 0 ? 0 : cachedInput(facts, model, input) * (line.input - line.cachedInput);
+  return (price.perRequest + input * line.input - saved + output * line.output) / price.divisor / MICROCREDITS;
 }
 
 /** L: expected milliseconds to the end at an endpoint. Choices are made side by side; the TTFT contains hidden reasoning. */
-export function expectedLatency(readings: Readings, slot: number, outputTokens: number): number {
-  return readings.ttftMs[slot]! + (outputTokens * 1000) / readings.tokensPerSecond[slot]!;
+export function expectedLatency(
+  model: Model,
+  endpoint: number,
+  facts: Facts,
+  readings: Readings,
+  outputTokens: number,
+): number {
+  const slot = model.firstSlot + endpoint;
+  const ttftMs = isWarm(facts, model) ? readings.warmTtftMs[slot]! : readings.ttftMs[slot]!;
+  return ttftMs + (outputTokens * 1000) / readings.tokensPerSecond[slot]!;
+}
+
+/** Whether so much of the input is in the cache of the model's provider that the first token comes sooner. */
+function isWarm(facts: Facts, model: Model): boolean {
+  if (facts.cached.length === 0) return false;
+  const input = expectedInput(facts, model);
+  return cachedInput(facts, model, input) >= WARM_SHARE * input;
 }
 
 /**
  * v·C_ref: the Credits that a good answer to this request is worth, whoever gives it: this
  * request's expected tokens at the policy's reference price, times `answer_worth`.
  */
-export function costReference(snapshot: PolicySnapshot, facts: Facts, outputTokens: number): number {
+export function costReference(snapshot: PolicySnapshot, facts: Facts): number {
   const { input, output } = snapshot.referencePrice;
-  const reference = (Math.max(1, facts.inputTokens) * input + outputTokens * output) / 1_000_000;
+  const reference = (Math.max(1, facts.inputTokens) * input + declaredOutput(facts, snapshot) * output) / 1_000_000;
   return snapshot.answerWorth * reference;
 }
 
@@ -83,7 +135,11 @@ export function inputBound(model: Model, facts: Facts): number | null {
   const imageTokens = images === 0 ? 0 : model.imageTokensMax;
   const perSecond = audioBytes === 0 ? 0 : model.audioTokensPerSecondMax;
   if (imageTokens === null || perSecond === null) return null;
-  return inputTokensMax + images * imageTokens + Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN) * perSecond;
+  return (
+    Math.min(inputTokensMax, countedInput(model, facts)) +
+    images * imageTokens +
+    Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN) * perSecond
+  );
 }
 
 /** The output cap of one choice before money is looked at: what was asked, the model's own maximum and its window. */

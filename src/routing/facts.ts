@@ -10,6 +10,8 @@ import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type Profile, profile } from './profile.ts';
 
+const NOTHING: readonly never[] = [];
+
 /** The facts of a chat request. Throws SignalboxError where the request contradicts itself or the key. */
 export function chatFacts(request: ChatRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const pinned = isPinned(request.model, caller, snapshot);
@@ -21,15 +23,21 @@ export function chatFacts(request: ChatRequest, caller: Caller, snapshot: Policy
     model: request.model,
     pinned,
     task: read.task,
+    mix: read.mix,
+    naturalLanguage: read.naturalLanguage,
+    languagesSeen: read.languagesSeen,
     inputTokens: read.inputTokens,
     inputTokensMax: read.inputTokensMax,
+    inputTokensCounted: null,
     images: read.images,
     audioBytes: read.audioBytes,
     unboundedMedia: read.unboundedMedia,
     outputTokens: null,
+    outputTokensAsked: read.outputTokensAsked,
     outputTokensMax: request.max_completion_tokens ?? request.max_tokens ?? null,
     choices: request.n ?? 1,
     needs: read.needs,
+    cached: NOTHING,
     languages: languagesOf(constraints),
     weights,
     ceilings: ceilingsOf(constraints),
@@ -60,15 +68,21 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     model,
     pinned,
     task,
+    mix: query.task_type === undefined ? (read?.mix ?? NOTHING) : NOTHING,
+    naturalLanguage: read?.naturalLanguage ?? 'und',
+    languagesSeen: read?.languagesSeen ?? NOTHING,
     inputTokens,
     inputTokensMax: Math.max(read?.inputTokensMax ?? 0, inputTokens),
+    inputTokensCounted: null,
     images: read?.images ?? 0,
     audioBytes: read?.audioBytes ?? 0,
     unboundedMedia: read?.unboundedMedia ?? 0,
     outputTokens: query.estimated_output_tokens ?? null,
+    outputTokensAsked: read?.outputTokensAsked ?? null,
     outputTokensMax: null,
     choices: 1,
     needs: (read?.needs ?? 0) | (NEEDS_OF_TASK[task] ?? 0),
+    cached: NOTHING,
     languages: languagesOf(constraints),
     weights,
     ceilings: ceilingsOf(constraints),

@@ -7,7 +7,17 @@ import { taskOfText } from './task.ts';
 /** What the content of a request asks for: the part of the facts that is read from it. */
 export type Profile = Pick<
   Facts,
-  'task' | 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'
+  | 'task'
+  | 'inputTokens'
+  | 'inputTokensMax'
+  | 'images'
+  | 'audioBytes'
+  | 'unboundedMedia'
+  | 'needs'
+  | 'mix'
+  | 'naturalLanguage'
+  | 'languagesSeen'
+  | 'outputTokensAsked'
 >;
 
 export type Profiled = Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice' | 'response_format' | 'n' | 'logprobs'>;
@@ -48,6 +58,10 @@ export function profile(request: Profiled): Profile {
     audioBytes: tally.audioBytes,
     unboundedMedia: tally.unboundedMedia,
     needs: tally.needs,
+    mix: [],
+    naturalLanguage: 'und',
+    languagesSeen: [],
+    outputTokensAsked: null,
   };
 }
 

@@ -41,9 +41,9 @@ export function refusalError(
   }
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
-    reasons: reasonsAgainst(snapshot.models[model]!, rejections, refusal, task, snapshot),
+    reasons: reasonsAgainst(snapshot.models[model]!, rejections, refusal, snapshot),
   }));
-  const relaxation = nearestRelaxation(refusal, snapshot, task);
+  const relaxation = nearestRelaxation(refusal, snapshot);
   const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
   // With one reason for all, or one model, the message can tell it; the details tell each.
   const why = reasons.length === 1 || facts.pinned ? `: ${reasons.join('; ')}` : '';
@@ -137,8 +137,7 @@ type Asked = Pick<Refusal, 'facts' | 'readings'>;
 
 /** The names of the active constraints that a model does not meet. */
 export function constraintsAgainst(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): string[] {
-  const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
-  const output = expectedOutput(facts, task);
+  const output = expectedOutput(facts, snapshot, readings);
   const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
     if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
     if (maxLatencyMs !== null && latencyOn(model, { facts, readings }, output, snapshot) > maxLatencyMs) return true;
@@ -150,15 +149,9 @@ export function constraintsAgainst(model: Model, { facts, readings }: Asked, sna
   return names.length > 0 ? names : active.filter(({ allows }) => allows !== null).map(({ name }) => name);
 }
 
-function reasonsAgainst(
-  model: Model,
-  rejections: number,
-  asked: Asked,
-  task: Task,
-  snapshot: PolicySnapshot,
-): string[] {
+function reasonsAgainst(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): string[] {
   const { facts } = asked;
-  const output = expectedOutput(facts, task);
+  const output = expectedOutput(facts, snapshot, asked.readings);
   const texts: Record<Rejection, () => string> = {
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraintsAgainst(model, asked, snapshot).join(', ')}`,
@@ -193,7 +186,7 @@ function costOn(model: Model, facts: Facts, output: number, snapshot: PolicySnap
 
 /** Expected milliseconds there. */
 function latencyOn(model: Model, { facts, readings }: Asked, output: number, snapshot: PolicySnapshot): number {
-  return expectedLatency(readings, model.firstSlot + firstAllowed(model, facts, snapshot), output);
+  return expectedLatency(model, firstAllowed(model, facts, snapshot), facts, readings, output);
 }
 
 function firstAllowed(model: Model, facts: Facts, snapshot: PolicySnapshot): number {
@@ -216,9 +209,9 @@ interface Limit {
 }
 
 /** The figures to move, by the least proportion in all, so that a model is admitted; else the languages to do without. */
-function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, task: Task): string | null {
+function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string | null {
   const { facts } = refusal;
-  const output = expectedOutput(facts, task);
+  const output = expectedOutput(facts, snapshot, refusal.readings);
   const limits: readonly Limit[] = [
     {
       kind: 'max_cost',

@@ -1,10 +1,11 @@
 import type { Caller } from '../core/caller.ts';
-import { CAPABILITIES } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import { type ActiveRules, bothBits, type Constraint, hasBit, type Preference, type RuleScope } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { declaredOutput } from './estimate.ts';
 
 /** What of a request only rules look at. */
 export interface RuleInputs {
@@ -16,7 +17,11 @@ export interface RuleInputs {
 }
 
 /** What conditions see of a request. */
-function ruleScope(facts: Omit<Facts, 'rules'>, { stream, user, metadata, caller, time }: RuleInputs): RuleScope {
+function ruleScope(
+  facts: Facts,
+  snapshot: PolicySnapshot,
+  { stream, user, metadata, caller, time }: RuleInputs,
+): RuleScope {
   return {
     request: {
       model: facts.model,
@@ -26,7 +31,10 @@ function ruleScope(facts: Omit<Facts, 'rules'>, { stream, user, metadata, caller
       stream,
       tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
       images: facts.images,
-      languages: facts.languages,
+      output_tokens: declaredOutput(facts, snapshot),
+      needs: capabilityNames(facts.needs),
+      languages: [...new Set([...facts.languagesSeen, ...facts.languages])],
+      natural_language: facts.naturalLanguage,
       budget_limit: facts.budget === null ? 0 : toCredits(facts.budget),
       user,
       metadata: new Map(Object.entries(metadata)),
@@ -46,7 +54,7 @@ export function withRules(
   onFailure: OnRuleFailure,
 ): Facts {
   if (snapshot.constraints.length === 0 && snapshot.preferences.length === 0) return facts;
-  return { ...facts, rules: activeRules(snapshot, ruleScope(facts, inputs()), onFailure) };
+  return { ...facts, rules: activeRules(snapshot, ruleScope(facts, snapshot, inputs()), onFailure) };
 }
 
 /** What the active rules, and the selector, leave of the catalog. */

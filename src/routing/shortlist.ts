@@ -91,7 +91,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   fill(facts: Facts, task: Task, quality: Float64Array, readings: Readings): void {
     const limits = limitsOf(facts, this.#snapshot);
     const allowed = facts.allowedModels === null ? null : new Set(facts.allowedModels);
-    const demand: Demand = { facts, task, allowed, output: expectedOutput(facts, task), limits };
+    const demand: Demand = { facts, task, allowed, output: expectedOutput(facts, this.#snapshot, readings), limits };
     this.#filled = { demand, quality, readings };
     this.#fill(this.#filled, false);
     // A breaker only turns requests away from an endpoint while they have somewhere else to go.
@@ -157,7 +157,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const endpoints = free === null ? allowed : endpointsWithin(free, model, allowed, facts, affordable);
     const first = endpoints[0] ?? allowed[0] ?? 0;
     const costCredits = costAt(entry, first, demand);
-    const latencyMs = expectedLatency(readings, model.firstSlot + first, output);
+    const latencyMs = expectedLatency(model, first, facts, readings, output);
     const { n } = this;
     this.cost[n] = costCredits;
     this.latency[n] = latencyMs;
@@ -173,7 +173,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const anyway =
       first === dear
         ? rejections
-        : against(costAt(entry, dear, demand), expectedLatency(readings, model.firstSlot + dear, output));
+        : against(costAt(entry, dear, demand), expectedLatency(model, dear, facts, readings, output));
     return endpoints.length === 0 || anyway !== rejections ? anyway | REJECTIONS.funds.bit : rejections;
   }
 }

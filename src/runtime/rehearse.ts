@@ -44,11 +44,15 @@ function failuresOf(policyCase: PolicyCase, runtime: Runtime): CaseFailure[] {
     ...(hint && { hint }),
   });
   const refusal = refusalIn(outcome, runtime.snapshot);
+  const task = outcome instanceof SignalboxError ? null : outcome.facts.task;
+  if (task !== null && expect.task !== null && task !== expect.task) {
+    return [fail(`it is taken for \`${task}\``, `\`${expect.task}\``, 'state `task_type` where only you can know it')];
+  }
   if (expect.refused !== null) {
     if (refusal?.code === expect.refused) return rejectionFailures(policyCase, outcome, runtime, fail);
     return [fail(refusal ? `refused with \`${refusal.code}\`` : chosen(outcome, runtime), `\`${expect.refused}\``)];
   }
-  const asksForChoice = Object.values({ ...expect, rejected: null }).some((value) => value !== null);
+  const asksForChoice = Object.values({ ...expect, rejected: null, task: null }).some((value) => value !== null);
   if (refusal && asksForChoice) return [fail(`refused with \`${refusal.code}\``, 'a model', refusal.message)];
   return [
     ...(isDecision(outcome) ? choiceFailures(expect, outcome, runtime, fail) : []),

@@ -18,8 +18,15 @@ export function price(input: number, output: number, more: Partial<Price> = {}):
   return { lines: [{ ...line, output: output * 1000 }], perRequest: 0, divisor: 1, ...more };
 }
 
-export function model(id: string, more: Partial<Model> & { q?: number; cost?: Price } = {}): Model {
-  const { q = 0.8, cost = price(1, 4), ...rest } = more;
+interface ModelMore extends Partial<Omit<Model, 'latency'>> {
+  readonly q?: number;
+  readonly cost?: Price;
+  /** Without a warm TTFT of its own, that of a cold one. */
+  readonly latency?: Omit<Model['latency'], 'warmTtftMs'> & { readonly warmTtftMs?: number };
+}
+
+export function model(id: string, more: ModelMore = {}): Model {
+  const { q = 0.8, cost = price(1, 4), latency = { ttftMs: 500, outputTokensPerSecond: 100 }, ...rest } = more;
   return {
     id,
     endpoints: [{ provider: 'p', upstream: id, regions: [], price: cost }],
@@ -33,7 +40,9 @@ export function model(id: string, more: Partial<Model> & { q?: number; cost?: Pr
     reasoningTokens: 0,
     imageTokensMax: null,
     audioTokensPerSecondMax: null,
-    latency: { ttftMs: 500, outputTokensPerSecond: 100 },
+    family: id,
+    tokenizer: null,
+    latency: { warmTtftMs: latency.ttftMs, ...latency },
     quality: Float64Array.of(q),
     deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 1, totalMs: 1 },
     created: 0,
@@ -113,15 +122,21 @@ export function facts(more: Partial<Facts> = {}): Facts {
     model: 'auto',
     pinned: false,
     task: 'general',
+    mix: [],
+    naturalLanguage: 'und',
+    languagesSeen: [],
     inputTokens: 500,
     inputTokensMax: 2000,
+    inputTokensCounted: null,
     images: 0,
     audioBytes: 0,
     unboundedMedia: 0,
     outputTokens: null,
+    outputTokensAsked: null,
     outputTokensMax: null,
     choices: 1,
     needs: 0,
+    cached: [],
     languages: [],
     weights: null,
     ceilings: { costCredits: null, latencyMs: null },

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy } from '../../src/contract/strategy.ts';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import { type Decision, REJECTIONS, type Refusal } from '../../src/core/decision.ts';
+import type { Facts } from '../../src/core/facts.ts';
 import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/readings.ts';
 import type { Constraint, Preference } from '../../src/core/rules.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
@@ -10,7 +11,7 @@ import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 import { expectedInput, expectedOutput, inputBound } from '../../src/routing/estimate.ts';
 import { constraintsAgainst, leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
 import { limitsOf, withRules } from '../../src/routing/rules.ts';
-import { byQuality, decisionOf, facts, funds, GENERAL, idsOf, model, outcomeOf, price, snapshot } from './build.ts';
+import { byQuality, decisionOf, facts, funds, idsOf, model, outcomeOf, price, snapshot } from './build.ts';
 
 const place = { file: 'p.yaml', line: 1, column: 1 };
 const constraint = (more: Partial<Constraint>): Constraint => ({
@@ -32,7 +33,7 @@ const withEndpoints = (id: string, n: number, q: number) =>
   });
 
 function readingsOf(from: PolicySnapshot, states: readonly HealthState[]): Readings {
-  const prior = priorReadings(from.models);
+  const prior = priorReadings(from);
   const health = Uint8Array.from(prior.health, (_, slot) => HEALTH[states[slot] ?? 'healthy']);
   return { ...prior, frame: 1, health, allHealthy: health.every((state) => state === 0) };
 }
@@ -174,8 +175,10 @@ describe('the ceilings of constraints', () => {
 });
 
 test('some output is always expected, though the request says none', () => {
-  expect(expectedOutput(facts({ outputTokens: 0 }), GENERAL)).toBe(1);
-  expect(expectedOutput(facts({ outputTokensMax: 0 }), GENERAL)).toBe(1);
+  const from = snapshot([model('a')]);
+  const expected = (more: Partial<Facts>) => expectedOutput(facts(more), from, priorReadings(from));
+  expect(expected({ outputTokens: 0 })).toBe(1);
+  expect(expected({ outputTokensMax: 0 })).toBe(1);
 });
 
 test('what nothing bounds is held for with 10,000 tokens for each image and each file', () => {

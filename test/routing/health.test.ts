@@ -24,7 +24,7 @@ const withEndpoints = (id: string, prices: readonly number[], q = 0.8) =>
 
 /** The catalog's figures, with these states by slot; whatever is out may be tried again a minute later. */
 function readingsOf(from: PolicySnapshot, states: readonly HealthState[], more: Partial<Readings> = {}): Readings {
-  const prior = priorReadings(from.models);
+  const prior = priorReadings(from);
   const health = Uint8Array.from(prior.health, (_, slot) => HEALTH[states[slot] ?? 'healthy']);
   return {
     ...prior,

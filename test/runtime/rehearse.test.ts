@@ -47,6 +47,8 @@ describe('a case that holds lets the policy pass:', () => {
     `given: ${legal}, expect: { model: cheap, rejected: { dear: legal-is-cheap } }`,
     `given: { model: dear, key: { labels: { department: legal } } }, expect: { refused: no_eligible_model }`,
     `given: { time: "2026-11-20T03:00:00Z" }, expect: { model: cheap, rejected: { dear: nights-are-cheap } }`,
+    `given: { task_type: writing }, expect: { task: writing }`,
+    `given: { messages: [{ role: user, content: "2x + 3 = 9" }] }, expect: { task: math, model: dear }`,
     `given: { key: { models: [cheap] } }, expect: { rejected: { dear: key_models } }`,
     `given: ${legal}, expect: { cost_below_credits: 1, latency_below_ms: 60000, quality_above: 0.5 }`,
   ];
@@ -63,6 +65,7 @@ describe('a case that fails refuses the policy, with what came instead:', () => 
     [`given: ${legal}, expect: { rejected: { dear: nights-are-cheap } }`, /`dear` is rejected by legal-is-cheap/],
     [`given: {}, expect: { refused: no_eligible_model }`, /chose `dear`; `no_eligible_model`/],
     [`given: {}, expect: { cost_below_credits: 0.01 }`, /the expected cost of `dear` is .* Credits; below 0.01/],
+    [`given: { task_type: writing }, expect: { task: coding, model: cheap }`, /it is taken for `writing`; `coding`/],
     [`given: {}, expect: { quality_above: 0.95 }`, /the expected quality of `dear` is 0.9; above 0.95/],
     [
       `given: { model: dear, key: { labels: { department: legal } } }, expect: { model: dear }`,

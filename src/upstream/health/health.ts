@@ -1,4 +1,4 @@
-import type { Readings } from '../../core/readings.ts';
+import type { Readings, Watched } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { Endpoint, type Hub, ProviderState } from './endpoint.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
@@ -47,11 +47,11 @@ export class Health {
    * The present frame for the slots of a snapshot: the same object until something changed. Costs a
    * comparison then, and otherwise a look at every endpoint.
    */
-  watch(snapshot: Pick<PolicySnapshot, 'models'>, originOf: OriginOf = nowhere): () => Readings {
+  watch(snapshot: Watched, originOf: OriginOf = nowhere): () => Readings {
     const { models } = snapshot;
     if (!this.#hub.hasPolicy) this.#name(snapshot, originOf);
     const endpoints = endpointsBySlot(models, (...names) => this.#find(...names, originOf(names[0])));
-    return watchReadings(models, endpoints, this.#hub, () => ++this.#frames);
+    return watchReadings(snapshot, endpoints, this.#hub, () => ++this.#frames);
   }
 
   /** To be called once a second: what was measured since becomes the next frame, and what is long unnamed is dropped. */

@@ -1,4 +1,4 @@
-import { HEALTH, priorReadings, type Readings, slotCount } from '../../core/readings.ts';
+import { HEALTH, priorReadings, type Readings, slotCount, type Watched } from '../../core/readings.ts';
 import type { Model } from '../../core/snapshot.ts';
 import type { Endpoint, Hub } from './endpoint.ts';
 import { blend } from './figures.ts';
@@ -14,12 +14,12 @@ interface Frame {
  * holds, so that the end of an ejection is seen without a timer. `endpoints` by slot.
  */
 export function watchReadings(
-  models: readonly Model[],
+  watched: Watched,
   endpoints: readonly Endpoint[],
   hub: Hub,
   nextNumber: () => number,
 ): () => Readings {
-  const prior = priorReadings(models);
+  const prior = priorReadings(watched);
   let frame: Frame = { readings: prior, until: Number.POSITIVE_INFINITY };
   let version = 0;
   return () => {
@@ -33,6 +33,7 @@ export function watchReadings(
 
 function frameOf(prior: Readings, endpoints: readonly Endpoint[], now: number, number: number): Frame {
   const ttftMs = prior.ttftMs.slice();
+  const warmTtftMs = prior.warmTtftMs.slice();
   const tokensPerSecond = prior.tokensPerSecond.slice();
   const health = new Uint8Array(endpoints.length);
   const retryAt = new Float64Array(endpoints.length);
@@ -49,7 +50,11 @@ function frameOf(prior: Readings, endpoints: readonly Endpoint[], now: number, n
     retryAt[slot] = endpoint.retryAtUnix(now);
     until = Math.min(until, endpoint.nextChange(now));
   });
-  return { readings: { frame: number, ttftMs, tokensPerSecond, health, retryAt, allHealthy }, until };
+  const { outputTokens } = prior;
+  return {
+    readings: { frame: number, ttftMs, warmTtftMs, tokensPerSecond, health, retryAt, allHealthy, outputTokens },
+    until,
+  };
 }
 
 /** The endpoints of all models by slot, as `find` knows them. */

@@ -48,7 +48,7 @@ function expectNear(value: number, wanted: number, factor = BUCKET): void {
 describe('a frame of readings', () => {
   test('has the catalog’s figures by slot until something was seen, and stays the same object', () => {
     const { readings, publish } = watched();
-    expect(readings()).toEqual(priorReadings(MODELS.models));
+    expect(readings()).toEqual(priorReadings(MODELS));
     expect([...readings().ttftMs]).toEqual([400, 400, 900]);
     expect([...readings().tokensPerSecond]).toEqual([80, 80, 30]);
     expect(readings().frame).toBe(0);
