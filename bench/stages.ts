@@ -163,13 +163,22 @@ function decideOn(runtime: Runtime, body: ChatRequest): Decision {
 }
 
 function outcomeOf(): Outcome {
-  const attempt = { model: MODEL, provider: 'bench', upstream: 'up', ms: 3, firstPartMs: 3, failure: null };
+  const attempt = {
+    model: MODEL,
+    provider: 'bench',
+    upstream: 'up',
+    ms: 3,
+    firstPartMs: 3,
+    failure: null,
+    endpoint: 0,
+  };
   const figures = { estimated: false, charged: 123, saved: 45, firstPartMs: 3, totalMs: 4 };
   return { status: 'completed', error: null, attempts: [attempt], usage: USAGE, ...figures };
 }
 
 function recordOf(runtime: Runtime, decision: Decision) {
-  return recordWrite(decisionRecord('chat', decision, CALLER, runtime.snapshot, Date.now(), outcomeOf()));
+  const more = { time: Date.now(), frame: 0, outcome: outcomeOf() };
+  return recordWrite(decisionRecord('chat', decision, CALLER, runtime.snapshot, more));
 }
 
 /** Reservation, then a turn of the event loop for the upstream, then the settlement with its record; with the disk. */

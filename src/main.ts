@@ -10,6 +10,9 @@ import { runLedger } from './cli/ledger.ts';
 import { parseCommand, UsageError } from './cli/options.ts';
 import { runPolicy } from './cli/policy.ts';
 import { steady } from './core/clock.ts';
+import { certificateBody } from './http/certificate.ts';
+import { decisionBody, factsBody } from './http/decisions.ts';
+import { compileCheck } from './http/validation.ts';
 import { databaseOf, ledgerOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { judgeTools } from './server/policy.ts';
@@ -51,9 +54,15 @@ async function main(): Promise<void> {
   if (command.name === 'serve') return serve(command.options, host);
   if (command.name === 'policy') {
     const { folder, args } = command;
-    const judge = { ...judgeTools(host), ledger: await ledgerOnDisk(command.data) };
-    const { text, code } = await runPolicy(args, { judge, folder, colour: host.out.isTerminal });
-    host.out.write(text);
+    const { text, code } = await runPolicy(args, {
+      judge: { ...judgeTools(host), ledger: await ledgerOnDisk(command.data) },
+      folder,
+      database: databaseOf(command.data),
+      terminal: host.out.isTerminal,
+      input: () => Bun.stdin.text(),
+      http: { compileCheck, factsBody, certificateBody, decisionBody },
+    });
+    await write(text);
     process.exitCode = code;
     return;
   }

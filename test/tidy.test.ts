@@ -13,7 +13,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['contract'],
   ['store', 'telemetry'],
-  ['policy', 'routing', 'ledger', 'access', 'upstream', 'records', 'plugin-host'],
+  ['policy', 'routing', 'tokenizer', 'ledger', 'access', 'upstream', 'records', 'plugin-host'],
   ['runtime'],
   ['gateway'],
   ['http', 'cli'],

@@ -1,5 +1,5 @@
 import { defineStrategy } from 'signalbox/plugin';
-import { marginOptions, scoreWithin } from './margin.ts';
+import { marginOptions, preferWithin } from './margin.ts';
 
 /** Latency that scores half, in ms. */
 const HALF_MS = 20_000;
@@ -9,8 +9,5 @@ export const autoFast = defineStrategy({
   name: 'auto-fast',
   status: 'stable',
   options: marginOptions(0.08),
-  prepare: (options) => ({
-    reason: 'margin',
-    score: (candidates, out) => scoreWithin(candidates, options, candidates.latency, HALF_MS, out),
-  }),
+  prepare: (options) => preferWithin(options, { name: 'latency', half: () => HALF_MS }),
 });

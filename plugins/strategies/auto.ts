@@ -44,6 +44,11 @@ export const auto = defineStrategy({
           out[i] = wq * quality[i]! - (wc * cost[i]!) / costReference - (wl * latency[i]!) / patience;
         }
       },
+      parts: ({ quality, cost, latency, costReference }, at) => ({
+        quality: wq * quality[at]!,
+        cost: -(wc * cost[at]!) / costReference,
+        latency: -(wl * latency[at]!) / patience,
+      }),
     };
   },
 });

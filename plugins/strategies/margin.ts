@@ -1,4 +1,4 @@
-import { type Candidates, Type } from 'signalbox/plugin';
+import { type Candidates, type PreparedStrategy, Type } from 'signalbox/plugin';
 
 /** What `auto-fast` and `auto-cheap` share: good enough first, then the criterion that was asked for. */
 export const marginOptions = (margin: number) =>
@@ -22,25 +22,46 @@ export interface Margin {
   readonly quality_floor?: number;
 }
 
+/** What orders the good enough, by the name of its part. */
+export interface Criterion {
+  readonly name: 'cost' | 'latency';
+  /** The amount that scores 1.5: it spreads the scores and orders nobody. */
+  half(candidates: Candidates): number;
+}
+
 /** Keeps 0.9 − 0.08 from falling outside a margin of 0.08 by the last bit of a double. */
 const SLACK = 1e-9;
 
 /**
  * Scores the good enough in (1, 2] by `half / (half + criterion)`, which falls with the criterion
- * without ever reaching the rest, and the rest in [0, 1] by their quality. `half` is the amount
- * that scores 1.5: it spreads the scores and orders nobody.
+ * without ever reaching the rest, and the rest in [0, 1] by their quality.
  */
-export function scoreWithin(
+export function preferWithin(options: Margin, { name, half: halfOf }: Criterion): PreparedStrategy {
+  return {
+    reason: 'margin',
+    score(candidates, out) {
+      const { n, quality, [name]: criterion } = candidates;
+      const half = halfOf(candidates);
+      const enough = goodEnough(candidates, options);
+      for (let i = 0; i < n; i++) {
+        out[i] = quality[i]! >= enough ? 1 + half / (half + criterion[i]!) : quality[i]!;
+      }
+    },
+    parts(candidates, at): Record<string, number> {
+      const { quality, [name]: criterion } = candidates;
+      if (quality[at]! < goodEnough(candidates, options)) return { quality: quality[at]! };
+      const half = halfOf(candidates);
+      return { 'good enough': 1, [name]: half / (half + criterion[at]!) };
+    },
+  };
+}
+
+/** The least quality that is good enough. */
+function goodEnough(
   { n, quality }: Candidates,
   { quality_margin, quality_floor = Number.POSITIVE_INFINITY }: Margin,
-  criterion: Float64Array,
-  half: number,
-  out: Float64Array,
-): void {
+): number {
   let best = 0;
   for (let i = 0; i < n; i++) best = Math.max(best, quality[i]!);
-  const enough = Math.min(best - quality_margin, quality_floor) - SLACK;
-  for (let i = 0; i < n; i++) {
-    out[i] = quality[i]! >= enough ? 1 + half / (half + criterion[i]!) : quality[i]!;
-  }
+  return Math.min(best - quality_margin, quality_floor) - SLACK;
 }

@@ -1,4 +1,7 @@
-import { defineStrategy, Type } from 'signalbox/plugin';
+import { type CallerWeights, defineStrategy, Type } from 'signalbox/plugin';
+
+/** Of a request without weights: a pinned model, which nobody competes with. */
+const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };
 
 /**
  * `U = w_q·Q − w_c·C/(v·C_ref)`: the caller's weights over two criteria. One more percentage
@@ -11,8 +14,12 @@ export const weighted = defineStrategy({
   options: Type.Object({}, { additionalProperties: false }),
   prepare: () => ({
     reason: 'weighted',
-    score({ n, quality, cost, costReference }, out, weights = { quality: 0.5, cost: 0.5 }) {
+    score({ n, quality, cost, costReference }, out, weights = EVEN) {
       for (let i = 0; i < n; i++) out[i] = weights.quality * quality[i]! - (weights.cost * cost[i]!) / costReference;
     },
+    parts: ({ quality, cost, costReference }, at, weights = EVEN) => ({
+      quality: weights.quality * quality[at]!,
+      cost: -(weights.cost * cost[at]!) / costReference,
+    }),
   }),
 });

@@ -43,6 +43,15 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       Tells all that is wrong with the policy in DIR. It needs no provider's key. Ends with 0 when it may
       serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge. Where there is a ledger
       in --data, the policy must fit to it.
+  signalbox policy explain [DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT] [--input-tokens N]
+                           [--output-tokens N] [--cost-weight N] [--quality-weight N] [--label K=V]...
+                           [--metadata K=V]... [--key-models ID,ID] [--time 2026-11-20T08:00:00Z] [--json]
+      Tells which model a request would get, and why: every model with its estimates and utility, or what is against
+      it, with the rule and its place. REQUEST.json is a body of a chat or of /v1/route; flags go before it. Ends with
+      0 for a decision, 2 for a refusal, 1 when there was nothing to decide.
+  signalbox policy explain --decision ID [DIR] [--json] [--data DIR]
+      The same of a decision that was made, decided again from its record, with its attempts and receipt. DIR is where
+      the policy's own plugins are. Ends with 0 when it comes to the same, 2 when not or when it cannot be done again.
   signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
                         [--rpm N] [--tpm N] [--streams N] [--budget CREDITS/WINDOW[@ZONE][:downgrade]]...
       Makes an API key and prints it, this once. It may be limited to so many requests and tokens a minute and

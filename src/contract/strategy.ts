@@ -29,6 +29,11 @@ export interface PreparedStrategy {
    * the plugin and ranks by Q, C, L, ID alone.
    */
   score(candidates: Candidates, out: Float64Array, weights?: CallerWeights): void;
+  /**
+   * Tells what the utility of the candidate `at` is the sum of, by name, such as `{ quality: 0.54, cost: -0.045 }`;
+   * for explanations alone. Pure. Parts that are no finite numbers, or have another sum, are not shown.
+   */
+  parts?(candidates: Candidates, at: number, weights?: CallerWeights): Readonly<Record<string, number>>;
 }
 
 export interface StrategyPlugin<Options extends TObject = TObject> {

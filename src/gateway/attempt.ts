@@ -4,20 +4,24 @@ import type { ChatRequest } from '../core/chat-request.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
+import { isPlausible, type Usage } from '../core/usage.ts';
 import type { AttemptRecord } from '../records/record.ts';
-import { expectedInput } from '../routing/estimate.ts';
+import { expectedInput, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { openCall, type UpstreamCall } from '../upstream/call.ts';
 import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
+import type { Conversation } from './affinity.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
 import type { Way } from './plan.ts';
-import { sortExtras } from './screen.ts';
+import { readableMessages } from './reasoning-state.ts';
+import { shown, sortExtras } from './screen.ts';
 import { traitsOf } from './traits.ts';
 
 export interface AttemptContext {
   readonly runtime: Runtime;
   readonly request: ChatRequest;
+  readonly conversation: Conversation;
   readonly facts: Facts;
   readonly readings: Readings;
   readonly clock: () => number;
@@ -55,10 +59,11 @@ export class Attempt {
 
   /** The request is on its way when this returns. */
   constructor(way: Way, trial: Trial, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
-    const { runtime, request, clock } = context;
+    const { runtime, clock } = context;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
+    const { request, dropped } = readable(context, model);
     const extras = sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
     this.way = way;
     this.model = model;
@@ -81,7 +86,8 @@ export class Attempt {
       model: traitsOf(model),
     };
     this.call = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, this.#deadlineAt);
-    this.dropped = extras.dropped.length === 0 ? this.call.dropped : [...extras.dropped, ...this.call.dropped];
+    const left = [...extras.dropped, ...dropped];
+    this.dropped = left.length === 0 ? this.call.dropped : [...left, ...this.call.dropped];
   }
 
   /** The batch with the first content part, or the failure that came before it. */
@@ -119,8 +125,22 @@ export class Attempt {
     const { usage } = measured;
     // Who reads slowly would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
-    this.#trial.completed(visible, meter.contentMs, this.#isStream ? null : now - this.#openedAt);
+    this.#trial.completed(visible, meter.contentMs, this.#isStream ? null : now - this.#openedAt, isWarm(usage));
+    this.#learn(measured);
     return { record: this.#record(null), measured };
+  }
+
+  /** What a whole answer tells about those to come. */
+  #learn({ usage, estimated }: Measured): void {
+    const { runtime, conversation, facts, readings } = this.#context;
+    const isSound = isPlausible(usage);
+    conversation.answeredBy(this.model, this.endpoint, isSound ? usage.inputTokens : 0, runtime.snapshot);
+    // Some report what was reasoned as output like any other.
+    const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
+    if (estimated || !isSound || isMixed || this.meter.isCut) return;
+    const usual = readings.outputTokens[runtime.snapshot.taskIndex.get(facts.task) ?? 0]!;
+    if (!isOpenEnded(facts, usual)) return;
+    runtime.outputs.saw(facts.task, (usage.outputTokens - usage.reasoningTokens) / facts.choices);
   }
 
   /** The answer failed, or broke off. */
@@ -191,6 +211,32 @@ export class Attempt {
       ms: Math.round(this.#tookMs()),
       firstPartMs: firstContentAt === null ? null : Math.round(firstContentAt - this.#openedAt),
       failure: failure?.kind ?? null,
+      endpoint: this.way.at,
     };
   }
+}
+
+/** The request as the model may read it: signed or encrypted reasoning goes to the family that wrote it, and no other. */
+function readable(
+  { request, conversation, facts }: AttemptContext,
+  { family }: Model,
+): { readonly request: ChatRequest; readonly dropped: readonly string[] } {
+  const { messages, dropped } = readableMessages(request.messages, (index) => {
+    const writer = conversation.writerOf(index);
+    // Who names the model answers for what nobody knows of.
+    return writer === null ? facts.pinned : writer === family;
+  });
+  return { request: messages === request.messages ? request : { ...request, messages }, dropped: shown(dropped) };
+}
+
+/** Whether the provider had so much of the prompt in its cache that the first token came sooner. */
+const isWarm = (usage: Usage): boolean =>
+  isPlausible(usage) && usage.inputTokens > 0 && usage.cachedInputTokens >= WARM_SHARE * usage.inputTokens;
+
+/** Whether an answer is as long as those of its task are: the task is likelier than not, and nobody has said how long. */
+function isOpenEnded({ mix, outputTokens, outputTokensAsked, outputTokensMax }: Facts, usual: number): boolean {
+  const isCertain = mix.length === 0 || mix[0]!.share > 0.5;
+  // Below what is usual, a cap lets only short answers come to their own end.
+  const isCapped = outputTokensMax !== null && outputTokensMax < usual;
+  return isCertain && outputTokens === null && outputTokensAsked === null && !isCapped;
 }

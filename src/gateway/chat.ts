@@ -8,13 +8,13 @@ import type { Hold } from '../ledger/hold.ts';
 import { isShortage } from '../ledger/standing.ts';
 import { listenTo } from '../records/contents.ts';
 import type { Outcome } from '../records/record.ts';
-import { recordWrite } from '../records/records.ts';
 import { chatFacts } from '../routing/facts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError } from '../store/store.ts';
 import { scrub } from '../telemetry/secrets.ts';
+import type { Conversation } from './affinity.ts';
 import { decide, type ForRules } from './decide.ts';
-import { decisionRecord } from './decision-record.ts';
+import { decisionWrites } from './decision-record.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway, Seat } from './gateway.ts';
@@ -54,7 +54,12 @@ export async function beginChat(
   if (gateway.draining()) throw drainingError();
   const runtime = gateway.lease();
   screen(request, runtime.snapshot.gateway);
-  const decision = decide(gateway, chatFacts(request, caller, runtime.snapshot), forRules(request), caller, runtime);
+  const conversation = gateway.affinity.conversation(caller.keyId, request);
+  const facts = conversation.recall(chatFacts(request, caller, runtime.snapshot), runtime.snapshot);
+  const question = { facts, forRules: forRules(request), messages: request.messages };
+  const decision = await decide(gateway, question, caller, runtime);
+  // It may have taken a while.
+  if (gateway.draining()) throw drainingError();
   ticket?.begin(request.stream === true, expectedTokens(decision, runtime.snapshot));
   // Before money is waited for, so that a shutdown waits, too.
   const { seat, leave } = enter(gateway);
@@ -73,7 +78,8 @@ export async function beginChat(
     ticket?.end(0);
     throw cause;
   }
-  seat.exchange = exchangeOf(gateway, { runtime, request, caller, decision, hold, startedAt, ticket, leave });
+  const paid = { runtime, request, conversation, caller, decision, hold, startedAt, ticket, leave };
+  seat.exchange = exchangeOf(gateway, paid);
   return seat.exchange;
 }
 
@@ -81,6 +87,7 @@ export async function beginChat(
 interface Paid {
   readonly runtime: Runtime;
   readonly request: ChatRequest;
+  readonly conversation: Conversation;
   readonly caller: Caller;
   readonly decision: Decision;
   readonly hold: Hold;
@@ -91,13 +98,14 @@ interface Paid {
 
 /** The exchange of a request, with what is to be told and written down of it. */
 function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
-  const { runtime, request, caller, decision, hold, startedAt, ticket, leave } = paid;
+  const { runtime, request, conversation, caller, decision, hold, startedAt, ticket, leave } = paid;
   const { snapshot } = runtime;
   let tokens = 0;
   const listener = listenTo(snapshot.content, request, caller);
   return new Exchange({
     runtime,
     request,
+    conversation,
     decision,
     hold,
     clock: gateway.clock,
@@ -107,8 +115,8 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     onSettle: (outcome, platform) => {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       logOutcome(gateway, decision, caller, outcome, platform);
-      const record = decisionRecord('chat', decision, caller, snapshot, gateway.now(), outcome);
-      return listener ? [...recordWrite(record), ...listener.writes(decision.id, gateway.now())] : recordWrite(record);
+      const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
+      return listener ? [...writes, ...listener.writes(decision.id, gateway.now())] : writes;
     },
     onParts: listener ? (parts) => listener.hear(parts) : undefined,
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),

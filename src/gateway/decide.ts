@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts';
+import type { ChatMessage } from '../core/chat-request.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
-import type { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
@@ -9,7 +9,9 @@ import type { Shortage, Standing } from '../ledger/standing.ts';
 import { type Circumstances, isRefusal } from '../routing/decide.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
 import { withRules } from '../routing/rules.ts';
+import { textsOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
+import { countInput, decisiveTokenizers } from './exact-count.ts';
 import { type Gateway, newSeed } from './gateway.ts';
 import { shortageError } from './shortage.ts';
 
@@ -20,15 +22,46 @@ export interface ForRules {
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
 }
 
-/** Finds the rules that apply, and decides under them. Throws SignalboxError when no model is left. */
-export function decide(
+/** What is to be decided. */
+export interface Question {
+  readonly facts: Facts;
+  readonly forRules: ForRules;
+  /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
+  readonly messages: readonly ChatMessage[];
+  /** The field that told how long the prompt is. */
+  readonly promptField?: string;
+}
+
+/**
+ * Finds the rules that apply, and decides under them. Where only the bound of the prompt leaves no model, the prompt is
+ * counted exactly, if it can be, and all is decided anew. Throws SignalboxError when no model is left, or no money for it.
+ */
+export async function decide(
   gateway: Gateway,
-  facts: Facts,
-  forRules: ForRules,
+  { facts, forRules, messages, promptField }: Question,
   caller: Caller,
   runtime: Runtime,
-  promptField?: string,
-): Decision {
+): Promise<Decision> {
+  const { snapshot } = runtime;
+  let verdict = judge(gateway, facts, forRules, caller, runtime);
+  const names = decisiveTokenizers(verdict.outcome, verdict.shortage !== null, snapshot);
+  if (names.length > 0) {
+    const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(messages));
+    if (inputTokensCounted) verdict = judge(gateway, { ...facts, inputTokensCounted }, forRules, caller, runtime);
+  }
+  const { outcome, shortage } = verdict;
+  if (shortage) throw shortageError(shortage, caller, gateway.log);
+  if (isRefusal(outcome)) throw refusalError(outcome, snapshot, promptField, gateway.now());
+  return outcome;
+}
+
+interface Verdict {
+  readonly outcome: Decision | Refusal;
+  /** What no fund of the caller can ever pay. */
+  readonly shortage: Shortage | null;
+}
+
+function judge(gateway: Gateway, facts: Facts, forRules: ForRules, caller: Caller, runtime: Runtime): Verdict {
   const { stream, user, metadata } = forRules;
   const ruled = withRules(
     facts,
@@ -44,26 +77,17 @@ export function decide(
   const chosen = strategyOf(ruled, runtime);
   const given: Circumstances = { id: gateway.nextId(), seed: newSeed(), readings: runtime.readings(), ...chosen };
   const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id));
-  const short = (shortage: Shortage) => shortageError(shortage, caller, gateway.log);
-  const outcome = standing ? decideWithin(standing, ruled, given, runtime, short) : decider.decide(ruled, given);
+  const verdict = standing
+    ? judgeWithin(standing, ruled, given, runtime)
+    : { outcome: decider.decide(ruled, given), shortage: null };
   if (decider.faults > faults) {
     tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
-  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, promptField, gateway.now());
-  return outcome;
+  return verdict;
 }
 
-/**
- * A decision that the caller's funds can pay. Where only open reservations are in the way it is one that must
- * wait for them. Throws SignalboxError `insufficient_quota`.
- */
-function decideWithin(
-  standing: Standing,
-  facts: Facts,
-  given: Circumstances,
-  { decider, snapshot }: Runtime,
-  error: (shortage: Shortage) => SignalboxError,
-): Decision | Refusal {
+/** Within what the caller's funds can pay. Where only open reservations are in the way the decision must wait for them. */
+function judgeWithin(standing: Standing, facts: Facts, given: Circumstances, { decider, snapshot }: Runtime): Verdict {
   const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, given);
   const now = decideWith(standing.free);
   const isHeldUp = isRefusal(now) && now.group === 'funds' && standing.free !== standing.unspent;
@@ -71,9 +95,7 @@ function decideWithin(
   const needed = isRefusal(outcome)
     ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
     : outcome.ranked[0].bound;
-  const short = needed === false ? null : standing.shortFor(needed);
-  if (short) throw error(short);
-  return outcome;
+  return { outcome, shortage: needed === false ? null : standing.shortFor(needed) };
 }
 
 /** CEL quotes what it cannot read, which a caller wrote. Shorter ones say nothing of anybody. */

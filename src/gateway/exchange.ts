@@ -11,6 +11,7 @@ import { worstCase } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
+import type { Conversation } from './affinity.ts';
 import { Attempt } from './attempt.ts';
 import { entryLine } from './charge.ts';
 import {
@@ -31,6 +32,7 @@ import { type Platform, type Receipt, receiptOf } from './receipt.ts';
 export interface ExchangeContext {
   readonly runtime: Runtime;
   readonly request: ChatRequest;
+  readonly conversation: Conversation;
   readonly decision: Decision;
   readonly hold: Hold;
   /** Milliseconds on a clock that never goes back. */
@@ -281,10 +283,9 @@ export class Exchange {
 
   /** Runs one attempt up to its first content part. Null when that came. */
   async #attempt(way: Way, trial: Trial): Promise<ProviderFailure | null> {
-    const { runtime, request, decision, clock } = this.#context;
-    const { facts, readings } = decision;
+    const { facts, readings } = this.#context.decision;
     const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };
-    const running = begun(trial, () => new Attempt(way, trial, { runtime, request, facts, readings, clock }, time));
+    const running = begun(trial, () => new Attempt(way, trial, { ...this.#context, facts, readings }, time));
     this.#running = running;
     const opened = await running.awaitContent();
     if ('kind' in opened) return opened;

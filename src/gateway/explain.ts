@@ -1,18 +1,22 @@
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
-import type { DecisionRecord } from '../records/record.ts';
+import type { RecordReader } from '../records/reader.ts';
+import { certificateOf, type RecordedCertificate } from './certificate.ts';
 import type { Gateway } from './gateway.ts';
 
 /** A record with what its revision tells about it. */
-export interface Explanation {
-  readonly record: DecisionRecord;
+export interface Explanation extends RecordedCertificate {
   /** Q by model ID. */
   readonly quality: Readonly<Record<string, number>>;
 }
 
 /** Why a decision was made, for the key that asked or an admin. Throws SignalboxError `not_found`. */
-export async function explain({ records }: Gateway, id: string, caller: Caller): Promise<Explanation> {
+export async function explain(
+  { records, past }: { readonly records: RecordReader } & Pick<Gateway, 'past'>,
+  id: string,
+  caller: Caller,
+): Promise<Explanation> {
   const number = parseId('dec_', id);
   const record = number === null ? null : await records.find(number);
   // Another key's decision is answered like none at all: that it exists is nobody else's business.
@@ -24,5 +28,5 @@ export async function explain({ records }: Gateway, id: string, caller: Caller):
   }
   const models = (await records.findRevision(record.revision))?.models ?? [];
   const quality = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
-  return { record, quality };
+  return { ...(await certificateOf(record, records, past)), quality };
 }

@@ -1,7 +1,10 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Records } from '../records/records.ts';
+import type { PastPolicies } from '../runtime/replay.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { TokenCounter } from '../tokenizer/counter.ts';
+import type { Affinity } from './affinity.ts';
 import type { Exchange } from './exchange.ts';
 
 /** What the use cases work with. */
@@ -10,6 +13,10 @@ export interface Gateway {
   lease(): Runtime;
   readonly ledger: Ledger;
   readonly records: Records;
+  /** What decisions of earlier policies are decided again with. */
+  readonly past: Pick<PastPolicies, 'find'>;
+  readonly affinity: Affinity;
+  readonly counter: TokenCounter;
   readonly log: Log;
   /** The next ID; see `core/id.ts`. */
   nextId(): number;

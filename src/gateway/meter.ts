@@ -13,6 +13,8 @@ export class Meter {
   firstContentAt: number | null = null;
   /** Time spent waiting for the upstream once content had come, ms. */
   waited = 0;
+  /** A choice ended before its own end: at the cap, or by a filter. */
+  isCut = false;
   #lastContentAt = 0;
   #weight = 0;
 
@@ -24,6 +26,7 @@ export class Meter {
         this.#lastContentAt = now;
         if ('text' in part) this.#weight += tokenWeight(part.text);
         else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
+        else if (part.type === 'finish') this.isCut ||= part.reason === 'length' || part.reason === 'content_filter';
       }
     }
   }

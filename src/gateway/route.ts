@@ -4,26 +4,27 @@ import { type Advice, advise } from '../routing/advise.ts';
 import { routeFacts } from '../routing/facts.ts';
 import { drainingError } from './chat.ts';
 import { decide } from './decide.ts';
-import { decisionRecord } from './decision-record.ts';
+import { decisionWrites } from './decision-record.ts';
 import type { Gateway } from './gateway.ts';
 import { screenMessages } from './screen.ts';
 
 /** A recommendation from the decision that a chat request of the same facts would get. Spends nothing. */
-export function recommend(gateway: Gateway, query: RouteQuery, caller: Caller): Advice {
+export async function recommend(gateway: Gateway, query: RouteQuery, caller: Caller): Promise<Advice> {
   if (gateway.draining()) throw drainingError();
   const runtime = gateway.lease();
   const { snapshot } = runtime;
   if (query.messages) screenMessages(query.messages, snapshot.gateway);
-  const facts = routeFacts(query, caller, snapshot);
-  const decision = decide(
-    gateway,
+  const { messages = [] } = query;
+  const conversation = gateway.affinity.conversation(caller.keyId, { messages });
+  const facts = conversation.recall(routeFacts(query, caller, snapshot), snapshot);
+  const question = {
     facts,
-    { stream: false, user: query.user, metadata: query.metadata },
-    caller,
-    runtime,
-    query.messages ? 'messages' : 'estimated_input_tokens',
-  );
-  gateway.records.add(decisionRecord('route', decision, caller, snapshot, gateway.now(), null));
+    forRules: { stream: false, user: query.user, metadata: query.metadata },
+    messages: query.estimated_input_tokens === undefined ? messages : [],
+    promptField: query.messages ? 'messages' : 'estimated_input_tokens',
+  };
+  const decision = await decide(gateway, question, caller, runtime);
+  gateway.records.add(decisionWrites(gateway, 'route', decision, caller, snapshot, null));
   const asked = query.task_type;
   const unknown = asked !== undefined && facts.task.toLowerCase() !== asked.toLowerCase();
   return advise(

@@ -174,12 +174,12 @@ export function sortExtras(request: ChatRequest, { passthrough }: Provider): Ext
   const fields: Readonly<Record<string, unknown>> = request;
   return {
     passed: Object.fromEntries(unknown.filter(passes).map((name) => [name, fields[name]])),
-    dropped: shown(unknown.filter((name) => !passes(name))),
+    dropped: shown(unknown.filter((name) => !passes(name)).map((name) => name.slice(0, NAME_SHOWN))),
   };
 }
 
-function shown(names: readonly string[]): readonly string[] {
-  const cut = names.slice(0, DROPPED_SHOWN).map((name) => name.slice(0, NAME_SHOWN));
-  const more = names.length - cut.length;
-  return more > 0 ? [...cut, `and ${more} more`] : cut;
+/** The first of many names, and how many more there are. */
+export function shown(names: readonly string[]): readonly string[] {
+  const more = names.length - DROPPED_SHOWN;
+  return more > 0 ? [...names.slice(0, DROPPED_SHOWN), `and ${more} more`] : names;
 }

@@ -12,10 +12,7 @@ export interface Ticket {
 }
 
 /** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */
-export function expectedTokens(
-  { facts, readings, ranked: [choice] }: Decision,
-  snapshot: PolicySnapshot,
-): number {
+export function expectedTokens({ facts, readings, ranked: [choice] }: Decision, snapshot: PolicySnapshot): number {
   const model = snapshot.models[choice.model]!;
   const visible = expectedOutput(facts, snapshot, readings);
   const output = Math.min(visible + model.reasoningTokens, choice.outputCap);

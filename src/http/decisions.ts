@@ -3,8 +3,10 @@ import { capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
+import type { Hindsight } from '../gateway/certificate.ts';
 import { type Explanation, explain } from '../gateway/explain.ts';
-import type { Outcome } from '../records/record.ts';
+import type { AttemptRecord, DecisionRecord, Outcome } from '../records/record.ts';
+import { certificateBody } from './certificate.ts';
 import { usageBody } from './completion.ts';
 import type { RouteContext } from './context.ts';
 import { DECISION_ANSWER } from './docs/examples.ts';
@@ -19,14 +21,14 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteContext) =>
     operation({
       summary: 'Explain a decision',
       description:
-        'The facts (never text), the quality of each model, the choice, and what came of it. For the key that asked, or an admin’s.',
+        'The facts (never text), every model with its estimates and why it stands where it does, the choice, and what came of it. It is decided again for this answer, from what was recorded, so that the reasons are the real ones; `replay` says whether it came to the same. For the key that asked, or an admin’s.',
       tag: 'decisions',
       answer: { schema: Decision, description: 'The record of the decision.', example: DECISION_ANSWER },
       errors: ['not_found'],
     }),
   );
 
-function decisionBody({ record, quality }: Explanation): object {
+export function decisionBody({ record, quality, certificate, matches, reason, hindsight }: Explanation): object {
   return {
     id: idText('dec_', record.id),
     object: 'decision',
@@ -38,20 +40,32 @@ function decisionBody({ record, quality }: Explanation): object {
     choice: record.choice,
     fallbacks: record.fallbacks,
     facts: factsBody(record.facts),
+    readings: { frame: record.frame },
     quality,
-    outcome: record.outcome && outcomeBody(record.outcome),
+    replay: { matches, reason },
+    ...certificateBody(certificate, record.facts),
+    outcome: record.outcome && outcomeBody(record.outcome, hindsight),
+    receipt: record.outcome && receiptBody(record, record.outcome),
   };
 }
 
-function factsBody(facts: Facts): object {
+export function factsBody(facts: Facts): object {
   return {
     model: facts.model,
     pinned: facts.pinned,
     task: facts.task,
+    task_shares: facts.mix,
+    natural_language: facts.naturalLanguage,
+    languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,
     max_input_tokens: facts.inputTokensMax,
+    counted_input_tokens: facts.inputTokensCounted,
+    cached_input_tokens: Object.fromEntries(facts.cached.map(({ model, tokens }) => [model, tokens])),
     images: facts.images,
+    audio_bytes: facts.audioBytes,
+    unbounded_media: facts.unboundedMedia,
     estimated_output_tokens: facts.outputTokens,
+    asked_output_tokens: facts.outputTokensAsked,
     max_tokens: facts.outputTokensMax,
     n: facts.choices,
     needs: capabilityNames(facts.needs),
@@ -61,16 +75,20 @@ function factsBody(facts: Facts): object {
     max_latency_ms: facts.ceilings.latencyMs,
     budget_limit: facts.budget === null ? null : toCredits(facts.budget),
     max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
+    key_models: facts.allowedModels,
   };
 }
 
-function outcomeBody(outcome: Outcome): object {
+function outcomeBody(outcome: Outcome, hindsight: Hindsight | null): object {
+  const credits = (cost: number | null | undefined) => (cost == null ? null : toCredits(cost));
   return {
     status: outcome.status,
     error: outcome.error,
-    attempts: outcome.attempts.map(({ model, provider, ms, firstPartMs, failure }) => ({
+    attempts: outcome.attempts.map(({ model, provider, upstream, endpoint, ms, firstPartMs, failure }) => ({
       model,
       provider,
+      upstream,
+      endpoint,
       ms,
       first_part_ms: firstPartMs,
       failure,
@@ -79,7 +97,32 @@ function outcomeBody(outcome: Outcome): object {
     estimated: outcome.estimated,
     credits_consumed: toCredits(outcome.charged),
     cost_saved_credits: toCredits(outcome.saved),
+    runner_up_cost_credits: credits(hindsight?.runnerUp),
+    baseline_cost_credits: credits(hindsight?.baseline),
     first_part_ms: outcome.firstPartMs,
     total_ms: outcome.totalMs,
   };
+}
+
+/** What `platform` told the caller, but for the names of fields that were dropped: a caller words them. */
+function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: Outcome): object {
+  const { attempts } = outcome;
+  const last = attempts.at(-1);
+  const model = last && isAnswer(last, outcome) ? last.model : choice;
+  return {
+    routed_model: model,
+    route_reason: model === choice ? reason : `${reason}:fallback`,
+    credits_consumed: toCredits(outcome.charged),
+    cost_saved_credits: toCredits(outcome.saved),
+    decision_id: idText('dec_', id),
+    policy_revision: revision,
+    estimated: outcome.estimated,
+    attempts: attempts.map(({ model, provider, ms, failure }) => ({ model, provider, ms, failure })),
+  };
+}
+
+/** Whether the last attempt is the one that the caller was told of: it showed something, or was charged. */
+function isAnswer({ failure }: AttemptRecord, { status, usage }: Outcome): boolean {
+  if (status === 'abandoned') return failure === null;
+  return status !== 'failed' || usage !== null;
 }

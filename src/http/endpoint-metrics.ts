@@ -1,6 +1,6 @@
 import { HEALTH } from '../core/readings.ts';
 import type { EndpointSample, Quantiles } from '../upstream/health/health.ts';
-import { family, type Labels, type Sample } from './exposition.ts';
+import { family, type Labels, rounded, type Sample } from './exposition.ts';
 
 const STATES = Object.keys(HEALTH);
 
@@ -31,6 +31,12 @@ const METRICS: readonly Metric[] = [
     'gauge',
     'Milliseconds to the first content of streams, of late.',
     ({ ttftMs }, labels) => quantiles(labels, ttftMs),
+  ],
+  [
+    'signalbox_endpoint_warm_ttft_ms',
+    'gauge',
+    'The same where most of the prompt was in the provider’s cache.',
+    ({ warmTtftMs }, labels) => quantiles(labels, warmTtftMs),
   ],
   [
     'signalbox_endpoint_output_tokens_per_second',
@@ -71,6 +77,3 @@ const quantiles = (labels: Labels, figures: Quantiles | null): Sample[] =>
         [{ ...labels, quantile: '0.5' }, rounded(figures.p50)],
         [{ ...labels, quantile: '0.9' }, rounded(figures.p90)],
       ];
-
-/** More digits would claim more than is known. */
-const rounded = (value: number): number => Number(value.toPrecision(3));

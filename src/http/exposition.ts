@@ -15,3 +15,6 @@ function labelText(labels: Labels): string {
 
 /** A line break would end the sample. */
 const escaped = (value: string): string => value.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n');
+
+/** Of what was measured: more digits would claim more than is known. */
+export const rounded = (value: number): number => Number(value.toPrecision(3));

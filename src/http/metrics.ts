@@ -8,6 +8,7 @@ import { operation } from './docs/operation.ts';
 import { endpointMetrics } from './endpoint-metrics.ts';
 import { family, type Sample } from './exposition.ts';
 import type { Gate } from './gate.ts';
+import { taskMetrics } from './task-metrics.ts';
 
 /** What the edge counts, since the start. */
 export interface EdgeCounts {
@@ -77,6 +78,7 @@ function page({ gateway, policy, counts, gate, endpoints, version }: MetricsOpti
       [[{}, lastSuccess / 1000]],
     ),
     endpointMetrics(endpoints?.() ?? []),
+    taskMetrics(gateway.lease()),
     family('process_resident_memory_bytes', 'gauge', 'Memory in use.', [[{}, process.memoryUsage.rss()]]),
   ].join('');
 }

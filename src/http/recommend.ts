@@ -13,8 +13,8 @@ const check = compileCheck(RouteQuery);
 export const recommendRoutes = ({ gateway, callerOf }: RouteContext) =>
   new Elysia({ name: 'route' }).post(
     '/v1/route',
-    ({ body, request, set }) => {
-      const advice = recommend(gateway, body, callerOf(request));
+    async ({ body, request, set }) => {
+      const advice = await recommend(gateway, body, callerOf(request));
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       return advice;
     },

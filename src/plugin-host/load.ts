@@ -23,6 +23,8 @@ export type LoadedModules = ReadonlyMap<string, LoadedModule | Error>;
 export interface PluginShelf {
   /** Never throws. `folder` is the policy's, absolute. */
   load(specifiers: readonly string[], folder: string): Promise<LoadedModules>;
+  /** The plugins of a module if its code still has this hash, for a policy of the past; else null. Never throws, and what is watched and loaded stays as it is. */
+  recall(specifier: string, folder: string, hash: string): Promise<readonly Plugin[] | null>;
   /** Specifiers whose code on disk is no longer what was loaded. */
   outdated(): string[];
   /** The files that count as the plugins' code, of plugins that failed too. */
@@ -55,6 +57,17 @@ export function createPluginShelf(): PluginShelf {
       const found = new Map<string, LoadedModule | Error>();
       for (const specifier of specifiers) found.set(specifier, await loadOne(specifier, folder));
       return found;
+    },
+    async recall(specifier, folder, hash) {
+      try {
+        const file = locate(specifier, folder);
+        const known = loaded.get(file);
+        const present = known?.hash ?? hashFiles(codeFiles(file));
+        if (present !== hash) return null;
+        return known?.plugins ?? (await importPlugins(file, hash));
+      } catch {
+        return null;
+      }
     },
     outdated: () =>
       [...watched.keys()].flatMap((file) => {

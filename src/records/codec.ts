@@ -1,9 +1,13 @@
 import type { Facts } from '../core/facts.ts';
+import { NO_RULES } from '../core/rules.ts';
 import type { Usage } from '../core/usage.ts';
 import type { AttemptRecord, DecisionRecord, Outcome } from './record.ts';
 
 /** What of a record stands in its one text. */
-export type Body = Pick<DecisionRecord, 'seed' | 'facts' | 'reason' | 'choice' | 'fallbacks' | 'outcome'>;
+export type Body = Pick<
+  DecisionRecord,
+  'seed' | 'facts' | 'reason' | 'choice' | 'fallbacks' | 'lastResorts' | 'outcome'
+>;
 
 /**
  * The fields by their places: their names would be two thirds of the text, and bytes are what a record
@@ -47,7 +51,15 @@ const OUTCOME = fieldsOf<Outcome>()([
   'firstPartMs',
   'totalMs',
 ]);
-const ATTEMPT = fieldsOf<AttemptRecord>()(['model', 'provider', 'upstream', 'ms', 'firstPartMs', 'failure']);
+const ATTEMPT = fieldsOf<AttemptRecord>()([
+  'model',
+  'provider',
+  'upstream',
+  'ms',
+  'firstPartMs',
+  'failure',
+  'endpoint',
+]);
 const USAGE = fieldsOf<Usage>()([
   'inputTokens',
   'cachedInputTokens',
@@ -113,6 +125,7 @@ const packAttempt = (attempt: AttemptRecord): Packed<AttemptRecord, typeof ATTEM
   attempt.ms,
   attempt.firstPartMs,
   attempt.failure,
+  attempt.endpoint,
 ];
 
 const packUsage = (usage: Usage): Packed<Usage, typeof USAGE> => [
@@ -123,29 +136,54 @@ const packUsage = (usage: Usage): Packed<Usage, typeof USAGE> => [
   usage.reasoningTokens,
 ];
 
-export function encodeBody({ seed, facts, reason, choice, fallbacks, outcome }: Body): string {
-  return JSON.stringify([seed, packFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)]);
+export function encodeBody({ seed, facts, reason, choice, fallbacks, lastResorts, outcome }: Body): string {
+  const usual = [seed, packFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
+  // While all is well there are none.
+  return JSON.stringify(lastResorts.length === 0 ? usual : [...usual, lastResorts]);
 }
 
-/** Reads what `encodeBody` wrote. */
+/** Reads what `encodeBody` wrote, of earlier versions too. */
 export function decodeBody(text: string): Body {
-  const [seed, facts, reason, choice, fallbacks, outcome] = JSON.parse(text);
-  return { seed, facts: unpack(facts, FACTS), reason, choice, fallbacks, outcome: outcome && unpackOutcome(outcome) };
+  const [seed, facts, reason, choice, fallbacks, outcome, lastResorts = []] = JSON.parse(text);
+  return {
+    seed,
+    facts: { ...EARLIER_FACTS, ...unpack<Facts>(facts, FACTS) },
+    reason,
+    choice,
+    fallbacks,
+    lastResorts,
+    outcome: outcome && unpackOutcome(outcome),
+  };
 }
+
+/** What earlier versions, which wrote shorter lists, did not know. */
+const EARLIER_FACTS: Partial<Facts> = {
+  rules: NO_RULES,
+  funds: null,
+  audioBytes: 0,
+  mix: [],
+  naturalLanguage: 'und',
+  languagesSeen: [],
+  inputTokensCounted: null,
+  outputTokensAsked: null,
+  cached: [],
+};
 
 /** By name what stood by place. Written by `encodeBody` alone, so the shape is known. */
 function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[]): T {
-  return Object.fromEntries(fields.map((field, i) => [field, values[i]])) as T;
+  return Object.fromEntries(values.map((value, i) => [fields[i], value])) as T;
 }
 
 function unpackOutcome(values: readonly unknown[]): Outcome {
   const { attempts, usage, ...rest } = unpack<RawOutcome>(values, OUTCOME);
   return {
     ...rest,
-    attempts: attempts.map((attempt) => unpack<AttemptRecord>(attempt, ATTEMPT)),
+    attempts: attempts.map((attempt) => ({ ...EARLIER_ATTEMPT, ...unpack<AttemptRecord>(attempt, ATTEMPT) })),
     usage: usage && unpack<Usage>(usage, USAGE),
   };
 }
+
+const EARLIER_ATTEMPT: Partial<AttemptRecord> = { endpoint: null };
 
 /** An outcome whose attempts and usage are still lists. */
 interface RawOutcome extends Omit<Outcome, 'attempts' | 'usage'> {

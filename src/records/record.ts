@@ -15,12 +15,16 @@ export interface DecisionRecord {
   readonly revision: string;
   readonly seed: string;
   readonly facts: Facts;
+  /** Number of the frame of readings it was made by; 0 for what the policy says, null where none was kept. */
+  readonly frame: number | null;
   /** Q per model, by the index of the model in the revision; NaN where none was computed. */
   readonly quality: Float64Array;
   readonly reason: string;
   /** ID of the model. */
   readonly choice: string;
   readonly fallbacks: readonly string[];
+  /** Endpoints that a breaker had ejected, by the index in their model: for when all others fail. */
+  readonly lastResorts: readonly { readonly model: string; readonly endpoints: readonly number[] }[];
   /** Null for a route query: nothing was carried out. */
   readonly outcome: Outcome | null;
 }
@@ -55,6 +59,8 @@ export interface AttemptRecord {
   readonly firstPartMs: number | null;
   /** The kind of failure; null for a success. */
   readonly failure: string | null;
+  /** Index of the endpoint in its model; null in what earlier versions wrote. */
+  readonly endpoint: number | null;
 }
 
 /** A policy that was in force. */
@@ -64,6 +70,16 @@ export interface Revision {
   readonly source: string;
   /** The models that it served, in the order of its records' figures. */
   readonly models: readonly string[];
+  /** Null where an earlier version saved it. */
+  readonly surroundings: Surroundings | null;
   /** Milliseconds since 1970. */
   readonly saved: number;
+}
+
+/** What a policy met, as far as it takes part in decisions. Names and hashes, never a value. */
+export interface Surroundings {
+  /** Variables that providers need and that were not set. */
+  readonly unset: readonly string[];
+  /** The operator's own plugins, with the hash of their code. */
+  readonly plugins: readonly (readonly [specifier: string, hash: string])[];
 }

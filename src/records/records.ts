@@ -1,8 +1,10 @@
 import { idAt } from '../core/id.ts';
 import type { Migrations, Statement, Store, Write } from '../store/store.ts';
 import { hasSecret, scrub } from '../telemetry/secrets.ts';
-import { decodeBody, encodeBody } from './codec.ts';
+import { encodeBody } from './codec.ts';
 import { CONTENTS_TABLE, type Content, findContent, pruneContents } from './contents.ts';
+import { FRAMES_TABLE, Frames, RENEW_MS } from './frames.ts';
+import { type RecordReader, readRecords } from './reader.ts';
 import type { DecisionRecord, Revision } from './record.ts';
 
 /** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
@@ -28,31 +30,36 @@ export const recordsMigrations: Migrations = {
       saved INTEGER NOT NULL
     ) STRICT;`,
     CONTENTS_TABLE,
+    `${FRAMES_TABLE}
+    ALTER TABLE decisions ADD COLUMN frame INTEGER;
+    ALTER TABLE revisions ADD COLUMN surroundings TEXT;`,
   ],
 };
 
 const INSERT: Statement = {
-  sql: 'INSERT INTO decisions (id, time, key_id, kind, revision, quality, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  sql: 'INSERT INTO decisions (id, time, key_id, kind, revision, frame, quality, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
 };
-const FIND: Statement = {
-  sql: 'SELECT id, time, key_id AS keyId, kind, revision, quality, body FROM decisions WHERE id = ?',
+const LAST: Statement = {
+  sql: 'SELECT max((SELECT ifnull(max(id), 0) FROM decisions), (SELECT ifnull(max(number), 0) FROM frames)) AS id',
 };
-const LAST: Statement = { sql: 'SELECT max(id) AS id FROM decisions' };
 const COUNT_OLD: Statement = { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM decisions WHERE id < ? LIMIT ?)' };
 const DELETE_OLD: Statement = {
   sql: 'DELETE FROM decisions WHERE id IN (SELECT id FROM decisions WHERE id < ? ORDER BY id LIMIT ?)',
 };
+const COUNT_OLD_FRAMES: Statement = {
+  sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM frames WHERE number < ? LIMIT ?)',
+};
+const DELETE_OLD_FRAMES: Statement = {
+  sql: 'DELETE FROM frames WHERE number IN (SELECT number FROM frames WHERE number < ? ORDER BY number LIMIT ?)',
+};
 const SAVE_REVISION: Statement = {
-  sql: 'INSERT INTO revisions (revision, source, models, saved) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET saved = excluded.saved',
+  sql: `INSERT INTO revisions (revision, source, models, surroundings, saved) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET saved = excluded.saved, surroundings = excluded.surroundings`,
 };
 /** The one in force at a moment is the last saved before it; those before that one have no decisions since. */
 const DELETE_OLD_REVISIONS: Statement = {
   sql: 'DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)',
 };
-const FIND_REVISION: Statement = { sql: 'SELECT revision, source, models, saved FROM revisions WHERE revision = ?' };
-
-type Head = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision'>;
-type FoundRow = Head & { quality: Uint8Array; body: string };
 
 export interface RecordsOptions {
   readonly store: Store;
@@ -60,30 +67,29 @@ export interface RecordsOptions {
   readonly now: () => number;
 }
 
-export interface Records {
-  /** The record of a decision; null when there is none (any more). */
-  find(id: number): Promise<DecisionRecord | null>;
-  /** Keeps a record that no settlement carries; durable within milliseconds. */
-  add(record: DecisionRecord): void;
+export interface Records extends RecordReader {
+  /** The frames of readings that records name. */
+  readonly frames: Frames;
+  /** Writes a record that no settlement carries; durable within milliseconds. */
+  add(writes: readonly Write[]): void;
   /** The greatest ID in use; 0 for none. */
   lastId(): Promise<number>;
   /** What was kept of the words of a decision's request and answer; null for nothing. */
   findContent(id: number): Promise<Content | null>;
   /**
-   * Deletes decisions older than `ageMs`, a batch at a time, revisions that none can name any more, and words whose
-   * own time is over. Returns how many decisions.
+   * Deletes decisions older than `ageMs`, a batch at a time, frames and revisions that none can name any more, and
+   * words whose own time is over. Returns how many decisions.
    */
   prune(ageMs: number): Promise<number>;
-  /** Keeps a policy's text and models under its revision, as in force from now on. What was kept once stays as it is. */
-  saveRevision(revision: string, source: string, models: readonly string[]): Promise<void>;
-  findRevision(revision: string): Promise<Revision | null>;
+  /** Keeps a policy under its revision, as in force from now on. A text that was kept once stays as it is. */
+  saveRevision(revision: Omit<Revision, 'saved'>): Promise<void>;
 }
 
 /** The writes of a record, to go with the settlement of its request. Copies the figures, so scratch arrays may be given. */
 export function recordWrite(record: DecisionRecord): Write[] {
-  const { id, time, keyId, kind, revision, quality } = record;
+  const { id, time, keyId, kind, revision, frame, quality } = record;
   const figures = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
-  return [{ statement: INSERT, params: [id, time, keyId, kind, revision, figures, bodyOf(record)] }];
+  return [{ statement: INSERT, params: [id, time, keyId, kind, revision, frame, figures, bodyOf(record)] }];
 }
 
 /** Languages are the one thing in it that a caller words. */
@@ -93,23 +99,22 @@ function bodyOf(record: DecisionRecord): string {
 }
 
 export function openRecords({ store, now }: RecordsOptions): Records {
+  const reader = readRecords(store);
   return {
+    ...reader,
+    frames: new Frames(store, now),
     async find(id) {
-      let [row] = await store.query<FoundRow>(FIND, [id]);
-      if (!row) {
-        // A record rides with a later commit; whoever asks for it at once waits for that.
-        await store.flush();
-        [row] = await store.query<FoundRow>(FIND, [id]);
-      }
-      if (!row) return null;
-      const { quality, body, ...head } = row;
-      return { ...head, ...decodeBody(body), quality: new Float64Array(quality.slice().buffer) };
+      const found = await reader.find(id);
+      if (found) return found;
+      // A record rides with a later commit; whoever asks for it at once waits for that.
+      await store.flush();
+      return reader.find(id);
     },
-    add(record) {
-      store.append(recordWrite(record), true);
+    add(writes) {
+      store.append(writes, true);
     },
     async lastId() {
-      const [row] = await store.query<{ id: number | null }>(LAST);
+      const [row] = await store.query<{ id: number }>(LAST);
       return row?.id ?? 0;
     },
     async findContent(id) {
@@ -121,24 +126,24 @@ export function openRecords({ store, now }: RecordsOptions): Records {
     },
     async prune(ageMs) {
       await pruneContents(store, now());
-      const before = idAt(now() - ageMs);
-      let deleted = 0;
-      for (;;) {
-        const [old] = await store.query<{ n: number }>(COUNT_OLD, [before, PRUNE_BATCH]);
-        if (!old?.n) break;
-        await store.commit([{ statement: DELETE_OLD, params: [before, PRUNE_BATCH] }]);
-        deleted += old.n;
-      }
+      const deleted = await deleteBefore(idAt(now() - ageMs), COUNT_OLD, DELETE_OLD, store);
+      await deleteBefore(idAt(now() - ageMs - RENEW_MS), COUNT_OLD_FRAMES, DELETE_OLD_FRAMES, store);
       await store.commit([{ statement: DELETE_OLD_REVISIONS, params: [now() - ageMs] }]);
       return deleted;
     },
-    saveRevision(revision, source, models) {
-      const params = [revision, source, JSON.stringify(models), now()];
+    saveRevision({ revision, source, models, surroundings }) {
+      const params = [revision, source, JSON.stringify(models), JSON.stringify(surroundings), now()];
       return store.commit([{ statement: SAVE_REVISION, params }]);
     },
-    async findRevision(revision) {
-      const [row] = await store.query<Omit<Revision, 'models'> & { models: string }>(FIND_REVISION, [revision]);
-      return row ? { ...row, models: JSON.parse(row.models) } : null;
-    },
   };
+}
+
+/** Deletes a table's rows below an ID, a batch at a time. Returns how many. */
+async function deleteBefore(id: number, count: Statement, deletion: Statement, store: Store): Promise<number> {
+  for (let deleted = 0; ; ) {
+    const [old] = await store.query<{ n: number }>(count, [id, PRUNE_BATCH]);
+    if (!old?.n) return deleted;
+    await store.commit([{ statement: deletion, params: [id, PRUNE_BATCH] }]);
+    deleted += old.n;
+  }
 }

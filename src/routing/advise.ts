@@ -23,7 +23,7 @@ export interface Advice {
 }
 
 /** Credits with at most 6 decimals. */
-const rounded = (credits: number): number => Math.round(credits * 1e6) / 1e6;
+export const rounded = (credits: number): number => Math.round(credits * 1e6) / 1e6;
 
 /** Puts a decision into words and figures. `taskNote` tells about a task type that was not known. */
 export function advise(decision: Decision, snapshot: PolicySnapshot, taskNote: string | null): Advice {
@@ -59,8 +59,10 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, taskNote: strin
   return `${taskNote ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
 }
 
+type Worth = Pick<Ranked, 'quality' | 'costCredits'>;
+
 /** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost.` */
-export function tradeOff(other: Ranked, choice: Ranked): string {
+export function tradeOff(other: Worth, choice: Worth): string {
   const difference = Math.round((other.quality - choice.quality) * 1000) / 10;
   const quality =
     difference === 0
@@ -76,7 +78,7 @@ function costRatio(other: number, choice: number): string {
   return ratio < 10 ? `${percent(ratio)} of the cost` : `${Math.round(ratio)} times the cost`;
 }
 
-function percent(share: number): string {
+export function percent(share: number): string {
   const value = share * 100;
   return `${value < 1 ? Math.round(value * 100) / 100 : Math.round(value)} %`;
 }

@@ -15,7 +15,7 @@ const AUDIO_BYTES_PER_SECOND_MIN = 500;
 const REASONING_OUTPUT_MIN = 1_024;
 
 /** Of the input that is to be expected, so much must be in the cache for the first token to come sooner. */
-const WARM_SHARE = 0.5;
+export const WARM_SHARE = 0.5;
 
 /** Visible output tokens of one choice as readings have them: what the request states or asks for, else what its task has shown. */
 export function expectedOutput(facts: Facts, snapshot: Tasks, { outputTokens }: Readings): number {
@@ -61,24 +61,27 @@ function countedInput({ tokenizer }: Model, { inputTokensCounted }: Facts): numb
   return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Of `input` tokens, those that the model's provider is likely to have in its cache. */
-function cachedInput({ cached }: Facts, { id }: Model, input: number): number {
+/** Of `input` tokens, those that an endpoint is likely to find in its cache. What is known is of the model's first alone. */
+export function cachedInput({ cached }: Facts, { id }: Model, endpoint: number, input: number): number {
+  if (endpoint !== 0) return 0;
   for (let i = 0; i < cached.length; i++) if (cached[i]!.model === id) return Math.min(cached[i]!.tokens, input);
   return 0;
 }
 
-/** C: expected Credits at the given price. `onlyLine` spares the search where the price has just one. */
+/** C: expected Credits at an endpoint. Whoever has its price at hand gives it, and its line where it has just one. */
 export function expectedCost(
   model: Model,
-  price: Price,
+  endpoint: number,
   facts: Facts,
   outputTokens: number,
+  price: Price = model.endpoints[endpoint]!.price,
   onlyLine: PriceLine | null = null,
 ): number {
   const input = expectedInput(facts, model);
   const line = onlyLine ?? lineFor(price, input);
   const output = (outputTokens + model.reasoningTokens) * facts.choices;
-  const saved = facts.cached.length === 0 ? 0 : cachedInput(facts, model, input) * (line.input - line.cachedInput);
+  const saved =
+    facts.cached.length === 0 ? 0 : cachedInput(facts, model, endpoint, input) * (line.input - line.cachedInput);
   return (price.perRequest + input * line.input - saved + output * line.output) / price.divisor / MICROCREDITS;
 }
 
@@ -91,15 +94,15 @@ export function expectedLatency(
   outputTokens: number,
 ): number {
   const slot = model.firstSlot + endpoint;
-  const ttftMs = isWarm(facts, model) ? readings.warmTtftMs[slot]! : readings.ttftMs[slot]!;
+  const ttftMs = isWarm(facts, model, endpoint) ? readings.warmTtftMs[slot]! : readings.ttftMs[slot]!;
   return ttftMs + (outputTokens * 1000) / readings.tokensPerSecond[slot]!;
 }
 
-/** Whether so much of the input is in the cache of the model's provider that the first token comes sooner. */
-function isWarm(facts: Facts, model: Model): boolean {
+/** Whether so much of the input is in the endpoint's cache that the first token comes sooner. */
+function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
   if (facts.cached.length === 0) return false;
   const input = expectedInput(facts, model);
-  return cachedInput(facts, model, input) >= WARM_SHARE * input;
+  return cachedInput(facts, model, endpoint, input) >= WARM_SHARE * input;
 }
 
 /**

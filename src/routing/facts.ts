@@ -8,7 +8,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import type { RouteQuery } from '../core/route-query.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { type Profile, profile } from './profile.ts';
+import { type Profile, profile } from './profile/profile.ts';
 
 const NOTHING: readonly never[] = [];
 

@@ -2,20 +2,9 @@ import { capabilityNames } from '../core/capability.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { Facts } from '../core/facts.ts';
-import { HEALTH, type Readings } from '../core/readings.ts';
-import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import {
-  affordableCap,
-  expectedCost,
-  expectedInput,
-  expectedLatency,
-  expectedOutput,
-  outputCap,
-  usefulOutput,
-  worstCase,
-} from './estimate.ts';
+import { affordableCap, expectedInput, outputCap, usefulOutput, worstCase } from './estimate.ts';
+import { costCeiling, healthOf, isSet, latencyOn, outputField, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /**
@@ -41,7 +30,7 @@ export function refusalError(
   }
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
-    reasons: reasonsAgainst(snapshot.models[model]!, rejections, refusal, snapshot),
+    reasons: rejectionsAgainst(snapshot.models[model]!, rejections, refusal, snapshot).map(({ text }) => text),
   }));
   const relaxation = nearestRelaxation(refusal, snapshot);
   const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
@@ -76,7 +65,7 @@ function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): S
   const out = heldBackBy(refusal, snapshot, 'health').map((model) => {
     const shut = allowedEndpoints(model, slots).map((at) => model.firstSlot + at);
     const first = shut.reduce((a, b) => (readings.retryAt[b]! < readings.retryAt[a]! ? b : a));
-    return { model: model.id, state: stateName(readings, first), at: readings.retryAt[first]! };
+    return { model: model.id, state: healthOf(readings, first), at: readings.retryAt[first]! };
   });
   const waitMs = Math.max(WAIT_MIN_MS, Math.min(...out.map(({ at }) => at)) - now);
   const who = facts.pinned ? `\`${facts.model}\` is` : 'Every model that could serve this is';
@@ -85,10 +74,6 @@ function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): S
     `${who} out for now: its provider asked for a pause or cannot be used. Try again in ${Math.ceil(waitMs / 1000)} s.`,
     { retryAfterMs: waitMs, details: { unavailable: out.map(({ model, state }) => ({ model, state })) } },
   );
-}
-
-function stateName({ health }: Readings, slot: number): string {
-  return Object.entries(HEALTH).find(([, state]) => state === health[slot])?.[0] ?? 'healthy';
 }
 
 function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): SignalboxError {
@@ -132,74 +117,6 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
   );
 }
 
-/** What was asked, and what was known of the upstreams then. */
-type Asked = Pick<Refusal, 'facts' | 'readings'>;
-
-/** The names of the active constraints that a model does not meet. */
-export function constraintsAgainst(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): string[] {
-  const output = expectedOutput(facts, snapshot, readings);
-  const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
-    if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
-    if (maxLatencyMs !== null && latencyOn(model, { facts, readings }, output, snapshot) > maxLatencyMs) return true;
-    return maxCostCredits !== null && costOn(model, facts, output, snapshot) > maxCostCredits;
-  };
-  const active = facts.rules.constraints.map((at) => snapshot.constraints[at]!);
-  const names = active.filter(forbids).map(({ name }) => name);
-  // Each can be met by some endpoint, and no endpoint meets them all.
-  return names.length > 0 ? names : active.filter(({ allows }) => allows !== null).map(({ name }) => name);
-}
-
-function reasonsAgainst(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): string[] {
-  const { facts } = asked;
-  const output = expectedOutput(facts, snapshot, asked.readings);
-  const texts: Record<Rejection, () => string> = {
-    selector: () => `the selector \`${facts.model}\` does not choose from it`,
-    constraint: () => `the policy rejects it: ${constraintsAgainst(model, asked, snapshot).join(', ')}`,
-    key_models: () => 'the API key may not use it',
-    capability: () => `it lacks ${capabilityNames(facts.needs & ~model.capabilities).join(', ')}`,
-    language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
-    max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
-    max_cost: () => `its expected cost of ${cost(model, facts, output, snapshot)} Credits is above max_cost_credits`,
-    max_latency: () =>
-      `its expected latency of ${Math.round(latencyOn(model, asked, output, snapshot))} ms is above max_latency_ms`,
-    unbounded_media: () =>
-      'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
-    context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
-    budget_limit: () => 'its worst case exceeds budget_limit',
-    funds: () => 'its worst case exceeds what budgets leave',
-    health: () => 'it is out for now: its provider asked for a pause or cannot be used',
-  };
-  return Object.entries(texts).flatMap(([kind, text]) => (isSet(rejections, kind) ? [text()] : []));
-}
-
-function isSet(rejections: number, kind: string): boolean {
-  return (rejections & (REJECTIONS[kind as Rejection]?.bit ?? 0)) !== 0;
-}
-
-/** The field that states how much output is wanted. */
-const outputField = (facts: Facts) => (facts.outputTokensMax === null ? 'estimated_output_tokens' : 'max_tokens');
-
-/** Expected Credits at the endpoint that would be tried first, as the shortlist judged them. */
-function costOn(model: Model, facts: Facts, output: number, snapshot: PolicySnapshot): number {
-  return expectedCost(model, model.endpoints[firstAllowed(model, facts, snapshot)]!.price, facts, output);
-}
-
-/** Expected milliseconds there. */
-function latencyOn(model: Model, { facts, readings }: Asked, output: number, snapshot: PolicySnapshot): number {
-  return expectedLatency(model, firstAllowed(model, facts, snapshot), facts, readings, output);
-}
-
-function firstAllowed(model: Model, facts: Facts, snapshot: PolicySnapshot): number {
-  return allowedEndpoints(model, limitsOf(facts, snapshot).slots)[0] ?? 0;
-}
-
-/** Expected Credits, rounded up so that a ceiling of the printed figure admits the model. */
-function cost(model: Model, facts: Facts, output: number, snapshot: PolicySnapshot): number {
-  const exact = costOn(model, facts, output, snapshot);
-  const rounded = Math.ceil(exact * 1e6);
-  return (rounded / 1e6 < exact ? rounded + 1 : rounded) / 1e6;
-}
-
 /** A figure of the request that could be moved, and where to for a model. */
 interface Limit {
   readonly kind: Rejection;
@@ -211,19 +128,18 @@ interface Limit {
 /** The figures to move, by the least proportion in all, so that a model is admitted; else the languages to do without. */
 function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string | null {
   const { facts } = refusal;
-  const output = expectedOutput(facts, snapshot, refusal.readings);
   const limits: readonly Limit[] = [
     {
       kind: 'max_cost',
       field: 'max_cost_credits',
       from: facts.ceilings.costCredits,
-      to: (model) => cost(model, facts, output, snapshot),
+      to: (model) => costCeiling(model, refusal, snapshot),
     },
     {
       kind: 'max_latency',
       field: 'max_latency_ms',
       from: facts.ceilings.latencyMs,
-      to: (model) => Math.ceil(latencyOn(model, refusal, output, snapshot)),
+      to: (model) => Math.ceil(latencyOn(model, refusal, snapshot)),
     },
     {
       kind: 'max_output',

@@ -39,8 +39,8 @@ const isEjected = ({ firstSlot }: Model, at: number, { health }: Readings): bool
 /** C at one of the model's endpoints. */
 function costAt({ model, price, onlyLine }: Entry, endpoint: number, { facts, output }: Demand): number {
   return endpoint === 0
-    ? expectedCost(model, price, facts, output, onlyLine)
-    : expectedCost(model, model.endpoints[endpoint]!.price, facts, output);
+    ? expectedCost(model, 0, facts, output, price, onlyLine)
+    : expectedCost(model, endpoint, facts, output);
 }
 
 /**

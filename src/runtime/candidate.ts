@@ -4,7 +4,14 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { LoadedModule, LoadedModules, PluginShelf } from '../plugin-host/load.ts';
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
-import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
+import {
+  compileSteps,
+  type Environment,
+  type LoadContext,
+  type ParsedPolicy,
+  type PolicyFile,
+} from '../policy/load.ts';
+import type { Surroundings } from '../records/record.ts';
 import { learnSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
@@ -23,6 +30,8 @@ export interface Candidate {
   /** What made it of the one in force. */
   readonly changes: readonly PolicyChange[];
   readonly warnings: readonly Diagnostic[];
+  /** What it takes to build it again elsewhere. */
+  readonly surroundings: Surroundings;
 }
 
 /** A policy that is not, with all that is wrong with it. */
@@ -87,6 +96,7 @@ export async function judge(
       outline: parsed.outline,
       changes: parsed.changes.map(withoutValues),
       warnings: diagnostics,
+      surroundings: { unset: unsetVariables(parsed.policy, tools.env), plugins: hashesOf(own) },
     };
   } catch (cause) {
     if (cause instanceof Superseded) throw cause;
@@ -115,11 +125,19 @@ function withoutValues(change: PolicyChange): PolicyChange {
 
 export const isRejected = (judged: Candidate | Rejected): judged is Rejected => 'problems' in judged;
 
+/** The variables that providers need and this environment lacks. */
+function unsetVariables({ providers }: ParsedPolicy, env: Environment): string[] {
+  const named = providers.flatMap(({ data }) => [data?.api_key_env, data?.base_url_env]);
+  return [...new Set(named.filter((name) => name !== undefined))].filter((name) => !env.get(name)?.trim());
+}
+
 const modulesIn = (own: LoadedModules): LoadedModule[] =>
   [...own.values()].filter((module): module is LoadedModule => !(module instanceof Error));
 
+const hashesOf = (own: LoadedModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
+
 function contextOf(own: LoadedModules, { env, shipped, today, ledger }: Judge): LoadContext {
-  const hashes = modulesIn(own).map(({ specifier, hash }) => [specifier, hash]);
+  const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
   return {
     env,

@@ -1,4 +1,3 @@
-import { type Caller, SCOPES } from '../core/caller.ts';
 import { REJECTIONS } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
@@ -6,34 +5,20 @@ import type { RouteQuery } from '../core/route-query.ts';
 import { hasBit } from '../core/rules.ts';
 import { isRefusal } from '../routing/decide.ts';
 import { routeFacts } from '../routing/facts.ts';
-import { constraintsAgainst } from '../routing/refuse.ts';
-import { withRules } from '../routing/rules.ts';
+import { constraintsAgainst } from '../routing/rejections.ts';
 import { type Runtime, strategyOf } from './runtime.ts';
+import { suppose } from './suppose.ts';
 
 /** A Wednesday noon, for cases that state no time. */
 const USUAL_TIME = '2026-01-07T12:00:00Z';
 
 /** The facts of a case's request, with the rules that apply to it. Throws SignalboxError as a request would. */
-export function factsOf({ given }: PolicyCase, { snapshot, localTime }: Runtime): Facts {
+export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
   const { key, metadata, time } = given;
-  const caller: Caller = {
-    keyId: key.id,
-    scopes: new Set(SCOPES),
-    labels: key.labels,
-    models: key.models === null ? null : new Set(key.models),
-    limits: null,
-    budgets: [],
-  };
   // Checked with the query's schema when the policy was read.
   const query: RouteQuery = { ...given.query, model: given.model };
-  const inputs = () => ({
-    stream: false,
-    user: '',
-    metadata,
-    caller,
-    time: localTime(Date.parse(time ?? USUAL_TIME)),
-  });
-  return withRules(routeFacts(query, caller, snapshot), snapshot, inputs, () => {});
+  const supposed = { key, metadata, user: '', stream: false, timeMs: Date.parse(time ?? USUAL_TIME) };
+  return suppose((caller) => routeFacts(query, caller, runtime.snapshot), supposed, runtime);
 }
 
 /** Everything that rejects a model: the names of constraints, and the kinds of all other reasons. */
@@ -49,6 +34,6 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0
       ? []
-      : constraintsAgainst(model, { facts: asked, readings: outcome.readings }, snapshot);
+      : constraintsAgainst(model, { facts: asked, readings: outcome.readings }, snapshot).map(({ name }) => name);
   return [...rules, ...kinds.map(([kind]) => kind), ...(allows !== null && !hasBit(allows, index) ? ['selector'] : [])];
 }

@@ -10,16 +10,20 @@ import { type Circumstances, createDecider, type Decider } from '../routing/deci
 import type { UpstreamTarget } from '../upstream/call.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
-import { type EndpointHealth, Health, type OriginOf } from '../upstream/health/health.ts';
+import { type EndpointHealth, Health, type OriginOf, type Outputs } from '../upstream/health/health.ts';
 
-/** A snapshot with its plugins prepared: what requests are decided and carried out with. Immutable. */
-export interface Runtime {
+/** A snapshot with its strategies prepared: all that a decision is made with. Immutable. */
+export interface Deciding {
   readonly snapshot: PolicySnapshot;
   readonly decider: Decider;
   /** By selector. */
   readonly strategies: ReadonlyMap<string, PreparedStrategy>;
   /** The strategy of a request with `route_strategy`. */
   readonly weighted: PreparedStrategy;
+}
+
+/** And with its providers: what requests are decided and carried out with. Immutable. */
+export interface Runtime extends Deciding {
   /** Calendar time in the policy's zone, of milliseconds since 1970. */
   localTime(timeMs: number): RuleScope['time'];
   /** By model, then by endpoint, in the snapshot's order. */
@@ -27,6 +31,8 @@ export interface Runtime {
   /** Likewise. Shared with the runtimes before and after: an endpoint is known by its names. */
   readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
+  /** How long answers are; shared likewise. */
+  readonly outputs: Outputs;
   /** What has been seen of the upstreams up to now. */
   readings(): Readings;
 }
@@ -34,7 +40,7 @@ export interface Runtime {
 /** Who scores a request, and the label of it: the selector's strategy, or the weights or the model that it names. */
 export function strategyOf(
   { model, pinned, weights }: Facts,
-  runtime: Runtime,
+  runtime: Deciding,
 ): Pick<Circumstances, 'strategy' | 'reason'> {
   const strategy = weights !== null || pinned ? runtime.weighted : runtime.strategies.get(model)!;
   return { strategy, reason: pinned ? 'pinned' : `${model}:${strategy.reason}` };
@@ -63,23 +69,27 @@ export function buildRuntime(
     providers.set(provider.name, { adapter, dial: dialOf(provider, secret), apiKey });
   }
   const originOf: OriginOf = (provider) => origins.get(provider)!;
-  const strategies = new Map<string, PreparedStrategy>();
-  for (const selector of snapshot.selectors.values()) {
-    strategies.set(selector.name, prepareStrategy(registry, selector.name, selector.strategy, selector.options));
-  }
   return {
-    snapshot,
-    decider: createDecider(snapshot),
-    strategies,
+    ...prepareDeciding(snapshot, registry),
     localTime: zonedClock(snapshot.gateway.timeZone),
-    weighted: prepareStrategy(registry, 'route_strategy', 'weighted', {}),
     health: snapshot.models.map(({ id, endpoints }) =>
       endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id, originOf(provider))),
     ),
     readings: health.watch(snapshot, originOf),
     originOf,
+    outputs: health.outputs,
     targets: snapshot.models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
   };
+}
+
+/** Prepares the strategies of a snapshot. Throws what a plugin's `prepare` throws, with the place named. */
+export function prepareDeciding(snapshot: PolicySnapshot, registry: Registry): Deciding {
+  const strategies = new Map<string, PreparedStrategy>();
+  for (const { name, strategy, options } of snapshot.selectors.values()) {
+    strategies.set(name, prepareStrategy(registry, name, strategy, options));
+  }
+  const weighted = prepareStrategy(registry, 'route_strategy', 'weighted', {});
+  return { snapshot, decider: createDecider(snapshot), strategies, weighted };
 }
 
 /** How a provider is reached; null for one that answers in this process. */

@@ -1,6 +1,7 @@
 import { openIdempotency } from '../access/idempotency/state.ts';
 import type { Keys } from '../access/keys.ts';
 import { createIds } from '../core/id.ts';
+import { Affinity } from '../gateway/affinity.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { openLedger } from '../ledger/ledger.ts';
@@ -8,6 +9,7 @@ import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
+import { createTokenCounter } from '../tokenizer/counter.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
 import { keepReloading, type Serving, saveRevision, type TermsOf } from './policy.ts';
@@ -46,7 +48,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const records = openRecords({ store, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
-  const { reloader, stop: stopReloading } = keepReloading(first, tools, { ledger, terms, records, log, err });
+  const { reloader, past, stop: stopReloading } = keepReloading(first, tools, { ledger, terms, records, log, err });
   const idempotency = openIdempotency({
     store,
     now,
@@ -61,6 +63,9 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     lease: reloader.lease,
     ledger,
     records,
+    past,
+    affinity: new Affinity(clock),
+    counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     log,
     nextId,
     now,

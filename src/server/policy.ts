@@ -8,6 +8,7 @@ import { type Candidate, isRejected, type Judge, judge, leftOutProviders } from 
 import { parseFiles } from '../runtime/language.ts';
 import { createParser } from '../runtime/parser.ts';
 import { Reloader } from '../runtime/reload.ts';
+import { PastPolicies } from '../runtime/replay.ts';
 import { readBundle } from '../runtime/source.ts';
 import { watchPolicies } from '../runtime/watch.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -51,7 +52,7 @@ export interface Kept {
   readonly err: Terminal;
 }
 
-/** Keeps the policy in step with its folder from now on. */
+/** Keeps the policy in step with its folder from now on; what was in force before can be built again. */
 export function keepReloading(first: Candidate, tools: Serving, { ledger, terms, records, log, err }: Kept) {
   const { health } = tools;
   const parser = createParser();
@@ -77,18 +78,22 @@ export function keepReloading(first: Candidate, tools: Serving, { ledger, terms,
     onStir: parser.warm,
     onEdit: () => void reloader.reload('edit'),
   });
+  // Another parser: a policy of the past must not keep an edit waiting.
+  const pastParser = createParser();
+  const past = new PastPolicies({ ...tools, parse: pastParser.parse, inForce: reloader.lease });
   const stop = () => {
     watch.close();
     parser.close();
+    pastParser.close();
   };
-  return { reloader, stop };
+  return { reloader, past, stop };
 }
 
-/** Keeps the text of a policy under its revision. */
-export function saveRevision(records: Records, { bundle, runtime }: Candidate): Promise<void> {
+/** Keeps the text of a policy under its revision, with what it takes to build it again. */
+export function saveRevision(records: Records, { bundle, runtime, surroundings }: Candidate): Promise<void> {
   const { revision, models } = runtime.snapshot;
-  const ids = models.map(({ id }) => id);
-  return records.saveRevision(revision, JSON.stringify(bundle.files.map(masked)), ids);
+  const source = JSON.stringify(bundle.files.map(masked));
+  return records.saveRevision({ revision, source, models: models.map(({ id }) => id), surroundings });
 }
 
 /** A comment may hold what no value may. */

@@ -67,7 +67,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     metrics: options.metrics,
     endpoints: () => health.samples(),
   });
-  const address = listen(app, options.port, options.host);
+  const address = await listen(app, options.port, options.host);
   await announce(address, keys, options.data, isSimulated(gateway), log, out);
 
   const shutDown = async (signal: string) => {

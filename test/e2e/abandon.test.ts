@@ -57,14 +57,14 @@ function portOfNobody(): number {
   return port;
 }
 
-/** Expected tokens of the prompt: 3 of its 10 letters, 4 of its frame. A token costs 1 thousandth, of output 4. */
-const PROMPT = 7;
+/** Expected tokens of the prompt: 4 of its words, 4 of its frame. A token costs 1 thousandth, of output 4. */
+const PROMPT = 8;
 /** `latency` of the policy: a token in 10 ms, after the first 100. */
 const TTFT_MS = 100;
 const MS_PER_TOKEN = 10;
 /** How soon an upstream must see that nobody listens: four times 250 ms. */
 const ABORT_MS = 1_000;
-const WORDS = ['aaaa', 'bbbb', 'cccc', 'dddd'];
+const WORDS = ['aaaa', ' bbbb', ' cccc', ' dddd'];
 
 const asked = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
 const chat = (body: object, init: RequestInit = {}) =>

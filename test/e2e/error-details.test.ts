@@ -5,6 +5,7 @@ import { shipped } from '../../plugins/index.ts';
 import { openIdempotency } from '../../src/access/idempotency/state.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
+import { Affinity } from '../../src/gateway/affinity.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -241,6 +242,9 @@ describe('when this program itself fails', () => {
       lease: () => runtime,
       ledger: await openLedger({ store: broken, terms: snapshot!, now: Date.now, onAlarm: write }),
       records: openRecords({ store, now: Date.now }),
+      affinity: new Affinity(() => performance.now()),
+      counter: { count: async () => null },
+      past: { find: async () => runtime },
       log: { info: write, warn: write, error: write },
       nextId: createIds(Date.now, 0),
       now: Date.now,

@@ -41,7 +41,7 @@ export async function ask(box: Signalbox, { asks, form, fault, seen }: Case, mor
 }
 
 /** Expected tokens of the prompt: 3 of its 10 letters, 4 of its frame. */
-const PROMPT = 7;
+const PROMPT = 8;
 /** Output tokens that are asked for at most. */
 const CAP = 20;
 /** Microcredits, by the prices of the test policy. */

@@ -5,7 +5,7 @@ import type { Line } from './raw-upstream.ts';
 export const JUNK = 'upstream-junk';
 
 /** The usual answer: four tokens by our own count. */
-export const WORDS = ['aaaa', 'bbbb', 'cccc', 'dddd'] as const;
+export const WORDS = ['aaaa', ' bbbb', ' cccc', ' dddd'] as const;
 export const TEXT = WORDS.join('');
 /** What every upstream of the matrix reports for it. */
 export const USAGE = { prompt_tokens: 11, completion_tokens: 6, total_tokens: 17 } as const;

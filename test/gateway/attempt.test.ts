@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import type { ProviderFailure, StreamPart } from '../../src/contract/parts.ts';
-import { plainUsage } from '../../src/core/usage.ts';
+import type { FinishReason, ProviderFailure, StreamPart } from '../../src/contract/parts.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import type { Endpoint, Model } from '../../src/core/snapshot.ts';
+import { plainUsage, type Usage } from '../../src/core/usage.ts';
 import { Attempt, type AttemptContext } from '../../src/gateway/attempt.ts';
 import type { UpstreamCall } from '../../src/upstream/call.ts';
 import { facts, model, snapshot } from '../routing/build.ts';
@@ -9,11 +11,21 @@ import { targetOf } from '../support/provider-call.ts';
 const said: StreamPart = { type: 'text', choice: 0, text: 'x' };
 const DEADLINES = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 1_000, totalMs: 4_000 };
 
+interface Options {
+  readonly sent?: boolean;
+  readonly deadlineAt?: number;
+  readonly choices?: number;
+  readonly stream?: boolean;
+  readonly of?: Partial<Facts>;
+  readonly reasoningTokens?: number;
+}
+
 /** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
-function attempting(more: { sent?: boolean; deadlineAt?: number; choices?: number; stream?: boolean } = {}) {
-  const { sent = true, deadlineAt = 4_000, choices = 1, stream = true } = more;
-  const from = snapshot([model('a', { deadlines: DEADLINES })]);
+function attempting(more: Options = {}) {
+  const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0 } = more;
+  const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens })]);
   const told: unknown[] = [];
+  const remembered: number[] = [];
   const trial = {
     answered: () => {},
     completed: (...figures: unknown[]) => told.push(['completed', ...figures]),
@@ -26,10 +38,12 @@ function attempting(more: { sent?: boolean; deadlineAt?: number; choices?: numbe
       snapshot: { ...from, providers: new Map([['p', { passthrough: new Set() }]]) },
       health: [[{}]],
       targets: [[targetOf(null)]],
+      outputs: { saw: (...seen: unknown[]) => told.push(['saw', ...seen]) },
     },
     request: { model: 'a', messages: [], stream },
-    facts: facts({ choices }),
-    readings: { ttftMs: [100], tokensPerSecond: [50] },
+    facts: facts({ choices, ...of }),
+    conversation: { answeredBy: (_: Model, __: Endpoint, tokens: number) => remembered.push(tokens) },
+    readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
     clock: () => now,
   } as unknown as AttemptContext;
   const way = { ranked: { model: 0, outputCap: 30 }, at: 0 } as never;
@@ -57,7 +71,7 @@ function attempting(more: { sent?: boolean; deadlineAt?: number; choices?: numbe
     await attempt.awaitContent();
     while (batches.length > 0) await attempt.read();
   };
-  return { attempt, told, at, content, batches };
+  return { attempt, told, remembered, at, content, batches };
 }
 
 const failure = (kind: ProviderFailure['kind']): ProviderFailure => ({ kind, message: 'x' });
@@ -134,7 +148,10 @@ test('hidden reasoning is no part of an endpoint’s pace', async () => {
   batches.push({ at: 210, parts: [{ type: 'usage', usage }] });
   await attempt.read();
   attempt.completed();
-  expect(told).toEqual([['completed', 8, 200, null]]);
+  expect(told).toEqual([
+    ['completed', 8, 200, null, false],
+    ['saw', 'general', 8],
+  ]);
 });
 
 test('of several choices each may have the cap, and each is made at the endpoint’s pace', async () => {
@@ -146,4 +163,53 @@ test('of several choices each may have the cap, and each is made at the endpoint
     expect(at(300).broken().usage.outputTokens).toBe(10 * choices);
     expect(at(3_000).broken().usage.outputTokens).toBe(30 * choices);
   }
+});
+
+describe('a whole answer', () => {
+  /** What is told of an answer that ends like this. */
+  async function ended(of: Partial<Facts>, usage: Usage | null, reason: FinishReason = 'stop', more: Options = {}) {
+    const { attempt, told, remembered, content, batches } = attempting({ of, ...more });
+    await content(10);
+    const parts: StreamPart[] = [{ type: 'finish', choice: 0, reason, raw: reason }];
+    batches.push({ at: 20, parts: usage ? [...parts, { type: 'usage', usage }] : parts });
+    await attempt.read();
+    attempt.completed();
+    const [completed, saw] = told as [unknown[], unknown[] | undefined];
+    return { isWarm: completed.at(-1), saw: saw?.slice(1) ?? null, remembered };
+  }
+
+  test('tells how long answers of its task are: the visible tokens of one choice', async () => {
+    const usage = { ...plainUsage(5, 90), reasoningTokens: 30 };
+    expect((await ended({}, usage)).saw).toEqual(['general', 60]);
+    expect((await ended({}, usage, 'tool_calls', { choices: 3 })).saw).toEqual(['general', 20]);
+    expect((await ended({ outputTokensMax: 400 }, usage)).saw).toEqual(['general', 60]);
+    expect((await ended({ mix: [{ task: 'general', share: 0.6 }] }, usage)).saw).toEqual(['general', 60]);
+  });
+
+  test('tells nothing of it where somebody fixed its length, or cut it, or nobody knows it or its task', async () => {
+    const usage = plainUsage(5, 90);
+    for (const of of [{ outputTokens: 90 }, { outputTokensAsked: 100 }, { outputTokensMax: 399 }]) {
+      expect((await ended(of, usage)).saw).toBeNull();
+    }
+    expect((await ended({ mix: [{ task: 'general', share: 0.5 }] }, usage)).saw).toBeNull();
+    for (const cut of ['length', 'content_filter'] as const) expect((await ended({}, usage, cut)).saw).toBeNull();
+    expect((await ended({}, null)).saw).toBeNull();
+    expect((await ended({}, usage, 'stop', { reasoningTokens: 500 })).saw).toBeNull();
+    expect((await ended({}, { ...usage, reasoningTokens: 40 }, 'stop', { reasoningTokens: 500 })).saw).not.toBeNull();
+    expect((await ended({}, { ...usage, reasoningTokens: 91 })).saw).toBeNull();
+  });
+
+  test('is warm where half of its prompt was in the provider’s cache, by a usage that can be true', async () => {
+    const usage = { ...plainUsage(100, 9), cachedInputTokens: 50 };
+    expect((await ended({}, usage)).isWarm).toBe(true);
+    expect((await ended({}, { ...usage, cachedInputTokens: 49 })).isWarm).toBe(false);
+    expect((await ended({}, { ...usage, cachedInputTokens: 101 })).isWarm).toBe(false);
+    expect((await ended({}, null)).isWarm).toBe(false);
+  });
+
+  test('is remembered with the prompt that it answers, by the tokens that are charged', async () => {
+    expect((await ended({}, plainUsage(100, 9))).remembered).toEqual([100]);
+    expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual([70]);
+    expect((await ended({}, plainUsage(-1, 9))).remembered).toEqual([0]);
+  });
 });

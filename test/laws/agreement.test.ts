@@ -6,11 +6,13 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
+/** Answers that are cut teach nothing, so that a route and the chat after it expect the same. */
+const CUT = { finish: 'length' };
 let upstream: FakeUpstream;
 let box: Signalbox;
 
 beforeAll(async () => {
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: CUT });
   const endpoints = ['up'];
   const policy = testPolicy(
     { up: upstream.url },
@@ -46,6 +48,7 @@ afterAll(async () => {
 
 const text = fc.oneof(
   fc.constantFrom('Hello!', '```js\nlet x\n```', 'Solve 2x + 3 = 9', '你好，世界', ''),
+  fc.constantFrom('Napisz funkcję w Rust, która sortuje listę.', 'Summarize this in one sentence: it rains.', 'fix it'),
   fc.string({ maxLength: 200 }),
   fc.constantFrom(1, 100, 1000, 60_000).map((n) => 'word '.repeat(n)),
 );
@@ -60,12 +63,21 @@ const content = fc.oneof(
       .map(([words, part]) => [{ type: 'text', text: words }, part]),
   },
 );
-const messages = fc
+/** A conversation that is long enough to be remembered, and its next turn. */
+const opening = [{ role: 'user', content: `Translate into German: ${'The rain falls on the sea. '.repeat(300)}` }];
+const nextTurn = [...opening, { role: 'assistant', content: 'Es regnet.' }, { role: 'user', content: 'und kürzer?' }];
+
+const talk = fc
   .tuple(
     fc.array(fc.record({ role: fc.constantFrom('system', 'user', 'assistant'), content: text }), { maxLength: 2 }),
     content,
   )
   .map(([before, last]) => [...before, { role: 'user', content: last }]);
+
+const messages: fc.Arbitrary<readonly object[]> = fc.oneof(
+  { weight: 8, arbitrary: talk },
+  { weight: 1, arbitrary: fc.constantFrom(opening, nextTurn) },
+);
 
 const share = fc.constantFrom(0, 0.2, 0.5, 1, 3);
 const constraints = fc.record(
@@ -144,6 +156,7 @@ describe('chat and route', () => {
     const count = (outcome: string) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     // As much output as was allowed, so that budgets are soon spent.
     upstream.behave(({ body }) => ({
+      ...CUT,
       usage: { completion_tokens: Number(body.max_completion_tokens ?? body.max_tokens) },
     }));
     await fc.assert(
@@ -164,7 +177,7 @@ describe('chat and route', () => {
       }),
       { numRuns: 400 },
     );
-    upstream.behave({});
+    upstream.behave(CUT);
     console.log('with budgets:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
     for (const outcome of ['the same as without a budget', 'downgraded', 'insufficient_quota', 'no_eligible_model']) {
       expect(outcomes.get(outcome) ?? 0).toBeGreaterThan(0);

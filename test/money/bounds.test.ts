@@ -6,7 +6,7 @@ import type { Usage } from '../../src/core/usage.ts';
 import { leftOf, openReservation, post, raise, settle } from '../../src/ledger/rules/reservation.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { worstCase } from '../../src/routing/estimate.ts';
-import { profile } from '../../src/routing/profile.ts';
+import { profile } from '../../src/routing/profile/profile.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model, outcomeOf, snapshot } from '../routing/build.ts';
 

@@ -32,7 +32,7 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-/** At most 42 tokens of prompt, expected 7: 10 letters are 3, and a message's frame 4. */
+/** At most 42 tokens of prompt, expected 8: `Say hello.` is 4, and a message's frame 4. */
 const hello = [{ role: 'user', content: 'Say hello.' }];
 /** 42 and 4 × 100 thousandths. */
 const RESERVED = 0.442;
@@ -97,7 +97,7 @@ for (const stream of [false, true]) {
       });
     }
 
-    // 7 of prompt and, for the two letters, 1 of output: 7 + 4 thousandths.
+    // 8 of prompt and, for a word with a capital, 2 of output: 8 + 8 thousandths.
     const nothing: Readonly<Record<string, Behaviour>> = {
       'no usage': { usage: 'missing' },
       'all zeros beside content': usage(0, 0),
@@ -108,10 +108,10 @@ for (const stream of [false, true]) {
     for (const [name, said] of Object.entries(nothing)) {
       test(`${name} is counted here, and is not free`, async () => {
         const found = await charged({ text: 'Hi', ...said }, stream);
-        expect(found.platform).toMatchObject({ credits_consumed: 0.011, estimated: true });
+        expect(found.platform).toMatchObject({ credits_consumed: 0.016, estimated: true });
         expect(found.entries).toMatchObject([
           { kind: 'reserve' },
-          { kind: 'settle', amount: 11_000, input_tokens: 7, output_tokens: 1, estimated: 1 },
+          { kind: 'settle', amount: 16_000, input_tokens: 8, output_tokens: 2, estimated: 1 },
         ]);
         expect(found.alarms).toEqual([]);
       });
@@ -119,9 +119,9 @@ for (const stream of [false, true]) {
 
     test('a zero on one side is counted on that side alone', async () => {
       const noOutput = await charged({ text: 'Hi', ...usage(20, 0) }, stream);
-      expect(noOutput.platform).toMatchObject({ credits_consumed: 0.024, estimated: true });
+      expect(noOutput.platform).toMatchObject({ credits_consumed: 0.028, estimated: true });
       const noInput = await charged({ text: 'Hi', ...usage(0, 30) }, stream);
-      expect(noInput.platform).toMatchObject({ credits_consumed: 0.127, estimated: true });
+      expect(noInput.platform).toMatchObject({ credits_consumed: 0.128, estimated: true });
     });
 
     test('what is possible but above the reservation is charged up to it; the rest is the operator’s, and alarmed', async () => {
@@ -151,7 +151,7 @@ for (const stream of [false, true]) {
       const body = { model: 'seer', messages: [{ role: 'user', content: [image] }] };
       const { platform } = await charged({ text: 'Hi', usage: 'missing' }, stream, body);
       // A thousand tokens are assumed for an image that may count 1600.
-      expect(platform).toMatchObject({ credits_consumed: 1.008, estimated: true });
+      expect(platform).toMatchObject({ credits_consumed: 1.012, estimated: true });
     });
   });
 }
@@ -168,5 +168,5 @@ test('a stream that is cut after a report of all zeros pays for its prompt', asy
   const choices = [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }];
   const raw = [event({ choices, ...usage(0, 0) }), event({ choices, ...usage(0, 0) })];
   const { entries } = await charged({ raw, form: 'sse', cutAfter: 2 }, true);
-  expect(entries.at(-1)).toMatchObject({ kind: 'settle', input_tokens: 7, estimated: 1 });
+  expect(entries.at(-1)).toMatchObject({ kind: 'settle', input_tokens: 8, estimated: 1 });
 });

@@ -3,6 +3,7 @@ import { idAt } from '../../src/core/id.ts';
 import type { DecisionRecord } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations, recordWrite } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import type { SqlValue } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
 
 const DAY = 86_400_000;
@@ -15,6 +16,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     keyId: 'key',
     kind: 'chat',
     revision: 'r1',
+    frame: 7,
     seed: '00000000deadbeef',
     facts: {
       model: 'auto',
@@ -47,6 +49,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     reason: 'auto:balanced',
     choice: 'model-a',
     fallbacks: ['model-b'],
+    lastResorts: [],
     outcome: null,
     ...over,
   };
@@ -68,7 +71,9 @@ test('a record comes back bit for bit', async () => {
   const outcome = {
     status: 'completed',
     error: null,
-    attempts: [{ model: 'model-a', provider: 'p', upstream: 'u', ms: 12.5, firstPartMs: 3, failure: null }],
+    attempts: [
+      { model: 'model-a', provider: 'p', upstream: 'u', ms: 12.5, firstPartMs: 3, failure: null, endpoint: 1 },
+    ],
     usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
     estimated: false,
     charged: 12,
@@ -76,7 +81,7 @@ test('a record comes back bit for bit', async () => {
     firstPartMs: 4,
     totalMs: 14,
   } as const;
-  const chat = record(1, 5, { outcome });
+  const chat = record(1, 5, { outcome, lastResorts: [{ model: 'model-c', endpoints: [1, 0] }] });
   await store.commit([...recordWrite(chat), ...recordWrite(record(2, 6, { kind: 'route' }))]);
   expect(plain(await records.find(1))).toEqual(plain(chat));
   expect(plain(await records.find(2))).toEqual(plain(record(2, 6, { kind: 'route' })));
@@ -111,14 +116,11 @@ test('pruning removes what is older and nothing else, however much it is', async
 test('a revision is kept as it was first saved', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
-  await records.saveRevision('r1', 'models: …', ['a', 'b']);
-  await records.saveRevision('r1', 'other', []);
-  expect(await records.findRevision('r1')).toEqual({
-    revision: 'r1',
-    source: 'models: …',
-    models: ['a', 'b'],
-    saved: NOW,
-  });
+  const surroundings = { unset: ['KEY'], plugins: [['./own.ts', 'c0de']] } as const;
+  const kept = { revision: 'r1', source: 'models: …', models: ['a', 'b'], surroundings };
+  await records.saveRevision(kept);
+  await records.saveRevision({ ...kept, source: 'other', models: [] });
+  expect(await records.findRevision('r1')).toEqual({ ...kept, saved: NOW });
   expect(await records.findRevision('r2')).toBeNull();
   await store.close();
 });
@@ -128,7 +130,7 @@ test('revisions go with the last decisions that could name them; the one in forc
   let day = 0;
   const { store, records } = await open(folder.file, () => NOW + day * DAY);
   for (const revision of ['first', 'second', 'third']) {
-    await records.saveRevision(revision, revision, []);
+    await records.saveRevision({ revision, source: revision, models: [], surroundings: null });
     day += 10;
   }
   const kept = async () => {
@@ -143,5 +145,28 @@ test('revisions go with the last decisions that could name them; the one in forc
   expect(await kept()).toEqual(['second', 'third']);
   day = 1_000;
   expect(await kept()).toEqual(['third']);
+  await store.close();
+});
+
+test('records and revisions of earlier versions are read: what they did not know is nothing, or null', async () => {
+  using folder = tempFolder();
+  const [first, second] = recordsMigrations.versions;
+  const before = await openSqlite(folder.file, [{ room: 'records', versions: [first!, second!] }]);
+  const facts = ['auto', false, 'general', 12, 40, 0, 0, null, null, 1, 0, [], null, {}, null, null];
+  const outcome = ['completed', null, [['m', 'p', 'u', 1, 1, null]], [1, 0, 0, 2, 0], false, 12, -3, 4, 14];
+  const body = JSON.stringify(['00', facts, 'auto:balanced', 'm', [], outcome]);
+  const insert = (sql: string, params: SqlValue[]) => before.commit([{ statement: { sql }, params }]);
+  await insert('INSERT INTO decisions VALUES (1, 5, ?, ?, ?, ?, ?)', ['key', 'chat', 'r1', new Uint8Array(8), body]);
+  await insert('INSERT INTO revisions VALUES (?, ?, ?, ?)', ['r1', '[]', '["m"]', 5]);
+  await before.close();
+
+  const { store, records } = await open(folder.file);
+  expect(await records.find(1)).toMatchObject({
+    frame: null,
+    lastResorts: [],
+    facts: { mix: [], naturalLanguage: 'und', rules: { constraints: [], preferences: [] }, cached: [], funds: null },
+    outcome: { totalMs: 14, attempts: [{ model: 'm', failure: null, endpoint: null }] },
+  });
+  expect(await records.findRevision('r1')).toMatchObject({ models: ['m'], surroundings: null });
   await store.close();
 });

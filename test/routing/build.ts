@@ -1,3 +1,4 @@
+import { Value } from '@sinclair/typebox/value';
 import { shipped } from '../../plugins/index.ts';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
@@ -211,5 +212,11 @@ export function loaded(
 export function prepared(from: PolicySnapshot, selector: string): PreparedStrategy {
   const { strategy, options } = from.selectors.get(selector)!;
   return registry.strategies.get(strategy)!.prepare({ ...options });
+}
+
+/** A shipped strategy with its defaults. */
+export function usual(name: string): PreparedStrategy {
+  const { options, prepare } = registry.strategies.get(name)!;
+  return prepare(Value.Default(options, {}) as Record<string, unknown>);
 }
 export const weighted = registry.strategies.get('weighted')!.prepare({});

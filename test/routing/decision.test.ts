@@ -9,7 +9,8 @@ import type { Constraint, Preference } from '../../src/core/rules.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 import { expectedInput, expectedOutput, inputBound } from '../../src/routing/estimate.ts';
-import { constraintsAgainst, leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
+import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
+import { constraintsAgainst } from '../../src/routing/rejections.ts';
 import { limitsOf, withRules } from '../../src/routing/rules.ts';
 import { byQuality, decisionOf, facts, funds, idsOf, model, outcomeOf, price, snapshot } from './build.ts';
 
@@ -278,5 +279,5 @@ test('constraints that no endpoint meets together are named, and none that asks 
   const asked = facts({ rules: active(3) });
   const refusal = outcomeOf(from, asked) as Refusal;
   expect(refusal.rejected).toEqual([{ model: 0, rejections: REJECTIONS.constraint.bit }]);
-  expect(constraintsAgainst(from.models[0]!, refusal, from)).toEqual(['first', 'second']);
+  expect(constraintsAgainst(from.models[0]!, refusal, from).map(({ name }) => name)).toEqual(['first', 'second']);
 });

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
+import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
+import { decode, encode, countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { canonicalLanguage } from '../../src/core/languages.ts';
 import { estimateTokens, tokenWeight, utf8Bytes } from '../../src/core/tokens.ts';
 
-/** Any string of UTF-16, lone surrogates included, around the edge between the two ways of counting. */
+/** Any string of UTF-16, lone surrogates included, around the edges of the pieces in which a long one is counted. */
 const anyText = fc
   .tuple(
     fc.array(
@@ -14,7 +18,7 @@ const anyText = fc
       ),
       { maxLength: 300 },
     ),
-    fc.constantFrom(0, 200, 510, 3000),
+    fc.constantFrom(0, 200, 21_700, 43_600),
   )
   .map(([codes, pad]) => 'é'.repeat(pad) + String.fromCharCode(...codes));
 
@@ -28,14 +32,43 @@ describe('the bytes of a text', () => {
   });
 });
 
+const TEXTS = join(import.meta.dir, '../../bench/texts');
+const texts = new Map(
+  readdirSync(TEXTS).map((file) => [file.replace('.txt', ''), readFileSync(join(TEXTS, file), 'utf8')]),
+);
+const textOf = (kind: string) => texts.get(kind)!;
+
 describe('the estimated tokens of a text', () => {
-  test('are a fourth of English, half of other alphabets, and each ideograph', () => {
+  test('are a token for a short word, for three digits, for a mark, and more for what is written without blanks', () => {
     expect(estimateTokens('')).toBe(0);
     expect(estimateTokens('four')).toBe(1);
-    expect(estimateTokens('fives')).toBe(2);
-    expect(estimateTokens('Привет')).toBe(3);
-    expect(estimateTokens('你好世界')).toBe(4);
-    expect(estimateTokens('안녕')).toBe(2);
+    expect(estimateTokens('four more')).toBe(2);
+    expect(estimateTokens('1234567')).toBe(3);
+    expect(estimateTokens('...')).toBe(2);
+    expect(estimateTokens('你好世界')).toBe(5);
+    expect(estimateTokens('안녕')).toBe(3);
+    expect(estimateTokens('🎉')).toBe(3);
+    expect(estimateTokens('\n'.repeat(20))).toBeLessThan(3);
+    expect(estimateTokens(' '.repeat(20))).toBe(1);
+  });
+
+  test.each([...texts.keys()])('of %s are at most about twice and at least half of what tokenizers count', (kind) => {
+    for (const count of [o200k(textOf(kind)), cl100k(textOf(kind))]) {
+      expect(tokenWeight(textOf(kind)) / count).toBeWithin(0.5, 2.1);
+    }
+  });
+
+  test('of English and code are within a sixth', () => {
+    for (const kind of ['english', 'python', 'typescript', 'sql', 'json', 'markdown', 'digits', 'hex', 'base64']) {
+      expect(tokenWeight(textOf(kind)) / o200k(textOf(kind))).toBeWithin(0.84, 1.16);
+    }
+  });
+
+  test('of Chinese, Japanese and Korean are not too few', () => {
+    for (const kind of ['chinese', 'japanese', 'korean']) {
+      expect(tokenWeight(textOf(kind))).toBeGreaterThan(o200k(textOf(kind)));
+      expect(tokenWeight(textOf(kind))).toBeGreaterThan(0.9 * cl100k(textOf(kind)));
+    }
   });
 
   test('never exceed its bytes, rounded up, and never fall below 0', () => {
@@ -47,9 +80,21 @@ describe('the estimated tokens of a text', () => {
     );
   });
 
+  test('that comes in pieces of a token each, as upstreams send it, add up to about the same', () => {
+    for (const [kind, text] of texts) {
+      const pieces = encode(text.slice(0, 1_500)).map((token) => decode([token]));
+      const sum = pieces.reduce((total, piece) => total + tokenWeight(piece), 0);
+      // What looks like noise is cut where no class changes.
+      const least = kind === 'hex' || kind === 'digits' ? 0.6 : 0.9;
+      expect(sum / tokenWeight(text.slice(0, 1_500))).toBeWithin(least, 1.2);
+    }
+  });
+
   test('of a long text are sampled, in proportion to its length', () => {
-    const text = 'word '.repeat(100_000);
-    expect(estimateTokens(text)).toBe(text.length / 4);
+    const text = textOf('english').repeat(300);
+    expect(estimateTokens(text) / (300 * tokenWeight(textOf('english')))).toBeWithin(0.9, 1.1);
+    const half = 'word '.repeat(50_000) + '你好'.repeat(125_000);
+    expect(estimateTokens(half) / (tokenWeight('word '.repeat(400)) * 125 + 275_000)).toBeWithin(0.95, 1.05);
   });
 
   test('of 10 MB take no longer than of 10 kB', () => {

@@ -68,7 +68,7 @@ describe('the store', () => {
       ...['checkpoint.open', 'checkpoint.usd_per_credit', 'checkpoint.budgets'],
       // Decisions: facts and figures; revisions: the policy, with whatever looks like a secret masked.
       ...['decisions.key_id', 'decisions.kind', 'decisions.revision', 'decisions.quality', 'decisions.body'],
-      ...['revisions.revision', 'revisions.source', 'revisions.models'],
+      ...['revisions.revision', 'revisions.source', 'revisions.models', 'revisions.surroundings', 'frames.figures'],
       // Answers that callers keep for themselves: hashes, and what only their own secret opens.
       ...[
         'idempotency.name',

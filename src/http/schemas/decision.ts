@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../../core/capability.ts';
-import { Usage } from './completion.ts';
+import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
+import { Platform, Usage } from './completion.ts';
 import { ERROR_CODES } from './error.ts';
 import {
   credits,
@@ -22,12 +23,38 @@ const Facts = Type.Object(
     model: Type.String({ description: '`model` of the request: a selector, or a model’s ID.', examples: ['auto'] }),
     pinned: Type.Boolean({ description: 'True when the request named one model.' }),
     task: Type.String({ description: 'The task type it was taken for.', examples: ['coding'] }),
+    task_shares: Type.Array(
+      Type.Object({
+        task: Type.String({ description: 'A task type.', examples: ['coding'] }),
+        share: Type.Number({ minimum: 0, maximum: 1, description: 'How likely it is.' }),
+      }),
+      { description: 'The tasks that it may be, the likeliest first; empty where `task` is certain.' },
+    ),
+    natural_language: Type.String({
+      description: 'Of the question, ISO 639-1; `und` where it cannot be told.',
+      examples: ['en'],
+    }),
+    languages: Type.Array(Type.String(), {
+      description: 'Programming languages that the question is about, in canonical names. They exclude no model.',
+      examples: [['python']],
+    }),
     estimated_input_tokens: tokens('Expected input tokens.', 120),
     max_input_tokens: tokens('Input tokens that the text cannot exceed under any tokenizer.', 400),
+    counted_input_tokens: orNull(
+      Type.Record(Type.String(), Type.Integer()),
+      'Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to.',
+    ),
+    cached_input_tokens: cachedTokens,
     images: Type.Integer({ minimum: 0, description: 'Images in the request.' }),
+    audio_bytes: Type.Integer({ minimum: 0, description: 'Bytes of audio in the request, decoded.' }),
+    unbounded_media: Type.Integer({ minimum: 0, description: 'Other media, for which no bound of tokens is known.' }),
     estimated_output_tokens: orNull(
       Type.Integer(),
-      'Expected output tokens of one choice; null for the task’s figure.',
+      'Output tokens of one choice that the caller expects; null where none are stated.',
+    ),
+    asked_output_tokens: orNull(
+      Type.Integer(),
+      'Output tokens of one choice as the question itself asks for them; null where it does not say.',
     ),
     max_tokens: orNull(Type.Integer(), 'The caller’s cap on the output tokens of one choice.'),
     n: Type.Integer({ minimum: 1, description: 'Choices asked for.' }),
@@ -53,6 +80,7 @@ const Facts = Type.Object(
       Type.Number(),
       'What budgets with `on_exhausted: downgrade` left for the worst case; null without such a budget. In Credits.',
     ),
+    key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
   },
   { description: 'All that the decision knew of the request. Holds no text of it.' },
 );
@@ -63,6 +91,8 @@ const firstPart = (from: string) =>
 const Attempt = Type.Object({
   model: modelId('The model asked.'),
   provider: Type.String({ description: 'The provider asked.', examples: ['openai'] }),
+  upstream: Type.String({ description: 'The provider’s own name of the model.' }),
+  endpoint: orNull(Type.Integer(), 'Which of the model’s endpoints it was, from 0; null in old records.'),
   ms: milliseconds('From sending to the end.', 1_840),
   first_part_ms: firstPart('sending'),
   failure: orNull(failureKind, 'Null for a success.'),
@@ -79,9 +109,20 @@ const Outcome = Type.Object({
   estimated: Type.Boolean({ description: 'True when tokens were counted here.' }),
   credits_consumed: credits('Charged for the request.', 0.09),
   cost_saved_credits: credits('Against the baseline model; negative when the choice cost more.', 0.081),
+  runner_up_cost_credits: orNull(
+    Type.Number(),
+    'What the same tokens would have cost on the runner-up; null without one. In Credits.',
+  ),
+  baseline_cost_credits: orNull(
+    Type.Number(),
+    'What the same tokens would have cost on the baseline model; null for a pinned model. In Credits.',
+  ),
   first_part_ms: firstPart('admission'),
   total_ms: milliseconds('From admission to the end.', 1_850),
 });
+
+/** A record keeps no name that a caller words. */
+const Receipt = Type.Object(Type.Omit(Platform, ['dropped']).properties);
 
 export const Decision = named('Decision', 'Why a model was chosen, and what came of it.', {
   id: decisionId,
@@ -94,9 +135,13 @@ export const Decision = named('Decision', 'Why a model was chosen, and what came
   choice: modelId('The model chosen.'),
   fallbacks: Type.Array(Type.String(), { description: 'Models to try next, best first.' }),
   facts: Facts,
+  readings: Readings,
   quality: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 }), {
     description: 'Expected quality of every model for this request, by ID, from 0 to 1.',
     examples: [{ 'gpt-6-astra': 0.93 }],
   }),
+  replay: Replay,
+  ...CERTIFICATE,
   outcome: orNull(Outcome, 'What came of it; null for a route query, which carries nothing out.'),
+  receipt: orNull(Receipt, 'What the caller was told in `platform`; null for a route query.'),
 });

@@ -188,6 +188,7 @@ export class Endpoint implements EndpointHealth {
       upstream: this.upstream,
       state: this.#told,
       ttftMs: this.figures.ttft.quantiles(),
+      warmTtftMs: this.figures.warmTtft.quantiles(),
       tokensPerSecond: this.figures.rate.quantiles(),
       attempts: this.#attempts,
       retries: this.#retries,

@@ -1,4 +1,4 @@
-import { DecayedQuantiles } from './quantile.ts';
+import { DecayedQuantiles, HALF_LIFE_MS } from './quantile.ts';
 import type { Quantiles } from './types.ts';
 
 /** The catalog's figure counts as so many answers. */
@@ -11,28 +11,39 @@ const WEIGHT_MIN = 0.05;
 /** How far evidence may decay, relative to what it is blended with, before the figures are made anew. */
 const DRIFT = 0.02;
 
-const TTFT_MS = [1, 3_600_000] as const;
-const RATE = [0.1, 100_000] as const;
+/** What a figure is of, and how it is learnt. */
+export interface Learning {
+  /** What it may be; all else is absurd. */
+  readonly range: readonly [lowest: number, highest: number];
+  readonly halfLifeMs: number;
+  /** The declared figure counts as so many answers. */
+  readonly priorAnswers: number;
+}
+
+const OF_ENDPOINTS = { halfLifeMs: HALF_LIFE_MS, priorAnswers: PRIOR_ANSWERS };
+const TTFT_MS: Learning = { range: [1, 3_600_000], ...OF_ENDPOINTS };
+const RATE: Learning = { range: [0.1, 100_000], ...OF_ENDPOINTS };
 
 /** A median as published, with its weight in answers. */
-export interface Measured {
+interface Measured {
   readonly median: number;
   readonly weight: number;
 }
 
-/** One figure of an endpoint: what was observed, and what of it the readings go by. */
-class Figure {
+/** One figure: what was observed, and what of it the readings go by. */
+export class Figure {
   published: Measured | null = null;
-  readonly #range: readonly [lowest: number, highest: number];
+  readonly #learning: Learning;
   #observed: DecayedQuantiles | null = null;
   #isNew = false;
 
-  constructor(range: readonly [lowest: number, highest: number]) {
-    this.#range = range;
+  constructor(learning: Learning) {
+    this.#learning = learning;
   }
 
   observe(value: number, now: number): void {
-    this.#observed ??= new DecayedQuantiles(...this.#range);
+    const { range, halfLifeMs } = this.#learning;
+    this.#observed ??= new DecayedQuantiles(...range, halfLifeMs);
     this.#observed.observe(value, now);
     this.#isNew = true;
   }
@@ -51,7 +62,7 @@ class Figure {
     // Decay alone moves no quantile.
     const median = this.#isNew || before === null ? observed.quantile(0.5) : before.median;
     this.#isNew = false;
-    if (before !== null && median === before.median && isNear(weight, before.weight)) return false;
+    if (before !== null && median === before.median && this.#isNear(weight, before.weight)) return false;
     this.published = { median, weight };
     return true;
   }
@@ -60,20 +71,30 @@ class Figure {
     const observed = this.#observed;
     return observed && { p50: observed.quantile(0.5), p90: observed.quantile(0.9) };
   }
-}
 
-const isNear = (weight: number, before: number): boolean =>
-  Math.abs(weight - before) <= DRIFT * (PRIOR_ANSWERS + before);
+  /** The declared figure and the published one, as means of logarithms are taken, each by its evidence. */
+  blendedWith(declared: number): number {
+    if (this.published === null || !(declared > 0)) return declared;
+    const { median, weight } = this.published;
+    return declared * (median / declared) ** (weight / (this.#learning.priorAnswers + weight));
+  }
+
+  #isNear(weight: number, before: number): boolean {
+    return Math.abs(weight - before) <= DRIFT * (this.#learning.priorAnswers + before);
+  }
+}
 
 /** How fast an endpoint is. What is absurd (0, negative, no number, without end) teaches nothing. */
 export class Figures {
   readonly ttft = new Figure(TTFT_MS);
+  /** The TTFT where most of the prompt was in the provider's cache. */
+  readonly warmTtft = new Figure(TTFT_MS);
   readonly rate = new Figure(RATE);
   /** The catalog's figure in the latest snapshot that names the endpoint, ms. */
   assumedTtftMs = Number.NaN;
 
-  sawTtft(ms: number, now: number): void {
-    if (ms > 0 && ms <= TTFT_MS[1]) this.ttft.observe(ms, now);
+  sawTtft(ms: number, isWarm: boolean, now: number): void {
+    if (ms > 0 && ms <= TTFT_MS.range[1]) (isWarm ? this.warmTtft : this.ttft).observe(ms, now);
   }
 
   /** Times in ms; `totalMs` of an answer in one piece, null for a stream. */
@@ -81,26 +102,21 @@ export class Figures {
     const ms = totalMs === null ? outputMs : this.#outputOf(totalMs);
     if (!(tokens >= TOKENS_MIN && ms >= OUTPUT_MS_MIN)) return;
     const rate = (tokens * 1_000) / ms;
-    if (rate >= RATE[0] && rate <= RATE[1]) this.rate.observe(rate, now);
+    const [lowest, highest] = RATE.range;
+    if (rate >= lowest && rate <= highest) this.rate.observe(rate, now);
   }
 
   publish(now: number): boolean {
     const ttft = this.ttft.publish(now);
+    const warmTtft = this.warmTtft.publish(now);
     const rate = this.rate.publish(now);
-    return ttft || rate;
+    return ttft || warmTtft || rate;
   }
 
   /** What is left of an answer's time for its output. NaN when the first token may have taken most of it. */
   #outputOf(totalMs: number): number {
-    const ttftMs = blend(this.assumedTtftMs, this.ttft.published);
+    const ttftMs = this.ttft.blendedWith(this.assumedTtftMs);
     const rest = totalMs - ttftMs;
     return rest >= ttftMs ? rest : Number.NaN;
   }
-}
-
-/** The catalog's figure and the measured one, as means of logarithms are taken, each by its evidence. */
-export function blend(prior: number, measured: Measured | null): number {
-  if (measured === null || !(prior > 0)) return prior;
-  const { median, weight } = measured;
-  return prior * (median / prior) ** (weight / (PRIOR_ANSWERS + weight));
 }

@@ -1,9 +1,11 @@
 import type { Readings, Watched } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { Endpoint, type Hub, ProviderState } from './endpoint.ts';
+import { Outputs } from './outputs.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 import { endpointsBySlot, watchReadings } from './watch.ts';
 
+export type { Outputs } from './outputs.ts';
 export type {
   AttemptOutcome,
   EndpointHealth,
@@ -29,6 +31,7 @@ const nowhere: OriginOf = () => '';
  * it is. By names, so that it outlives reloads. Shown to decisions as immutable frames.
  */
 export class Health {
+  readonly outputs: Outputs;
   readonly #hub: Hub;
   readonly #providers = new Map<string, ProviderState>();
   readonly #endpoints = new Map<string, Endpoint>();
@@ -36,6 +39,7 @@ export class Health {
 
   constructor(options: HealthOptions) {
     this.#hub = { ...options, version: 0, hasPolicy: false };
+    this.outputs = new Outputs(options.clock);
   }
 
   /** The same object for the same names, unless no policy has named them for a quarter of an hour. */
@@ -51,13 +55,13 @@ export class Health {
     const { models } = snapshot;
     if (!this.#hub.hasPolicy) this.#name(snapshot, originOf);
     const endpoints = endpointsBySlot(models, (...names) => this.#find(...names, originOf(names[0])));
-    return watchReadings(snapshot, endpoints, this.#hub, () => ++this.#frames);
+    return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#frames);
   }
 
   /** To be called once a second: what was measured since becomes the next frame, and what is long unnamed is dropped. */
   publish(): void {
     const now = this.#hub.clock();
-    let isNew = false;
+    let isNew = this.outputs.publish();
     for (const [key, endpoint] of this.#endpoints) {
       if (endpoint.isNamed) endpoint.namedAt = now;
       else if (now - endpoint.namedAt >= FORGET_MS) this.#drop(key, endpoint);

@@ -1,6 +1,6 @@
 /** Values of one bucket differ by less than this factor. */
 export const BUCKET = 1.07;
-/** After this time, in ms, an observation counts half. */
+/** After this time, in ms, an observation counts half, unless it is another one's. */
 export const HALF_LIFE_MS = 300_000;
 
 const LOG_BUCKET = Math.log(BUCKET);
@@ -14,21 +14,23 @@ const RENEW_AFTER = 64;
  */
 export class DecayedQuantiles {
   readonly #lowest: number;
+  readonly #halfLifeMs: number;
   readonly #weights: Float64Array;
   #total = 0;
   /** When an observation weighs 1, ms. */
   #landmark = 0;
 
   /** For values between these; others count as the nearest. Both above 0. */
-  constructor(lowest: number, highest: number) {
+  constructor(lowest: number, highest: number, halfLifeMs = HALF_LIFE_MS) {
     this.#lowest = lowest;
+    this.#halfLifeMs = halfLifeMs;
     this.#weights = new Float64Array(Math.floor(Math.log(highest / lowest) / LOG_BUCKET) + 1);
   }
 
   /** `now` in ms, on a clock that never goes back. */
   observe(value: number, now: number): void {
     if (this.#total === 0) this.#landmark = now;
-    let age = (now - this.#landmark) / HALF_LIFE_MS;
+    let age = (now - this.#landmark) / this.#halfLifeMs;
     if (age > RENEW_AFTER) {
       this.#renew(now, age);
       age = 0;
@@ -41,7 +43,7 @@ export class DecayedQuantiles {
 
   /** How many observations of this moment would weigh as much as all that there were. */
   weight(now: number): number {
-    return this.#total * 2 ** ((this.#landmark - now) / HALF_LIFE_MS);
+    return this.#total * 2 ** ((this.#landmark - now) / this.#halfLifeMs);
   }
 
   /** The value that this share of the weight does not exceed: the middle of its bucket. NaN while there is none. */

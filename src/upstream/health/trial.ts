@@ -15,6 +15,8 @@ export class Attempted implements Trial {
   readonly providerEpoch: number;
   readonly coolDownEpoch: number;
   hasAnswered = false;
+  /** Of a stream: whether its prompt was in the cache is told only at its end. */
+  #ttftMs: number | null = null;
   readonly #endpoint: Endpoint;
   #hasEnded = false;
 
@@ -36,17 +38,16 @@ export class Attempted implements Trial {
 
   answered(ttftMs: number | null): void {
     if (this.#hasEnded || this.hasAnswered) return;
-    const now = this.#endpoint.hub.clock();
-    this.#works(now);
-    if (ttftMs !== null) this.#endpoint.figures.sawTtft(ttftMs, now);
+    this.#works(this.#endpoint.hub.clock());
+    this.#ttftMs = ttftMs;
   }
 
-  completed(outputTokens: number, outputMs: number, totalMs: number | null): void {
+  completed(outputTokens: number, outputMs: number, totalMs: number | null, isWarm = false): void {
     if (this.#hasEnded) return;
     const endpoint = this.#endpoint;
     const now = endpoint.hub.clock();
     if (!this.hasAnswered) this.#works(now);
-    this.#hasEnded = true;
+    this.#end(isWarm, now);
     endpoint.breaker.completed(this.breakerEpoch, now);
     endpoint.figures.sawOutput(outputTokens, outputMs, totalMs, now);
     endpoint.ended(this, 'ok', now);
@@ -54,14 +55,22 @@ export class Attempted implements Trial {
 
   failed(failure: ProviderFailure, blame: boolean): void {
     if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#endpoint.failed(this, failure, blame, this.#endpoint.hub.clock());
+    const now = this.#endpoint.hub.clock();
+    this.#end(false, now);
+    this.#endpoint.failed(this, failure, blame, now);
   }
 
   dropped(): void {
     if (this.#hasEnded) return;
+    const now = this.#endpoint.hub.clock();
+    this.#end(false, now);
+    this.#endpoint.ended(this, 'dropped', now);
+  }
+
+  /** What was not heard to its end counts as cold: nobody has said what was in the cache. */
+  #end(isWarm: boolean, now: number): void {
     this.#hasEnded = true;
-    this.#endpoint.ended(this, 'dropped', this.#endpoint.hub.clock());
+    if (this.#ttftMs !== null) this.#endpoint.figures.sawTtft(this.#ttftMs, isWarm, now);
   }
 
   #works(now: number): void {

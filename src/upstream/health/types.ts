@@ -50,9 +50,10 @@ export interface Trial {
   answered(ttftMs: number | null): void;
   /**
    * The answer is whole. `outputMs`: from the first content to the end, of a stream. `totalMs`: of an
-   * answer in one piece, from sending to the end; null for a stream.
+   * answer in one piece, from sending to the end; null for a stream. `isWarm`: most of its prompt was in the
+   * provider's cache.
    */
-  completed(outputTokens: number, outputMs: number, totalMs: number | null): void;
+  completed(outputTokens: number, outputMs: number, totalMs: number | null, isWarm?: boolean): void;
   /** `blame` false: it had less time than its own deadline allows, so that a timeout tells nothing. */
   failed(failure: ProviderFailure, blame: boolean): void;
   /** It was given up for reasons that are not the endpoint's: nothing is known. */
@@ -76,6 +77,8 @@ export interface EndpointSample {
   readonly state: HealthState;
   /** As measured, ms; null where nothing was. */
   readonly ttftMs: Quantiles | null;
+  /** The same of answers to prompts that were in the provider's cache. */
+  readonly warmTtftMs: Quantiles | null;
   /** As measured; null where nothing was. */
   readonly tokensPerSecond: Quantiles | null;
   /** By how they ended; what never happened is left out. */

@@ -1,7 +1,15 @@
 import { HEALTH, priorReadings, type Readings, slotCount, type Watched } from '../../core/readings.ts';
 import type { Model } from '../../core/snapshot.ts';
 import type { Endpoint, Hub } from './endpoint.ts';
-import { blend } from './figures.ts';
+import type { Outputs } from './outputs.ts';
+
+/** What readings are made of. */
+interface Seen {
+  readonly watched: Watched;
+  /** By slot. */
+  readonly endpoints: readonly Endpoint[];
+  readonly outputs: Outputs;
+}
 
 /** The readings of a snapshot and how long they hold if nothing happens, ms on the clock. */
 interface Frame {
@@ -11,27 +19,22 @@ interface Frame {
 
 /**
  * Gives the present frame: the same object until something changed. It knows itself until when it
- * holds, so that the end of an ejection is seen without a timer. `endpoints` by slot.
+ * holds, so that the end of an ejection is seen without a timer.
  */
-export function watchReadings(
-  watched: Watched,
-  endpoints: readonly Endpoint[],
-  hub: Hub,
-  nextNumber: () => number,
-): () => Readings {
-  const prior = priorReadings(watched);
+export function watchReadings(seen: Seen, hub: Hub, nextNumber: () => number): () => Readings {
+  const prior = priorReadings(seen.watched);
   let frame: Frame = { readings: prior, until: Number.POSITIVE_INFINITY };
   let version = 0;
   return () => {
     const isOld = version !== hub.version;
     if (!isOld && (frame.until === Number.POSITIVE_INFINITY || hub.clock() < frame.until)) return frame.readings;
     version = hub.version;
-    frame = frameOf(prior, endpoints, hub.clock(), nextNumber());
+    frame = frameOf(prior, seen, hub.clock(), nextNumber());
     return frame.readings;
   };
 }
 
-function frameOf(prior: Readings, endpoints: readonly Endpoint[], now: number, number: number): Frame {
+function frameOf(prior: Readings, { watched, endpoints, outputs }: Seen, now: number, number: number): Frame {
   const ttftMs = prior.ttftMs.slice();
   const warmTtftMs = prior.warmTtftMs.slice();
   const tokensPerSecond = prior.tokensPerSecond.slice();
@@ -40,9 +43,13 @@ function frameOf(prior: Readings, endpoints: readonly Endpoint[], now: number, n
   let until = Number.POSITIVE_INFINITY;
   let allHealthy = true;
   endpoints.forEach((endpoint, slot) => {
-    const { ttft, rate } = endpoint.figures;
-    if (ttft.published !== null) ttftMs[slot] = blend(ttftMs[slot]!, ttft.published);
-    if (rate.published !== null) tokensPerSecond[slot] = blend(tokensPerSecond[slot]!, rate.published);
+    const { ttft, warmTtft, rate } = endpoint.figures;
+    const coldMs = ttft.blendedWith(ttftMs[slot]!);
+    // Where nothing is declared of a full cache, it helps as far as it was seen to.
+    const declaredMs = warmTtftMs[slot]! < ttftMs[slot]! ? warmTtftMs[slot]! : coldMs;
+    ttftMs[slot] = coldMs;
+    warmTtftMs[slot] = Math.min(coldMs, warmTtft.blendedWith(declaredMs));
+    tokensPerSecond[slot] = rate.blendedWith(tokensPerSecond[slot]!);
     const state = endpoint.healthAt(now);
     if (state === HEALTH.healthy) return;
     allHealthy = false;
@@ -50,7 +57,7 @@ function frameOf(prior: Readings, endpoints: readonly Endpoint[], now: number, n
     retryAt[slot] = endpoint.retryAtUnix(now);
     until = Math.min(until, endpoint.nextChange(now));
   });
-  const { outputTokens } = prior;
+  const outputTokens = prior.outputTokens.map((declared, at) => outputs.expected(watched.tasks[at]!.name, declared));
   return {
     readings: { frame: number, ttftMs, warmTtftMs, tokensPerSecond, health, retryAt, allHealthy, outputTokens },
     until,

@@ -77,6 +77,12 @@ describe('metrics of endpoints', () => {
     expect(ttft('0.5')).toBeWithin(93, 108);
     expect(ttft('0.9')).toBeWithin(4_650, 5_400);
     expect(rate()).toBeWithin(46, 54);
+    const warm = named('signalbox_endpoint_warm_ttft_ms', ',quantile="0.5"');
+    expect(page().get(warm)).toBeUndefined();
+    const trial = begun(health.endpoint('p', 'm', 'm'));
+    trial.answered(30);
+    trial.completed(100, 2_000, null, true);
+    expect(page().get(warm)).toBeWithin(28, 32);
   });
 
   test('have one line a series, whatever names there are, and only those of the policy in force', () => {

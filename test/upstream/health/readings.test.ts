@@ -166,6 +166,70 @@ describe('a frame of readings', () => {
   });
 });
 
+describe('the time to the first token where the prompt is in the provider’s cache', () => {
+  const DECLARED = snapshot([
+    model('a', { latency: { ttftMs: 400, outputTokensPerSecond: 80, warmTtftMs: 100 } }),
+    model('b', { latency: { ttftMs: 400, outputTokensPerSecond: 80 } }),
+  ]);
+  function seen() {
+    const fake = fakeHealth();
+    const readings = fake.health.watch(DECLARED);
+    const stream = (id: 'a' | 'b', ttftMs: number, isWarm: boolean, times = 1_000) => {
+      for (let i = 0; i < times; i++) {
+        const trial = begun(fake.health.endpoint('p', id, id));
+        trial.answered(ttftMs);
+        trial.completed(0, 0, null, isWarm);
+      }
+    };
+    const publish = () => {
+      fake.time.now += 1_000;
+      fake.health.publish();
+      return readings();
+    };
+    return { ...fake, stream, publish };
+  }
+
+  test('is learnt by itself, and leaves the other as it is', () => {
+    const { stream, publish } = seen();
+    stream('a', 50, true);
+    stream('b', 200, true);
+    const { ttftMs, warmTtftMs } = publish();
+    expect([...ttftMs]).toEqual([400, 400]);
+    expectNear(warmTtftMs[0]!, 50, BUCKET * 1.02);
+    expectNear(warmTtftMs[1]!, 200, BUCKET * 1.02);
+  });
+
+  test('is that of any prompt while nothing is declared or seen of it, and the declared one where it is', () => {
+    const { stream, publish } = seen();
+    stream('a', 2_000, false);
+    stream('b', 2_000, false);
+    const { ttftMs, warmTtftMs } = publish();
+    expect(warmTtftMs[0]).toBe(100);
+    expect(warmTtftMs[1]).toBe(ttftMs[1]!);
+  });
+
+  test('is weighed against what is declared, and never above that of any prompt', () => {
+    const { stream, publish } = seen();
+    stream('a', 400, true, PRIOR_ANSWERS);
+    expectNear(publish().warmTtftMs[0]!, Math.sqrt(100 * 400));
+    stream('a', 4_000, true);
+    const { ttftMs, warmTtftMs } = publish();
+    expect(warmTtftMs[0]).toBe(ttftMs[0]!);
+  });
+
+  test('is not learnt from what was not heard to its end: nobody has said what was in the cache', () => {
+    const { health, publish } = seen();
+    for (let i = 0; i < 1_000; i++) {
+      const trial = begun(health.endpoint('p', 'b', 'b'));
+      trial.answered(200);
+      trial.dropped();
+    }
+    const { ttftMs, warmTtftMs } = publish();
+    expectNear(ttftMs[1]!, 200, BUCKET * 1.02);
+    expect(warmTtftMs[1]).toBe(ttftMs[1]!);
+  });
+});
+
 describe('what is learnt', () => {
   test('nothing from absurd figures', () => {
     const { slots, publish, readings } = watched();

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { capabilityNames } from '../../src/core/capability.ts';
-import type { ChatMessage } from '../../src/core/chat-request.ts';
-import { type Profiled, profile } from '../../src/routing/profile.ts';
-import { taskOfText } from '../../src/routing/task.ts';
+import { capabilityNames } from '../../../src/core/capability.ts';
+import type { ChatMessage } from '../../../src/core/chat-request.ts';
+import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
 const of = (content: ChatMessage['content'], more: Partial<Profiled> = {}) =>
@@ -120,104 +119,5 @@ describe('the bound of the input', () => {
     expect(of('x', { response_format: schema }).inputTokensMax).toBeGreaterThan(5000);
     const own = { type: 'json_object', schema: { description: 'x'.repeat(5000) } } as const;
     expect(of('x', { response_format: own }).inputTokensMax).toBeGreaterThan(5000);
-  });
-});
-
-describe('the task', () => {
-  const CODE = [
-    'Why does this fail?\n```\nfoo\n```',
-    'def parse(text):\n    return text',
-    'export const limit = 5',
-    'function add(a, b) { return a + b }',
-    'int main() {\n  return 0;\n}',
-    'import { x } from "./x"\n',
-    'from numpy import array',
-    '#include <stdio.h>',
-    'Traceback (most recent call last)\n  File "a.py"',
-    'public static void main(String[] args) {',
-    'Fix it:\nclass Foo(Bar):',
-    'fn main() {',
-    'x = compute(1);\ny = 2;',
-  ];
-  const MATHS = [
-    'Solve \\frac{1}{2} + x',
-    'What is 3 + 4 = ?',
-    'Let x^2 = 4',
-    'Is ∑ finite?',
-    'Find $$x$$',
-    '2x + 3 = 9',
-  ];
-  const PROSE = [
-    'Hello',
-    'let me know which one is better:\n- tea\n- coffee',
-    'from the beginning of the story to its end:\nwhat happened?',
-    'class schedule for monday:',
-    'import taxes are high;\nwhat can I do?',
-    'public holidays in May:',
-    'We need apples;\nand pears.',
-    'Write a poem (a short one) about 2024-05-01.',
-    'function follows form, they say:',
-  ];
-
-  test('is seen by the form of code and of mathematics, and prose stays general', () => {
-    expect(CODE.filter((text) => taskOfText(text) !== 'coding')).toEqual([]);
-    expect(MATHS.filter((text) => taskOfText(text) !== 'math')).toEqual([]);
-    expect(PROSE.filter((text) => taskOfText(text) !== 'general')).toEqual([]);
-  });
-
-  test('is read from the last question of the user alone', () => {
-    const code = user('```js\nlet x\n```');
-    expect(profile({ messages: [code] }).task).toBe('coding');
-    expect(profile({ messages: [code, { role: 'assistant', content: 'ok' }, user('Thanks!')] }).task).toBe('general');
-    expect(profile({ messages: [user('Hi'), code, { role: 'assistant', content: 'ok' }] }).task).toBe('coding');
-    expect(profile({ messages: [{ role: 'system', content: '```x```' }, user('Hi')] }).task).toBe('general');
-    expect(profile({ messages: [{ role: 'assistant', content: '```x```' }] }).task).toBe('general');
-  });
-
-  test('is vision with an image, and tool use where a tool is demanded, not offered', () => {
-    expect(of([{ type: 'text', text: '```x```' }, image]).task).toBe('vision');
-    expect(of('Hi', { tools: [tool] }).task).toBe('general');
-    expect(of('Hi', { tools: [tool], tool_choice: 'auto' }).task).toBe('general');
-    expect(of('Hi', { tool_choice: 'required' }).task).toBe('general');
-    expect(of('Hi', { tools: [tool], tool_choice: 'required' }).task).toBe('tool_use');
-    const one = { type: 'function', function: { name: 'look' } } as const;
-    expect(of('Hi', { tools: [tool], tool_choice: one }).task).toBe('tool_use');
-  });
-});
-
-describe('time', () => {
-  const MB = 1_000_000;
-  const hostile: Record<string, string> = {
-    'ten million equal letters': 'a'.repeat(10 * MB),
-    newlines: '\n'.repeat(10 * MB),
-    digits: '1'.repeat(10 * MB),
-    'digits and signs': '1+'.repeat(5 * MB),
-    'digits and blanks': '1 +1 '.repeat(2 * MB),
-    keywords: 'let '.repeat(2 * MB),
-    'lines of keywords': 'def x\n'.repeat(MB),
-    'lines that nearly are code': `${'class A'.padEnd(160, 'x')}\n`.repeat(60_000),
-    'equals signs': '='.repeat(10 * MB),
-    'tabs and blanks': '\t '.repeat(5 * MB),
-    'imports without an end': 'import a.'.repeat(MB),
-    'letters and powers': 'x^'.repeat(5 * MB),
-    surrogates: '\ud83d'.repeat(5 * MB),
-    braces: '{'.repeat(10 * MB),
-  };
-  for (const [name, text] of Object.entries(hostile)) {
-    test(`is bounded for ${name}`, () => {
-      const start = performance.now();
-      of(text);
-      expect(performance.now() - start).toBeLessThan(500);
-      const again = performance.now();
-      for (let i = 0; i < 20; i++) taskOfText(text);
-      expect((performance.now() - again) / 20).toBeLessThan(20);
-    });
-  }
-
-  test('grows with the number of messages and no faster', () => {
-    const messages = Array.from({ length: 20_000 }, () => user('def f(x): '.repeat(20)));
-    const start = performance.now();
-    profile({ messages });
-    expect(performance.now() - start).toBeLessThan(1000);
   });
 });

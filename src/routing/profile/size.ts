@@ -1,26 +1,7 @@
-import { CAPABILITIES } from '../core/capability.ts';
-import { ChatMessage, type ChatRequest, type ContentPart } from '../core/chat-request.ts';
-import type { Facts } from '../core/facts.ts';
-import { estimateTokens, utf8Bytes } from '../core/tokens.ts';
-import { taskOfText } from './task.ts';
-
-/** What the content of a request asks for: the part of the facts that is read from it. */
-export type Profile = Pick<
-  Facts,
-  | 'task'
-  | 'inputTokens'
-  | 'inputTokensMax'
-  | 'images'
-  | 'audioBytes'
-  | 'unboundedMedia'
-  | 'needs'
-  | 'mix'
-  | 'naturalLanguage'
-  | 'languagesSeen'
-  | 'outputTokensAsked'
->;
-
-export type Profiled = Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice' | 'response_format' | 'n' | 'logprobs'>;
+import { CAPABILITIES } from '../../core/capability.ts';
+import { ChatMessage, type ContentPart } from '../../core/chat-request.ts';
+import { estimateTokens, utf8Bytes } from '../../core/tokens.ts';
+import type { Profiled } from './profile.ts';
 
 /** Tokens that a dialect's template adds to a message at most (role, separators) and expects to. */
 const MESSAGE_MAX = 16;
@@ -29,7 +10,8 @@ const MESSAGE_EXPECTED = 4;
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
-interface Tally {
+/** Sums over a request: expected tokens, bytes at most, media, and bits of `CAPABILITIES`. */
+export interface Tally {
   tokens: number;
   bytes: number;
   images: number;
@@ -38,8 +20,8 @@ interface Tally {
   needs: number;
 }
 
-/** Reads a request once and sums it up. Pure; long texts are sampled for the estimate. */
-export function profile(request: Profiled): Profile {
+/** Sums up how large a request is and what it needs. Long texts are sampled for the estimate. */
+export function measure(request: Profiled): Tally {
   const tally: Tally = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
   for (const message of request.messages) addMessage(tally, message);
   if (request.tools?.length) {
@@ -50,19 +32,7 @@ export function profile(request: Profiled): Profile {
   addFormat(tally, request);
   if ((request.n ?? 1) > 1) tally.needs |= CAPABILITIES.choices.bit;
   if (request.logprobs) tally.needs |= CAPABILITIES.logprobs.bit;
-  return {
-    task: taskOf(request, tally),
-    inputTokens: Math.max(1, tally.tokens),
-    inputTokensMax: tally.bytes,
-    images: tally.images,
-    audioBytes: tally.audioBytes,
-    unboundedMedia: tally.unboundedMedia,
-    needs: tally.needs,
-    mix: [],
-    naturalLanguage: 'und',
-    languagesSeen: [],
-    outputTokensAsked: null,
-  };
+  return tally;
 }
 
 function addText(tally: Tally, text: string): void {
@@ -139,22 +109,4 @@ function addFormat(tally: Tally, { response_format: format }: Profiled): void {
   if (format?.type !== 'json_schema') return;
   tally.needs |= CAPABILITIES.json_schema.bit;
   addText(tally, JSON.stringify(format.json_schema));
-}
-
-/** Images and forced tools decide; tools merely offered say nothing about the question. */
-function taskOf(request: Profiled, tally: Tally): string {
-  if (tally.images > 0) return 'vision';
-  const choice = request.tool_choice;
-  if (request.tools?.length && (choice === 'required' || typeof choice === 'object')) return 'tool_use';
-  return taskOfText(lastQuestion(request.messages));
-}
-
-function lastQuestion(messages: readonly ChatMessage[]): string {
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const { role, content } = messages[i]!;
-    if (role !== 'user') continue;
-    if (typeof content === 'string') return content;
-    return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
-  }
-  return '';
 }

@@ -1,0 +1,114 @@
+import type { Caller } from '../core/caller.ts';
+import { ChatRequest } from '../core/chat-request.ts';
+import type { Facts } from '../core/facts.ts';
+import { RouteQuery } from '../core/route-query.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import { screen, screenKinds, screenMessages } from '../gateway/screen.ts';
+import { chatFacts, routeFacts } from '../routing/facts.ts';
+import { UsageError } from './options.ts';
+import type { HttpForms } from './policy-command.ts';
+
+/** Flags that stand for fields of a body. */
+export interface BodyFlags {
+  readonly model?: string | undefined;
+  readonly task?: string | undefined;
+  readonly 'input-tokens'?: string | undefined;
+  readonly 'output-tokens'?: string | undefined;
+  readonly message?: string | undefined;
+  readonly metadata?: readonly string[] | undefined;
+  readonly 'cost-weight'?: string | undefined;
+  readonly 'quality-weight'?: string | undefined;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** A request's body: that of a file with what flags say instead. Throws UsageError. */
+export function bodyOf(flags: BodyFlags, file: unknown): Body {
+  if (!isObject(file)) throw new UsageError('A request is a JSON object.');
+  const said = {
+    task_type: flags.task,
+    estimated_input_tokens: numberOf('--input-tokens', flags['input-tokens']),
+    estimated_output_tokens: numberOf('--output-tokens', flags['output-tokens']),
+    messages: flags.message === undefined ? undefined : [{ role: 'user', content: flags.message }],
+    metadata: merged(file.metadata, Object.fromEntries((flags.metadata ?? []).map(pairOf))),
+    route_strategy: merged(
+      file.route_strategy,
+      stated({
+        cost_weight: numberOf('--cost-weight', flags['cost-weight']),
+        quality_weight: numberOf('--quality-weight', flags['quality-weight']),
+      }),
+    ),
+  };
+  return { ...file, model: flags.model ?? file.model ?? 'auto', ...stated(said) };
+}
+
+/** A request as its schema has it. */
+export interface Read {
+  /** Its facts, for who asks. Throws SignalboxError. */
+  read(caller: Caller): Facts;
+  readonly stream: boolean;
+  readonly user: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * Checks a body as the API does. It is a chat request when it has messages, and no field that only a route query has.
+ * Throws SignalboxError.
+ */
+export function readerOf(body: Body, snapshot: PolicySnapshot, { compileCheck }: HttpForms): Read {
+  const isChat = 'messages' in body && !QUERY_FIELDS.some((field) => field in body);
+  return isChat ? chatReader(body, snapshot, compileCheck) : queryReader(body, snapshot, compileCheck);
+}
+
+const QUERY_FIELDS = Object.keys(RouteQuery.properties).filter((field) => !(field in ChatRequest.properties));
+
+function chatReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpForms['compileCheck']): Read {
+  screenKinds(body);
+  compileCheck(ChatRequest)(body);
+  const request = body as ChatRequest;
+  screen(request, snapshot.gateway);
+  return {
+    read: (caller) => chatFacts(request, caller, snapshot),
+    stream: request.stream ?? false,
+    user: request.user ?? '',
+    metadata: request.metadata ?? {},
+  };
+}
+
+function queryReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpForms['compileCheck']): Read {
+  compileCheck(RouteQuery)(body);
+  const query = body as RouteQuery;
+  if (query.messages) screenMessages(query.messages, snapshot.gateway);
+  return {
+    read: (caller) => routeFacts(query, caller, snapshot),
+    stream: false,
+    user: query.user ?? '',
+    metadata: query.metadata ?? {},
+  };
+}
+
+const isObject = (value: unknown): value is Body =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Without the fields that nobody stated. */
+const stated = (fields: Body): Body =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/** A field of the file with what flags say of it; undefined where they say nothing. */
+function merged(field: unknown, more: Body): Body | undefined {
+  if (Object.keys(more).length === 0) return undefined;
+  return { ...(isObject(field) && field), ...more };
+}
+
+function numberOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw new UsageError(`${flag} takes a number, not "${text}".`);
+  return value;
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError(`--metadata is written name=value, not "${text}".`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

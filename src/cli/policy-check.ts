@@ -1,0 +1,110 @@
+import { parseArgs } from 'node:util';
+import { type Diagnostic, diagnosticsJson, formatDiagnostics } from '../policy/diagnostics.ts';
+import { isRejected, type Judge, judge, leftOutProviders } from '../runtime/candidate.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { Bundle } from '../runtime/source.ts';
+import { mask } from '../telemetry/secrets.ts';
+import { parseFlags, UsageError } from './options.ts';
+import { type PolicyCommand, type PolicyResult, readPolicy } from './policy-command.ts';
+
+/** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
+export async function checkPolicy(args: readonly string[], options: PolicyCommand): Promise<PolicyResult> {
+  const flags = { json: { type: 'boolean' }, strict: { type: 'boolean' } } as const;
+  const { values, positionals } = parseFlags(() =>
+    parseArgs({ args: [...args], options: flags, allowPositionals: true }),
+  );
+  if (positionals.length > 1) throw new UsageError('policy check takes one folder.');
+  const folder = positionals[0] ?? options.folder;
+  const bundle = await readPolicy(folder);
+  const tools = { ...options.judge, today: new Date(options.judge.now()).toISOString().slice(0, 10) };
+  const judged = await judge(bundle, { ...tools, folder, env: generous(tools.env) });
+  if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
+  const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
+  const here = isRejected(judged) ? NOTHING_HERE : await judgeHere(bundle, { ...tools, folder });
+  const found = [...anywhere, ...here.problems.filter((one) => !anywhere.some((other) => isSame(one, other)))];
+  const errors = countOf(found, 'error');
+  const code = errors > 0 || (values.strict && found.length > 0) ? 2 : 0;
+  const { snapshot = null } = isRejected(judged) ? {} : judged.runtime;
+  if (values.json) return { text: asJson(bundle, snapshot, found, here.missing), code };
+  return { text: asText(folder, bundle, snapshot, found, here.missing, options.terminal), code };
+}
+
+/** Stands for a variable that is not set here: an address, which is a usable key too. */
+const PLACEHOLDER = 'http://127.0.0.1:9/';
+
+/** A policy is judged as if every variable were set: whether it is right does not depend on who looks. */
+const generous = (env: Judge['env']): Judge['env'] => ({ get: (name) => env.get(name)?.trim() || PLACEHOLDER });
+
+/** What only shows with the variables that are set here. */
+interface Here {
+  /** Providers that would be left out, with the reason. */
+  readonly missing: readonly string[];
+  /** What `serve` would refuse the policy for: its cases run on the models that can be served here. */
+  readonly problems: readonly Diagnostic[];
+}
+
+const NOTHING_HERE: Here = { missing: [], problems: [] };
+
+async function judgeHere(bundle: Bundle, tools: Judge): Promise<Here> {
+  const judged = await judge(bundle, tools);
+  if (!isRejected(judged)) return { missing: leftOutProviders(judged.runtime.snapshot), problems: [] };
+  // That nobody can serve is said of this place, not of the policy.
+  const nothing = judged.problems.filter(({ code }) => code === 'nothing-to-serve');
+  return {
+    missing: nothing.map(({ hint, message }) => `\`serve\` would not start: ${hint ?? message}`),
+    problems: judged.problems.filter((one) => !nothing.includes(one)),
+  };
+}
+
+const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
+  a.code === b.code && a.file === b.file && a.line === b.line && a.column === b.column && a.message === b.message;
+
+const withoutSecrets = (file: Bundle['files'][number]) => ({ ...file, text: file.text && mask(file.text) });
+
+const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
+  found.filter((one) => one.severity === severity).length;
+
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+type Snapshot = Runtime['snapshot'];
+
+function asText(
+  folder: string,
+  bundle: Bundle,
+  snapshot: Snapshot | null,
+  found: readonly Diagnostic[],
+  missing: readonly string[],
+  colour: boolean,
+): string {
+  const errors = countOf(found, 'error');
+  // Warnings would bury what keeps the policy from serving.
+  const shown = errors > 0 ? found.filter(({ severity }) => severity === 'error') : found;
+  const parts = shown.length === 0 ? [] : [formatDiagnostics(shown, bundle.files.map(withoutSecrets), { colour })];
+  const warnings = countOf(found, 'warning');
+  const hidden = errors > 0 ? ' (not shown)' : '';
+  const counts = [
+    errors > 0 && plural(errors, 'error'),
+    warnings > 0 && `${plural(warnings, 'warning')}${hidden}`,
+  ].filter(Boolean);
+  const files = plural(bundle.files.length, 'file');
+  const size = snapshot ? `, ${plural(snapshot.models.length, 'model')}, ${plural(snapshot.cases.length, 'case')}` : '';
+  parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}`);
+  if (missing.length > 0) parts.push(`Left out with the variables that are set here: ${missing.join(', ')}`);
+  return `${parts.join('\n\n')}\n`;
+}
+
+function asJson(
+  bundle: Bundle,
+  snapshot: Snapshot | null,
+  found: readonly Diagnostic[],
+  missing: readonly string[],
+): string {
+  const body = {
+    ...diagnosticsJson(found),
+    files: bundle.files.map(({ path }) => path),
+    models: snapshot?.models.length ?? null,
+    cases: snapshot?.cases.length ?? null,
+    left_out_here: missing,
+  };
+  return `${JSON.stringify(body, null, 2)}\n`;
+}

@@ -1,0 +1,49 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { Facts } from '../core/facts.ts';
+import type { Explanation } from '../gateway/explain.ts';
+import type { Certificate } from '../routing/certificate.ts';
+import type { Judge } from '../runtime/candidate.ts';
+import { type Bundle, PolicySourceError, readBundle } from '../runtime/source.ts';
+import { UsageError } from './options.ts';
+
+/** What commands on a policy are given. */
+export interface PolicyCommand {
+  /** All that judging takes but the folder; `env` is the real environment. */
+  readonly judge: Omit<Judge, 'folder'>;
+  /** The folder to judge unless the arguments name one. */
+  readonly folder: string;
+  /** The database, which need not exist. */
+  readonly database: string;
+  /** For a terminal: colours, and lines that fit. */
+  readonly terminal: boolean;
+  /** All that comes in by the standard input. */
+  readonly input: () => Promise<string>;
+  readonly http: HttpForms;
+}
+
+/** The API's own checks and forms: what is asked and told on the command line is the same. */
+export interface HttpForms {
+  /** Compiles a schema to a check that throws SignalboxError for the field at fault. */
+  compileCheck(schema: TSchema): (value: unknown) => void;
+  factsBody(facts: Facts): object;
+  certificateBody(certificate: Certificate, facts: Facts): object;
+  /** As `GET /v1/decisions/{id}` answers. */
+  decisionBody(explanation: Explanation): object;
+}
+
+export interface PolicyResult {
+  readonly text: string;
+  /** What the process ends with: 0 fit to serve, or a decision; 2 not, or a refusal. */
+  readonly code: 0 | 2;
+}
+
+/** Reads the files of a policy. Throws UsageError. */
+export async function readPolicy(folder: string): Promise<Bundle> {
+  try {
+    return await readBundle(folder);
+  } catch (cause) {
+    if (cause instanceof PolicySourceError)
+      throw new UsageError(cause.message.replace('; name another with --policies', ''));
+    throw cause;
+  }
+}

@@ -1,0 +1,221 @@
+import { CAPABILITIES } from '../core/capability.ts';
+import type { ChatMessage, ChatRequest } from '../core/chat-request.ts';
+import type { CachedTokens, Facts } from '../core/facts.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
+import { bearsState } from './reasoning-state.ts';
+
+/** Answers that are remembered at most; with their keys and hashes some 14 MB. */
+const ANSWERS_MAX = 50_000;
+/** How many earlier turns of a conversation are looked up. */
+const TURNS_MAX = 32;
+
+/** What of a request a model reads, in this order; what it says of the format goes before the messages, too. */
+export type Prompt = Pick<ChatRequest, 'tools' | 'response_format' | 'messages'>;
+
+/** Who answered a prompt. */
+interface Answered {
+  /** ID of the model. */
+  readonly model: string;
+  readonly family: string;
+  readonly provider: string;
+  /** The provider's own name of the model. */
+  readonly upstream: string;
+  /** Of the whole prompt, as charged. */
+  readonly inputTokens: number;
+  /** Ms on the clock. */
+  readonly at: number;
+}
+
+/**
+ * Which models have answered which prompts of whom: so that the next turn of a conversation knows whose provider
+ * has most of it in its cache, and who wrote its messages. Holds hashes, no text. Local to the process, bounded:
+ * what was used least recently goes first.
+ */
+export class Affinity {
+  readonly #clock: () => number;
+  readonly #answers: Answers;
+  /** Nobody outside can look for two prompts with one hash. */
+  readonly #seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
+
+  /** `clock`: ms, never goes back. */
+  constructor(clock: () => number, answersMax = ANSWERS_MAX) {
+    this.#clock = clock;
+    this.#answers = new Answers(answersMax);
+  }
+
+  /** How many answers are remembered. */
+  get size(): number {
+    return this.#answers.size;
+  }
+
+  /** A request of a key as a conversation. Nothing is read before it is asked for. */
+  conversation(keyId: string, prompt: Prompt): Conversation {
+    return new Conversation(keyId, prompt, this.#answers, this.#clock, this.#seed);
+  }
+}
+
+/** A turn of a conversation. Its text is hashed once, when first needed. */
+export class Conversation {
+  readonly #keyId: string;
+  readonly #prompt: Prompt;
+  readonly #answers: Answers;
+  readonly #clock: () => number;
+  readonly #seed: bigint;
+  #hashed: Hashed | null = null;
+  /** Of the earlier turns that were asked for and known. */
+  readonly #used = new Set<string>();
+
+  constructor(keyId: string, prompt: Prompt, answers: Answers, clock: () => number, seed: bigint) {
+    this.#keyId = keyId;
+    this.#prompt = prompt;
+    this.#answers = answers;
+    this.#clock = clock;
+    this.#seed = seed;
+  }
+
+  /** The facts, with the tokens that are likely to be in caches still: of each model's longest turn. Writes nothing. */
+  recall(facts: Facts, snapshot: PolicySnapshot): Facts {
+    if (this.#answers.size === 0 || isTooShort(facts, snapshot)) return facts;
+    if (!this.#prompt.messages.some(isAnswer)) return facts;
+    const now = this.#clock();
+    const cached = new Map<string, CachedTokens>();
+    for (const { hash } of this.#read().turns.slice(-TURNS_MAX).reverse()) {
+      for (const answered of this.#find(hash)) {
+        const { model, inputTokens } = answered;
+        if (!cached.has(model) && isCached(answered, snapshot, now)) cached.set(model, { model, tokens: inputTokens });
+      }
+    }
+    if (cached.size === 0) return facts;
+    return { ...facts, cached: [...cached.values()].sort((a, b) => (a.model < b.model ? -1 : 1)) };
+  }
+
+  /** The family that wrote the assistant message of this index; null where none is known, or more than one may have. */
+  writerOf(index: number): string | null {
+    const turn = this.#read().turns.find((one) => one.index === index);
+    const families = new Set(turn && this.#find(turn.hash).map(({ family }) => family));
+    const [family = null] = families;
+    return families.size === 1 ? family : null;
+  }
+
+  /** The answer is whole. What is too short for a cache is kept only where its reasoning may come back. */
+  answeredBy(model: Model, { provider, upstream }: Endpoint, inputTokens: number, { providers }: PolicySnapshot): void {
+    for (const key of this.#used) this.#answers.touch(key);
+    const cache = providers.get(provider)?.cache;
+    const isCacheable = cache !== undefined && cache.ttlMs > 0 && inputTokens >= cache.tokensMin;
+    const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
+    if (!isCacheable && !mayReason && !bearsState(this.#prompt.messages)) return;
+    const { id, family } = model;
+    const at = this.#clock();
+    this.#answers.add(this.#key(this.#read().whole), { model: id, family, provider, upstream, inputTokens, at });
+  }
+
+  #find(hash: bigint): readonly Answered[] {
+    const key = this.#key(hash);
+    const found = this.#answers.of(key);
+    if (found.length > 0) this.#used.add(key);
+    return found;
+  }
+
+  /** By the key as it is: whatever hashes do, no caller meets what another has asked. */
+  #key(hash: bigint): string {
+    return `${hash} ${this.#keyId}`;
+  }
+
+  #read(): Hashed {
+    this.#hashed ??= hashesOf(this.#prompt, this.#seed);
+    return this.#hashed;
+  }
+}
+
+/** Answers by the key of their prompt. One prompt may have been answered by several models. */
+class Answers {
+  readonly #most: number;
+  readonly #byPrompt = new Map<string, readonly Answered[]>();
+  /** Goes along as the oldest are taken away: to look for the first anew would pass all that were removed. */
+  readonly #oldest = this.#byPrompt.keys();
+  size = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  of(key: string): readonly Answered[] {
+    return this.#byPrompt.get(key) ?? [];
+  }
+
+  add(key: string, answered: Answered): void {
+    const before = this.of(key);
+    const others = before.filter(({ model }) => model !== answered.model);
+    this.#byPrompt.delete(key);
+    this.#byPrompt.set(key, [...others, answered]);
+    this.size += others.length + 1 - before.length;
+    while (this.size > this.#most) this.#forgetOldest();
+  }
+
+  /** Makes it the one that was used last. */
+  touch(key: string): void {
+    const found = this.#byPrompt.get(key);
+    if (!found) return;
+    this.#byPrompt.delete(key);
+    this.#byPrompt.set(key, found);
+  }
+
+  #forgetOldest(): void {
+    const key = this.#oldest.next().value!;
+    this.size -= this.of(key).length;
+    this.#byPrompt.delete(key);
+  }
+}
+
+interface Hashed {
+  /** Of all that stands before an assistant message, for each of them. */
+  readonly turns: readonly { readonly index: number; readonly hash: bigint }[];
+  /** Of the whole prompt. */
+  readonly whole: bigint;
+}
+
+const isAnswer = ({ role }: ChatMessage): boolean => role === 'assistant';
+
+/** 64 bits each, chained: a hash is seeded with that of all before. No two prompts feed it the same texts. */
+function hashesOf({ tools, response_format: format, messages }: Prompt, seed: bigint): Hashed {
+  const before = tools?.length || format ? JSON.stringify([tools ?? null, format ?? null]) : '';
+  const turns: { index: number; hash: bigint }[] = [];
+  let hash = Bun.hash.rapidhash(before, seed);
+  for (const [index, message] of messages.entries()) {
+    if (isAnswer(message)) turns.push({ index, hash });
+    hash = hashOf(message, hash);
+  }
+  return { turns, whole: hash };
+}
+
+/** A long text goes in as it is, behind what else the message says with a number in the text's place. */
+function hashOf(message: ChatMessage, seed: bigint): bigint {
+  const { content, role } = message;
+  // Half a surrogate pair would be read like every other half; JSON has its digits.
+  if (typeof content !== 'string' || !content.isWellFormed()) {
+    return Bun.hash.rapidhash(JSON.stringify(message), seed);
+  }
+  const head = isPlain(message) ? role : JSON.stringify({ ...message, content: 0 });
+  return Bun.hash.rapidhash(content, Bun.hash.rapidhash(head, seed));
+}
+
+/** Whether it has a role and its content, and nothing else. */
+function isPlain(message: ChatMessage): boolean {
+  for (const name in message) if (name !== 'role' && name !== 'content') return false;
+  return true;
+}
+
+/** Whether no provider caches so little. */
+function isTooShort({ inputTokens, images, audioBytes }: Facts, { providers }: PolicySnapshot): boolean {
+  if (images > 0 || audioBytes > 0) return false;
+  for (const { cache } of providers.values()) if (cache.ttlMs > 0 && inputTokens >= cache.tokensMin) return false;
+  return true;
+}
+
+/** Whether the provider that a request would go to is likely to have the prompt in its cache still. */
+function isCached(answered: Answered, { models, modelIndex, providers }: PolicySnapshot, now: number): boolean {
+  const endpoint = models[modelIndex.get(answered.model) ?? -1]?.endpoints[0];
+  if (endpoint?.provider !== answered.provider || endpoint.upstream !== answered.upstream) return false;
+  const { ttlMs, tokensMin } = providers.get(endpoint.provider)!.cache;
+  return now - answered.at < ttlMs && answered.inputTokens >= tokensMin;
+}

@@ -1,0 +1,97 @@
+import type { Microcredits } from '../core/credits.ts';
+import type { Decision, Refusal } from '../core/decision.ts';
+import { costOf } from '../core/price.ts';
+import type { Readings } from '../core/readings.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Usage } from '../core/usage.ts';
+import type { RecordReader } from '../records/reader.ts';
+import type { DecisionRecord } from '../records/record.ts';
+import type { Certificate } from '../routing/certificate.ts';
+import { certify } from '../routing/certify.ts';
+import { type Circumstances, isRefusal } from '../routing/decide.ts';
+import type { PastPolicies } from '../runtime/replay.ts';
+import { type Deciding, strategyOf } from '../runtime/runtime.ts';
+import { chosen } from './decision-record.ts';
+
+/** A record with the certificate of its decision, made by deciding again from what was recorded. */
+export interface RecordedCertificate {
+  readonly record: DecisionRecord;
+  readonly certificate: Certificate | null;
+  /** Why there is no certificate; null when there is one. */
+  readonly reason: string | null;
+  /** Whether deciding again came to the same choice, fallbacks, last resorts and qualities, bit for bit; null without a certificate. */
+  readonly matches: boolean | null;
+  /** What the tokens really used would have cost elsewhere; null without a certificate, and where nothing was used. */
+  readonly hindsight: Hindsight | null;
+}
+
+export interface Hindsight {
+  /** At the endpoint that would have been tried first. */
+  readonly runnerUp: Microcredits | null;
+  readonly baseline: Microcredits | null;
+}
+
+/** Never rejects for what is recorded, or no longer there; with StoreError when the store cannot be read. */
+export async function certificateOf(
+  record: DecisionRecord,
+  records: Pick<RecordReader, 'findRevision' | 'findFrame'>,
+  past: Pick<PastPolicies, 'find'>,
+): Promise<RecordedCertificate> {
+  const without = (reason: string) => ({ record, certificate: null, reason, matches: null, hindsight: null });
+  if (record.frame === null) return without('It was made before readings were kept.');
+  const revision = await records.findRevision(record.revision);
+  if (!revision) return without('Its policy is not kept any more.');
+  const deciding = await past.find(revision);
+  if (typeof deciding === 'string') return without(deciding);
+  const readings = await records.findFrame(record.frame, deciding.snapshot);
+  if (!readings) return without('The readings that it was made by are not kept any more.');
+  try {
+    return replayed(record, deciding, readings);
+  } catch {
+    // What the record names is not what its policy has: somebody has edited one of them.
+    return without('It does not fit to its policy.');
+  }
+}
+
+function replayed(record: DecisionRecord, deciding: Deciding, readings: Readings): RecordedCertificate {
+  const { id, seed, facts } = record;
+  const { snapshot } = deciding;
+  const given: Circumstances = { id, seed, readings, ...strategyOf(facts, deciding) };
+  const outcome = deciding.decider.decide(facts, given);
+  const certificate = certify(snapshot, facts, given);
+  const usage = record.outcome?.usage;
+  return {
+    record,
+    certificate,
+    reason: null,
+    matches: certificate.choice === record.choice && isSame(outcome, record, snapshot),
+    hindsight: usage ? hindsightOf(certificate, usage, snapshot) : null,
+  };
+}
+
+function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: PolicySnapshot): boolean {
+  if (isRefusal(outcome) || outcome.reason !== record.reason) return false;
+  const { choice, fallbacks, lastResorts } = record;
+  const { quality } = outcome;
+  return (
+    JSON.stringify(chosen(outcome, snapshot)) === JSON.stringify({ choice, fallbacks, lastResorts }) &&
+    quality.length === record.quality.length &&
+    quality.every((q, at) => Object.is(q, record.quality[at]))
+  );
+}
+
+function hindsightOf(
+  { candidates, runnerUp, baseline }: Certificate,
+  usage: Usage,
+  { models, modelIndex }: PolicySnapshot,
+): Hindsight {
+  const costAt = (id: string, endpoint: number): Microcredits =>
+    costOf(models[modelIndex.get(id)!]!.endpoints[endpoint]!.price, usage);
+  const next = candidates.find(({ model }) => model === runnerUp?.model) ?? null;
+  const first = next?.endpoints.findIndex(({ open }) => open) ?? -1;
+  return {
+    runnerUp: next && costAt(next.model, Math.max(0, first)),
+    // As savings are told.
+    baseline: baseline && costAt(baseline.model, 0),
+  };
+}

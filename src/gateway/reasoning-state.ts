@@ -1,0 +1,106 @@
+import type { ChatMessage } from '../core/chat-request.ts';
+
+/**
+ * What of a message only the model that wrote it can read, by the member's name; the only place to add one.
+ * `whole`: the member is such state. `blocks`: those of its entries are that bear a signature or are encrypted.
+ * `within`: it may hold such members.
+ */
+const STATE: ReadonlyMap<string, 'whole' | 'blocks' | 'within'> = new Map([
+  // OpenRouter, on messages.
+  ['reasoning_details', 'blocks'],
+  // LiteLLM, on messages: Anthropic's blocks as they came.
+  ['thinking_blocks', 'blocks'],
+  // A signature beside readable reasoning, and OpenAI's reasoning items, as several gateways hand them on.
+  ['reasoning_signature', 'whole'],
+  ['encrypted_content', 'whole'],
+  ['reasoning_encrypted_content', 'whole'],
+  // GitHub Copilot.
+  ['reasoning_opaque', 'whole'],
+  // Gemini, on messages and on calls: by itself, below `extra_content`, and in the plural with LiteLLM.
+  ['thought_signature', 'whole'],
+  ['thought_signatures', 'whole'],
+  ['extra_content', 'within'],
+  ['google', 'within'],
+  ['vertex', 'within'],
+  ['provider_specific_fields', 'within'],
+  ['tool_calls', 'within'],
+  ['function', 'within'],
+]);
+
+/** What marks a block that is not mere text. */
+const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as const;
+const MARKED_TYPES: ReadonlySet<unknown> = new Set(['reasoning.encrypted', 'redacted_thinking']);
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface Readable {
+  /** The same object where nothing was left out. */
+  readonly messages: ChatMessage[];
+  /** The members that were left out, such as `messages[3].reasoning_details`. */
+  readonly dropped: readonly string[];
+}
+
+/** Whether any assistant message bears state that not every model can read. */
+export function bearsState(messages: readonly ChatMessage[]): boolean {
+  return messages.some((message) => message.role === 'assistant' && without(message, '', []) !== message);
+}
+
+/** The messages without the state that is not for their reader; `mayRead` is asked by index, only where there is some. */
+export function readableMessages(messages: ChatMessage[], mayRead: (index: number) => boolean): Readable {
+  const dropped: string[] = [];
+  let copy: ChatMessage[] | null = null;
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== 'assistant') continue;
+    const found: string[] = [];
+    const rest = without(message, `messages[${index}]`, found);
+    if (rest === message || mayRead(index)) continue;
+    copy ??= [...messages];
+    copy[index] = rest;
+    dropped.push(...found);
+  }
+  return { messages: copy ?? messages, dropped };
+}
+
+/** An object without its opaque members, whose paths are added to `found`; itself where it has none. */
+function without<T extends Members>(owner: T, path: string, found: string[]): T {
+  let copy: Record<string, unknown> | null = null;
+  for (const name in owner) {
+    const kind = STATE.get(name);
+    const value = owner[name];
+    if (kind === undefined || value == null) continue;
+    const at = `${path}.${name}`;
+    const rest =
+      kind === 'within' ? withoutInner(value, at, found) : kind === 'blocks' ? plainBlocks(value) : undefined;
+    if (rest === value) continue;
+    if (kind !== 'within') found.push(at);
+    copy ??= { ...owner };
+    if (rest === undefined) delete copy[name];
+    else copy[name] = rest;
+  }
+  return copy === null ? owner : (copy as T);
+}
+
+/** The same of what an object holds; undefined where nothing is left. */
+function withoutInner(value: unknown, path: string, found: string[]): unknown {
+  if (Array.isArray(value)) {
+    const rest = value.map((item, at) => (isObject(item) ? without(item, `${path}[${at}]`, found) : item));
+    return rest.every((item, at) => item === value[at]) ? value : rest;
+  }
+  if (!isObject(value)) return value;
+  const rest = without(value, path, found);
+  return rest !== value && Object.keys(rest).length === 0 ? undefined : rest;
+}
+
+/** The entries that are mere text; undefined where there are none. */
+function plainBlocks(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  const plain = value.filter((block) => !isOpaque(block));
+  if (plain.length === value.length) return value;
+  return plain.length === 0 ? undefined : plain;
+}
+
+const isOpaque = (block: unknown): boolean =>
+  isObject(block) && (MARKED_TYPES.has(block.type) || MARKS.some((mark) => block[mark] != null && block[mark] !== ''));
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

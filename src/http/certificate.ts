@@ -1,0 +1,54 @@
+import type { Facts } from '../core/facts.ts';
+import type { AppliedRule, CandidateEntry, Certificate, Counterfactual } from '../routing/certificate.ts';
+import { story } from '../routing/story.ts';
+import { CERTIFICATE } from './schemas/certificate.ts';
+
+/** What deciding again tells of a decision; null, all of it, where that could not be done. */
+export function certificateBody(certificate: Certificate | null, facts: Facts): object {
+  if (certificate === null) return Object.fromEntries(Object.keys(CERTIFICATE).map((name) => [name, null]));
+  const { constraints, preferences, runnerUp, baseline } = certificate;
+  return {
+    explanation: story(certificate, facts),
+    expected_output_tokens: certificate.outputTokens,
+    answer_worth_credits: certificate.answerWorth,
+    candidates: certificate.candidates.map(candidateBody),
+    constraints: constraints.map(ruleBody),
+    preferences: preferences.map((rule) => ({ ...ruleBody(rule), worth: rule.worth, models: rule.models })),
+    choice_without_preferences: certificate.unpreferred,
+    strategy_failed: certificate.faulty,
+    runner_up: runnerUp && otherBody(runnerUp),
+    baseline: baseline && otherBody(baseline),
+  };
+}
+
+function candidateBody(entry: CandidateEntry): object {
+  return {
+    model: entry.model,
+    rank: entry.rank,
+    quality: entry.quality,
+    cost_credits: entry.costCredits,
+    latency_ms: entry.latencyMs,
+    utility: entry.utility,
+    parts: entry.parts,
+    input_tokens: entry.inputTokens,
+    cached_input_tokens: entry.cachedInputTokens,
+    max_output_tokens: entry.outputCap,
+    worst_case_credits: entry.worstCaseCredits,
+    endpoints: entry.endpoints,
+    rejections: entry.rejections.map(({ kind, text, rules }) => ({ kind, text, rules: rules.map(ruleBody) })),
+  };
+}
+
+/** The files of a policy are in one folder, whose path is nobody's business. */
+const ruleBody = ({ name, place: { file, line } }: AppliedRule) => ({
+  name,
+  file: file.slice(file.lastIndexOf('/') + 1),
+  line,
+});
+
+const otherBody = ({ model, quality, costCredits, latencyMs }: Counterfactual) => ({
+  model,
+  quality,
+  cost_credits: costCredits,
+  latency_ms: latencyMs,
+});

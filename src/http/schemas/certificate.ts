@@ -1,0 +1,104 @@
+import { Type } from '@sinclair/typebox';
+import { REJECTIONS } from '../../core/decision.ts';
+import { HEALTH } from '../../core/readings.ts';
+import { credits, modelId, orNull, tokens, word } from './parts.ts';
+
+const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
+const quality = Type.Number({ minimum: 0, maximum: 1, description: 'Q, preferences included.', examples: [0.71] });
+const cost = Type.Number({ description: 'C, the expected cost. In Credits.', examples: [0.46] });
+const latency = Type.Number({
+  description: 'L, the expected time to the end of the answer. In ms.',
+  examples: [2_300],
+});
+
+const Rule = Type.Object({
+  name: Type.String({ description: 'The rule’s name.', examples: ['eu-only'] }),
+  file: Type.String({ description: 'The file of the policy that states it.', examples: ['rules.yaml'] }),
+  line: Type.Integer({ minimum: 1, description: 'Its line.' }),
+});
+
+const Endpoint = Type.Object({
+  provider: Type.String({ description: 'The policy’s name of the provider.', examples: ['openai'] }),
+  upstream: Type.String({ description: 'The provider’s own name of the model.' }),
+  health: word(list(HEALTH), 'As the readings had it.'),
+  open: Type.Boolean({ description: 'Whether it might be tried: constraints, funds and health leave it.' }),
+});
+
+const Rejection = Type.Object({
+  kind: word([...list(REJECTIONS), 'strategy'], 'The kind of reason.'),
+  text: Type.String({ description: 'The reason in words.', examples: ['it lacks vision'] }),
+  rules: Type.Array(Rule, { description: 'The rules of the policy behind it; empty where there are none.' }),
+});
+
+const Candidate = Type.Object({
+  model: modelId('The model.'),
+  rank: orNull(Type.Integer(), '1 is the choice; null for a model that was left out.'),
+  quality,
+  cost_credits: cost,
+  latency_ms: latency,
+  utility: orNull(Type.Number(), 'What the strategy made of these; null for a model that was left out.'),
+  parts: Type.Record(Type.String(), Type.Number(), {
+    description: 'What the utility is the sum of, by name; empty where the strategy does not tell.',
+    examples: [{ quality: 0.43, cost: -0.01, latency: -0.02 }],
+  }),
+  input_tokens: Type.Number({ description: 'Expected input tokens on this model.' }),
+  cached_input_tokens: Type.Number({ description: 'How many of them its provider is likely to have in its cache.' }),
+  max_output_tokens: Type.Number({ description: 'Output tokens of one choice at most.' }),
+  worst_case_credits: credits('The most that it could cost: what is reserved for it.', 1.9),
+  endpoints: Type.Array(Endpoint, { description: 'In the order in which they are tried.' }),
+  rejections: Type.Array(Rejection, { description: 'Why it was left out; empty for a model that was not.' }),
+});
+
+const Preference = Type.Object({
+  ...Rule.properties,
+  worth: Type.Number({ minimum: -1, maximum: 1, description: 'What it adds to the quality of the models it prefers.' }),
+  models: Type.Array(Type.String(), { description: 'IDs of these models.' }),
+});
+
+const Other = Type.Object({ model: modelId('The model.'), quality, cost_credits: cost, latency_ms: latency });
+
+/** What deciding again tells. All of it is null where that could not be done. */
+export const CERTIFICATE = {
+  explanation: orNull(
+    Type.Array(Type.String(), { examples: [['`gpt-6-luna` was chosen for a general question.']] }),
+    'The decision in plain sentences.',
+  ),
+  expected_output_tokens: orNull(Type.Number(), 'Expected visible output tokens of one choice.'),
+  answer_worth_credits: orNull(Type.Number(), 'What a good answer to the request is worth: v·C_ref. In Credits.'),
+  candidates: orNull(
+    Type.Array(Candidate),
+    'Every model that was looked at: the eligible ones best first, then the others by ID.',
+  ),
+  constraints: orNull(Type.Array(Rule), 'The constraints that applied.'),
+  preferences: orNull(Type.Array(Preference), 'The preferences that applied.'),
+  choice_without_preferences: orNull(
+    Type.String(),
+    'The choice if there were no preferences; null where none applied.',
+  ),
+  strategy_failed: orNull(
+    Type.Boolean(),
+    'True when the strategy gave no usable scores, so that Q, C, L and ID decided.',
+  ),
+  runner_up: orNull(Other, 'The next best candidate; null without one.'),
+  baseline: orNull(Other, 'The model that savings are measured against; null for a pinned model.'),
+};
+
+export const Replay = Type.Object(
+  {
+    matches: orNull(
+      Type.Boolean(),
+      'Whether it came to the same choice, fallbacks and qualities, bit for bit; null where it could not be made again.',
+    ),
+    reason: orNull(Type.String(), 'Why it could not be made again; null where it was.'),
+  },
+  { description: 'The decision was made again from what was recorded: how that went.' },
+);
+
+export const Readings = Type.Object(
+  { frame: orNull(Type.Integer(), 'Its number; 0 where nothing had been seen, null where none was kept.') },
+  { description: 'What had been measured of the upstreams: an immutable frame.' },
+);
+
+export const cachedTokens = Type.Record(Type.String(), tokens('Tokens.', 1_800), {
+  description: 'Input tokens that the provider of a model is likely to have in its cache, by the model’s ID.',
+});

@@ -1,0 +1,196 @@
+import type { PreparedStrategy } from '../contract/strategy.ts';
+import { toCredits } from '../core/credits.ts';
+import type { Ranked } from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
+import { timeOfId } from '../core/id.ts';
+import { priorReadings } from '../core/readings.ts';
+import { hasBit, type Preference } from '../core/rules.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type {
+  AppliedPreference,
+  AppliedRule,
+  CandidateEntry,
+  Certificate,
+  Counterfactual,
+  RejectionEntry,
+} from './certificate.ts';
+import { type Circumstances, refusalOf } from './decide.ts';
+import {
+  affordableCap,
+  cachedInput,
+  costReference,
+  dearestCase,
+  endpointsWithin,
+  expectedInput,
+  expectedOutput,
+  outputCap,
+} from './estimate.ts';
+import { callerWeights, Evaluation } from './evaluate.ts';
+import { refusalError } from './refuse.ts';
+import { type Asked, costOn, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
+import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
+
+/**
+ * Decides anew, and tells all that led there. What ranks first is what the decider chooses for the same facts and
+ * circumstances: the steps are the same, and keep all candidates instead of the best.
+ */
+export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumstances): Certificate {
+  const { id, reason, strategy, readings = priorReadings(snapshot) } = given;
+  const asked: Asked = { facts, readings };
+  const evaluation = new Evaluation(snapshot);
+  const quality = evaluation.fill(facts, readings);
+  const { n, rejected } = evaluation.shortlist;
+  const faulty = n > 0 && evaluation.rank(facts, strategy, n).faulty;
+  const eligible = eligibleEntries(evaluation, strategy, asked, snapshot);
+  const leftOut = rejected.map(({ model, rejections }) => ({
+    ...entryOf(judged(model, quality[model]!, asked, snapshot), asked, snapshot),
+    rejections: rejectionsAgainst(snapshot.models[model]!, rejections, asked, snapshot),
+  }));
+  const candidates = [...eligible, ...leftOut].sort(byRankThenId);
+  const [choice = null, runnerUp = null] = candidates.filter(({ rank }) => rank !== null);
+  const baseline = n === 0 || facts.pinned ? null : snapshot.models[evaluation.baseline(facts)]!.id;
+  const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
+  const error = refusal && refusalError(refusal, snapshot, undefined, timeOfId(id));
+  const { constraints, preferences } = facts.rules;
+  return {
+    reason,
+    choice: choice?.model ?? null,
+    refusedBy: refusal?.group ?? null,
+    refusal: error && { code: error.code, message: error.message },
+    faulty,
+    frame: readings.frame,
+    outputTokens: expectedOutput(facts, snapshot, readings),
+    answerWorth: costReference(snapshot, facts),
+    candidates,
+    constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
+    preferences: preferences.map((at) => preferenceOf(snapshot.preferences[at]!, snapshot)),
+    // Asked last: it fills the shortlist anew.
+    unpreferred: choice && preferences.length > 0 ? unpreferred(evaluation, strategy, asked, snapshot) : null,
+    runnerUp: runnerUp && counterfactual(runnerUp),
+    baseline: baseline === null ? null : counterfactual(candidates.find(({ model }) => model === baseline)!),
+  };
+}
+
+/** Those of the shortlist, the best first; a model that the strategy does not want has no rank. */
+function eligibleEntries(
+  evaluation: Evaluation,
+  strategy: PreparedStrategy,
+  asked: Asked,
+  snapshot: PolicySnapshot,
+): CandidateEntry[] {
+  const { shortlist, order } = evaluation;
+  const candidates = evaluation.candidates(asked.facts);
+  const weights = callerWeights(asked.facts);
+  const isWanted = (at: number) => evaluation.utility[at] !== Number.NEGATIVE_INFINITY;
+  const unwanted = Array.from({ length: shortlist.n }, (_, at) => at).filter((at) => !isWanted(at));
+  return [...order, ...unwanted].map((at, place) => {
+    const ranked = evaluation.rankedAt(at, asked.facts);
+    const entry = entryOf(ranked, asked, snapshot);
+    if (!isWanted(at)) return { ...entry, rejections: [UNWANTED] };
+    const parts = partsOf(ranked.utility, () => strategy.parts?.(candidates, at, weights));
+    return { ...entry, rank: place + 1, utility: ranked.utility, parts };
+  });
+}
+
+const UNWANTED: RejectionEntry = { kind: 'strategy', text: 'the strategy does not want it', rules: [] };
+
+/** Utilities are rounded to a billionth; and sums of doubles to their last bits, whatever the scale. */
+const PARTS_SLACK = 2e-9;
+
+/** What a strategy tells of a utility, if that is true; else nothing. */
+function partsOf(utility: number, ask: () => unknown): Readonly<Record<string, number>> {
+  try {
+    const told = Object.entries(ask() ?? {});
+    const parts = told.filter((part): part is [string, number] => Number.isFinite(part[1]));
+    const sum = parts.reduce((all, [, value]) => all + value, 0);
+    const isTrue = parts.length === told.length && Math.abs(sum - utility) <= PARTS_SLACK * Math.max(1, Math.abs(sum));
+    return isTrue ? Object.fromEntries(parts) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A model with its estimates, as a ranking has it. */
+type Judged = Omit<Ranked, 'utility'>;
+
+/** A model that was left out, on the endpoints that constraints leave of it; on all where they leave none. */
+function judged(index: number, quality: number, { facts, readings }: Asked, snapshot: PolicySnapshot): Judged {
+  const model = snapshot.models[index]!;
+  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots);
+  const priced = allowed.length > 0 ? allowed : allowedEndpoints(model, null);
+  const cap = Math.max(0, affordableCap(model, priced, facts, outputCap(model, facts)));
+  const open = openEndpoints(model, allowed, readings, false);
+  const free = facts.funds?.free ?? null;
+  return {
+    model: index,
+    quality,
+    costCredits: costOn(model, { facts, readings }, snapshot),
+    latencyMs: latencyOn(model, { facts, readings }, snapshot),
+    outputCap: cap,
+    endpoints: free === null ? open : endpointsWithin(free, model, open, facts, cap),
+    bound: dearestCase(model, priced, facts, cap),
+  };
+}
+
+/** What is told of every model; for one that was left out, it is all but the reasons. */
+function entryOf(
+  { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: Judged,
+  { facts, readings }: Asked,
+  { models }: PolicySnapshot,
+): CandidateEntry {
+  const model = models[index]!;
+  const inputTokens = expectedInput(facts, model);
+  return {
+    model: model.id,
+    rank: null,
+    quality,
+    costCredits,
+    latencyMs,
+    utility: null,
+    parts: {},
+    inputTokens,
+    cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
+    outputCap: cap,
+    worstCaseCredits: toCredits(bound),
+    endpoints: model.endpoints.map(({ provider, upstream }, at) => ({
+      provider,
+      upstream,
+      health: healthOf(readings, model.firstSlot + at),
+      open: open.includes(at),
+    })),
+    rejections: [],
+  };
+}
+
+function byRankThenId(a: CandidateEntry, b: CandidateEntry): number {
+  if (a.rank !== b.rank) return (a.rank ?? Number.POSITIVE_INFINITY) - (b.rank ?? Number.POSITIVE_INFINITY);
+  return a.model < b.model ? -1 : 1;
+}
+
+const ruleOf = ({ name, place }: AppliedRule): AppliedRule => ({ name, place });
+
+function preferenceOf(preference: Preference, { models }: PolicySnapshot): AppliedPreference {
+  const preferred = models.filter((_, at) => hasBit(preference.prefers, at));
+  return { ...ruleOf(preference), worth: preference.worth, models: preferred.map(({ id }) => id) };
+}
+
+/** ID of what the same request would get without preferences. */
+function unpreferred(
+  evaluation: Evaluation,
+  strategy: PreparedStrategy,
+  { facts, readings }: Asked,
+  { models }: PolicySnapshot,
+): string | null {
+  const plain: Facts = { ...facts, rules: { ...facts.rules, preferences: [] } };
+  evaluation.fill(plain, readings);
+  evaluation.rank(plain, strategy, 1);
+  const [first] = evaluation.order;
+  return first === undefined ? null : models[evaluation.shortlist.model[first]!]!.id;
+}
+
+const counterfactual = ({ model, quality, costCredits, latencyMs }: CandidateEntry): Counterfactual => ({
+  model,
+  quality,
+  costCredits,
+  latencyMs,
+});

@@ -1,0 +1,227 @@
+import { SIGN } from './lexicon/lexicon.ts';
+import { SIGNS, type Sign } from './lexicon/signs.ts';
+import type { Question } from './question.ts';
+import type { Reading } from './reading.ts';
+import type { Shape } from './shape.ts';
+import { TASKS } from './tasks.ts';
+
+/** What is known of a question when its task is weighed. */
+export interface View {
+  readonly question: Question;
+  readonly reading: Reading;
+  readonly shape: Shape;
+  readonly tools: Offer | null;
+  /** How likely the tasks of the question before are, where this one may lean on it. */
+  readonly before: Float64Array | null;
+}
+
+/** What tools have to do with a question, where any are offered. */
+export interface Offer {
+  /** Whether the question has a word of one's name. */
+  readonly named: boolean;
+  /** Whether their results are the last that was said. */
+  readonly amid: boolean;
+}
+
+/** `sign`: what it is 0 without. */
+type Feature = readonly [name: string, of: (view: View) => number, sign?: Sign];
+
+/** Words that are weighed by themselves; the others only tell a language or a length. */
+const TELLING = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
+
+const isShown = ({ question, reading }: View): boolean =>
+  question.documents > 0 || reading.hasText || question.length > 600;
+/** Whether something is there to do the task on: it is shown, quoted or stands behind a colon. */
+const hasMaterial = (view: View): boolean => isShown(view) || view.reading.quotes > 0 || view.reading.colon;
+
+/** How much was seen of a sign, at most so much. */
+const upTo = (most: number, sign: Sign): ((view: View) => number) => {
+  const at = SIGN[sign];
+  return ({ reading }) => Math.min(most, reading.signs[at]!);
+};
+
+/** Signs that count more, or less, where something holds of the question. */
+const together = (name: string, holds: (view: View) => boolean, signs: readonly Sign[]): Feature[] =>
+  signs.map((sign) => {
+    const seen = upTo(1.5, sign);
+    return [`${sign} ${name}`, (view) => (holds(view) ? seen(view) : 0), sign];
+  });
+
+const flag = (name: string, holds: (view: View) => boolean, sign?: Sign): Feature => [
+  name,
+  (view) => (holds(view) ? 1 : 0),
+  sign,
+];
+const oneOf = (name: string, signs: readonly Sign[], of: (reading: Reading) => number): Feature[] =>
+  signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign]));
+
+const sum = ({ reading }: View, ...signs: readonly Sign[]): number =>
+  signs.reduce((all, sign) => all + reading.signs[SIGN[sign]]!, 0);
+const hasCode = ({ question }: View): boolean => question.codeFences > 0 || question.codeLines > 1;
+const hasFigures = ({ reading }: View): boolean => reading.numbers + reading.formulas + reading.latex > 0;
+
+/** The tasks of the question before, where something holds of this one. */
+const after = (name: string, holds: (view: View) => boolean): Feature[] =>
+  TASKS.map((task, at) => [
+    `after ${task}${name}`,
+    (view) => (view.before !== null && holds(view) ? view.before[at]! : 0),
+  ]);
+
+/** What tells more together than by itself. */
+const MEETINGS: readonly Feature[] = [
+  flag(
+    'a word that may be a programming language among others of code',
+    (view) => view.reading.homographs.length > 0 && (hasCode(view) || sum(view, 'code', 'program', 'mend') > 0.4),
+  ),
+  flag(
+    'something of code to be mended',
+    (view) => hasCode(view) || sum(view, 'code', 'program') + view.reading.named > 0,
+    'mend',
+  ),
+  flag('a word of code twice', (view) => sum(view, 'code') > 1.5, 'code'),
+  flag('maths with figures', (view) => hasFigures(view) && sum(view, 'maths', 'solve') > 0.4),
+  flag('a count of what is numbered', (view) => view.reading.numbers >= 2 && sum(view, 'count') > 0.4, 'count'),
+  flag(
+    'a story with numbers',
+    ({ reading }) => reading.numbers >= 3 && reading.asksMark && !reading.hasText && reading.words > 12,
+  ),
+  flag('prose of several names', (view) => view.reading.lead < 0 && sum(view, 'prose') >= 2, 'prose'),
+  flag('a fact about prose', (view) => sum(view, 'prose', 'piece') > 0.4, 'fact'),
+  flag(
+    'something rendered as prose',
+    (view) => sum(view, 'translate') > 0.4 && sum(view, 'tongue') === 0 && sum(view, 'prose', 'piece') > 0.4,
+    'translate',
+  ),
+  flag('a saying in a tongue', (view) => sum(view, 'say') > 0.4 && sum(view, 'tongue') > 0.4, 'say'),
+  flag(
+    'a quotation and a tongue',
+    (view) => {
+      const { quotes, colon, words } = view.reading;
+      return (quotes > 0 || colon) && sum(view, 'tongue') > 0.2 && words <= 14;
+    },
+    'tongue',
+  ),
+  flag('fields of what is given', (view) => sum(view, 'fields') > 0.4 && sum(view, 'given', 'extract') > 0.4, 'fields'),
+  flag('labels for what is given', (view) => sum(view, 'labels') > 0.4 && sum(view, 'given') > 0.4, 'labels'),
+  flag('three labels', (view) => sum(view, 'labels') >= 2.5, 'labels'),
+  flag('either, of what is given', (view) => sum(view, 'given') > 0.4, 'either'),
+  flag('either, to be weighed', (view) => sum(view, 'weigh', 'puzzle') > 0.4, 'either'),
+  flag('words of a puzzle twice', (view) => sum(view, 'puzzle') > 1.5, 'puzzle'),
+  flag('words of a puzzle three times', (view) => sum(view, 'puzzle') > 2.5, 'puzzle'),
+  flag('words of weighing twice', (view) => sum(view, 'weigh') > 1.5, 'weigh'),
+  flag(
+    'nothing but thanks',
+    (view) => {
+      const { words, asksMark } = view.reading;
+      return sum(view, 'thanks') > 0.4 && words <= 12 && !asksMark && sum(view, 'make', 'mend') === 0;
+    },
+    'thanks',
+  ),
+];
+
+/** Everything that speaks for a task or against it, by name. `weights.ts` has a row for each. */
+const FEATURES: readonly Feature[] = [
+  ['always', () => 1],
+  ...TELLING.map((sign): Feature => [sign, upTo(2, sign), sign]),
+  ...TELLING.map(
+    (sign): Feature => [`${sign} at all`, ({ reading }) => (reading.signs[SIGN[sign]]! > 0.4 ? 1 : 0), sign],
+  ),
+  ...oneOf('first', ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'], ({ lead }) => lead),
+  ...oneOf('makes', ['prose', 'piece', 'code', 'program'], ({ object }) => object),
+  ...together('of material', hasMaterial, [
+    ...(['classify', 'labels', 'extract', 'fields', 'summarize', 'translate', 'tongue', 'prose', 'piece'] as const),
+    ...(['either', 'fact', 'given', 'say'] as const),
+  ]),
+  ...together('of a text', isShown, [
+    ...(['classify', 'labels', 'extract', 'fields', 'summarize', 'translate', 'tongue', 'prose', 'piece'] as const),
+    ...(['either', 'fact', 'given', 'say'] as const),
+  ]),
+  ...together('asked', ({ reading }) => reading.asksMark, [
+    ...(['weigh', 'puzzle', 'count', 'tongue', 'either', 'amount', 'feel', 'labels', 'make', 'prose', 'code'] as const),
+  ]),
+  ...together('in few words', ({ reading }) => reading.words <= 8, [
+    ...(['greet', 'thanks', 'more', 'tongue', 'say', 'feel', 'also'] as const),
+  ]),
+  ...together('of numbers', ({ reading }) => reading.numbers >= 2, ['amount', 'count', 'solve', 'maths']),
+  ...MEETINGS,
+  // What is shown.
+  flag('a text', isShown),
+  flag('material', hasMaterial),
+  ['quotes', ({ reading }) => Math.min(2, reading.quotes)],
+  flag('a colon', ({ reading }) => reading.colon),
+  flag('a text behind a verb', ({ reading }) => reading.hasText),
+  ['documents', ({ question }) => Math.min(2, question.documents)],
+  // Code.
+  flag('code in a fence', ({ question }) => question.codeFences > 0),
+  flag('a line of code', ({ question }) => question.codeLines > 0),
+  flag('lines of code', ({ question }) => question.codeLines > 1),
+  ['a programming language', ({ reading }) => reading.named],
+  flag('a word that may be one', ({ reading }) => reading.homographs.length > 0),
+  ['signs of code', ({ reading }) => Math.min(2, reading.symbols)],
+  flag('backticks', ({ reading }) => reading.ticks >= 2),
+  flag('options of commands', ({ reading }) => reading.flags >= 2),
+  // Figures.
+  flag('a number', ({ reading }) => reading.numbers >= 1),
+  flag('two numbers', ({ reading }) => reading.numbers >= 2),
+  flag('three numbers', ({ reading }) => reading.numbers >= 3),
+  ['formulas', ({ reading }) => Math.min(2, reading.formulas)],
+  ['LaTeX', ({ reading }) => Math.min(2, reading.latex)],
+  // How much is said, and how.
+  flag('a question mark', ({ reading }) => reading.asksMark),
+  ...[3, 6, 12].map((most) => flag(`at most ${most} words`, ({ reading }) => reading.words <= most)),
+  ...[25, 60].map((least) => flag(`more than ${least} words`, ({ reading }) => reading.words > least)),
+  ['small words', ({ reading }) => (reading.words > 0 ? reading.known / reading.words : 0)],
+  flag('hardly another word', ({ reading }) => reading.words - reading.known <= 3),
+  flag('slashes', ({ shape }) => shape.slashes > 0),
+  flag('a list of choices', ({ shape }) => shape.listed > 0),
+  flag('a long list of choices', ({ shape }) => shape.listed > 2),
+  flag('commas', ({ shape }) => shape.commas >= 3),
+  ...[2, 3, 5].map((least) => flag(`${least} sentences`, ({ shape }) => shape.sentences >= least)),
+  ['capitals', ({ shape }) => Math.min(1, shape.capitals / 6)],
+  flag('lines', ({ shape }) => shape.lines > 0),
+  flag('paragraphs', ({ shape }) => shape.paragraphs > 0),
+  flag('items', ({ shape }) => shape.items > 0),
+  flag('an at sign', ({ shape }) => shape.ats > 0),
+  ['length', ({ shape }) => Math.log2(shape.length + 1) / 10],
+  // What was asked before.
+  flag('a question before', ({ before }) => before !== null),
+  ...after('', () => true),
+  ...after(', in few words', ({ reading }) => reading.words <= 8),
+  ...after(', referring to it', (view) => sum(view, 'more', 'also', 'edit') > 0),
+  // Tools that are offered.
+  flag('tools', ({ tools }) => tools !== null),
+  flag('a tool that is named', ({ tools }) => tools?.named === true),
+  flag('tools at work', ({ tools }) => tools?.amid === true),
+  flag('tools, and a question mark', ({ tools, reading }) => tools !== null && reading.asksMark),
+  flag('tools, and few words', ({ tools, reading }) => tools !== null && reading.words <= 14),
+  flag('tools, and a number', ({ tools, reading }) => tools !== null && reading.numbers >= 1),
+  flag('tools, and no verb for a task', ({ tools, reading }) => tools !== null && reading.lead < 0),
+  ...together('with tools', ({ tools }) => tools !== null, [
+    ...(['fact', 'code', 'program', 'mend', 'maths', 'count', 'weigh', 'puzzle', 'greet', 'prose', 'feel'] as const),
+  ]),
+];
+
+export const FEATURE_NAMES: readonly string[] = FEATURES.map(([name]) => name);
+
+/** Places of the features that need no sign, and of those that need one, by the sign. */
+const ALWAYS = placesOf(undefined);
+const BY_SIGN = SIGNS.map(placesOf);
+
+function placesOf(wanted: Sign | undefined): readonly number[] {
+  return FEATURES.flatMap(([, , sign], at) => (sign === wanted ? [at] : []));
+}
+
+/** Visits the features of a question that are not 0: most are. `at` is the place of the name. */
+export function visitFeatures(view: View, visit: (at: number, value: number) => void): void {
+  const { signs } = view.reading;
+  visitAll(ALWAYS, view, visit);
+  for (let sign = 0; sign < signs.length; sign++) if (signs[sign]! > 0) visitAll(BY_SIGN[sign]!, view, visit);
+}
+
+function visitAll(places: readonly number[], view: View, visit: (at: number, value: number) => void): void {
+  for (let i = 0; i < places.length; i++) {
+    const at = places[i]!;
+    const value = FEATURES[at]![1](view);
+    if (value !== 0) visit(at, value);
+  }
+}

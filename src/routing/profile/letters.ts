@@ -1,0 +1,62 @@
+/** What `FOLDED` gives for what is no letter. */
+export const GAP = 0;
+/** Combining marks and joiners: they belong to a word and say nothing. */
+export const MARK = 1;
+export const DIGIT = 2;
+
+/** Letters that do not fall apart into a base and a mark. */
+const WHOLE: Readonly<Record<string, string>> = { ł: 'l', ø: 'o', đ: 'd', ß: 's', ı: 'i', æ: 'a', œ: 'o' };
+
+/**
+ * For each UTF-16 code unit: `GAP`, `MARK`, `DIGIT` or the letter without case and accents, so that `RÉSUMÉ`,
+ * `résumé` and `resume` are one word. One look in a table a character: the question is read at each request.
+ */
+export const FOLDED: Uint16Array = foldedTable();
+
+function foldedTable(): Uint16Array {
+  const table = new Uint16Array(0x10000);
+  for (let code = 0; code < 0x10000; code++) table[code] = foldedUnit(code);
+  return table;
+}
+
+function foldedUnit(code: number): number {
+  // Ideographs, kana and Hangul stay as they are.
+  if (isUnspaced(code)) return code;
+  if (code >= 0xd800 && code < 0xf900) return GAP;
+  if (code >= 0xff10 && code <= 0xff19) return DIGIT;
+  if (code >= 0xff21 && code <= 0xff5a) return foldedUnit(code - 0xfee0);
+  const letter = String.fromCharCode(code);
+  if (/\p{Nd}/u.test(letter)) return DIGIT;
+  if (isMark(code)) return MARK;
+  if (!/[\p{L}\p{M}]/u.test(letter)) return GAP;
+  const lower = letter.toLowerCase();
+  return (WHOLE[lower] ?? lower.normalize('NFD')).charCodeAt(0);
+}
+
+/** Accents, Arabic vowels, the Indic dot below, joiners. */
+function isMark(code: number): boolean {
+  if (code < 0x0656) return (code >= 0x0300 && code < 0x0370) || code >= 0x064b;
+  return code === 0x0670 || code === 0x093c || code === 0x200c || code === 0x200d || code === 0xfeff;
+}
+
+/** Scripts without blanks between words, where a word may begin and end anywhere; Korean ones run together too. */
+export function isUnspaced(code: number): boolean {
+  return (
+    code > 0x0e00 &&
+    ((code >= 0x3040 && code <= 0x30ff) ||
+      (code >= 0x3400 && code <= 0x9fff) ||
+      (code >= 0xac00 && code <= 0xd7a3) ||
+      code <= 0x0eff)
+  );
+}
+
+/** A pattern of the lexicon as the reader sees it: folded, with one blank for each gap. */
+export function fold(pattern: string): string {
+  let folded = '';
+  for (let at = 0; at < pattern.length; at++) {
+    const unit = FOLDED[pattern.charCodeAt(at)]!;
+    if (unit === GAP || unit === DIGIT) folded += ' ';
+    else if (unit !== MARK) folded += String.fromCharCode(unit);
+  }
+  return folded;
+}

@@ -1,0 +1,100 @@
+import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../programming.ts';
+import { TOPICS } from '../tools.ts';
+import { type Trie, trieOf } from '../trie.ts';
+import { ar, hi, id, ja, ko, tr, vi, zh } from './asian.ts';
+import { de, en, nl } from './germanic.ts';
+import { es, fr, it, pt } from './romance.ts';
+import { SIGNS, type Sign, type Words } from './signs.ts';
+import { cs, pl, ru, uk } from './slavic.ts';
+
+const BLOCKS: Readonly<Record<string, Words>> = {
+  en,
+  ar,
+  cs,
+  de,
+  es,
+  fr,
+  hi,
+  id,
+  it,
+  ja,
+  ko,
+  nl,
+  pl,
+  pt,
+  ru,
+  tr,
+  uk,
+  vi,
+  zh,
+};
+
+/** Languages that the lexicon knows, in the order of their votes. */
+export const LANGUAGES: readonly string[] = Object.keys(BLOCKS);
+
+/** What a pattern means: a sign of a language; or the name of a programming language, or of a topic of tools. */
+export interface Meaning {
+  readonly sign: number;
+  /** Place in `LANGUAGES`; -1 for names. */
+  readonly language: number;
+  readonly vote: number;
+  /** Whether other languages borrow the word. */
+  readonly isLoan: boolean;
+  readonly name: string;
+}
+
+export const SIGN = Object.fromEntries(SIGNS.map((sign, at) => [sign, at])) as Record<Sign, number>;
+export const NAME = SIGNS.length;
+export const HOMOGRAPH = SIGNS.length + 1;
+export const EXTENSION = SIGNS.length + 2;
+export const TOPIC = SIGNS.length + 3;
+
+const NOUNS: ReadonlySet<Sign> = new Set([
+  'prose',
+  'piece',
+  'fields',
+  'code',
+  'program',
+  'maths',
+  'labels',
+  'amount',
+  'given',
+  'tongue',
+]);
+
+const split = (text: string): string[] => text.split(/\s+/).filter(Boolean);
+
+function* patterns(): Generator<readonly [string, Meaning]> {
+  const known = new Set<string>();
+  for (const [language, words] of Object.values(BLOCKS).entries()) {
+    for (const sign of SIGNS) {
+      const isLoan = language === 0 && NOUNS.has(sign);
+      for (const pattern of split(words[sign] ?? '')) {
+        const vote = voteOf(language, sign, pattern, known);
+        yield [pattern, { sign: SIGN[sign], language, vote, isLoan, name: '' }];
+      }
+    }
+  }
+  for (const [sign, names] of Object.entries({
+    [NAME]: NAMES,
+    [HOMOGRAPH]: HOMOGRAPHS,
+    [EXTENSION]: EXTENSIONS,
+    [TOPIC]: TOPICS,
+  })) {
+    for (const [name, text] of Object.entries(names)) {
+      for (const pattern of split(text))
+        yield [pattern, { sign: Number(sign), language: -1, vote: 0, isLoan: true, name }];
+    }
+  }
+}
+
+/** How much a word tells of its language: a function word most, an English one of a task little. A word votes once. */
+function voteOf(language: number, sign: Sign, pattern: string, known: Set<string>): number {
+  const key = `${language} ${pattern}`;
+  if (known.has(key)) return 0;
+  known.add(key);
+  const vote = sign === 'words' ? 1 : NOUNS.has(sign) ? (language === 0 ? 0.2 : 0.3) : 0.6;
+  return pattern.length === 1 && pattern < '\u0300' ? vote / 3 : vote;
+}
+
+export const LEXICON: Trie<Meaning> = trieOf(patterns());

@@ -1,0 +1,142 @@
+import { DIGIT, FOLDED, GAP } from './letters.ts';
+
+/** What stands between words and tells something: numbers, operators, quotes, the signs of code. */
+
+/** A number as it stands in a text. */
+export interface NumberSeen {
+  readonly value: number;
+  /** Behind its last digit. */
+  readonly to: number;
+  /** Whether it is a quantity: no date, time, version or telephone number. */
+  readonly isQuantity: boolean;
+  /** Whether arithmetic stands next to it. */
+  readonly isOperand: boolean;
+}
+
+/** Reads the number that begins at `from`: `1,500`, `3/8`; dates, times and telephone numbers as one. */
+export function numberAt(text: string, from: number, to: number): NumberSeen {
+  let at = from;
+  let value = 0;
+  let joints = 0;
+  for (; at < to; at++) {
+    const code = text.charCodeAt(at);
+    if (FOLDED[code] === DIGIT) value = value * 10 + digitOf(code);
+    else if (at + 1 >= to || FOLDED[text.charCodeAt(at + 1)] !== DIGIT) break;
+    else if (code === SLASH) joints++;
+    else if (code === COLON || code === HYPHEN) joints += 2;
+    else if (code !== POINT && code !== COMMA) break;
+  }
+  const isYear = at - from === 4 && value >= 1000 && value < 2200;
+  const isOperand = !isYear && (hasOperator(text, from - 1, -1) || hasOperator(text, at, 1));
+  return { value, to: at, isQuantity: joints <= 1, isOperand };
+}
+
+const SLASH = 0x2f;
+const COLON = 0x3a;
+const HYPHEN = 0x2d;
+const POINT = 0x2e;
+const COMMA = 0x2c;
+const MINUS = 0x2212;
+
+function digitOf(code: number): number {
+  if (code < 0x3a) return code - 0x30;
+  if (code >= 0xff10) return code - 0xff10;
+  // Arabic digits begin a row of 16; Persian and Indic ones do too, or stand at its sixth place.
+  return (code - (code < 0x0700 ? 0 : 6)) & 0xf;
+}
+
+/** Operators that only arithmetic has; those that need something on both sides; those that need blanks, too. */
+const SURE = new Set([...'^=√'].map((sign) => sign.charCodeAt(0)));
+const JOINING = new Set([...'+*×÷'].map((sign) => sign.charCodeAt(0)));
+const LOOSE = new Set([...'-/−'].map((sign) => sign.charCodeAt(0)));
+const PERCENT = 0x25;
+
+/** Whether an operator stands there, behind a blank perhaps, with something to operate on beyond. */
+function hasOperator(text: string, from: number, step: -1 | 1): boolean {
+  const hasBlank = text.charCodeAt(from) === 0x20;
+  const place = hasBlank ? from + step : from;
+  const sign = text.charCodeAt(place);
+  if (FOLDED[sign] !== GAP || sign === 0x20 || sign === COMMA || sign === POINT) return false;
+  if (sign === PERCENT) return step > 0 && hasDigitNear(text, place + 1);
+  if (SURE.has(sign)) return true;
+  const next = text.charCodeAt(place + step);
+  const beyond = next === 0x20 ? text.charCodeAt(place + 2 * step) : next;
+  if (JOINING.has(sign)) return FOLDED[beyond]! >= DIGIT || beyond === 0x28 || beyond === 0x29;
+  // Without blanks these join dates and ranges.
+  return hasBlank && FOLDED[beyond] === DIGIT && LOOSE.has(sign);
+}
+
+/** "15 % of 80": something to take the share of. */
+function hasDigitNear(text: string, from: number): boolean {
+  for (let at = from; at < from + 8 && at < text.length; at++) if (FOLDED[text.charCodeAt(at)] === DIGIT) return true;
+  return false;
+}
+
+const QUOTES: Readonly<Record<string, string>> = {
+  '"': '"',
+  "'": "'",
+  '“': '”',
+  '„': '“”"',
+  '«': '»',
+  '»': '«',
+  '「': '」',
+  '『': '』',
+  '‘': '’',
+};
+
+/** Where what is quoted from here ends; 0 where no quote begins. */
+export function quoteEnd(text: string, at: number, to: number): number {
+  const open = text.charAt(at);
+  const closing = QUOTES[open];
+  if (closing === undefined) return 0;
+  const isPlain = open === "'" || open === '"';
+  // An apostrophe, or inches.
+  if (isPlain && isLetter(text, at - 1)) return 0;
+  for (const close of closing) {
+    let end = text.indexOf(close, at + 3);
+    while (isPlain && end >= 0 && isLetter(text, end + 1)) end = text.indexOf(close, end + 1);
+    if (end >= 0 && end < to) return end;
+  }
+  return 0;
+}
+
+/** Operators and names that only code has: `==`, `=>`, `f()`, `a_b`, `&&`, `::`. */
+export function isSymbol(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  const next = text.charCodeAt(at + 1);
+  if (code === 0x28) return next === 0x29 && isLetter(text, at - 1);
+  if (code === 0x5f) return isLetter(text, at - 1) && isLetter(text, at + 1);
+  if (code === 0x3d) return next === 0x3d || next === 0x3e;
+  return (code === 0x26 || code === 0x7c || code === COLON) && next === code;
+}
+
+/** The end of a sentence: of more than a number or a name. */
+export function isSentenceEnd(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code === 0x3002 || code === 0xff1f || code === 0xff01) return true;
+  return (code === POINT || code === 0x3f || code === 0x21) && text.charCodeAt(at + 1) <= 0x20;
+}
+
+/** An option of a command: `-n`, `--name`. */
+export function isFlag(text: string, at: number): boolean {
+  const next = text.charCodeAt(at + 1);
+  return (
+    text.charCodeAt(at) === HYPHEN && text.charCodeAt(at - 1) === 0x20 && (next === HYPHEN || isLetter(text, at + 1))
+  );
+}
+
+/** A command of LaTeX, the dollar that begins a formula, or a sign that only mathematics has. */
+export function isLatex(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  const next = text.charCodeAt(at + 1);
+  if (code >= 0x2200 && code < 0x2300) return code !== MINUS;
+  if (code === 0x5c) return next < 0x80 && isLetter(text, at + 1);
+  return code === 0x24 && (next === 0x24 || next === 0x5c || isLetter(text, at + 1));
+}
+
+/** Names of errors: `KeyError`, `IOException`. */
+export function isErrorName(text: string, from: number, to: number): boolean {
+  return text.endsWith('Error', to) ? to - from > 6 : to - from > 10 && text.endsWith('Exception', to);
+}
+
+const isLetter = (text: string, at: number): boolean => FOLDED[text.charCodeAt(at)]! > DIGIT;

@@ -1,0 +1,41 @@
+import type { ChatRequest } from '../../core/chat-request.ts';
+import type { Facts } from '../../core/facts.ts';
+import { asked } from './ask.ts';
+import { measure } from './size.ts';
+
+/** What the content of a request asks for: the part of the facts that is read from it. */
+export type Profile = Pick<
+  Facts,
+  | 'task'
+  | 'mix'
+  | 'naturalLanguage'
+  | 'languagesSeen'
+  | 'inputTokens'
+  | 'inputTokensMax'
+  | 'images'
+  | 'audioBytes'
+  | 'unboundedMedia'
+  | 'outputTokensAsked'
+  | 'needs'
+>;
+
+export type Profiled = Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice' | 'response_format' | 'n' | 'logprobs'>;
+
+/** Reads a request once: how large it is, and what its user asks. Pure. */
+export function profile(request: Profiled): Profile {
+  const size = measure(request);
+  const { task, mix, naturalLanguage, languagesSeen, outputTokensAsked } = asked(request);
+  return {
+    task,
+    mix,
+    naturalLanguage,
+    languagesSeen,
+    inputTokens: Math.max(1, size.tokens),
+    inputTokensMax: size.bytes,
+    images: size.images,
+    audioBytes: size.audioBytes,
+    unboundedMedia: size.unboundedMedia,
+    outputTokensAsked,
+    needs: size.needs,
+  };
+}

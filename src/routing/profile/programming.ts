@@ -1,0 +1,73 @@
+/** Names of programming languages as they stand in prose, and the tools that leave no doubt about one. */
+export const NAMES: Readonly<Record<string, string>> = {
+  python: `python python3 पायथन पाइथन بايثون パイソン 파이썬 питон* пайтон* pythonie pythona django flask fastapi pandas
+    numpy pytest modulenotfounderror indentationerror attributeerror indexerror`,
+  javascript: `javascript जावास्क्रिप्ट جافاسكريبت 자바스크립트 ジャバスクリプト node_js nodejs jquery ecmascript express_js
+    vanilla_js js`,
+  typescript: 'typescript 타입스크립트 ts',
+  java: 'spring_boot javie javy junit',
+  rust: 'rustlang rustc',
+  go: 'golang goroutine*',
+  cpp: 'cpp',
+  csharp: 'csharp c_sharp asp_net',
+  php: 'php laravel',
+  ruby: 'ruby_on_rails rails',
+  kotlin: 'kotlin kotlinie',
+  swift: 'swiftui',
+  sql: 'sql select_from create_table mysql postgresql postgres sqlite tsql',
+  bash: 'bash bashu zsh script_shell shell_script shellscript bash_script',
+  powershell: 'powershell',
+  html: 'html html5',
+  css: 'css tailwind flexbox',
+  scala: 'scalatest',
+  haskell: 'haskell haskellu',
+  lua: 'lua',
+  perl: 'perl perlu',
+  dart: 'flutter',
+  elixir: 'elixir',
+  erlang: 'erlang',
+  clojure: 'clojure',
+  julia: 'julia_lang',
+  matlab: 'matlab',
+  fortran: 'fortran',
+  cobol: 'cobol',
+  visualbasic: 'vba vb_net visual_basic',
+  solidity: 'solidity',
+  yaml: 'yaml yml',
+};
+
+/** Names that are everyday words too: they count amid code alone, and short ones with a preposition or as a capital. */
+export const HOMOGRAPHS: Readonly<Record<string, string>> = {
+  java: 'java जावा جافا 자바',
+  rust: 'rust',
+  go: 'go',
+  c: 'c',
+  r: 'r',
+  ruby: 'ruby',
+  swift: 'swift',
+  scala: 'scala',
+  dart: 'dart',
+  julia: 'julia',
+  assembly: 'assembly',
+};
+
+/** Endings of file names. */
+export const EXTENSIONS: Readonly<Record<string, string>> = {
+  python: 'py',
+  javascript: 'js jsx mjs',
+  typescript: 'ts tsx',
+  java: 'java',
+  go: 'go',
+  rust: 'rs',
+  cpp: 'cpp hpp',
+  csharp: 'cs',
+  php: 'php',
+  ruby: 'rb',
+  kotlin: 'kt',
+  swift: 'swift',
+  sql: 'sql',
+  bash: 'sh',
+  html: 'html',
+  css: 'css scss',
+  yaml: 'yml yaml',
+};

@@ -1,0 +1,101 @@
+import { FOLDED, isUnspaced, MARK } from './letters.ts';
+import type { Question } from './question.ts';
+
+/** How a question is written, whatever its words say: counts of its beginning and end. */
+export interface Shape {
+  /** Commas; of these, how many stand a few words behind the one before, as in "sport, culture, business". */
+  commas: number;
+  listed: number;
+  /** Slashes and bars between words: "high / low". */
+  slashes: number;
+  /** Ends of sentences. */
+  sentences: number;
+  /** Words within sentences that begin with a capital. */
+  capitals: number;
+  lines: number;
+  paragraphs: number;
+  /** Lines that begin with a bullet or a number. */
+  items: number;
+  /** Signs of addresses and accounts. */
+  ats: number;
+  /** UTF-16 code units, of what is read. */
+  length: number;
+}
+
+/** Characters looked at of the beginning and of the end. */
+const HEAD = 400;
+const TAIL = 300;
+/** Most characters of an item in a list of choices. */
+const ITEM = 30;
+
+/** Reads how what asks is written. Pure; the time is bounded. */
+export function shapeOf({ text, lines, length }: Pick<Question, 'text' | 'lines' | 'length'>): Shape {
+  const shape: Shape = {
+    ...{ commas: 0, listed: 0, slashes: 0, sentences: 0, capitals: 0 },
+    ...{ lines: Math.max(0, lines.length - 1), paragraphs: 0, items: 0, ats: 0, length },
+  };
+  let passed = 0;
+  let behind = Number.POSITIVE_INFINITY;
+  for (const { from, to } of lines) {
+    // A blank line, and not a block that was left out.
+    if (from - behind > 1 && from - behind <= 4) shape.paragraphs++;
+    behind = to;
+    const head = Math.min(to, from + Math.max(0, HEAD - passed));
+    const tail = Math.max(head, to - Math.max(0, TAIL - (length - passed - (to - from))));
+    if (head > from) look(shape, text, from, head);
+    if (tail < to) look(shape, text, tail, to);
+    passed += to - from;
+  }
+  return shape;
+}
+
+/** Looks at a line, or a part of one. */
+function look(shape: Shape, text: string, from: number, to: number): void {
+  let comma = Number.NEGATIVE_INFINITY;
+  /** What stood before, but for blanks. */
+  let before = 0x0a;
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x20) continue;
+    const isFirst = before === 0x0a;
+    if (FOLDED[code]! > MARK) {
+      const isWordStart = at === from || FOLDED[text.charCodeAt(at - 1)]! <= MARK;
+      if (isWordStart && !isFirst && !ENDS.has(before) && isCapital(code)) shape.capitals++;
+      if (isFirst && isItem(text, at, to)) shape.items++;
+    } else if (COMMAS.has(code)) {
+      shape.commas++;
+      if (at - comma <= ITEM) shape.listed++;
+      comma = at;
+    } else if (ENDS.has(code)) {
+      if (isEnd(text, at, to)) shape.sentences++;
+    } else if (code === 0x2f || code === 0x7c) {
+      if (FOLDED[before]! > MARK) shape.slashes++;
+    } else if (code === 0x40) shape.ats++;
+    else if (isFirst && BULLETS.has(code)) shape.items++;
+    before = code;
+  }
+}
+
+const codes = (signs: string): ReadonlySet<number> => new Set([...signs].map((sign) => sign.charCodeAt(0)));
+const COMMAS = codes(',;،，、；');
+const ENDS = codes('.!?。！？؟।');
+const BULLETS = codes('-*•–');
+
+const isCapital = (code: number): boolean => {
+  if (code < 0x80) return code > 0x40 && code < 0x5b;
+  return !isUnspaced(code) && String.fromCharCode(code).toLowerCase() !== String.fromCharCode(code);
+};
+
+/** `1.`, `2)` */
+function isItem(text: string, at: number, to: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code < 0x30 || code > 0x39 || at + 1 >= to) return false;
+  const next = text.charCodeAt(at + 1);
+  return next === 0x2e || next === 0x29;
+}
+
+/** A point within a number or a name ends nothing. */
+function isEnd(text: string, at: number, to: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0x80 || at + 1 >= to || text.charCodeAt(at + 1) <= 0x20;
+}

@@ -1,0 +1,102 @@
+import { capabilityNames } from '../core/capability.ts';
+import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
+import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
+import { type Constraint, hasBit } from '../core/rules.ts';
+import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import type { RejectionEntry } from './certificate.ts';
+import { expectedCost, expectedLatency, expectedOutput } from './estimate.ts';
+import { allowedEndpoints, limitsOf } from './rules.ts';
+
+/** What was asked, and what was known of the upstreams then. */
+export type Asked = Pick<Refusal, 'facts' | 'readings'>;
+
+/** What the bits of a rejection mean for a model, in words, with the rules behind each. */
+export function rejectionsAgainst(
+  model: Model,
+  rejections: number,
+  asked: Asked,
+  snapshot: PolicySnapshot,
+): RejectionEntry[] {
+  const constraints = isSet(rejections, 'constraint') ? constraintsAgainst(model, asked, snapshot) : [];
+  const texts = textsFor(model, constraints, asked, snapshot);
+  const rules = constraints.map(({ name, place }) => ({ name, place }));
+  const kinds = (Object.keys(texts) as Rejection[]).filter((kind) => isSet(rejections, kind));
+  return kinds.map((kind) => ({ kind, text: texts[kind](), rules: kind === 'constraint' ? rules : [] }));
+}
+
+function textsFor(
+  model: Model,
+  constraints: readonly Constraint[],
+  asked: Asked,
+  snapshot: PolicySnapshot,
+): Record<Rejection, () => string> {
+  const { facts } = asked;
+  return {
+    selector: () => `the selector \`${facts.model}\` does not choose from it`,
+    constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
+    key_models: () => 'the API key may not use it',
+    capability: () => `it lacks ${capabilityNames(facts.needs & ~model.capabilities).join(', ')}`,
+    language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
+    max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
+    max_cost: () => `its expected cost of ${costCeiling(model, asked, snapshot)} Credits is above max_cost_credits`,
+    max_latency: () =>
+      `its expected latency of ${Math.round(latencyOn(model, asked, snapshot))} ms is above max_latency_ms`,
+    unbounded_media: () =>
+      'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
+    context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
+    budget_limit: () => 'its worst case exceeds budget_limit',
+    funds: () => 'its worst case exceeds what budgets leave',
+    health: () => 'it is out for now: its provider asked for a pause or cannot be used',
+  };
+}
+
+export function isSet(rejections: number, kind: Rejection): boolean {
+  return (rejections & REJECTIONS[kind].bit) !== 0;
+}
+
+/** The active constraints that a model does not meet. */
+export function constraintsAgainst(model: Model, asked: Asked, snapshot: PolicySnapshot): Constraint[] {
+  const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
+    if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
+    if (maxLatencyMs !== null && latencyOn(model, asked, snapshot) > maxLatencyMs) return true;
+    return maxCostCredits !== null && costOn(model, asked, snapshot) > maxCostCredits;
+  };
+  const active = asked.facts.rules.constraints.map((at) => snapshot.constraints[at]!);
+  const found = active.filter(forbids);
+  // Each can be met by some endpoint, and no endpoint meets them all.
+  return found.length > 0 ? found : active.filter(({ allows }) => allows !== null);
+}
+
+/** The field that states how much output is wanted. */
+export const outputField = (facts: Facts) =>
+  facts.outputTokensMax === null ? 'estimated_output_tokens' : 'max_tokens';
+
+/** Expected Credits at the endpoint that would be tried first, as the shortlist judged them. */
+export function costOn(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): number {
+  const first = firstAllowed(model, facts, snapshot);
+  return expectedCost(model, first, facts, expectedOutput(facts, snapshot, readings));
+}
+
+/** Expected milliseconds there. */
+export function latencyOn(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): number {
+  const first = firstAllowed(model, facts, snapshot);
+  return expectedLatency(model, first, facts, readings, expectedOutput(facts, snapshot, readings));
+}
+
+function firstAllowed(model: Model, facts: Facts, snapshot: PolicySnapshot): number {
+  return allowedEndpoints(model, limitsOf(facts, snapshot).slots)[0] ?? 0;
+}
+
+/** Expected Credits, rounded up so that a ceiling of the printed figure admits the model. */
+export function costCeiling(model: Model, asked: Asked, snapshot: PolicySnapshot): number {
+  const exact = costOn(model, asked, snapshot);
+  const rounded = Math.ceil(exact * 1e6);
+  return (rounded / 1e6 < exact ? rounded + 1 : rounded) / 1e6;
+}
+
+/** What was known of an endpoint, by its slot. */
+export function healthOf({ health }: Readings, slot: number): HealthState {
+  const states = Object.keys(HEALTH) as HealthState[];
+  return states.find((state) => HEALTH[state] === health[slot]) ?? 'healthy';
+}

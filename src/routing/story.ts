@@ -1,0 +1,148 @@
+import { capabilityNames } from '../core/capability.ts';
+import { toCredits } from '../core/credits.ts';
+import type { Facts } from '../core/facts.ts';
+import type { SourcePlace } from '../core/source-place.ts';
+import { percent, rounded, tradeOff } from './advise.ts';
+import type { AppliedPreference, AppliedRule, CandidateEntry, Certificate } from './certificate.ts';
+
+/** A decision in a few sentences, for people: what was asked, who was left out and why, and why the choice won. */
+export function story(certificate: Certificate, facts: Facts): string[] {
+  const { constraints, preferences, unpreferred, refusal } = certificate;
+  const ranked = certificate.candidates.filter(({ rank }) => rank !== null);
+  const [choice, runnerUp] = ranked;
+  return [
+    asked(certificate, facts),
+    ...(constraints.length > 0 ? [`Constraints that apply: ${constraints.map(ruleText).join(', ')}.`] : []),
+    ...leftOut(certificate.candidates.filter(({ rank }) => rank === null)),
+    ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
+    ...(choice ? [victory(choice, runnerUp, ranked.length, certificate, facts), ...outOf(choice)] : []),
+    ...(preferences.length > 0 ? [preferred(preferences, unpreferred, choice)] : []),
+    ...[choice, runnerUp].flatMap((one) => (one && one.cachedInputTokens > 0 ? [cached(one)] : [])),
+    ...(choice ? baseline(certificate, choice) : []),
+  ];
+}
+
+/** Where a rule stands: the files of a policy are in one folder, whose path is nobody's business. */
+export const placeText = ({ file, line }: SourcePlace): string => `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
+
+const ruleText = ({ name, place }: AppliedRule): string => `${name} (${placeText(place)})`;
+
+function asked({ outputTokens, candidates }: Certificate, facts: Facts): string {
+  const { model, task, mix, weights, ceilings, budget, funds, choices } = facts;
+  const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
+  const inputs = candidates.map(({ inputTokens }) => inputTokens);
+  const input = inputs.length > 0 ? Math.max(...inputs) : facts.inputTokens;
+  const needs = capabilityNames(facts.needs);
+  const terms = [
+    needs.length > 0 && `needs ${needs.join(', ')}`,
+    facts.languages.length > 0 && `must handle ${facts.languages.join(', ')}`,
+    choices > 1 && `${choices} choices`,
+    weights && `weights ${figure(weights.cost)} for cost, ${figure(weights.quality)} for quality`,
+    ceilings.costCredits !== null && `max_cost_credits ${ceilings.costCredits}`,
+    ceilings.latencyMs !== null && `max_latency_ms ${ceilings.latencyMs}`,
+    budget !== null && `budget_limit ${toCredits(budget)}`,
+    funds?.free != null && `budgets leave ${toCredits(funds.free)} Credits`,
+  ].filter((term) => typeof term === 'string');
+  const size = `about ${count(input)} tokens of input and ${count(outputTokens)} of output`;
+  return `Asked for ${model}, task ${task}${shares && ` (${shares})`}: ${[size, ...terms].join('; ')}.`;
+}
+
+/** Groups and names that are told of; the rest is counted. */
+const GROUPS_MAX = 6;
+const NAMES_MAX = 8;
+
+function leftOut(rejected: readonly CandidateEntry[]): string[] {
+  const groups = Map.groupBy(rejected, ({ rejections }) => rejections.map(({ text }) => general(text)).join('; and '));
+  const bySize = [...groups].sort(([, a], [, b]) => b.length - a.length);
+  const rest = bySize.slice(GROUPS_MAX).reduce((all, [, models]) => all + models.length, 0);
+  return [
+    ...bySize.slice(0, GROUPS_MAX).map(([why, models]) => {
+      const [first] = models;
+      if (models.length > 1) return `${models.length} models left out: ${why} (${names(models)}).`;
+      return `${first!.model} left out: ${first!.rejections.map(({ text }) => text).join('; and ')}.`;
+    }),
+    ...(rest > 0 ? [`${rest} more left out for other reasons.`] : []),
+  ];
+}
+
+/** A reason without the model's own figure: what is left is the same for many. */
+const general = (text: string): string => text.replace(/ of \d\S*(?: (?:Credits|ms|tokens))?/, '');
+
+function names(models: readonly { readonly model: string }[]): string {
+  const shown = models.slice(0, NAMES_MAX).map(({ model }) => model);
+  const more = models.length - shown.length;
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
+}
+
+function victory(
+  choice: CandidateEntry,
+  runnerUp: CandidateEntry | undefined,
+  ranked: number,
+  { reason, faulty }: Certificate,
+  { pinned }: Facts,
+): string {
+  const { model, quality, costCredits, latencyMs } = choice;
+  const figures = `expected quality ${percent(quality)}, ${rounded(costCredits)} Credits, ${count(latencyMs)} ms`;
+  if (pinned) return `${model} was asked for by name: ${figures}.`;
+  if (!runnerUp) return `${model} is the only model left: ${figures}.`;
+  const best = `${model} is the best of ${ranked} by ${reason}: ${figures}.`;
+  if (faulty) return `${best} The strategy gave no usable score, so ${tieBreak(choice, runnerUp)} decided.`;
+  const lead = choice.utility! - runnerUp.utility!;
+  if (lead === 0) return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.`;
+  const parts = leads(choice, runnerUp);
+  return `${best} It is ${figure(lead)} ahead of ${runnerUp.model}${parts && `: ${parts}`}.`;
+}
+
+/** What orders two of the same utility. */
+function tieBreak(a: CandidateEntry, b: CandidateEntry): string {
+  if (a.quality !== b.quality) return 'the higher quality';
+  if (a.costCredits !== b.costCredits) return 'the lower cost';
+  return a.latencyMs === b.latencyMs ? 'the order of the IDs' : 'the lower latency';
+}
+
+/** `quality +0.036, cost +0.015, latency −0.027`: by which parts one is ahead of the other. */
+function leads(a: CandidateEntry, b: CandidateEntry): string {
+  const parts = [...new Set([...Object.keys(a.parts), ...Object.keys(b.parts)])];
+  return parts
+    .map((part) => [part, (a.parts[part] ?? 0) - (b.parts[part] ?? 0)] as const)
+    .filter(([, lead]) => Math.abs(lead) >= 1e-9)
+    .map(([part, lead]) => `${part} ${signed(lead)}`)
+    .join(', ');
+}
+
+/** The endpoints of the choice that nobody can be sent to. */
+function outOf({ model, endpoints }: CandidateEntry): string[] {
+  const out = endpoints.filter(({ health }) => health !== 'healthy');
+  if (out.length === 0) return [];
+  return [`Of ${model}, ${out.map(({ provider, health }) => `${provider} is ${health}`).join(', ')}.`];
+}
+
+function preferred(
+  preferences: readonly AppliedPreference[],
+  unpreferred: string | null,
+  choice: CandidateEntry | undefined,
+): string {
+  const told = preferences.map((one) => {
+    const models = one.models.length > 0 ? names(one.models.map((model) => ({ model }))) : 'no model';
+    return `${ruleText(one)} counts as ${signed(one.worth)} quality for ${models}`;
+  });
+  const moved = choice === undefined || unpreferred === choice.model ? '' : ` Without, ${unpreferred} would be chosen.`;
+  return `Preferences that apply: ${told.join('; ')}.${moved}`;
+}
+
+const cached = ({ model, inputTokens, cachedInputTokens }: CandidateEntry): string =>
+  `Of ${count(inputTokens)} tokens of input, ${count(cachedInputTokens)} are likely still cached for ${model}.`;
+
+function baseline({ baseline: other }: Certificate, choice: CandidateEntry): string[] {
+  if (!other) return [];
+  if (other.model === choice.model) return [`${choice.model} is the baseline, too.`];
+  const difference = tradeOff(other, choice).replace(/^The/, 'the');
+  return [`The baseline, ${other.model}, would cost ${rounded(other.costCredits)} Credits: ${difference}`];
+}
+
+const count = (figures: number): string => Math.round(figures).toLocaleString('en');
+
+/** Three digits that count. */
+const figure = (value: number): string => `${Number(value.toPrecision(3))}`;
+
+const signed = (value: number): string => (value < 0 ? `−${figure(-value)}` : `+${figure(value)}`);

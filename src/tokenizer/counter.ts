@@ -1,0 +1,64 @@
+import type { Tokenizer } from '../core/tokenizer.ts';
+import type { CountAnswer, CountRequest } from './count-worker.ts';
+
+/** The longest that a count may take, reading its vocabulary included, ms. */
+const DEADLINE_MS = 1_000;
+/** Characters that are counted at most, of all texts together: what lies beyond holds up whoever counts next. */
+const CHARACTERS_MAX = 1_000_000;
+/** An unused worker is ended after so long, and its memory given back, ms. */
+const IDLE_MS = 60_000;
+
+export interface TokenCounter {
+  /** Tokens that these texts make at most, wherever they stand; null where it cannot be told in time. Never rejects. */
+  count(name: Tokenizer, texts: readonly string[]): Promise<number | null>;
+}
+
+/** Counts in one worker, started when it is needed. Neither keeps the process alive. */
+export function createTokenCounter(onError: (message: string) => void): TokenCounter {
+  let worker: Worker | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let lastId = 0;
+  const waiting = new Map<number, (tokens: number | null) => void>();
+
+  function started(): Worker {
+    clearTimeout(idle);
+    idle = setTimeout(end, IDLE_MS);
+    idle.unref();
+    if (worker !== null) return worker;
+    worker = new Worker(new URL('./count-worker.ts', import.meta.url).href);
+    worker.unref();
+    worker.onmessage = ({ data: { id, tokens, error } }: MessageEvent<CountAnswer>) => {
+      if (error !== undefined) onError(error);
+      waiting.get(id)?.(tokens);
+    };
+    worker.onerror = ({ message }) => {
+      onError(message);
+      end();
+    };
+    return worker;
+  }
+
+  function end(): void {
+    clearTimeout(idle);
+    worker?.terminate();
+    worker = null;
+    for (const answer of waiting.values()) answer(null);
+  }
+
+  return {
+    count(name, texts) {
+      if (texts.reduce((sum, { length }) => sum + length, 0) > CHARACTERS_MAX) return Promise.resolve(null);
+      return new Promise((resolve) => {
+        const id = ++lastId;
+        const timer = setTimeout(() => waiting.get(id)?.(null), DEADLINE_MS);
+        waiting.set(id, (tokens) => {
+          clearTimeout(timer);
+          waiting.delete(id);
+          resolve(tokens);
+        });
+        const request: CountRequest = { id, name, texts, until: Date.now() + DEADLINE_MS };
+        started().postMessage(request);
+      });
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** A token of input costs a millicredit, one of output four; a useful output is 64 tokens. */
+const PROSE = 'The committee met on Tuesday, and nobody could remember why. '.repeat(80);
+const TOKENS = countTokens(PROSE);
+/** More than the exact count and a useful output cost, less than a token for each byte. */
+const LIMIT = 2;
+/** By the estimate it does not fit into 32,768 tokens. */
+const HINDI = 'गाँव के बाहर एक पुराना कुआँ था, जिसके पास बच्चे हर शाम खेलने आते थे। '.repeat(900);
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+
+const capOf = ({ body }: RecordedRequest) => Number(body.max_tokens ?? body.max_completion_tokens);
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({
+    key: UPSTREAM_KEY,
+    // All that it may use: the whole prompt, and output up to the cap.
+    behaviour: (request) => {
+      const prompt = countTokens(JSON.stringify(request.body.messages)) + 8;
+      return { usage: { prompt_tokens: prompt, completion_tokens: capOf(request) } };
+    },
+  });
+  const policy = testPolicy(
+    { up: upstream.url },
+    {
+      counted: { endpoints: ['up'], more: '    tokenizer: o200k_base\n' },
+      uncounted: { endpoints: ['up'] },
+    },
+    `budgets: [{ name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${LIMIT}, window: total }]`,
+  );
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterAll(async () => {
+  await box.stop();
+  await upstream.stop();
+});
+
+const ask = (model: string, content: string, more: object = {}, init?: RequestInit) =>
+  box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content }], ...more }, init);
+
+describe('a prompt that only its bound keeps out', () => {
+  test('of the budget_limit is counted and served, and the limit is never exceeded', async () => {
+    await expectError(await ask('uncounted', PROSE, { budget_limit: LIMIT }), 'budget_limit_too_low', 'budget_limit');
+    const answer = await ask('counted', PROSE, { budget_limit: LIMIT });
+    expect(answer.status).toBe(200);
+    const { platform, usage } = await answerOf(answer);
+    expect(usage.prompt_tokens).toBeGreaterThan(TOKENS);
+    expect(usage.completion_tokens).toBeGreaterThanOrEqual(64);
+    expect(platform.credits_consumed).toBeLessThanOrEqual(LIMIT);
+    expect(platform.credits_consumed).toBeGreaterThan(LIMIT / 2);
+    const { text } = upstream.requests.at(-1)!;
+    expect(text).toContain(PROSE);
+  });
+
+  test('of what a budget leaves is counted, and draws no more than that', async () => {
+    const make = async (team: string) => {
+      const { out } = await box.run('keys', 'create', '--label', `team=${team}`);
+      const headers = { authorization: `Bearer ${out.split('\n')[0]}` };
+      await waitFor(async () => (await box.get('/v1/models', { headers })).status === 200);
+      return { headers };
+    };
+    const key = await make('a');
+    const wanted = { max_tokens: 64 };
+    await expectError(await ask('uncounted', PROSE, wanted, key), 'insufficient_quota');
+    const answer = await ask('counted', PROSE, wanted, key);
+    expect(answer.status).toBe(200);
+    expect((await answerOf(answer)).platform.credits_consumed).toBeLessThanOrEqual(LIMIT);
+    await expectError(await ask('counted', PROSE, wanted, key), 'insufficient_quota');
+  });
+
+  test('of the context window is counted, in a route query, too', async () => {
+    await expectError(await ask('uncounted', HINDI), 'context_length_exceeded', 'messages');
+    expect((await ask('counted', HINDI)).status).toBe(200);
+    const messages = [{ role: 'user', content: HINDI }];
+    expect((await box.post('/v1/route', { model: 'counted', messages })).status).toBe(200);
+    // A figure of the caller's own is no text that could be counted.
+    const stated = await box.post('/v1/route', { model: 'counted', messages, estimated_input_tokens: 40_000 });
+    await expectError(stated, 'context_length_exceeded', 'messages');
+  });
+
+  test('and whose exact count does not fit either is refused, by a figure that suffices', async () => {
+    const refusal = await ask('counted', PROSE, { budget_limit: 0.5 });
+    const { details } = await expectError(refusal, 'budget_limit_too_low', 'budget_limit');
+    const least = Number(details?.least_credits);
+    expect(least).toBeLessThan(LIMIT);
+    expect((await ask('counted', PROSE, { budget_limit: least })).status).toBe(200);
+    await expectError(
+      await ask('counted', PROSE, { budget_limit: least - 0.000001 }),
+      'budget_limit_too_low',
+      'budget_limit',
+    );
+  });
+});
+
+test('hostile texts are answered within the deadline, and hold up nobody else', async () => {
+  let slowest = 0;
+  let isOver = false;
+  const bystander = (async () => {
+    while (!isOver) {
+      const start = performance.now();
+      expect((await box.get('/healthz')).status).toBe(200);
+      slowest = Math.max(slowest, performance.now() - start);
+      await Bun.sleep(5);
+    }
+  })();
+  const start = performance.now();
+  const texts = ['a', 'q', '\u0300', '€', 'qzx '].map((unit) => unit.repeat(100_000 / unit.length));
+  const answers = await Promise.all(texts.map((text) => ask('counted', text, { budget_limit: 1 })));
+  const took = performance.now() - start;
+  isOver = true;
+  await bystander;
+  for (const [at, answer] of answers.entries()) {
+    const bounded = await answerOf(await ask('uncounted', texts[at]!, { budget_limit: 1 }));
+    expect((await answerOf(answer)).error.code).toBe(bounded.error.code);
+  }
+  console.log(
+    `hostile texts: answered after ${took.toFixed(0)} ms; a bystander waited ${slowest.toFixed(0)} ms at most`,
+  );
+  expect(took).toBeLessThan(3_000);
+  expect(slowest).toBeLessThan(500);
+});

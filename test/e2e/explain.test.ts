@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOf, waitFor } from '../support/answers.ts';
+import {
+  cleanEnvironment,
+  MAIN,
+  runCommand,
+  type Signalbox,
+  startSignalbox,
+  writePolicy,
+} from '../support/signalbox.ts';
+
+const model = (id: string, [input, output]: readonly number[], quality: number, more = '') => `  ${id}:
+    provider: sim
+    price: { input: ${input}, output: ${output} }
+    context_window: 100000
+    max_output: 8192
+    quality: { default: ${quality} }
+${more}`;
+
+const POLICY = `version: 1
+providers:
+  sim: { adapter: simulated }
+  absent: { adapter: openai-compatible, base_url: "https://api.example.com/v1", api_key_env: NOT_SET }
+models:
+${model('best', [3, 12], 0.9, '    capabilities: [vision]\n    tags: [eu]\n')}${model('good', [1, 4], 0.8, '    tags: [eu]\n')}${model('cheap', [0.1, 0.4], 0.6)}constraints:
+  - name: eu-only
+    when: 'key.labels.team == "legal"'
+    require: '"eu" in model.tags'
+preferences:
+  - name: night-shift
+    when: time.hour < 6 && request.metadata.batch == "yes"
+    prefer: model.id == "cheap"
+    worth: 0.4
+`;
+
+let folder: string;
+let box: Signalbox;
+
+beforeAll(async () => {
+  folder = writePolicy(POLICY);
+  box = await startSignalbox({ args: ['--policies', folder] });
+});
+afterAll(async () => {
+  await box.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const explain = (...args: string[]) => runCommand(['policy', 'explain', folder, ...args]);
+
+async function explained(...args: string[]) {
+  const { out, code } = await explain('--json', ...args);
+  return { ...(JSON.parse(out) as { choice: string; explanation: string[]; facts: object }), code };
+}
+
+async function explainInput(body: unknown, ...args: string[]) {
+  const child = Bun.spawn([MAIN, 'policy', 'explain', folder, '-', ...args], {
+    env: cleanEnvironment({}),
+    stdin: new Blob([typeof body === 'string' ? body : JSON.stringify(body)]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { out, err, code: await child.exited };
+}
+
+describe('signalbox policy explain', () => {
+  test('prints a table with the parts of each utility, and the story', async () => {
+    const { out, err, code } = await explain();
+    expect({ err, code }).toEqual({ err: '', code: 0 });
+    const [head, first, second, third] = out.split('\n');
+    expect(head).toMatch(/^ +model +Q +C +L +utility +quality +cost +latency$/);
+    expect([first, second, third].map((line) => line!.slice(0, 8).trim())).toEqual(['1  best', '2  good', '3  cheap']);
+    expect(out).toContain('best is the best of 3 by auto:balanced');
+    expect(out).toContain('Left out with the variables that are set here: absent (NOT_SET is not set).');
+    expect(out).toContain('budgets and balances are not looked at');
+    expect(out).not.toContain('\u001b');
+  });
+
+  test('names the rule that leaves a model out, with its file and line', async () => {
+    const { out } = await explain('--label', 'team=legal');
+    const line = POLICY.split('\n').findIndex((text) => text.includes('eu-only')) + 1;
+    expect(out).toMatch(new RegExp(`^cheap +the policy rejects it: eu-only \\(policy\\.yaml:${line}\\)$`, 'm'));
+    expect(out).toContain(`Constraints that apply: eu-only (policy.yaml:${line}).`);
+  });
+
+  test('takes the time, metadata, the models of the key, weights and sizes from flags', async () => {
+    expect((await explained('--time', '2026-11-20T03:00:00Z', '--metadata', 'batch=yes')).choice).toBe('cheap');
+    expect((await explained('--time', '2026-11-20T13:00:00Z', '--metadata', 'batch=yes')).choice).toBe('best');
+    expect((await explained('--key-models', 'good,cheap')).choice).toBe('good');
+    expect((await explained('--cost-weight', '1', '--quality-weight', '0')).choice).toBe('cheap');
+    const { facts, choice } = await explained('--model', 'good', '--input-tokens', '9000', '--output-tokens', '70');
+    expect(choice).toBe('good');
+    expect(facts).toMatchObject({ pinned: true, estimated_input_tokens: 9000, estimated_output_tokens: 70 });
+  });
+
+  test('takes a chat request or a route query from a file, and flags before it', async () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    const file = join(folder, 'request.json');
+    writeFileSync(file, JSON.stringify({ messages: [{ role: 'user', content: [image] }], max_tokens: 50 }));
+    expect(await explained(file)).toMatchObject({ choice: 'best', facts: { needs: ['vision'], max_tokens: 50 } });
+    writeFileSync(file, JSON.stringify({ model: 'good', task_type: 'coding' }));
+    expect(await explained(file)).toMatchObject({ choice: 'good', facts: { task: 'coding' } });
+    expect((await explained(file, '--model', 'cheap')).choice).toBe('cheap');
+  });
+
+  test('decides as the server does', async () => {
+    const body = { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 60 };
+    const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
+    const { out } = await explainInput(body, '--json');
+    expect(JSON.parse(out)).toMatchObject({
+      choice: platform.routed_model,
+      route_reason: platform.route_reason,
+      policy_revision: platform.policy_revision,
+    });
+  });
+
+  test('ends with 2 for a refusal, and tells what would admit a model', async () => {
+    const { out, code } = await explainInput({ constraints: { max_cost_credits: 0.01 } });
+    expect(code).toBe(2);
+    expect(out).toMatch(/Refused with no_eligible_model: .*max_cost_credits 0\.01 → 0\.21 admits `cheap`/);
+    expect(out).toMatch(/^best +its expected cost of 6\.3 Credits is above max_cost_credits$/m);
+  });
+
+  test('ends with 1 and a sentence where it cannot run', async () => {
+    const empty = writePolicy(
+      POLICY.replace('sim: { adapter: simulated }', 'sim: { adapter: simulated, api_key_env: NOT_SET }'),
+    );
+    const wrong = writePolicy(POLICY.replace('context_window', 'contxt_window'));
+    const cases: readonly (readonly [Promise<{ err: string; code: number }>, string])[] = [
+      [explain('--model', 'nobody'), 'There is no model or selector `nobody`'],
+      [explain('--input-tokens', 'many'), '--input-tokens takes a number'],
+      [explain('--input-tokens', '1.5'), '`estimated_input_tokens` must be a whole number'],
+      [explain('--metadata', 'x'), '--metadata is written name=value'],
+      [explain('--time', 'noon'), '--time is written'],
+      [explain('gone.json'), 'gone.json cannot be read'],
+      [explain('--colour'), 'colour'],
+      [explain(folder), 'takes one folder and one file'],
+      [explainInput('{'), 'The standard input is not JSON'],
+      [explainInput([]), 'A request is a JSON object'],
+      [explainInput({ messages: [{ role: 'user', content: 7 }] }), '`messages[0].content` must be'],
+      [explainInput({ task: 'coding' }), '`task` is not a known field'],
+      [runCommand(['policy', 'explain', empty]), 'No provider of'],
+      [runCommand(['policy', 'explain', wrong]), 'signalbox policy check tells why'],
+      [runCommand(['policy', 'explain', '/no/such/folder']), 'cannot be read'],
+    ];
+    for (const [running, words] of cases) {
+      const { err, code } = await running;
+      expect(err).toContain(words);
+      expect(err).toMatch(/^signalbox: [^\n]+\n$/);
+      expect(code).toBe(1);
+    }
+    for (const one of [empty, wrong]) rmSync(one, { recursive: true, force: true });
+  }, 30_000);
+});
+
+describe('signalbox policy explain --decision', () => {
+  const body = { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] };
+  const recorded = async (id: string, ...args: string[]) => {
+    // A record rides with a later commit.
+    const run = () => box.run('policy', 'explain', folder, '--decision', id, ...args);
+    return waitFor(async () => {
+      const result = await run();
+      return result.err.includes('no such decision') ? null : result;
+    });
+  };
+
+  test('decides again beside a running server, with attempts and receipt', async () => {
+    const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
+    const { out, err, code } = await recorded(platform.decision_id);
+    expect({ err, code }).toEqual({ err: '', code: 0 });
+    expect(out).toStartWith(`${platform.decision_id}: chat of the key `);
+    expect(out).toContain('it comes to the same, bit for bit');
+    expect(out).toMatch(/^attempt +model +upstream +ms +first ms +result$/m);
+    expect(out).toMatch(/^sim +best +best +\d+ +\d+ +answered$/m);
+    expect(out).toContain(`charged ${platform.credits_consumed} Credit`);
+    expect(out).toMatch(/The same tokens would have cost .* on the runner-up and .* on the baseline\./);
+  });
+
+  test('prints what the API answers', async () => {
+    const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
+    const { out } = await recorded(platform.decision_id, '--json');
+    const answer = (await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()) as object;
+    expect(JSON.parse(out)).toEqual(answer);
+  });
+
+  test('ends with 1 where there is no such record, or no database', async () => {
+    const none = await box.run('policy', 'explain', '--decision', 'dec_00000000000');
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('There is no such decision')]);
+    const nowhere = await runCommand([
+      'policy',
+      'explain',
+      '--decision',
+      'dec_00000000000',
+      '--data',
+      '/no/such/place',
+    ]);
+    expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('There is no database in /no/such/place')]);
+  });
+});

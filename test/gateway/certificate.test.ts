@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import { createIds } from '../../src/core/id.ts';
+import { priorReadings, type Readings } from '../../src/core/readings.ts';
+import { plainUsage } from '../../src/core/usage.ts';
+import { certificateOf } from '../../src/gateway/certificate.ts';
+import { decisionWrites } from '../../src/gateway/decision-record.ts';
+import { createPluginShelf } from '../../src/plugin-host/load.ts';
+import type { DecisionRecord, Outcome } from '../../src/records/record.ts';
+import { openRecords, type Records, recordsMigrations } from '../../src/records/records.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { type Candidate, isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
+import { parseFiles } from '../../src/runtime/language.ts';
+import { PastPolicies } from '../../src/runtime/replay.ts';
+import { type Deciding, strategyOf } from '../../src/runtime/runtime.ts';
+import { readBundle } from '../../src/runtime/source.ts';
+import { saveRevision } from '../../src/server/policy.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import type { Store } from '../../src/store/store.ts';
+import { facts } from '../routing/build.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { temporaryFolder } from '../support/signalbox.ts';
+
+const caller = { keyId: 'key', scopes: new Set<never>(), labels: {}, models: null, limits: null, budgets: [] };
+const nextId = createIds(Date.now, 0);
+
+let folder: string;
+let store: Store;
+let records: Records;
+let parses: number;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  store = await openSqlite(join(folder, 'signalbox.db'), [recordsMigrations]);
+  records = openRecords({ store, now: Date.now });
+  parses = 0;
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+const models = (...ids: readonly string[]) =>
+  testPolicy(
+    { first: 'http://127.0.0.1:9/v1', second: 'http://127.0.0.1:9/v1' },
+    Object.fromEntries(
+      ids.map((id, at) => [
+        id,
+        { endpoints: ['first', 'second'], quality: 0.9 - at / 10, price: { input: 1, output: 4 - at } },
+      ]),
+    ),
+  );
+
+function tools(env: Readonly<Record<string, string | undefined>> = UPSTREAM_ENV): Judge {
+  const get = (name: string) => env[name];
+  return { folder, shipped, shelf: createPluginShelf(), env: { get }, now: Date.now, parse: parseFiles };
+}
+
+/** As a process would have it that starts now, in no environment at all. */
+function past(inForce: Deciding | null = null): PastPolicies {
+  const parse = (files: Parameters<Judge['parse']>[0]) => {
+    parses++;
+    return parseFiles(files, null);
+  };
+  return new PastPolicies({ ...tools({}), parse, inForce: () => inForce });
+}
+
+/** Puts a policy in force, and keeps it. */
+async function load(text: string, env?: Readonly<Record<string, string | undefined>>): Promise<Candidate> {
+  write('policy.yaml', text);
+  const judged = await judge(await readBundle(folder), tools(env));
+  if (isRejected(judged)) throw new Error(JSON.stringify(judged));
+  await saveRevision(records, judged);
+  return judged;
+}
+
+interface Made {
+  readonly readings?: Readings;
+  readonly outcome?: Outcome;
+  readonly model?: string;
+}
+
+/** Makes a decision and keeps it. */
+async function decide(
+  { runtime }: Candidate,
+  { readings, outcome, model = 'auto' }: Made = {},
+): Promise<DecisionRecord> {
+  const asked = facts({ model });
+  const seen = readings ?? priorReadings(runtime.snapshot);
+  const given = { id: nextId(), seed: '0', readings: seen, ...strategyOf(asked, runtime) };
+  const decision = runtime.decider.decide(asked, given);
+  if (isRefusal(decision)) throw new Error('refused');
+  const gateway = { records, nextId, now: Date.now };
+  await store.commit(decisionWrites(gateway, 'chat', decision, caller, runtime.snapshot, outcome ?? null));
+  return (await records.find(decision.id))!;
+}
+
+const USED: Outcome = {
+  status: 'completed',
+  error: null,
+  attempts: [],
+  usage: plainUsage(1_000, 500),
+  estimated: false,
+  charged: 3_000_000,
+  saved: 0,
+  firstPartMs: 1,
+  totalMs: 2,
+};
+
+describe('a decision of the past', () => {
+  test('is made again from what was kept, in another environment, under another policy', async () => {
+    const record = await decide(await load(models('a', 'b')), { outcome: USED });
+    await load(models('c'));
+    const { certificate, matches, reason, hindsight } = await certificateOf(record, records, past());
+    expect([matches, reason]).toEqual([true, null]);
+    expect(certificate).toMatchObject({ choice: 'a', runnerUp: { model: 'b' }, baseline: { model: 'a' } });
+    // 1,000 and 500 tokens at 1 and 3, and at 1 and 4 millicredits.
+    expect(hindsight).toEqual({ runnerUp: 2_500_000, baseline: 3_000_000 });
+  });
+
+  test('goes by the readings of then', async () => {
+    const policy = await load(models('a', 'b'));
+    const readings = { ...priorReadings(policy.runtime.snapshot), frame: 1, allHealthy: false };
+    readings.health[0] = 1;
+    readings.retryAt[0] = 5;
+    readings.tokensPerSecond[1] = 1e-3;
+    const record = await decide(policy, { readings });
+    expect(record).toMatchObject({ choice: 'b', lastResorts: [{ model: 'a', endpoints: [0] }] });
+    const found = await certificateOf(record, records, past(policy.runtime));
+    expect(found.matches).toBe(true);
+    expect(found.certificate).toMatchObject({ choice: 'b', frame: record.frame });
+    expect(found.certificate!.candidates[1]!.endpoints[0]).toMatchObject({ health: 'ejected', open: false });
+    // The same without them is another decision.
+    expect((await certificateOf({ ...record, frame: 0 }, records, past())).matches).toBe(false);
+  });
+
+  test('knows which providers were left out, but neither keys nor addresses', async () => {
+    const text = models('a', 'b').replace(
+      /second: \{[^}]*\}/,
+      'second: { adapter: openai-compatible, base_url_env: SECOND_URL }',
+    );
+    const served = { ...UPSTREAM_ENV, SECOND_URL: 'http://10.1.2.3/private' };
+    const ids = [await decide(await load(text)), await decide(await load(text, served))];
+    for (const [at, endpoints] of [1, 2].entries()) {
+      const { matches, certificate } = await certificateOf(ids[at]!, records, past());
+      expect([matches, certificate!.candidates[0]!.endpoints.length]).toEqual([true, endpoints]);
+    }
+    const kept = JSON.stringify(await records.findRevision(ids[1]!.revision));
+    for (const value of ['10.1.2.3', ...Object.values(UPSTREAM_ENV)]) expect(kept).not.toContain(value);
+  });
+
+  test('does not match what it was not', async () => {
+    const record = await decide(await load(models('a', 'b')));
+    const wrong: Partial<DecisionRecord>[] = [
+      { choice: 'b' },
+      { fallbacks: [] },
+      { lastResorts: [{ model: 'b', endpoints: [0] }] },
+      { quality: record.quality.map((q) => q + Number.EPSILON) },
+      { quality: record.quality.slice(1) },
+      { reason: 'auto:other' },
+    ];
+    for (const change of wrong) {
+      expect((await certificateOf({ ...record, ...change }, records, past())).matches, JSON.stringify(change)).toBe(
+        false,
+      );
+    }
+  });
+});
+
+describe('where it cannot be made again, it says why:', () => {
+  const reasonFor = async (record: DecisionRecord, from = past()) => {
+    const { certificate, matches, reason } = await certificateOf(record, records, from);
+    expect([certificate, matches]).toEqual([null, null]);
+    return reason;
+  };
+
+  test('records and policies of earlier versions, and what is not kept any more', async () => {
+    const policy = await load(models('a', 'b'));
+    const record = await decide(policy);
+    expect(await reasonFor({ ...record, frame: null })).toBe('It was made before readings were kept.');
+    expect(await reasonFor({ ...record, revision: 'gone' })).toBe('Its policy is not kept any more.');
+    expect(await reasonFor({ ...record, frame: 12345 })).toContain('readings that it was made by are not kept');
+    await records.saveRevision({ ...(await records.findRevision(record.revision))!, surroundings: null });
+    expect(await reasonFor(record)).toContain('an earlier version');
+    // While it is in force it is there.
+    expect((await certificateOf(record, records, past(policy.runtime))).matches).toBe(true);
+  });
+
+  test('a policy that does not come out as it was', async () => {
+    const record = await decide(await load(models('a', 'b')));
+    const revision = (await records.findRevision(record.revision))!;
+    const find = (change: object) => past().find({ ...revision, ...change });
+    expect(await find({ models: ['a'] })).toContain('it serves other models');
+    expect(await find({ source: revision.source.replace('context_window', '*******') })).toContain(
+      'cannot be built again',
+    );
+    expect(await find({ source: '{' })).toContain('cannot be built again');
+    expect(await find({ surroundings: { unset: ['TEST_UPSTREAM_KEY'], plugins: [] } })).toContain('no provider');
+    const pinned = { ...record, facts: { ...record.facts, model: 'gone', pinned: true } };
+    expect(await reasonFor(pinned)).toBe('It does not fit to its policy.');
+  });
+
+  test('a plugin whose code has changed, or that is gone', async () => {
+    const plugin = (sign: string) => `import { defineStrategy, Type } from 'signalbox/plugin';
+export const own = defineStrategy({
+  name: 'own', status: 'alpha', options: Type.Object({}),
+  prepare: () => ({ reason: 'own', score: ({ n, quality }, out) => { for (let i = 0; i < n; i++) out[i] = ${sign}quality[i]; } }),
+});
+`;
+    write('own.ts', plugin('-'));
+    const record = await decide(
+      await load(`${models('a', 'b')}plugins: [./own.ts]\nselectors:\n  mine: { strategy: own }\n`),
+      {
+        model: 'mine',
+      },
+    );
+    expect(record).toMatchObject({ choice: 'b', reason: 'mine:own' });
+    expect((await certificateOf(record, records, past())).matches).toBe(true);
+    write('own.ts', plugin(''));
+    const reason =
+      'Its policy cannot be built again as it was: the code of plugin `./own.ts` is gone, or not what it was.';
+    expect(await reasonFor(record)).toBe(reason);
+    rmSync(join(folder, 'own.ts'));
+    expect(await reasonFor(record)).toBe(reason);
+  });
+});
+
+test('policies are built once for all who ask, few are kept, and the one in force is not built', async () => {
+  const revisions = [];
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    const { runtime } = await load(models(id));
+    revisions.push((await records.findRevision(runtime.snapshot.revision))!);
+  }
+  const from = past();
+  const [first, ...others] = revisions;
+  const found = await Promise.all([from.find(first!), from.find(first!), from.find(first!)]);
+  expect([new Set(found).size, parses]).toEqual([1, 1]);
+  for (const revision of others) await from.find(revision);
+  expect(parses).toBe(5);
+  await from.find(others.at(-1)!);
+  expect(parses).toBe(5);
+  await from.find(first!);
+  expect(parses).toBe(6);
+  const { runtime } = await load(models('a'));
+  expect(await past(runtime).find(first!)).toBe(runtime);
+  expect(parses).toBe(6);
+});

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import { parseId } from '../../src/core/id.ts';
+import { priorReadings } from '../../src/core/readings.ts';
+import { certificateOf } from '../../src/gateway/certificate.ts';
+import type { Platform } from '../../src/gateway/receipt.ts';
+import { createPluginShelf } from '../../src/plugin-host/load.ts';
+import { hasRecords, type RecordReader, readRecords } from '../../src/records/reader.ts';
+import { parseFiles } from '../../src/runtime/language.ts';
+import { PastPolicies } from '../../src/runtime/replay.ts';
+import { openReader } from '../../src/store/sqlite.ts';
+import { effort } from '../deep/effort.ts';
+import { answerOf } from '../support/answers.ts';
+import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { anyChat, anyPolicy, anyQuery, pick, SECOND_KEY, SECOND_URL } from './replay-worlds.ts';
+
+/**
+ * Any requests to a real server, while upstreams falter, the policy is edited and the process restarts in another
+ * environment: every decision that was ever made is made again, bit for bit, whatever is in force by then.
+ */
+const { runs, seed, random, proved } = effort('replay', 60, 1_500);
+
+const data = temporaryFolder();
+const policies = temporaryFolder();
+const key = makeTestKey();
+/** Decisions with what their callers were told; null where that was no JSON. */
+const made = new Map<string, Platform | null>();
+let box: Signalbox;
+let first: FakeUpstream;
+let second: FakeUpstream;
+let restarts = 0;
+let reloads = 0;
+
+beforeAll(async () => {
+  first = startFakeUpstream({ key: UPSTREAM_KEY });
+  second = startFakeUpstream({ key: UPSTREAM_KEY });
+  writeFileSync(join(policies, 'policy.yaml'), steady());
+  box = await start(true);
+});
+
+afterAll(async () => {
+  await box.stop();
+  await Promise.all([first.stop(), second.stop()]);
+  for (const folder of [data, policies]) rmSync(folder, { recursive: true, force: true });
+});
+
+/** To begin with: two models on two providers. */
+const steady = () =>
+  testPolicy(
+    { first: first.url, second: second.url },
+    { m0: { endpoints: ['first', 'second'], quality: 0.9 }, m1: { endpoints: ['second'], quality: 0.5 } },
+  );
+
+function start(hasSecond: boolean): Promise<Signalbox> {
+  const env = { ...UPSTREAM_ENV, ...(hasSecond && { [SECOND_KEY]: UPSTREAM_KEY, [SECOND_URL]: second.url }) };
+  return startSignalbox({ data, env: { ...env, SIGNALBOX_API_KEY: key }, args: ['--policies', policies] });
+}
+
+async function chat(body: object): Promise<void> {
+  const response = await box.post('/v1/chat/completions', body);
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') && response.ok;
+  const platform = isJson ? (await answerOf(response)).platform : null;
+  if (!isJson) await response.text();
+  const id = response.headers.get('x-signalbox-decision-id');
+  if (id) made.set(id, platform);
+}
+
+async function route(query: object): Promise<void> {
+  const { decision_id: id } = (await (await box.post('/v1/route', query)).json()) as { decision_id?: string };
+  if (id) made.set(id, null);
+}
+
+async function edit(text: string): Promise<void> {
+  writeFileSync(join(policies, 'policy.yaml'), text);
+  const response = await box.post('/admin/policy/reload', {});
+  if (!response.ok) throw new Error(await response.text());
+  reloads++;
+}
+
+async function restart(): Promise<void> {
+  // What was answered is written; of a route query that is so within milliseconds.
+  await Bun.sleep(20);
+  box.signal(pick(random, ['SIGTERM', 'SIGKILL']));
+  await box.exited;
+  box = await start(random() < 0.6);
+  restarts++;
+}
+
+/** Upstreams of one temper, until the next. */
+function falter(): void {
+  for (const upstream of [first, second]) {
+    const faults = pick(random, [0, 0, 0.3, 0.9]);
+    const slowness = pick(random, [0, 5, 60]);
+    upstream.behave((): Behaviour => {
+      const headersAfterMs = random() * slowness;
+      if (random() < faults) return { status: pick(random, [500, 503, 429]), headersAfterMs };
+      return { text: 'word '.repeat(20 + random() * 60), headersAfterMs, betweenChunksMs: 1 };
+    });
+  }
+}
+
+const chats = () => Promise.all(Array.from({ length: 1 + random() * 4 }, () => chat(anyChat(random))));
+const queries = () => Promise.all([route(anyQuery(random)), route(anyQuery(random))]);
+const edits = () => edit(anyPolicy(random, first.url, `a comment with the key: ${UPSTREAM_KEY}`));
+/** Until what was measured is published. */
+const pause = () => Bun.sleep(1_050);
+
+const ACTIONS: readonly (() => unknown)[] = [
+  ...Array.from({ length: 11 }, () => chats),
+  ...Array.from({ length: 5 }, () => queries),
+  ...Array.from({ length: 3 }, () => edits),
+  ...Array.from({ length: 3 }, () => falter),
+  pause,
+  restart,
+];
+
+interface DecisionAnswer {
+  readonly choice: string;
+  readonly route_reason: string;
+  readonly replay: object;
+  readonly explanation: readonly string[];
+  readonly candidates: readonly { readonly model: string; readonly rank: number | null; readonly quality: number }[];
+  readonly quality: Readonly<Record<string, number>>;
+  readonly readings: { readonly frame: number };
+  readonly receipt: object | null;
+}
+
+async function expectReplayed(id: string, platform: Platform | null): Promise<void> {
+  const response = await box.get(`/v1/decisions/${id}`);
+  expect(response.status, id).toBe(200);
+  const decision = (await response.json()) as DecisionAnswer;
+  expect(decision.replay, id).toEqual({ matches: true, reason: null });
+  expect(decision.candidates[0], id).toMatchObject({ model: decision.choice, rank: 1 });
+  for (const { model, quality } of decision.candidates) expect(quality, id).toBe(decision.quality[model]!);
+  expect(decision.explanation.join(' '), id).toContain(decision.choice);
+  if (!platform) return;
+  const { dropped, ...receipt } = platform;
+  expect(decision.receipt, id).toEqual(receipt);
+}
+
+async function expectAllReplayed(): Promise<void> {
+  const all = [...made];
+  while (all.length > 0) await Promise.all(all.splice(0, 8).map(([id, platform]) => expectReplayed(id, platform)));
+}
+
+/** Who replays from the file alone, as a command does; `records` and `past` may be spoilt. */
+async function mismatches(spoil: (records: RecordReader) => RecordReader, inForce = false): Promise<number> {
+  const reader = openReader(join(data, 'signalbox.db'));
+  expect(await hasRecords(reader)).toBe(true);
+  const records = readRecords(reader);
+  const tools = { folder: policies, shipped, shelf: createPluginShelf(), parse: parseFiles, inForce: () => null };
+  const past = new PastPolicies(tools);
+  const latest = (await records.find(parseId('dec_', [...made.keys()].at(-1)!)!))!.revision;
+  let wrong = 0;
+  for (const id of made.keys()) {
+    const record = (await records.find(parseId('dec_', id)!))!;
+    const asked = inForce ? { ...record, revision: latest } : record;
+    const { matches } = await certificateOf(asked, spoil(records), past);
+    if (matches !== true) wrong++;
+  }
+  reader.close();
+  return wrong;
+}
+
+test(`every decision is made again, bit for bit (seed ${seed})`, async () => {
+  // A breaker opens, so that there are last resorts.
+  first.behave({ status: 500 });
+  for (let i = 0; i < 6; i++) await chat({ model: 'm0', messages: [{ role: 'user', content: 'Hello' }] });
+  await chat({ model: 'auto', messages: [{ role: 'user', content: 'Hello' }] });
+  await route({ model: 'auto-fast' });
+  for (let i = 0; i < runs; i++) {
+    await pick(random, ACTIONS)();
+    if (i % 500 === 499) await expectAllReplayed();
+  }
+  await edit(anyPolicy(random, first.url, 'the last one'));
+  await route({});
+  await restart();
+  await expectAllReplayed();
+  const counted = `${made.size} decisions, ${reloads} reloads and ${restarts} restarts`;
+  proved(`every decision is made again: ${counted}`);
+  console.log(counted);
+}, 1_800_000);
+
+test('whoever decides by other readings, or another policy, is found out; the file alone is enough', async () => {
+  expect(await mismatches((records) => records)).toBe(0);
+  const byPresentFrame = (records: RecordReader): RecordReader => ({
+    ...records,
+    findFrame: async (_, watched) => priorReadings(watched),
+  });
+  expect(await mismatches(byPresentFrame)).toBeGreaterThan(0);
+  expect(await mismatches((records) => records, true)).toBeGreaterThan(0);
+}, 1_800_000);

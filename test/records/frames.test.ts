@@ -1,0 +1,134 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { createIds, timeOfId } from '../../src/core/id.ts';
+import { priorReadings, type Readings } from '../../src/core/readings.ts';
+import { RENEW_MS } from '../../src/records/frames.ts';
+import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import type { Store } from '../../src/store/store.ts';
+import { model, snapshot } from '../routing/build.ts';
+import { badNote, notes, tempFolder } from '../store/support.ts';
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 10, 20);
+const policy = snapshot([model('a'), model('b'), model('c')]);
+const FIGURES = ['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens'] as const;
+
+/** A frame in which endpoint 1 has been seen. */
+function seen(ttftMs: number): Readings {
+  const readings = { ...priorReadings(policy), frame: 1 };
+  readings.ttftMs[1] = ttftMs;
+  return readings;
+}
+
+async function open(file: string) {
+  let time = NOW;
+  const store = await openSqlite(file, [recordsMigrations, notes]);
+  const records = openRecords({ store, now: () => time });
+  const nextId = createIds(() => time, 0);
+  const note = (readings: Readings, into: Pick<Store, 'append'> = store) => {
+    const { number, writes } = records.frames.note(readings, policy, nextId);
+    into.append(writes);
+    return { number, writes: writes.length };
+  };
+  const pass = (ms: number) => {
+    time += ms;
+  };
+  return { store, records, note, pass };
+}
+
+test('any frame comes back bit for bit', async () => {
+  using folder = tempFolder();
+  const { store, records, note } = await open(folder.file);
+  const change = fc.record({
+    figure: fc.constantFrom(...FIGURES),
+    at: fc.nat({ max: 2 }),
+    value: fc.oneof(fc.double(), fc.constantFrom(-0, Number.NaN, 5e-324)),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(change), async (changes) => {
+      const readings = { ...priorReadings(policy), frame: 9 };
+      for (const { figure, at, value } of changes) {
+        if (at < readings[figure].length) readings[figure][at] = figure === 'health' ? at + 1 : value;
+      }
+      const { number } = note(readings);
+      await store.flush();
+      const found = (await records.findFrame(number, policy))!;
+      for (const figure of FIGURES) {
+        expect([...found[figure]].every((value, at) => Object.is(value, readings[figure][at]))).toBe(true);
+      }
+      const allHealthy = readings.health.every((state) => state === 0);
+      expect([found.frame, found.allHealthy]).toEqual([number, allHealthy]);
+    }),
+  );
+  await store.close();
+});
+
+test('only what differs from the policy takes room; of nothing there is no row, and the number is 0', async () => {
+  using folder = tempFolder();
+  const { store, records, note } = await open(folder.file);
+  const [write] = records.frames.note(seen(123.4), policy, () => 5).writes;
+  expect(write!.params).toEqual([5, expect.any(Uint8Array)]);
+  expect(write!.params[1]).toHaveLength(6 * 4 + 12);
+  expect(note(priorReadings(policy))).toEqual({ number: 0, writes: 0 });
+  expect(note({ ...priorReadings(policy), frame: 3 })).toEqual({ number: 0, writes: 0 });
+  expect(await records.findFrame(0, policy)).toEqual(priorReadings(policy));
+  await store.close();
+});
+
+test('a frame goes with records until it is written, once; numbers grow and survive a restart', async () => {
+  using folder = tempFolder();
+  const { store, records, note } = await open(folder.file);
+  const readings = seen(50);
+  const first = note(readings);
+  expect(first.number).toBeGreaterThan(0);
+  expect(note(readings)).toEqual({ ...first, writes: 1 });
+  await store.flush();
+  await Bun.sleep(1);
+  expect(note(readings)).toEqual({ ...first, writes: 0 });
+  const other = note(seen(60));
+  expect(other.number).toBeGreaterThan(first.number);
+  await store.flush();
+  expect(await records.lastId()).toBe(other.number);
+  expect(await records.findFrame(first.number, policy)).toEqual({ ...readings, frame: first.number });
+  expect(await records.findFrame(first.number + 1_000, policy)).toBeNull();
+  await store.close();
+});
+
+test('a frame whose record was refused goes with the next', async () => {
+  using folder = tempFolder();
+  const { store, records, note } = await open(folder.file);
+  const readings = seen(50);
+  const { number } = note(readings, { append: (writes) => store.append([...writes, badNote(1)]) });
+  await store.flush();
+  await Bun.sleep(1);
+  expect(await records.findFrame(number, policy)).toBeNull();
+  expect(note(readings)).toEqual({ number, writes: 1 });
+  await store.flush();
+  expect(await records.findFrame(number, policy)).not.toBeNull();
+  await store.close();
+});
+
+test('frames go with the decisions that could name them, however long one was the present frame', async () => {
+  using folder = tempFolder();
+  const { store, records, note, pass } = await open(folder.file);
+  const readings = seen(50);
+  const first = note(readings).number;
+  pass(RENEW_MS - 1);
+  expect(note(readings).number).toBe(first);
+  pass(1);
+  const second = note(readings).number;
+  expect(timeOfId(second)).toBe(NOW + RENEW_MS);
+  pass(30 * DAY);
+  await records.prune(30 * DAY);
+  // A decision of just inside these 30 days may name a frame that is an hour older.
+  expect(await records.findFrame(first, policy)).not.toBeNull();
+  pass(1);
+  await records.prune(30 * DAY);
+  expect(await records.findFrame(first, policy)).toBeNull();
+  expect(await records.findFrame(second, policy)).not.toBeNull();
+  pass(RENEW_MS + DAY);
+  await records.prune(30 * DAY);
+  expect(await records.findFrame(second, policy)).toBeNull();
+  await store.close();
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { priorReadings } from '../../src/core/readings.ts';
+import type { Endpoint } from '../../src/core/snapshot.ts';
+import { costReference, expectedCost, expectedLatency } from '../../src/routing/estimate.ts';
+import { decisionOf, facts, idsOf, model, price, snapshot, usual } from './build.ts';
+
+/** A price of 1 millicredit a token of input, a tenth of it for a cached one. */
+const cheaper = (input: number, output: number) => {
+  const list = price(input, output);
+  const [line] = list.lines;
+  return { ...list, lines: [{ ...line, cachedInput: line.cachedInput / 10 }] as const };
+};
+const at = (provider: string): Endpoint => ({ provider, upstream: 'u', regions: [], price: cheaper(1, 4) });
+const twice = model('twice', {
+  endpoints: [at('first'), at('second')],
+  latency: { ttftMs: 1_000, warmTtftMs: 300, outputTokensPerSecond: 100 },
+});
+const from = snapshot([twice]);
+const readings = priorReadings(from);
+const asked = (tokens: number) => facts({ inputTokens: 2_000, cached: [{ model: 'twice', tokens }] });
+
+describe('what a model’s first endpoint is likely to have in its cache', () => {
+  test('costs the cached price there, and the full one elsewhere', () => {
+    const cold = expectedCost(twice, 0, facts({ inputTokens: 2_000 }), 100);
+    expect(expectedCost(twice, 0, asked(1_500), 100)).toBeCloseTo(cold - 1.5 * 0.9, 9);
+    expect(expectedCost(twice, 1, asked(1_500), 100)).toBe(cold);
+  });
+
+  test('is never more than the input', () => {
+    expect(expectedCost(twice, 0, asked(9_999), 100)).toBe(expectedCost(twice, 0, asked(2_000), 100));
+  });
+
+  test('lets the first token come sooner from a half of the input on, and there alone', () => {
+    const latency = (tokens: number, endpoint = 0) => expectedLatency(twice, endpoint, asked(tokens), readings, 100);
+    expect(latency(999)).toBe(2_000);
+    expect(latency(1_000)).toBe(1_300);
+    expect(latency(1_000, 1)).toBe(2_000);
+  });
+
+  test('moves no reference cost, and nobody but the model itself', () => {
+    const two = snapshot([model('a', { cost: cheaper(2, 4) }), model('b', { cost: cheaper(1, 5) })]);
+    fc.assert(
+      fc.property(fc.nat(4_000), fc.constantFrom('a', 'b'), (tokens, whose) => {
+        const plain = facts({ inputTokens: 2_000 });
+        const warm = { ...plain, cached: [{ model: whose, tokens }] };
+        expect(costReference(two, warm)).toBe(costReference(two, plain));
+        for (const one of two.models) {
+          const costs = [plain, warm].map((those) => expectedCost(one, 0, those, 100));
+          if (one.id !== whose) expect(costs[1]).toBe(costs[0]!);
+          else expect(costs[1]).toBeLessThanOrEqual(costs[0]!);
+        }
+      }),
+    );
+  });
+
+  test('keeps a dearer model in the conversation exactly while that makes it the better one', () => {
+    const two = snapshot([
+      model('dear', { q: 0.8, cost: cheaper(1.2, 4) }),
+      model('fair', { q: 0.8, cost: cheaper(1, 4) }),
+    ]);
+    const chosen = (tokens: number) => {
+      const question = facts({ inputTokens: 2_000, cached: [{ model: 'dear', tokens }] });
+      return idsOf(decisionOf(two, question, usual('auto')), two)[0];
+    };
+    // 2,000 × 0.2 millicredits dearer; 1.08 saved for each cached token.
+    expect(chosen(0)).toBe('fair');
+    expect(chosen(370)).toBe('fair');
+    expect(chosen(371)).toBe('dear');
+  });
+});

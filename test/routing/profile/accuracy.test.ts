@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'bun:test';
+import { bytesOf, promptsOf, type Score, scoreOf } from './prompts.ts';
+
+/**
+ * Two halves of labelled prompts: `dev` was written with the detector and tuned on, `frozen` by somebody else before
+ * it was tuned. The pin keeps it so: whoever edits the frozen half has to say so here.
+ */
+const FROZEN_SHA256 = 'b94b8ebc7bd26583bdba5d5662c5700854ac674cc54949b3b023fe0de8432ad2';
+
+const report = ({ shares, byTask, confusions }: Score): string =>
+  [JSON.stringify(shares), JSON.stringify(byTask), ...confusions].join('\n');
+
+function expectAtLeast(score: Score, least: number): void {
+  const { task, naturalLanguage, languages, needs } = score.shares;
+  const isGood = task >= least && naturalLanguage >= least && languages >= least && needs === 1;
+  if (!isGood) console.log(report(score));
+  expect(score.shares.needs).toBe(1);
+  expect(score.shares.task).toBeGreaterThanOrEqual(least);
+  expect(score.shares.naturalLanguage).toBeGreaterThanOrEqual(least);
+  expect(score.shares.languages).toBeGreaterThanOrEqual(least);
+}
+
+describe('labelled prompts', () => {
+  test('are many, of every task, in a dozen languages and more', () => {
+    const all = [...promptsOf('dev'), ...promptsOf('frozen')];
+    const kinds = (of: (prompt: (typeof all)[number]) => string) => Map.groupBy(all, of);
+    expect(all.length).toBeGreaterThanOrEqual(400);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+    expect(kinds(({ task }) => task).size).toBe(12);
+    expect([...kinds(({ language }) => language).values()].filter(({ length }) => length >= 5).length).toBeGreaterThan(
+      14,
+    );
+  });
+
+  test('that nobody tuned on are the ones that were frozen', () => {
+    const hash = new Bun.CryptoHasher('sha256').update(bytesOf('frozen')).digest('hex');
+    expect(hash).toBe(FROZEN_SHA256);
+  });
+
+  test('are read rightly where they were tuned on', () => {
+    expectAtLeast(scoreOf(promptsOf('dev')), 0.97);
+  });
+
+  test('are read rightly, nine of ten at least, where nobody tuned on them', () => {
+    expectAtLeast(scoreOf(promptsOf('frozen')), 0.9);
+  });
+});

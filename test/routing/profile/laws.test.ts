@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
+import { type Profile, type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { promptsOf } from './prompts.ts';
+
+const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
+const asked = ({ task, mix, naturalLanguage, languagesSeen, outputTokensAsked }: Profile) => ({
+  task,
+  mix,
+  naturalLanguage,
+  languagesSeen,
+  outputTokensAsked,
+});
+
+/** Pieces that the reader has an eye for, in any order and cut anywhere. */
+const piece = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.constantFrom(
+    ...['```', '```python\n', '\n', '\n\n', '<document>', '</document>', '<task>', '</task>', '<div>', '"', '«', ': '],
+    ...[
+      'def f(x):\n',
+      'let x = 1;\n',
+      'Translate into French',
+      'fix it',
+      'क',
+      '関数',
+      'c++',
+      '3 + 4 =',
+      '$x$',
+      '-',
+      '?',
+    ],
+  ),
+);
+const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+const message: fc.Arbitrary<ChatMessage> = fc.oneof(
+  text.map(user),
+  text.map((one) => user([{ type: 'text', text: one }, image])),
+  fc.constant(user(null)),
+  text.map((content): ChatMessage => ({ role: 'assistant', content })),
+  text.map((content): ChatMessage => ({ role: 'system', content })),
+  text.map((content): ChatMessage => ({ role: 'tool', tool_call_id: 'call', content })),
+);
+const tool = fc
+  .constantFrom('get_weather', 'run', 'x', 'sendEmail')
+  .map((name): Tool => ({ type: 'function', function: { name } }));
+const request: fc.Arbitrary<Profiled> = fc.record({
+  messages: fc.array(message, { maxLength: 6 }),
+  tools: fc.option(fc.array(tool, { maxLength: 3 }), { nil: undefined }),
+});
+
+describe('a profile', () => {
+  test('is had of any messages, in shares of 64ths that sum to 1, the same each time', () => {
+    fc.assert(
+      fc.property(request, (one) => {
+        const read = profile(one);
+        expect(profile(one)).toEqual(read);
+        const shares = read.mix.map(({ share }) => share);
+        expect(shares.every((share) => share > 0 && Number.isInteger(share * 64))).toBe(true);
+        if (shares.length > 0) expect(shares.reduce((sum, share) => sum + share, 0)).toBe(1);
+        expect(shares).toEqual(shares.toSorted((a, b) => b - a));
+        const [first] = read.mix;
+        if (first) expect(read.task).toBe(first.share >= 0.5 ? first.task : 'general');
+        expect(read.languagesSeen).toEqual([...new Set(read.languagesSeen)].sort());
+        expect(read.naturalLanguage).toMatch(/^(?:[a-z]{2}|und)$/);
+        const { outputTokensAsked: asks } = read;
+        expect(asks === null || (Number.isSafeInteger(asks) && asks > 0)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  const prompts = promptsOf('dev');
+  const prompt = fc.constantFrom(...prompts.map((one) => one.request));
+  const NOISE = `You are an expert engineer. Write Python functions, translate into German, summarize, classify this.
+\`\`\`sql
+SELECT 1;
+\`\`\`
+How many are 3 + 4?`;
+
+  test('does not hear what the system prompt says', () => {
+    fc.assert(
+      fc.property(prompt, (one) => {
+        const system: ChatMessage = { role: 'system', content: NOISE.repeat(20) };
+        expect(asked(profile({ ...one, messages: [system, ...one.messages] }))).toEqual(asked(profile(one)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('does not hear what offered tools say of themselves', () => {
+    const tool = (description: string): Tool => {
+      const parameters = { type: 'object', description };
+      return { type: 'function', function: { name: 'get_zebra', description, parameters } };
+    };
+    fc.assert(
+      fc.property(prompt, (one) => {
+        fc.pre(one.tool_choice === undefined);
+        const [plain, noisy] = ['', NOISE].map((words) =>
+          profile({ ...one, tools: [...(one.tools ?? []), tool(words)] }),
+        );
+        expect(asked(noisy!)).toEqual(asked(plain!));
+        // That one is offered can make a request one for a tool, and no other than it was.
+        const { task, naturalLanguage, languagesSeen } = profile(one);
+        expect([task, 'tool_use', 'general']).toContain(noisy!.task);
+        expect([noisy!.naturalLanguage, noisy!.languagesSeen]).toEqual([naturalLanguage, languagesSeen]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('does not hear reminders of a harness, before or behind the question, however long', () => {
+    const reminder = `<system-reminder>\n${NOISE.repeat(30)}\n</system-reminder>`;
+    fc.assert(
+      fc.property(prompt, fc.boolean(), (one, isBefore) => {
+        const last = one.messages.findLastIndex(({ role }) => role === 'user');
+        const remind = (content: ChatMessage['content']) => {
+          if (typeof content !== 'string') return content;
+          return isBefore ? `${reminder}\n${content}` : `${content}\n\n${reminder}`;
+        };
+        const messages = one.messages.map((each, at) =>
+          at === last ? { ...each, content: remind(each.content) } : each,
+        );
+        expect(asked(profile({ ...one, messages }))).toEqual(asked(profile(one)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { capabilityNames } from '../../../src/core/capability.ts';
+import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+
+/** A request as users send it, and what a careful reader says of it. */
+export interface Labelled {
+  readonly id: string;
+  /** ISO 639-1, of the present question; `und` where it has no words. */
+  readonly language: string;
+  readonly task: string;
+  /** Programming languages, ascending. */
+  readonly languages: readonly string[];
+  readonly needs: readonly string[];
+  readonly request: Profiled;
+}
+
+const fileOf = (name: string): string => join(import.meta.dir, '..', 'prompts', `${name}.jsonl`);
+
+export const bytesOf = (name: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(fileOf(name)));
+
+export const promptsOf = (name: string): Labelled[] =>
+  readFileSync(fileOf(name), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line): Labelled => JSON.parse(line));
+
+const HITS = ['task', 'naturalLanguage', 'languages', 'needs'] as const;
+
+export interface Score {
+  /** Share of the prompts that are read rightly, 0..1. */
+  readonly shares: Readonly<Record<(typeof HITS)[number], number>>;
+  /** What was mistaken for what: a line for each pair of tasks, the most frequent first. */
+  readonly confusions: readonly string[];
+  /** Right and all of each task. */
+  readonly byTask: Readonly<Record<string, string>>;
+}
+
+/** How well a set of prompts is read. */
+export function scoreOf(prompts: readonly Labelled[]): Score {
+  const counts = { task: 0, naturalLanguage: 0, languages: 0, needs: 0 };
+  const confused = new Map<string, string[]>();
+  const tasks = new Map<string, { right: number; all: number }>();
+  for (const { id, language, task, languages, needs, request } of prompts) {
+    const read = profile(request);
+    const isRight = read.task === task;
+    const ofTask = tasks.get(task) ?? { right: 0, all: 0 };
+    tasks.set(task, { right: ofTask.right + (isRight ? 1 : 0), all: ofTask.all + 1 });
+    if (isRight) counts.task++;
+    else
+      confused.set(`${task} → ${read.task}`, [...(confused.get(`${task} → ${read.task}`) ?? []), `${id}:${language}`]);
+    if (read.naturalLanguage === language) counts.naturalLanguage++;
+    if (read.languagesSeen.join() === languages.join()) counts.languages++;
+    if (capabilityNames(read.needs).sort().join() === needs.join()) counts.needs++;
+  }
+  const share = (hit: (typeof HITS)[number]) => counts[hit] / prompts.length;
+  return {
+    shares: {
+      task: share('task'),
+      naturalLanguage: share('naturalLanguage'),
+      languages: share('languages'),
+      needs: share('needs'),
+    },
+    confusions: [...confused]
+      .sort(([, a], [, b]) => b.length - a.length)
+      .map(([pair, ids]) => `${pair}: ${ids.length} (${ids.join(' ')})`),
+    byTask: Object.fromEntries([...tasks].map(([task, { right, all }]) => [task, `${right}/${all}`])),
+  };
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'bun:test';
+import type { ChatMessage } from '../../../src/core/chat-request.ts';
+import { profile } from '../../../src/routing/profile/profile.ts';
+import { readQuestion } from '../../../src/routing/profile/question.ts';
+import { Reading } from '../../../src/routing/profile/reading.ts';
+
+const MB = 1_000_000;
+const user = (content: string): ChatMessage => ({ role: 'user', content });
+
+const HOSTILE: Record<string, string> = {
+  'ten million equal letters': 'a'.repeat(10 * MB),
+  newlines: '\n'.repeat(10 * MB),
+  digits: '1'.repeat(10 * MB),
+  'digits and signs': '1+'.repeat(5 * MB),
+  'digits and blanks': '1 +1 '.repeat(2 * MB),
+  keywords: 'let '.repeat(2 * MB),
+  'lines of keywords': 'def x\n'.repeat(MB),
+  'lines that nearly are code': `${'class A'.padEnd(160, 'x')}\n`.repeat(60_000),
+  'equals signs': '='.repeat(10 * MB),
+  'tabs and blanks': '\t '.repeat(5 * MB),
+  'imports without an end': 'import a.'.repeat(MB),
+  'letters and powers': 'x^'.repeat(5 * MB),
+  surrogates: '\ud83d'.repeat(5 * MB),
+  braces: '{'.repeat(10 * MB),
+  fences: '```'.repeat(3 * MB),
+  quotes: '"'.repeat(10 * MB),
+  'quotes that never end': " 'a".repeat(3 * MB),
+  'blocks without an end': '<a>\n'.repeat(2 * MB),
+  'ends without a block': '</a>\n'.repeat(2 * MB),
+  'blocks upon blocks': '<a>x</a>\n'.repeat(MB),
+  'words of the lexicon': 'translate summarize how do you say '.repeat(MB / 4),
+  'beginnings of phrases': 'how do you '.repeat(MB),
+  ideographs: '翻译总结'.repeat(2 * MB),
+  marks: '\u0301'.repeat(10 * MB),
+};
+
+describe('time', () => {
+  for (const [name, text] of Object.entries(HOSTILE)) {
+    test(`is bounded for ${name}`, () => {
+      const start = performance.now();
+      profile({ messages: [user(text)] });
+      expect(performance.now() - start).toBeLessThan(500);
+      const again = performance.now();
+      for (let i = 0; i < 5; i++) new Reading(readQuestion(text));
+      expect((performance.now() - again) / 5).toBeLessThan(100);
+    });
+  }
+
+  test('grows with the number of messages and no faster', () => {
+    const messages = Array.from({ length: 20_000 }, () => user('def f(x): '.repeat(20)));
+    const start = performance.now();
+    profile({ messages });
+    expect(performance.now() - start).toBeLessThan(1000);
+  });
+
+  test('is that of a few questions, however many lean on each other', () => {
+    const messages = Array.from({ length: 20_000 }, () => user('and again?'));
+    profile({ messages });
+    const start = performance.now();
+    profile({ messages });
+    expect(performance.now() - start).toBeLessThan(200);
+  });
+});

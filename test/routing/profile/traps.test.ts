@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'bun:test';
+import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
+import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+
+const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
+const said = (content: string): ChatMessage => ({ role: 'assistant', content });
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+const tool = (name: string): Tool => ({ type: 'function', function: { name, description: 'Runs Python code.' } });
+
+const read = (question: string | readonly ChatMessage[], more: Partial<Profiled> = {}) =>
+  profile({ messages: typeof question === 'string' ? [user(question)] : [...question], ...more });
+const taskOf = (question: string | readonly ChatMessage[], more: Partial<Profiled> = {}) => read(question, more).task;
+/** Those that are read as another task. */
+const mistaken = (task: string, questions: readonly string[]) =>
+  questions.filter((question) => taskOf(question) !== task);
+
+describe('words', () => {
+  test('are whole: “let me know” and “letter” are no code, nor is what only looks like a keyword', () => {
+    const prose = [
+      'Please let me know which letter follows Q.',
+      'let me know which one is better:\n- tea\n- coffee',
+      'What is the usual class schedule for monday:',
+      'import taxes are high;\nwhat can I do?',
+      'from the beginning of the story to its end:\nwhat happened?',
+      'public holidays in May:',
+      'What is the function of the heart?',
+      'function follows form, they say: who said it?',
+      'We need apples;\nand pears.',
+      'Where do I select a gift and return the other one?',
+    ];
+    expect(mistaken('general', prose)).toEqual([]);
+  });
+
+  test('that are names of programming languages too are those amid code alone', () => {
+    const prose = [
+      'Do pythons swim?',
+      'Is java coffee strong?',
+      'A swift reply, please: when is Easter?',
+      'rust on my car',
+    ];
+    expect(prose.flatMap((question) => read(question).languagesSeen)).toEqual([]);
+    expect(read('Write a function in Go that reverses a string.').languagesSeen).toEqual(['go']);
+    expect(read('How do I sort an array in C++ or C#?').languagesSeen).toEqual(['cpp', 'csharp']);
+  });
+
+  test('of mathematics in a title make no sum', () => {
+    expect(taskOf('Who wrote The Sum of All Fears?')).toBe('general');
+    expect(taskOf('Call 555-0147 on 12/05/2026: where is the best pizza?')).toBe('general');
+  });
+
+  test('said sixty times say no more than once', () => {
+    const trivia = 'What is the capital of France? ';
+    expect(taskOf(trivia.repeat(60))).toBe(taskOf(trivia));
+    expect(taskOf(trivia)).toBe('general');
+  });
+
+  test('that name another task as the object of the first do not take its place', () => {
+    expect(taskOf('Write a function that summarizes a list of orders.')).toBe('coding');
+    expect(taskOf('Translate my feelings into a poem about the sea.')).toBe('writing');
+    expect(taskOf('Write a haiku about this function.\n```python\ndef f(): pass\n```')).toBe('writing');
+    expect(taskOf('Translate into French: Please write me a letter about the function.')).toBe('translation');
+  });
+
+  test('are few where the question is hard', () => {
+    expect(taskOf('Prove that sqrt 2 is irrational.')).toBe('math');
+    expect(taskOf('∫ x e^x dx = ?')).toBe('math');
+    expect(taskOf('Implement red-black trees.')).toBe('coding');
+  });
+
+  test('of other languages ask for code as well: Polish, French, Hindi', () => {
+    const code = [
+      'Napisz funkcję, która zwraca największy element tablicy.',
+      'Écris une fonction qui inverse une chaîne de caractères.',
+      'एक प्रोग्राम लिखो जो दो संख्याओं का योग निकाले।',
+    ];
+    expect(mistaken('coding', code)).toEqual([]);
+  });
+});
+
+describe('the form', () => {
+  const CODE = [
+    'Why does this fail?\n```\nx = foo(1);\n```',
+    'def parse(text):\n    return text',
+    'export const limit = 5',
+    'function add(a, b) { return a + b }',
+    'int main() {\n  return 0;\n}',
+    'import { x } from "./x"\n',
+    'from numpy import array',
+    '#include <stdio.h>',
+    'Traceback (most recent call last)\n  File "a.py"',
+    'public static void main(String[] args) {',
+    'fn main() {',
+    'x = compute(1);\ny = 2;',
+  ];
+  const MATHS = ['Solve \\frac{1}{2} + x', 'What is 3 + 4 = ?', 'Find 12 * 7', '2x + 3 = 9'];
+
+  test('of code and of mathematics tells where no word does', () => {
+    expect(mistaken('coding', CODE)).toEqual([]);
+    expect(mistaken('math', MATHS)).toEqual([]);
+  });
+
+  test('of a document around the question does not drown it', () => {
+    const report = 'The council met on Monday. A function of the new class of bridges is to let lorries pass. '.repeat(
+      40,
+    );
+    expect(taskOf(`Summarize this report.\n\n${report}`)).toBe('summarization');
+    expect(taskOf(`${report}\n\nTranslate that into German.`)).toBe('translation');
+    expect(taskOf(`<document>\n${report}\n</document>\nWho was the first king of Norway?`)).toBe('general');
+    expect(taskOf(`<user_query>\nWrite unit tests.\n</user_query>\n<context>\n${report}\n</context>`)).toBe('coding');
+    expect(taskOf(`<instructions>Summarize.</instructions>\n<text>\n${report}\n</text>`)).toBe('summarization');
+  });
+
+  test('of the question tells its language, not the text that it is about', () => {
+    expect(read('Translate to English: Wir haben morgen leider keine Zeit für ein Treffen.').naturalLanguage).toBe(
+      'en',
+    );
+    expect(read('Was heißt „I would like to see the menu“?').naturalLanguage).toBe('de');
+    expect(read('用Python写一个函数').naturalLanguage).toBe('zh');
+    expect(read('関数を書いて').naturalLanguage).toBe('ja');
+    expect(read('mujhe python me ek script likh do').naturalLanguage).toBe('hi');
+    expect(read('1 2 3').naturalLanguage).toBe('und');
+  });
+
+  test('that is hinted at is asked of the answer', () => {
+    const asks = (question: string) => read(question).outputTokensAsked;
+    expect(asks('Who was Ada Lovelace? Answer in one word.')).toBe(4);
+    expect(asks('Write an essay of 2,000 words about bees.')).toBe(3_000);
+    expect(asks('Explique la pluie en 3 phrases.')).toBe(90);
+    expect(asks('Summarize this in 2 short paragraphs.')).toBe(240);
+    expect(asks('Why is the sky blue?')).toBeNull();
+  });
+});
+
+describe('a conversation', () => {
+  const CODE = [user('Write a Python function that parses dates.'), said('def parse(s): ...')];
+
+  test('is what a follow-up is about', () => {
+    for (const more of ['fix it', 'continue', 'why?', 'again', 'make it shorter']) {
+      expect([more, taskOf([...CODE, user(more)])]).toEqual([more, 'coding']);
+    }
+    expect(read([...CODE, user('now in Rust')])).toMatchObject({ task: 'coding', languagesSeen: ['rust'] });
+    expect(read([...CODE, user('fix it')]).languagesSeen).toEqual(['python']);
+    const translated = [user('Übersetze ins Englische: Guten Tag'), said('Hello')];
+    expect(read([...translated, user('und auf Italienisch?')])).toMatchObject({
+      task: 'translation',
+      naturalLanguage: 'de',
+    });
+  });
+
+  test('is left by thanks and by a new topic', () => {
+    expect(taskOf([...CODE, user('Thanks!')])).toBe('chat');
+    expect(taskOf([...CODE, user('What should I cook tonight?')])).toBe('general');
+    expect(taskOf([...CODE, user('ok now write an email to my team about it')])).toBe('writing');
+  });
+
+  test('counts as the user has it: system prompts and answers ask nothing', () => {
+    expect(taskOf([{ role: 'system', content: CODE[0]!.content }, user('Hi')])).toBe('chat');
+    expect(taskOf([said('```js\nlet x\n```')])).toBe('general');
+    expect(taskOf([])).toBe('general');
+  });
+
+  test('about an image is vision while it is about that', () => {
+    const seen = [user([{ type: 'text', text: 'What is this?' }, image]), said('A cat.')];
+    expect(taskOf(seen)).toBe('vision');
+    expect(taskOf([...seen, user('and what colour is it?')])).toBe('vision');
+    expect(taskOf([...seen, user('Write a Python function that sorts names.')])).toBe('coding');
+  });
+});
+
+describe('tools', () => {
+  const tools = [tool('get_weather'), tool('run_python')];
+
+  test('that are merely offered make no question one for an agent', () => {
+    expect(taskOf('Why do cats purr?', { tools })).toBe('general');
+    expect(taskOf('Why do cats purr?', { tools, tool_choice: 'auto' })).toBe('general');
+    expect(taskOf('Fix the failing test in parser.go', { tools })).toBe('coding');
+  });
+
+  test('are asked for by name, in other languages too, by demand, and amid their calls', () => {
+    expect(taskOf("What's the weather in Oslo?", { tools })).toBe('tool_use');
+    expect(taskOf('Wie wird das Wetter morgen in Köln?', { tools })).toBe('tool_use');
+    expect(taskOf('Hi', { tools, tool_choice: 'required' })).toBe('tool_use');
+    expect(taskOf('Hi', { tools, tool_choice: { type: 'function', function: { name: 'run_python' } } })).toBe(
+      'tool_use',
+    );
+    expect(taskOf('Hi', { tool_choice: 'required' })).toBe('chat');
+    const result: ChatMessage = { role: 'tool', tool_call_id: 'call', content: '{}' };
+    expect(taskOf([user('what is ACME at today'), result], { tools })).toBe('tool_use');
+  });
+});

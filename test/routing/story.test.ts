@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'bun:test';
+import type { PreparedStrategy } from '../../src/contract/strategy.ts';
+import { CAPABILITIES } from '../../src/core/capability.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import { HEALTH, priorReadings, type Readings } from '../../src/core/readings.ts';
+import { emptyBits, setBit } from '../../src/core/rules.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { certify } from '../../src/routing/certify.ts';
+import { story } from '../../src/routing/story.ts';
+import { byQuality, facts, funds, GENERAL, model, price, snapshot, usual } from './build.ts';
+
+const place = (line: number) => ({ file: '/srv/policy/rules.yaml', line, column: 3 });
+
+function bits(...chosen: number[]): Uint32Array {
+  const set = emptyBits(4);
+  for (const at of chosen) setBit(set, at);
+  return set;
+}
+
+const sees = { capabilities: CAPABILITIES.vision.bit };
+const from = snapshot(
+  [
+    model('best', { q: 0.9, cost: price(3, 12), ...sees }),
+    model('blind', { q: 0.8, cost: price(1, 4) }),
+    model('good', { q: 0.8, cost: price(1, 4), ...sees }),
+    model('slow', { q: 0.7, latency: { ttftMs: 60_000, outputTokensPerSecond: 100 }, ...sees }),
+  ],
+  {
+    constraints: [
+      { name: 'patience', place: place(7), when: null, allows: null, maxLatencyMs: 9_000, maxCostCredits: null },
+    ],
+    preferences: [{ name: 'mature', place: place(12), when: null, prefers: bits(2), worth: 0.2 }],
+  },
+);
+
+function tell(
+  asked: Facts,
+  of: PolicySnapshot = from,
+  strategy: PreparedStrategy = usual('auto'),
+  readings?: Readings,
+) {
+  return story(
+    certify(of, asked, { id: 0, seed: '0', reason: 'auto:balanced', strategy, ...(readings && { readings }) }),
+    asked,
+  );
+}
+
+describe('a story', () => {
+  test('tells what was asked, who was left out, and by what the choice won', () => {
+    expect(tell(facts({ needs: CAPABILITIES.vision.bit }))).toEqual([
+      'Asked for auto, task general: about 500 tokens of input and 400 of output; needs vision.',
+      'blind left out: it lacks vision.',
+      'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4,500 ms. It is 0.03 ahead of good: quality +0.06, cost −0.03.',
+      'best is the baseline, too.',
+    ]);
+  });
+
+  test('tells the rules that apply with their places, and what preferences moved', () => {
+    const lines = tell(facts({ rules: { constraints: [0], preferences: [0] } }));
+    expect(lines).toContain('Constraints that apply: patience (rules.yaml:7).');
+    expect(lines).toContain('slow left out: the policy rejects it: patience.');
+    expect(lines).toContain(
+      'Preferences that apply: mature (rules.yaml:12) counts as +0.2 quality for good. Without, best would be chosen.',
+    );
+  });
+
+  test('tells how sure the task is, and every limit that was set', () => {
+    const mix = [
+      { task: 'coding', share: 0.6 },
+      { task: 'general', share: 0.4 },
+    ];
+    const [first] = tell(
+      facts({
+        task: 'coding',
+        mix,
+        choices: 2,
+        languages: ['go'],
+        weights: { cost: 0.3, quality: 0.7 },
+        ceilings: { costCredits: 3, latencyMs: 800 },
+        budget: 5_000_000,
+        funds: funds(1_500_000),
+      }),
+    );
+    expect(first).toBe(
+      'Asked for auto, task coding (60 % coding, 40 % general): about 500 tokens of input and 400 of output; must handle go; 2 choices; weights 0.3 for cost, 0.7 for quality; max_cost_credits 3; max_latency_ms 800; budget_limit 5; budgets leave 1.5 Credits.',
+    );
+  });
+
+  test('tells what is in the way of a refusal, and the nearest that admits a model', () => {
+    expect(tell(facts({ ceilings: { costCredits: null, latencyMs: 800 } })).slice(1)).toEqual([
+      '4 models left out: its expected latency is above max_latency_ms (best, blind, good, slow).',
+      'Refused with no_eligible_model: No model meets the request; max_latency_ms 800 → 4500 admits `best`.',
+    ]);
+  });
+
+  test('tells who was pinned, who is alone, and what ordered equals', () => {
+    expect(tell(facts({ model: 'good', pinned: true }))[1]).toStartWith('good was asked for by name: expected');
+    expect(tell(facts({ allowedModels: ['good'] })).at(-2)).toStartWith('good is the only model left: expected');
+    const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
+    expect(tell(facts(), dear, byQuality)[1]).toEndWith('b has the same utility; the lower cost decided.');
+  });
+
+  test('tells of a strategy that gave no usable score', () => {
+    const broken: PreparedStrategy = { reason: 'broken', score: () => {} };
+    expect(tell(facts(), from, broken)[1]).toEndWith(
+      'The strategy gave no usable score, so the higher quality decided.',
+    );
+  });
+
+  test('tells of cached input, of endpoints that are out, and what the baseline would cost', () => {
+    const two = snapshot(
+      [
+        model('a', {
+          endpoints: ['q', 'p'].map((provider) => ({
+            provider,
+            upstream: 'a',
+            regions: [],
+            price: price(1, 4),
+          })) as never,
+        }),
+        model('b', { q: 0.7, cost: price(2, 8) }),
+      ],
+      { baseline: 1 },
+    );
+    const readings = { ...priorReadings(two), health: Uint8Array.of(0, HEALTH.cooling, 0), allHealthy: false };
+    const lines = tell(facts({ cached: [{ model: 'a', tokens: 300 }] }), two, byQuality, readings);
+    expect(lines.slice(2)).toEqual([
+      'Of a, p is cooling.',
+      'Of 500 tokens of input, 300 are likely still cached for a.',
+      'The baseline, b, would cost 4.2 Credits: 10 percentage points lower expected quality at 200 % of the cost.',
+    ]);
+  });
+
+  test('stays short whatever the catalog: groups the models by their reasons, and counts the rest', () => {
+    const languages = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const many = snapshot(
+      [...Array(500).keys()].map((at) =>
+        model(`m${at}`, { languages: new Set(languages.slice(0, at % 8)), maxOutput: 100 + at }),
+      ),
+    );
+    const lines = tell(facts({ languages }), many);
+    expect(lines).toHaveLength(1 + 6 + 1 + 1);
+    expect(lines[1]).toBe(
+      '63 models left out: it does not declare a, b, c, d, e, f, g, h (m0, m104, m112, m120, m128, m136, m144, m152 and 55 more).',
+    );
+    expect(lines.at(-2)).toBe('124 more left out for other reasons.');
+    const capped = tell(facts({ outputTokensMax: 350 }), many, byQuality);
+    expect(capped[1]).toStartWith('250 models left out: max_tokens is above its maximum (m0, ');
+  });
+
+  test('of a mix of tasks takes the shares as they were counted', () => {
+    const tasks = {
+      tasks: [GENERAL, { ...GENERAL, name: 'coding' }],
+      taskIndex: new Map([
+        ['general', 0],
+        ['coding', 1],
+      ]),
+    };
+    const mixed = snapshot([model('a', { quality: Float64Array.of(0.2, 0.8) })], tasks);
+    const mix = [
+      { task: 'coding', share: 0.5 },
+      { task: 'general', share: 0.5 },
+    ];
+    expect(tell(facts({ task: 'coding', mix }), mixed, byQuality)[1]).toContain('expected quality 50 %');
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
+import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
+import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
+import { countTokens, readRanks, type Vocabulary } from '../../src/tokenizer/byte-pairs.ts';
+import { effort } from '../deep/effort.ts';
+
+/** The counts of another implementation are the truth here. */
+const { runs, seed } = effort('tokens', 2_000, 100_000);
+
+const vocabulary = (name: string, pieces: RegExp): Vocabulary => {
+  const file = new URL(import.meta.resolve(`gpt-tokenizer/data/${name}.tiktoken`));
+  return { ranks: readRanks(readFileSync(file, 'utf8')), pieces };
+};
+const plainly = { disallowedSpecial: new Set<string>() };
+const TOKENIZERS = [
+  ['o200k_base', vocabulary('o200k_base', O200K_TOKEN_SPLIT_REGEX), (text: string) => o200k(text, plainly)],
+  ['cl100k_base', vocabulary('cl100k_base', CL100K_TOKEN_SPLIT_REGEX), (text: string) => cl100k(text, plainly)],
+] as const;
+const never = () => false;
+
+const TEXTS = join(import.meta.dir, '../../bench/texts');
+const corpus = readdirSync(TEXTS).map((name) => readFileSync(join(TEXTS, name), 'utf8'));
+const excerpt = fc
+  .tuple(fc.constantFrom(...corpus), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(200))
+  .map(([text, at, length]) => text.slice(at * text.length, at * text.length + length));
+const repeated = fc
+  .tuple(
+    fc.constantFrom('a', 'aA', "'s t", ' \n', '\t \r\n', '09', '中文', 'ไท', '\ud800x', '<|endoftext|>'),
+    fc.nat(40),
+  )
+  .map(([unit, times]) => unit.repeat(times));
+const anyText = fc.oneof(excerpt, repeated, fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }));
+
+describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
+  const count = (text: string) => countTokens(text, own, never)!;
+  /** What a text counts for standing somewhere. */
+  const seam = count('');
+
+  test('are as many as another implementation makes, for any text; special tokens count as text', () => {
+    fc.assert(
+      fc.property(anyText, (text) => count(text) - seam === truth(text)),
+      { numRuns: runs, seed },
+    );
+  });
+
+  test('of texts side by side are never more than of each alone', () => {
+    fc.assert(
+      fc.property(anyText, anyText, fc.constantFrom('', '\n', ': '), (a, b, between) => {
+        expect(truth(a + between + b)).toBeLessThanOrEqual(count(a) + count(b) + truth(between));
+      }),
+      { numRuns: runs, seed },
+    );
+  });
+
+  test('of a piece too long to be merged at once are never too few, and soon counted', () => {
+    for (const unit of ['a', 'qzx', ' ', '中文字', 'สวัสดี', '=-']) {
+      const text = unit.repeat(6_000 / unit.length);
+      expect(count(text)).toBeGreaterThanOrEqual(truth(text));
+    }
+    const start = performance.now();
+    count('a'.repeat(100_000));
+    expect(performance.now() - start).toBeLessThan(600);
+  });
+
+  test('are not known when time is up', () => {
+    let steps = 0;
+    expect(countTokens('qzx'.repeat(10_000), own, () => ++steps > 3)).toBeNull();
+    expect(steps).toBe(4);
+  });
+});

@@ -1,0 +1,102 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import type { ChatMessage } from '../../src/core/chat-request.ts';
+import { countInput } from '../../src/gateway/exact-count.ts';
+import { profile } from '../../src/routing/profile/profile.ts';
+import { textsOf } from '../../src/routing/texts.ts';
+import { createTokenCounter } from '../../src/tokenizer/counter.ts';
+import { effort } from '../deep/effort.ts';
+import { facts } from '../routing/build.ts';
+import { runToEnd } from '../support/signalbox.ts';
+
+const { runs, seed } = effort('exact bound', 300, 20_000);
+const errors: string[] = [];
+const counter = createTokenCounter((message) => errors.push(message));
+afterAll(() => expect(errors).toEqual([]));
+
+const truth = (text: string) => countTokens(text, { disallowedSpecial: new Set() });
+
+describe('a count', () => {
+  test('of no more than a million characters is given within a second or not at all, and never holds up the event loop', async () => {
+    let held = 0;
+    let last = performance.now();
+    const looking = setInterval(() => {
+      held = Math.max(held, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const start = performance.now();
+    const hostile = Array.from({ length: 20 }, (_, at) => String.fromCharCode(97 + at).repeat(100_000));
+    const counts = await Promise.all(hostile.map((text) => counter.count('cl100k_base', [text])));
+    expect(performance.now() - start).toBeLessThan(2_000);
+    clearInterval(looking);
+    console.log(
+      `event loop held for ${held.toFixed(0)} ms; ${counts.filter((count) => count === null).length} not counted`,
+    );
+    expect(held).toBeLessThan(250);
+    expect(await counter.count('o200k_base', ['x'.repeat(600_000), 'x'.repeat(400_001)])).toBeNull();
+    // Whoever comes next is served.
+    expect(await counter.count('o200k_base', ['Still here'])).toBeGreaterThanOrEqual(truth('Still here'));
+  });
+
+  test('needs no working folder, and keeps no process alive', async () => {
+    const source = join(import.meta.dir, '../../src/tokenizer/counter.ts');
+    const script = `const { createTokenCounter } = await import(${JSON.stringify(source)});
+      console.log(await createTokenCounter(console.error).count('cl100k_base', ['Hello']));`;
+    const start = performance.now();
+    const { code, out, err } = await runToEnd([process.execPath, '-e', script], {}, tmpdir());
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(Number(out)).toBeGreaterThan(0);
+    expect(performance.now() - start).toBeLessThan(20_000);
+  });
+});
+
+const text = fc.oneof(
+  fc.string({ maxLength: 300 }),
+  fc.string({ unit: 'grapheme', maxLength: 100 }),
+  fc.constantFrom('word '.repeat(200), '你好'.repeat(40), '{"a":[1,2]}'.repeat(20), '\n\n\t', ''),
+);
+const content = fc.oneof(
+  text,
+  fc
+    .array(text, { minLength: 1, maxLength: 5 })
+    .map((parts) => parts.map((one) => ({ type: 'text' as const, text: one }))),
+);
+const message: fc.Arbitrary<ChatMessage> = fc.record({
+  role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'developer'),
+  content,
+});
+
+/** A conversation as templates write it: each message in a frame, its parts joined in some way. */
+function rendered(messages: readonly ChatMessage[], between: string, escapesTools: boolean): string {
+  const body = ({ role, content: one }: ChatMessage) => {
+    const whole = typeof one === 'string' ? one : one!.map((part) => ('text' in part ? part.text : '')).join(between);
+    return role === 'tool' && escapesTools ? JSON.stringify(whole) : whole;
+  };
+  const preamble = 'You are a helpful model, trained on much text.\nKnowledge cutoff: 2024-06\nReasoning: medium\n\n';
+  return `${preamble}${messages.map((one) => `### ${one.role}\n${body(one)}\n\n`).join('')}### assistant\n`;
+}
+
+test('a counted bound is never below the tokens of the whole conversation, however it is written', async () => {
+  let tighter = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc
+        .tuple(text, fc.array(message, { maxLength: 4 }))
+        .map(([first, rest]): ChatMessage[] => [{ role: 'user', content: first }, ...rest]),
+      fc.constantFrom('', '\n'),
+      fc.boolean(),
+      async (messages, between, escapesTools) => {
+        const { inputTokensMax } = profile({ messages });
+        const known = facts({ inputTokensMax });
+        const bound = (await countInput(counter, ['o200k_base'], known, textsOf(messages)))!.o200k_base!;
+        if (bound < inputTokensMax) tighter++;
+        expect(truth(rendered(messages, between, escapesTools))).toBeLessThanOrEqual(bound);
+      },
+    ),
+    { numRuns: runs, seed },
+  );
+  expect(tighter).toBeGreaterThan(runs / 10);
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { PreparedStrategy } from '../../../src/contract/strategy.ts';
+import { priorReadings } from '../../../src/core/readings.ts';
+import { costReference, expectedOutput } from '../../../src/routing/estimate.ts';
+import { BUCKET } from '../../../src/upstream/health/quantile.ts';
+import { effort } from '../../deep/effort.ts';
+import { byQuality, facts, GENERAL, model, outcomeOf, snapshot } from '../../routing/build.ts';
+import { worlds } from '../../routing/worlds.ts';
+import { fakeHealth } from './support.ts';
+
+const { runs: numRuns, seed } = effort('outputs', 200, 5_000);
+
+const HOUR_MS = 3_600_000;
+const CODING = { ...GENERAL, name: 'coding', expectedOutputTokens: 1_200 };
+const POLICY = snapshot([model('a')], {
+  tasks: [GENERAL, CODING],
+  taskIndex: new Map([
+    ['general', 0],
+    ['coding', 1],
+  ]),
+});
+
+function learning() {
+  const fake = fakeHealth();
+  const readings = fake.health.watch(POLICY);
+  const { outputs } = fake.health;
+  const publish = (afterMs = 1_000) => {
+    fake.time.now += afterMs;
+    fake.health.publish();
+    return [...readings().outputTokens] as [number, number];
+  };
+  const saw = (task: string, tokens: number, times = 1) => {
+    for (let i = 0; i < times; i++) outputs.saw(task, tokens);
+  };
+  return { ...fake, outputs, readings, publish, saw };
+}
+
+function expectNear(value: number, wanted: number, factor = BUCKET): void {
+  expect(value).toBeGreaterThan(wanted / factor);
+  expect(value).toBeLessThan(wanted * factor);
+}
+
+describe('the output that is expected of a task', () => {
+  test('is what the policy declares until something was seen, and of each task by itself', () => {
+    const { publish, saw, readings } = learning();
+    const first = readings();
+    expect(publish()).toEqual([400, 1_200]);
+    expect(readings()).toBe(first);
+    saw('coding', 300, 2_000);
+    const [general, coding] = publish();
+    expect(general).toBe(400);
+    expectNear(coding, 300, BUCKET * 1.02);
+  });
+
+  test('weighs what was seen against what is declared, which counts as 20 answers', () => {
+    const { publish, saw, outputs } = learning();
+    saw('general', 100, 20);
+    expectNear(publish()[0], Math.sqrt(100 * 400));
+    expect(outputs.weight('general')).toBeCloseTo(20, 1);
+    expect(outputs.weight('coding')).toBe(0);
+  });
+
+  test('goes by the median: one endless answer moves it by no more than one answer', () => {
+    const { publish, saw } = learning();
+    saw('general', 100, 100);
+    const [before] = publish();
+    saw('general', 1_000_000);
+    expectNear(publish()[0], before, 1.02);
+  });
+
+  test('follows within hours, and goes back to what is declared within days', () => {
+    const { publish, saw } = learning();
+    saw('general', 100, 1_000);
+    publish();
+    for (let hour = 0; hour < 12; hour++) {
+      saw('general', 1_600, 1_000);
+      publish(HOUR_MS);
+    }
+    expectNear(publish()[0], 1_600, 1.1);
+    expect(publish(7 * 24 * HOUR_MS)).toEqual([400, 1_200]);
+  });
+
+  test('learns nothing from absurd figures', () => {
+    const { publish, saw, readings } = learning();
+    const first = readings();
+    for (const tokens of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e9]) saw('general', tokens, 10);
+    publish();
+    expect(readings()).toBe(first);
+  });
+
+  test('outlives reloads by the task’s name, and is there again for who names it again', () => {
+    const { publish, saw, health } = learning();
+    saw('coding', 300, 2_000);
+    const without = health.watch(snapshot([model('a')]));
+    const again = health.watch(snapshot([model('a')], { tasks: [CODING] }));
+    publish();
+    expect([...without().outputTokens]).toEqual([400]);
+    expectNear(again().outputTokens[0]!, 300, BUCKET * 1.02);
+  });
+});
+
+test('whatever was learnt or is in a cache, a reference cost stays what the policy makes it', () => {
+  const learnt = fc.record({ factor: fc.constantFrom(0.01, 0.5, 3, 100), cached: fc.constantFrom(0, 100, 5_000) });
+  fc.assert(
+    fc.property(worlds, learnt, ({ snapshot: from, facts: asked }, { factor, cached }) => {
+      const references = new Set<number>();
+      const spy: PreparedStrategy = {
+        ...byQuality,
+        score(candidates, out) {
+          references.add(candidates.costReference);
+          byQuality.score(candidates, out);
+        },
+      };
+      const prior = priorReadings(from);
+      const outputTokens = prior.outputTokens.map((tokens) => tokens * factor);
+      const known = { ...asked, cached: from.models.map(({ id }) => ({ model: id, tokens: cached })) };
+      outcomeOf(from, { ...asked, cached: [] }, spy, prior);
+      outcomeOf(from, known, spy, { ...prior, frame: 1, outputTokens });
+      expect(references.size).toBeLessThanOrEqual(1);
+      if (references.size > 0) expect([...references]).toEqual([costReference(from, asked)]);
+      // It is not for want of moving anything.
+      const open = facts({ ...asked, outputTokens: null, outputTokensAsked: null, outputTokensMax: null });
+      expect(expectedOutput(open, from, { ...prior, outputTokens })).not.toBe(expectedOutput(open, from, prior));
+    }),
+    { numRuns, seed },
+  );
+});
