@@ -101,7 +101,8 @@ describe('a JSON completion', () => {
       kind: 'chat',
       choice: 'best',
       policy_revision: platform.policy_revision,
-      facts: { model: 'auto', task: 'general' },
+      facts: { model: 'auto', natural_language: 'en', estimated_input_tokens: 8 },
+      replay: { matches: true },
       quality: { best: 0.9, plain: 0.5 },
       outcome: {
         status: 'completed',

@@ -37,7 +37,9 @@ beforeAll(async () => {
     `budgets: [{ name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${LIMIT}, window: total }]`,
   );
   box = await startSignalbox({ policy, env: UPSTREAM_ENV });
-});
+  // The first count reads the vocabulary, which on a busy machine may take longer than a request waits for it.
+  await waitFor(async () => (await ask('counted', PROSE, { budget_limit: LIMIT })).status === 200, 10_000);
+}, 20_000);
 afterAll(async () => {
   await box.stop();
   await upstream.stop();

@@ -2,7 +2,7 @@ import { FEATURE_NAMES, type View, visitFeatures } from './features.ts';
 import { TASKS } from './tasks.ts';
 import { WEIGHTS } from './weights.ts';
 
-/** Log-odds of each task, in the order of `TASKS`; only their differences count. */
+/** Logits of each task, in the order of `TASKS`; only their differences count. */
 export type Evidence = Float64Array;
 
 /** By feature, then by task. */

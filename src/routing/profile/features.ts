@@ -60,6 +60,15 @@ const sum = ({ reading }: View, ...signs: readonly Sign[]): number =>
 const hasCode = ({ question }: View): boolean => question.codeFences > 0 || question.codeLines > 1;
 const hasFigures = ({ reading }: View): boolean => reading.numbers + reading.formulas + reading.latex > 0;
 
+/** Whether answers to choose from are given. */
+const isExam = ({ shape }: View): boolean => shape.choices > 2;
+/** Whether nothing but one word speaks of code. */
+const isLoneOfCode = (view: View): boolean => {
+  const { named, symbols, ticks, homographs } = view.reading;
+  const others = named + symbols + ticks + homographs.length + view.question.codeFences + view.question.codeLines;
+  return others === 0 && sum(view, 'code', 'program', 'mend') < 1.5;
+};
+
 /** The tasks of the question before, where something holds of this one. */
 const after = (name: string, holds: (view: View) => boolean): Feature[] =>
   TASKS.map((task, at) => [
@@ -77,6 +86,17 @@ const MEETINGS: readonly Feature[] = [
     'something of code to be mended',
     (view) => hasCode(view) || sum(view, 'code', 'program') + view.reading.named > 0,
     'mend',
+  ),
+  flag('code alone', isLoneOfCode, 'code'),
+  flag('program alone', isLoneOfCode, 'program'),
+  flag('program alone, of a fact', (view) => isLoneOfCode(view) && sum(view, 'fact', 'self') > 0.4, 'program'),
+  flag('code and program', (view) => sum(view, 'code') > 0.4, 'program'),
+  flag('maths alone', (view) => !hasFigures(view) && sum(view, 'maths', 'solve', 'count') < 1.5, 'maths'),
+  ...(['translate', 'summarize', 'extract', 'classify', 'edit', 'labels'] as const).map((sign) =>
+    flag(`${sign} without material`, (view) => !hasMaterial(view) && sum(view, 'tongue', 'given') < 0.4, sign),
+  ),
+  ...(['translate', 'summarize', 'extract', 'classify', 'prose', 'piece'] as const).map((sign) =>
+    flag(`${sign} behind a fact`, ({ reading }) => reading.openings[SIGN.fact] === 1 && reading.openings[SIGN[sign]] === 0, sign),
   ),
   flag('a word of code twice', (view) => sum(view, 'code') > 1.5, 'code'),
   flag('maths with figures', (view) => hasFigures(view) && sum(view, 'maths', 'solve') > 0.4),
@@ -126,6 +146,7 @@ const FEATURES: readonly Feature[] = [
   ...TELLING.map(
     (sign): Feature => [`${sign} at all`, ({ reading }) => (reading.signs[SIGN[sign]]! > 0.4 ? 1 : 0), sign],
   ),
+  ...TELLING.map((sign) => flag(`${sign} opens`, ({ reading }) => reading.openings[SIGN[sign]] === 1, sign)),
   ...oneOf('first', ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'], ({ lead }) => lead),
   ...oneOf('makes', ['prose', 'piece', 'code', 'program'], ({ object }) => object),
   ...together('of material', hasMaterial, [
@@ -152,6 +173,8 @@ const FEATURES: readonly Feature[] = [
   flag('a text behind a verb', ({ reading }) => reading.hasText),
   ['documents', ({ question }) => Math.min(2, question.documents)],
   // Code.
+  flag('a document of code', ({ question }) => question.codeDocuments > 0),
+  ...together('of a document of code', ({ question }) => question.codeDocuments > 0, ['mend', 'fact', 'program', 'prose']),
   flag('code in a fence', ({ question }) => question.codeFences > 0),
   flag('a line of code', ({ question }) => question.codeLines > 0),
   flag('lines of code', ({ question }) => question.codeLines > 1),
@@ -169,12 +192,17 @@ const FEATURES: readonly Feature[] = [
   // How much is said, and how.
   flag('a question mark', ({ reading }) => reading.asksMark),
   ...[3, 6, 12].map((most) => flag(`at most ${most} words`, ({ reading }) => reading.words <= most)),
+  flag('no verb for a task', ({ reading }) => reading.lead < 0),
+  flag('a long question', ({ reading, shape }) => reading.asksMark && reading.lead < 0 && reading.words > 12 && shape.sentences <= 1),
   ...[25, 60].map((least) => flag(`more than ${least} words`, ({ reading }) => reading.words > least)),
   ['small words', ({ reading }) => (reading.words > 0 ? reading.known / reading.words : 0)],
   flag('hardly another word', ({ reading }) => reading.words - reading.known <= 3),
   flag('slashes', ({ shape }) => shape.slashes > 0),
   flag('a list of choices', ({ shape }) => shape.listed > 0),
   flag('a long list of choices', ({ shape }) => shape.listed > 2),
+  flag('choices', isExam),
+  flag('choices, and figures', (view) => isExam(view) && hasFigures(view)),
+  ...together('with choices', isExam, ['maths', 'solve', 'count', 'amount', 'puzzle', 'logic', 'given', 'fact', 'program', 'code']),
   flag('commas', ({ shape }) => shape.commas >= 3),
   ...[2, 3, 5].map((least) => flag(`${least} sentences`, ({ shape }) => shape.sentences >= least)),
   ['capitals', ({ shape }) => Math.min(1, shape.capitals / 6)],
@@ -198,7 +226,11 @@ const FEATURES: readonly Feature[] = [
   flag('tools, and no verb for a task', ({ tools, reading }) => tools !== null && reading.lead < 0),
   ...together('with tools', ({ tools }) => tools !== null, [
     ...(['fact', 'code', 'program', 'mend', 'maths', 'count', 'weigh', 'puzzle', 'greet', 'prose', 'feel'] as const),
+    'act',
   ]),
+  flag('tools, none of them named', ({ tools }) => tools?.named === false),
+  flag('tools, and signs of code', ({ tools, reading: { symbols, ticks, flags } }) => tools !== null && symbols + ticks + flags > 0),
+  ...together('with tools, none of them named', ({ tools }) => tools?.named === false, ['fact', 'count', 'act', 'self', 'make', 'mend']),
 ];
 
 export const FEATURE_NAMES: readonly string[] = FEATURES.map(([name]) => name);

@@ -23,8 +23,9 @@ export interface Question {
   /** Lines of code outside of fences, and fences with code in them. */
   codeLines: number;
   codeFences: number;
-  /** Fences and blocks with something else: logs, tables, documents. */
+  /** Fences and blocks with something else: logs, tables, documents; and blocks with code. */
   documents: number;
+  codeDocuments: number;
   /** Languages that fences name, and those that lines of code show, by how many do. */
   readonly fenced: string[];
   readonly languages: Map<string, number>;
@@ -52,9 +53,7 @@ const FENCE = '```';
 
 /** Parts a message. `unwrapped`: for one that is nothing but blocks, so that what is in them asks. */
 export function readQuestion(message: string, unwrapped = false): Question {
-  const { from, to, documents } = unwrapped
-    ? { from: 0, to: message.length, documents: 0 }
-    : withoutOuterBlocks(message);
+  const { from, to, shown } = unwrapped ? { from: 0, to: message.length, shown: [] } : withoutOuterBlocks(message);
   const isCut = to - from > HEAD + TAIL;
   const text = isCut
     ? `${PAD}${message.slice(from, from + HEAD)}\n${message.slice(to - TAIL, to)}${PAD}`
@@ -70,10 +69,12 @@ export function readQuestion(message: string, unwrapped = false): Question {
     tail: text.length,
     codeLines: 0,
     codeFences: 0,
-    documents,
+    documents: 0,
+    codeDocuments: 0,
     fenced: [],
     languages: new Map(),
   };
+  for (const { from: inside, to: close } of shown) addDocument(question, message, inside, close);
   if (isCut) {
     part(question, { from: start, to: start + HEAD }, { isTail: false, unwrapped });
     part(question, { from: start + HEAD + 1, to: end }, { isTail: true, unwrapped });
@@ -102,21 +103,18 @@ function edge(lines: readonly Stretch[], step: 1 | -1): number {
 }
 
 /** The message without the blocks that it begins and ends with, however long they are. */
-function withoutOuterBlocks(message: string): Stretch & { readonly documents: number } {
+function withoutOuterBlocks(message: string): Stretch & { readonly shown: readonly Stretch[] } {
   let from = 0;
   let to = message.length;
-  let documents = 0;
-  const shown = (name: string) => {
-    if (!HARNESS.test(name)) documents++;
-  };
+  const shown: Stretch[] = [];
   for (;;) {
     from = skipBlanks(message, from, to);
     const name = blockAt(message, from);
     if (name === null) break;
     const end = message.indexOf(`</${name}>`, from);
     if (end < 0) break;
+    if (!HARNESS.test(name)) shown.push({ from, to: end });
     from = end + name.length + 3;
-    shown(name);
   }
   for (;;) {
     while (to > from && message.charCodeAt(to - 1) <= 0x20) to--;
@@ -127,10 +125,10 @@ function withoutOuterBlocks(message: string): Stretch & { readonly documents: nu
     if (start < from || !beginsLine(message, start)) break;
     const name = blockAt(message, start);
     if (name === null || slash + name.length + 3 !== to) break;
+    if (!HARNESS.test(name)) shown.push({ from: start, to: slash });
     to = start;
-    shown(name);
   }
-  return { from, to: Math.max(from, to), documents };
+  return { from, to: Math.max(from, to), shown };
 }
 
 /** The name of the block that opens at a place; null where none does, or one that asks, or markup. */
@@ -265,19 +263,34 @@ function block(question: Question, at: number, { from: before, to }: Stretch, wi
   if (name === undefined || MARKUP.test(name)) return at;
   const inside = at + opening![0].length;
   if (ASKING.test(name)) {
-    question.lines.length = 0;
-    question.length = 0;
+    forget(question, 0);
     return inside;
   }
   const end = text.indexOf(`</${name}>`, inside);
   if (end >= 0 && end < to) {
     if (window.unwrapped && !/reminder/i.test(name)) return inside;
-    if (!HARNESS.test(name)) question.documents++;
+    if (!HARNESS.test(name)) addDocument(question, text, inside, end);
     return end + name.length + 3;
   }
   if (window.isTail || window.unwrapped) return at;
-  question.documents++;
+  addDocument(question, text, inside, to);
   return to;
+}
+
+/** A block with something to look at: code, where a line of its first ones is. */
+function addDocument(question: Question, text: string, from: number, to: number): void {
+  question.documents++;
+  let line = from;
+  for (let left = FENCE_LINES; line < to && left > 0; left--) {
+    const newline = text.indexOf('\n', line);
+    const end = newline < 0 || newline > to ? to : newline;
+    const language = languageOfLine(text, line, end);
+    if (language !== null) {
+      question.codeDocuments++;
+      return;
+    }
+    line = end + 1;
+  }
 }
 
 /** An end without a beginning in the window: what stands before it there was within the block. */
@@ -288,9 +301,18 @@ function closing(question: Question, at: number, before: number, to: number): nu
   const name = text.slice(at + 2, end);
   if (MARKUP.test(name)) return at;
   if (ASKING.test(name)) return to;
-  while (question.lines.length > before) {
-    const { from, to: lineEnd } = question.lines.pop()!;
-    question.length -= lineEnd - from;
-  }
+  forget(question, before);
   return end + 1;
+}
+
+/** Unreads the lines from the one of that place on, and all code: they were shown, not asked. */
+function forget(question: Question, before: number): void {
+  while (question.lines.length > before) {
+    const { from, to } = question.lines.pop()!;
+    question.length -= to - from;
+  }
+  if (question.codeLines > 0) question.codeDocuments++;
+  question.codeLines = 0;
+  question.codeFences = 0;
+  question.code.length = 0;
 }

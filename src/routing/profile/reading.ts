@@ -33,6 +33,8 @@ const OBJECTS: ReadonlySet<number> = new Set([SIGN.prose, SIGN.piece, SIGN.code,
 const THINGS: ReadonlySet<number> = new Set([...OBJECTS, SIGN.tongue, SIGN.fields, SIGN.labels, SIGN.given]);
 /** How far a word may stand behind the verb that it is the object of, characters; half of it before one. */
 const REACH = 80;
+/** Words that a sentence opens with. */
+const OPEN = 4;
 /** How near to the beginning "and" goes on with what was said before, and to either end thanks are thanks. */
 const OPENING = 6;
 const THANKS = 14;
@@ -41,6 +43,8 @@ const THANKS = 14;
 export class Reading {
   /** How much was seen of each sign, in the order of `SIGNS`. */
   readonly signs = new Float64Array(SIGNS.length);
+  /** Signs that a sentence begins with, or nearly so: 1 for each. */
+  readonly openings = new Uint8Array(SIGNS.length);
   /** How much was seen of each natural language, in the order of `NATURAL`. */
   readonly votes = new Float64Array(NATURAL.length);
   /** Programming languages by name, and names that are everyday words too. */
@@ -86,6 +90,8 @@ export class Reading {
   #nounAt = -1;
   #number = 0;
   #numberEnd = -1;
+  /** Words since the sentence began. */
+  #place = 0;
 
   constructor({ text, lines, length, head, tail }: Question) {
     this.#text = text;
@@ -120,6 +126,7 @@ export class Reading {
     const { lead } = this;
     for (let language = 0; language < this.#recent.length; language++) this.#recent[language]! *= FADING;
     this.#weight = weight;
+    this.#place = 0;
     let quoted = 0;
     for (let at = from; at < to; ) {
       if (quoted > 0 && at >= quoted) {
@@ -151,10 +158,12 @@ export class Reading {
     matchAt(LEXICON, text, from, to, this);
     if (isUnspaced(first)) {
       this.words += 0.5;
+      this.#place += 0.5;
       this.#vote(first);
       return from + 1;
     }
     this.words++;
+    this.#place++;
     let at = from;
     for (let code = first; ; code = text.charCodeAt(at)) {
       if (code >= 0x80) {
@@ -191,7 +200,10 @@ export class Reading {
   #mark(at: number, to: number, code: number): number {
     const text = this.#text;
     if (code >= 0x80) this.#vote(code);
-    if (isSentenceEnd(text, at)) this.sentences++;
+    if (isSentenceEnd(text, at)) {
+      this.sentences++;
+      this.#place = 0;
+    }
     if (code === 0x3f || code === 0xff1f || code === 0x061f) this.asksMark = true;
     else if (code === 0x60) this.ticks++;
     else if (code === 0x3a || code === 0xff1a) this.#colon(at, to);
@@ -210,7 +222,8 @@ export class Reading {
 
   /** What stands behind a colon is what the task is to be done to. */
   #colon(at: number, to: number): void {
-    if (this.#weight < 1) return;
+    // "Quiz:", "Q:" and "A:" are names of what follows.
+    if (this.#weight < 1 || (this.#place <= 1 && this.lead < 0)) return;
     if (at - this.#start < 120) this.colon = true;
     if (at + 8 > to || !ON_TEXT.has(this.lead)) return;
     this.hasText = true;
@@ -258,6 +271,7 @@ export class Reading {
   #sign(sign: number, at: number): void {
     let weight = this.#weight;
     if (weight >= ASKED) {
+      if (this.#place < OPEN) this.openings[sign] = 1;
       if (OBJECTS.has(sign)) {
         if (this.#made >= 0 && at - this.#made <= REACH) this.#make(sign);
         this.#noun = sign;
@@ -316,6 +330,8 @@ export class Reading {
   }
 }
 
+const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
+
 /** Whether a short word stands before: "in", "auf", "en" do before the language to translate into; "called" does not. */
 function isAfterPreposition(text: string, at: number): boolean {
   if (text.charCodeAt(at) >= 0x250) return true;
@@ -324,5 +340,5 @@ function isAfterPreposition(text: string, at: number): boolean {
   let from = end;
   while (from >= 0 && FOLDED[text.charCodeAt(from)]! > MARK) from--;
   const before = text.slice(from + 1, end + 1).toLowerCase();
-  return before.length > 0 && before.length <= 5 && before !== 'the' && before !== 'from' && before !== 'word';
+  return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);
 }

@@ -16,6 +16,8 @@ export interface Shape {
   paragraphs: number;
   /** Lines that begin with a bullet or a number. */
   items: number;
+  /** Answers to choose from, lettered in order: "A. … B. …", "(a) … (b) …". */
+  choices: number;
   /** Signs of addresses and accounts. */
   ats: number;
   /** UTF-16 code units, of what is read. */
@@ -32,7 +34,7 @@ const ITEM = 30;
 export function shapeOf({ text, lines, length }: Pick<Question, 'text' | 'lines' | 'length'>): Shape {
   const shape: Shape = {
     ...{ commas: 0, listed: 0, slashes: 0, sentences: 0, capitals: 0 },
-    ...{ lines: Math.max(0, lines.length - 1), paragraphs: 0, items: 0, ats: 0, length },
+    ...{ lines: Math.max(0, lines.length - 1), paragraphs: 0, items: 0, choices: 0, ats: 0, length },
   };
   let passed = 0;
   let behind = Number.POSITIVE_INFINITY;
@@ -62,6 +64,7 @@ function look(shape: Shape, text: string, from: number, to: number): void {
       const isWordStart = at === from || FOLDED[text.charCodeAt(at - 1)]! <= MARK;
       if (isWordStart && !isFirst && !ENDS.has(before) && isCapital(code)) shape.capitals++;
       if (isFirst && isItem(text, at, to)) shape.items++;
+      if (isWordStart && isChoice(text, at, to, shape.choices)) shape.choices++;
     } else if (COMMAS.has(code)) {
       shape.commas++;
       if (at - comma <= ITEM) shape.listed++;
@@ -93,6 +96,15 @@ function isItem(text: string, at: number, to: number): boolean {
   const next = text.charCodeAt(at + 1);
   return next === 0x2e || next === 0x29;
 }
+
+/** `A.`, `b)`, `C:`: a letter by itself, in its turn. */
+function isChoice(text: string, at: number, to: number, turn: number): boolean {
+  const code = text.charCodeAt(at) - turn;
+  if ((code !== 0x41 && code !== 0x61 && code !== 0x0410 && code !== 0x0430) || at + 1 >= to) return false;
+  const next = text.charCodeAt(at + 1);
+  return next === 0x2e || next === 0x29 || next === COLON;
+}
+const COLON = 0x3a;
 
 /** A point within a number or a name ends nothing. */
 function isEnd(text: string, at: number, to: number): boolean {

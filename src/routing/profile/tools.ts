@@ -4,43 +4,55 @@ import type { Profiled } from './profile.ts';
 import type { Question } from './question.ts';
 import type { Reading } from './reading.ts';
 
-/** What users of other languages call what functions are often named after, which is in English. */
+/** What users say, in any language, of what functions are named after, which is in English: by the names of it. */
 export const TOPICS: Readonly<Record<string, string>> = {
-  weather: `wetter météo temps_fait temps_fera clima tiempo_hace tempo_fa tempo_farà previsão_do_tempo pogod* hava*
-    weer погод* طقس मौसम mausam 天气 天気 날씨 thời_tiết cuaca počasí temperature rain umbrella sunny forecast`,
-  email: `e_mail e_mails mail courriel* correo* почт* лист письмо maila 邮件 メール 메일 이메일 بريد ईमेल e_posta`,
-  message: `message messages nachricht* messages mensaje mensagem messaggio wiadomość bericht сообщение повідомлення mesaj 消息 短信 メッセージ 메시지
-    رسالة संदेश pesan tin_nhắn sms whatsapp`,
-  reminder: `remind erinner* rappelle* rappel recuérda* recordatorio lembr* lembrete ricorda* przypomn* przypomnienie
-    напомн* нагада* hatırlat* herinner* připomeň 提醒 リマインド 알림 याद_दिला* ذكرني ingatkan nhắc_tôi`,
-  calendar: `meeting appointment termin kalender* rendez_vous agenda cita reunión reunião riunione spotkani*
-    kalendarz* встреч* календар* toplantı takvim* afspraak schůzk* 日历 日程 会议 予定 会議 일정 회의 موعد jadwal`,
-  event: `meeting appointment termin rendez_vous cita reunión reunião riunione spotkani* встреч* toplantı afspraak
-    schůzk* 日程 会议 予定 会議 일정 회의 موعد jadwal`,
+  'weather forecast': `wetter météo temps_fait temps_fera fera_combien clima tiempo_hace llover lluvia tempo_fa tempo_farà
+    previsão_do_tempo chover pioverà pogod* padać hava* weer regen погод* дощ дождь طقس मौसम mausam 天气 天気 날씨 thời_tiết
+    cuaca počasí pršet temperature rain umbrella brolly sunny forecast snow colder warmer degrees outside coat`,
+  'email mail': `e_mail e_mails mail courriel* correo* почт* лист* письмо maila 邮件 メール 메일 이메일 بريد* ईमेल e_posta`,
+  'message sms text': `text message messages nachricht* messages mensaje mensagem messaggio wiadomość bericht сообщение
+    повідомлення mesaj 消息 短信 メッセージ 메시지 رسالة संदेश pesan tin_nhắn sms смс whatsapp sage_* tell`,
+  'reminder remind': `remind remember erinner* rappelle* rappel recuérda* recordatorio lembr* lembrete ricorda* przypomn*
+    przypomnienie напомн* нагада* нагадув* hatırlat* herinner* připome* 提醒 リマインド リマインダー 알림 याद_दिला* ذكرني
+    ingatkan nhắc_tôi`,
+  'calendar event appointment meeting slot': `meeting appointment calendar diary agenda schedule termin kalender*
+    rendez_vous agenda cita reunión reunião riunione spotkani* kalendarz* встреч* зустріч* календар* toplantı takvim*
+    randevu* afspraak schůzk* 日历 日程 会议 予定 会議 일정 회의 موعد jadwal dentist dentista zahnarzt`,
   alarm: `wecker reveil despertador sveglia budzik будильник* alarm* wekker budík 闹钟 アラーム 알람 منبه अलार्म báo_thức
     wake_me`,
   timer: `timer* minuteur temporizador minutnik таймер* 计时 タイマー 타이머 süre_tut`,
-  light: `lights licht lampe* lumière* luz luces luci luce światło свет світло ışık ışığ* lamp 灯 電気 ライト 불_켜 불_꺼`,
-  thermostat: `warmer colder degrees heizung chauffage calefacción riscaldamento ogrzewanie отопление verwarming 空调
-    エアコン 에어컨`,
-  music: `spiel_*  musik musique música musica muzyk* музык* müzik muziek 音乐 音楽 노래 음악`,
+  light: `light* bright dim licht lampe* lumière* luz luces luci luce światł* свет світло ışı* lamp lampy 灯 電気 ライト
+    불_켜 불_꺼`,
+  'thermostat temperature heating': `warmer colder degrees turn_down turn_up heizung chauffage calefacción riscaldamento
+    ogrzewanie отопление verwarming 空调 エアコン 에어컨`,
+  'music song playlist': `play put_on playlist* spiel spiele joue toca pon riproduci włącz включи ввімкни çal zahraj musik
+    musique música musica muzyk* музык* müzik muziek 音乐 音楽 노래 음악 放`,
   flight: `flights flug flüge vol vols vuelo* voo voos volo voli lot loty рейс* билет* uçuş uçak vlucht* let 机票 航班 航空券
-    飛行機 항공권 비행기 طيران उड़ान chuyến_bay penerbangan`,
-  train: `zug züge train_pour tren trem treno pociąg поезд* потяг* trein vlak 火车 高铁 新幹線 電車 기차 قطار`,
-  hotel: `hotel* hôtel* albergo отел* готел* otel 酒店 ホテル 호텔 فندق होटल khách_sạn`,
-  restaurant: `table tisch mesa tavolo stolik столик* masa tafel restaurant* ristorante restaurante 餐厅 レストラン 식당`,
+    飛行機 항공권 비행기 طيران उड़ान chuyến_bay penerbangan fly`,
+  train: `zug züge train_pour tren trem treno pociąg поезд* потяг* trein vlak 火车 高铁 新幹線 電車 기차 قطار ट्रेन*`,
+  'hotel room': `hotel* hôtel* albergo отел* готел* otel 酒店 ホテル 호텔 فندق होटल khách_sạn 会议室 会議室 회의실`,
+  'restaurant table': `table tisch mesa tavolo stolik столик* masa tafel restaurant* ristorante restaurante meja طاولة 餐厅
+    レストラン 식당`,
   stock: `shares trading trading_at ticker aktie* action_en_bourse acciones azioni akcje akcji акци* hisse aandeel 股票
     股价 株価 주가`,
-  order: `package parcel bestellung paket commande colis pedido encomenda ordine pacco zamówieni* paczk* заказ*
-    посылк* sipariş* bestelling pakket objednávk* 订单 快递 包裹 注文 荷物 주문 택배 طلبي pesanan đơn_hàng`,
-  exchange: `dólar dollar euro currency euros dollars yen usd eur kurs wechselkurs taux cambio câmbio kurs_walut курс* döviz wisselkoers
-    汇率 為替 환율`,
-  currency: `dólar dollar euro euros dollars yen usd eur wechselkurs taux cambio câmbio kurs_walut курс* döviz wisselkoers 汇率 為替 환율`,
-  taxi: `ride cab uber taxi* такси таксі taksi 打车 出租车 タクシー 택시`,
-  news: `nachrichten nouvelles noticias notícias notizie wiadomości новост* новин* haber* nieuws zprávy 新闻 ニュース 뉴스
-    أخبار`,
-  contact: `call anrufen ruf appelle llama liga chiama zadzwoń позвон* bel 打电话 電話 전화`,
+  'order parcel package shipment': `order package parcel tracking_number delivery bestellung paket sendung commande colis
+    pedido paquete encomenda ordine pacco zamówieni* paczk* przesyłk* заказ* посылк* посилк* замовлен* sipariş* kargo*
+    bestelling pakket objednávk* zásilk* 订单 快递 单号 包裹 注文 荷物 주문 택배 طلبي طرد* ऑर्डर पार्सल pesanan paketnya
+    đơn_hàng`,
+  'exchange currency': `dólar dollar euro currency euros dollars yen usd eur kurs wechselkurs taux cambio câmbio kurs_walut
+    курс* döviz wisselkoers 汇率 為替 환율`,
+  'taxi ride cab': `ride cab uber taxi* такси таксі taksi سيارة_أجرة 打车 出租车 タクシー 택시`,
+  'news web': `news latest nachrichten nouvelles noticias notícias notizie wiadomości новост* новин* haber* nieuws zprávy
+    新闻 ニュース 뉴스 أخبار`,
+  'contact phone': `call ring anrufen ruf appelle llama liga chiama zadzwoń позвон* bel 打电话 電話 전화`,
+  'shopping todo': `shopping groceries to_do list milk einkaufsliste liste_de_courses lista_de_la_compra lista_de_compras
+    lista_della_spesa listy_zakupów список_покупок alışveriş* boodschappen* lijstje nákupní* 购物清单 買い物リスト 장보기`,
 };
+
+/** The key of `TOPICS` by each name in it. */
+const TOPIC_OF: ReadonlyMap<string, string> = new Map(
+  Object.keys(TOPICS).flatMap((key) => key.split(' ').map((name) => [name, key] as const)),
+);
 
 /** Words of function names that say how, not what. */
 const GENERIC: ReadonlySet<string> = new Set(
@@ -57,21 +69,22 @@ const STEM = 5;
 /** Whether the question has a word of an offered function's name: `weather` for `get_weather`. */
 export function namesTool(tools: readonly Tool[], { text }: Question, { topics }: Reading): boolean {
   const stems = new Set(Array.from(fold(text.slice(0, TEXT_MAX)).split(' '), stemOf));
-  const isSaid = (word: string): boolean => stems.has(stemOf(word)) || topics.includes(singular(word));
+  const isSaid = (word: string): boolean => stems.has(stemOf(word)) || topics.includes(topicOf(word));
   return tools.slice(0, TOOLS_MAX).some(({ function: { name } }) => {
     const words = name
       .replace(/([a-z])([A-Z])/g, '$1 $2')
       .toLowerCase()
       .split(/[^a-z]+/);
     return (
-      words.some((word) => (isTelling(word) ? isSaid(word) : topics.includes(word))) ||
+      words.some((word) => (isTelling(word) ? isSaid(word) : topics.includes(topicOf(word)))) ||
       (words.length > 1 && words.every(isSaid))
     );
   });
 }
 
 const isTelling = (word: string): boolean => word.length > 2 && !GENERIC.has(word);
-const singular = (word: string): string => (word.endsWith('s') ? word.slice(0, -1) : word);
+/** '' for a word that none is named after. */
+const topicOf = (word: string): string => TOPIC_OF.get(word) ?? TOPIC_OF.get(word.replace(/s$/, '')) ?? '';
 /** `remind` and `reminder` are one; short words are themselves. */
 const stemOf = (word: string): string => word.slice(0, STEM);
 

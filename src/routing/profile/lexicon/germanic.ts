@@ -136,6 +136,7 @@ export const en: Words = {
   more: `it that them this again continue shorter longer instead another same previous keep_going go_on more too
     simpler yes no ok okay still they its the_first the_second the_last`,
   also: `and now also but so then or what_about how_about`,
+  act: `put_* turn set book play add remind text call ring order send cancel show_me tell dim reserve schedule start stop switch track look_up pause skip buy go_ahead`,
   given: `following below above text article passage document transcript conversation sentence sentences paragraph
     this_email this_review this_message this_comment the_review the_email this_mail these_tickets this_ticket
     headlines this_report this_feedback this_note this_text this_contract this_receipt receipts this_recipe recipe
@@ -213,6 +214,7 @@ export const de: Words = {
   more: `es das noch nochmal weiter kürzer länger stattdessen mehr dasselbe das_gleiche einfacher ja nein anders ihn
     davon dazu daraus mach_*`,
   also: `und jetzt nun auch aber`,
+  act: `stell stelle buche buch reservier* spiel spiele füge trag trage setz setze erinner* ruf bestell* schick schicke sende storniere schalte mach schau`,
   given: `folgenden folgende folgender folgendes text artikel absatz protokoll bewertung nachricht diesen_satz
     diese_e_mail dieser_rezension rezension beitrag mail diesem_text satz diese_nachricht schreiben rezept vertrag
     rechnung gespräch kommentar anfrage stichworten`,
@@ -270,6 +272,7 @@ export const nl: Words = {
   fact: `wat_is wat_zijn wie wanneer waar waarom leg_uit uitleggen verschil betekenis tips welke hoe_werkt aanraden`,
   more: `het dat nog nog_een_keer verder korter langer meer opnieuw ga_door anders eenvoudiger ja nee hem`,
   also: `en nu ook maar`,
+  act: `zet boek reserveer speel voeg herinner bel bestel stuur annuleer doe schakel`,
   given: `volgende deze_tekst tekst artikel alinea bericht recensie onderstaande zin recept contract factuur gesprek
     mail`,
   word_unit: `woord woorden`,

@@ -60,6 +60,7 @@ export const fr: Words = {
   more: `ça encore continue plus_court plus_long autre même plutôt elle corrige_la corrige_le suite plus_simple refais
     non oui cela le_même`,
   also: `et maintenant aussi mais`,
+  act: `mets mettez réserve* joue ajoute* rappelle* appelle commande envoie* annule* allume éteins préviens programme`,
   given: `suivant suivante ce_texte texte cet_article phrase cette_phrase paragraphe cet_avis ce_message ce_mail
     ci_dessous avis courriel document cette_recette recette contrat facture conversation compte_rendu commentaire
     ce_courriel message cette_facture`,
@@ -128,6 +129,7 @@ export const es: Words = {
   more: `lo eso otra_vez continúa sigue más_corto más_largo hazlo otro misma mismo más_simple más_sencillo no sí
     ella`,
   also: `y ahora también pero`,
+  act: `pon ponme reserva* añade agrega recuérda* llama pide envía* manda* cancela enciende apaga agenda avísa*`,
   given: `siguiente siguientes este_texto texto este_correo frase artículo párrafo este_mensaje esta_reseña reseña
     factura opinión comentario receta contrato conversación mensaje siguiente_correo este_producto esta_frase correo
     oferta`,
@@ -190,6 +192,7 @@ export const pt: Words = {
     como_funciona`,
   more: `isso de_novo continue mais_curto mais_longo outro mesmo refaça mais_simples não sim ele ela`,
   also: `e agora também mas`,
+  act: `coloca põe reserva* toca adiciona lembra lembre liga pede envia* manda* cancela acende apaga agenda marca avisa`,
   given: `seguinte seguintes este_texto texto abaixo deste_texto frase desta_frase artigo parágrafo este_e_mail
     avaliação comentário receita contrato conversa mensagem este_comentário nota_fiscal e_mail`,
   word_unit: `palavra palavras`,
@@ -253,6 +256,7 @@ export const it: Words = {
     come_funziona`,
   more: `lo ancora continua più_corto più_breve più_lungo altro stesso rifallo più_semplice no sì`,
   also: `e adesso ora anche ma`,
+  act: `metti prenota* aggiungi ricordami chiama ordina invia* manda* annulla accendi spegni avvisa`,
   given: `seguente seguenti questo_testo testo articolo frase paragrafo questa_email recensione commento ricetta
     contratto fattura conversazione messaggio questa_frase email`,
   word_unit: `parola parole`,

@@ -34,6 +34,7 @@ export const SIGNS = [
   'fact',
   'more',
   'also',
+  'act',
   'given',
   // How long the answer shall be.
   'word_unit',

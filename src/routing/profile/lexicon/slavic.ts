@@ -57,6 +57,7 @@ export const pl: Words = {
     który która`,
   more: `to jeszcze dalej kontynuuj krócej dłużej ponownie inaczej zamiast tego prościej jeszcze_raz go ją nie tak`,
   also: `a i teraz też ale oraz`,
+  act: `ustaw zarezerwuj dodaj przypomnij zadzwoń zamów wyślij odwołaj włącz wyłącz zapisz puść`,
   given: `poniższ* następując* ten_tekst tekst tekstu artykuł akapit* zdani* opini* tej_opinii recenzj* wiadomości
     ta_wiadomość wiadomość przepis umowa rozmowa faktura komentarz ogłoszeni* umowy faktury`,
   word_unit: `słowo słowa słów`,
@@ -112,6 +113,7 @@ export const cs: Words = {
   fact: `co_je kdo kdy kde proč jaký jaká jaké vysvětli doporuč* rozdíl význam který`,
   more: `to ještě dál pokračuj kratší delší znovu místo jinak jednodušeji ne ano`,
   also: `a teď také i ale`,
+  act: `nastav rezervuj zarezervuj přidej připomeň zavolej objednej pošli zruš zapni vypni pusť`,
   given: `následující tento_text text textu článek odstavec recenz* níže větu recept smlouva zpráva věta rozhovor
     komentář tuto_zprávu`,
   word_unit: `slov slova`,
@@ -173,6 +175,7 @@ export const ru: Words = {
     чем_отличается зачем`,
   more: `это ещё дальше продолжай короче длиннее снова вместо другой его её проще исправь_это нет да`,
   also: `а и теперь тоже но`,
+  act: `поставь забронируй добавь напомни позвони закажи отправь отмени включи выключи запиши`,
   given: `следующ* этот_текст этого_текста текст текста статью абзац* предложени* отзыв* сообщения нижеследующ*
     сообщение обращение письмо фраза рецепт договор переписка комментарий`,
   word_unit: `слов слова`,
@@ -224,6 +227,7 @@ export const uk: Words = {
   fact: `що_таке хто коли де чому який яка які яке поясни розкажи порадь порекомендуй різниця чим_відрізняється`,
   more: `це ще далі продовжуй коротше довше знову замість інший його простіше ні так`,
   also: `а і тепер теж але`,
+  act: `постав забронюй додай нагадай подзвони замов надішли скасуй увімкни ввімкни вимкни запиши`,
   given: `наступн* цей_текст цього_тексту текст тексту статтю абзац* реченн* відгук* повідомлення лист рецепт договір
     переписка коментар звернення`,
   word_unit: `слів слова`,
