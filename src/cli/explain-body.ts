@@ -1,5 +1,5 @@
 import type { Caller } from '../core/caller.ts';
-import { ChatRequest } from '../core/chat-request.ts';
+import { type ChatMessage, ChatRequest } from '../core/chat-request.ts';
 import type { Facts } from '../core/facts.ts';
 import { RouteQuery } from '../core/route-query.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -46,6 +46,10 @@ export function bodyOf(flags: BodyFlags, file: unknown): Body {
 export interface Read {
   /** Its facts, for who asks. Throws SignalboxError. */
   read(caller: Caller): Facts;
+  /** The task type that a route query states. */
+  readonly task: string | undefined;
+  /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
+  readonly messages: readonly ChatMessage[];
   readonly stream: boolean;
   readonly user: string;
   readonly metadata: Readonly<Record<string, string>>;
@@ -53,14 +57,20 @@ export interface Read {
 
 /**
  * Checks a body as the API does. It is a chat request when it has messages, and no field that only a route query has.
- * Throws SignalboxError.
+ * Throws SignalboxError, or UsageError for a mixture.
  */
 export function readerOf(body: Body, snapshot: PolicySnapshot, { compileCheck }: HttpForms): Read {
-  const isChat = 'messages' in body && !QUERY_FIELDS.some((field) => field in body);
+  const query = QUERY_FIELDS.find((field) => field in body);
+  const chat = CHAT_FIELDS.find((field) => field in body);
+  if (query && chat) {
+    throw new UsageError(`\`${query}\` is of a route query alone, and \`${chat}\` of a chat: leave one of them out.`);
+  }
+  const isChat = 'messages' in body && !query;
   return isChat ? chatReader(body, snapshot, compileCheck) : queryReader(body, snapshot, compileCheck);
 }
 
 const QUERY_FIELDS = Object.keys(RouteQuery.properties).filter((field) => !(field in ChatRequest.properties));
+const CHAT_FIELDS = Object.keys(ChatRequest.properties).filter((field) => !(field in RouteQuery.properties));
 
 function chatReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpForms['compileCheck']): Read {
   screenKinds(body);
@@ -68,7 +78,9 @@ function chatReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpForm
   const request = body as ChatRequest;
   screen(request, snapshot.gateway);
   return {
+    task: undefined,
     read: (caller) => chatFacts(request, caller, snapshot),
+    messages: request.messages,
     stream: request.stream ?? false,
     user: request.user ?? '',
     metadata: request.metadata ?? {},
@@ -80,7 +92,9 @@ function queryReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpFor
   const query = body as RouteQuery;
   if (query.messages) screenMessages(query.messages, snapshot.gateway);
   return {
+    task: query.task_type,
     read: (caller) => routeFacts(query, caller, snapshot),
+    messages: query.estimated_input_tokens === undefined ? (query.messages ?? []) : [],
     stream: false,
     user: query.user ?? '',
     metadata: query.metadata ?? {},

@@ -2,12 +2,17 @@ import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { Facts } from '../core/facts.ts';
+import { countInput, decisiveTokenizers } from '../gateway/exact-count.ts';
+import { taskNote } from '../routing/advise.ts';
 import { certify } from '../routing/certify.ts';
+import type { OnRuleFailure } from '../routing/rules.ts';
 import { story } from '../routing/story.ts';
+import { textsOf } from '../routing/texts.ts';
 import { isRejected, judge, leftOutProviders } from '../runtime/candidate.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
-import { suppose } from '../runtime/suppose.ts';
-import { bodyOf, readerOf } from './explain-body.ts';
+import { type Supposed, suppose } from '../runtime/suppose.ts';
+import { createTokenCounter } from '../tokenizer/counter.ts';
+import { bodyOf, type Read, readerOf } from './explain-body.ts';
 import { certificateText, paragraphs } from './explain-text.ts';
 import { labelOf } from './keys-terms.ts';
 import { parseFlags, UsageError } from './options.ts';
@@ -22,6 +27,7 @@ const FLAGS = {
   label: { type: 'string', multiple: true },
   metadata: { type: 'string', multiple: true },
   time: { type: 'string' },
+  key: { type: 'string' },
   'key-models': { type: 'string' },
   'cost-weight': { type: 'string' },
   'quality-weight': { type: 'string' },
@@ -40,30 +46,81 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
   const { folder, file } = placesIn(positionals);
   const body = bodyOf(flags, file === null ? {} : await jsonOf(file, command));
   const runtime = await runtimeOf(folder ?? command.folder, command);
-  const { read, user, metadata, stream } = readerOf(body, runtime.snapshot, command.http);
+  const reader = readerOf(body, runtime.snapshot, command.http);
+  const { user, metadata, stream, task } = reader;
   const key = {
-    id: 'explain',
+    id: flags.key ?? 'explain',
     labels: Object.fromEntries((flags.label ?? []).map(labelOf)),
-    models: flags['key-models']?.split(',').map((id) => id.trim()) ?? null,
+    models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
   };
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf(flags.time);
-  const facts = suppose(read, { key, user, metadata, stream, timeMs }, runtime);
-  return told(facts, runtime, flags.json ?? false, command);
+  const failed = new Map<string, string>();
+  const facts = await supposed(reader, { key, user, metadata, stream, timeMs }, runtime, (rule, error) =>
+    failed.set(rule.name, `The condition of ${rule.name} failed and counts as true: ${reasonOf(error)}.`),
+  );
+  const note = taskNote(task, facts.task);
+  const form = { json: flags.json ?? false, before: note ? [note.trim()] : [], after: [...failed.values()] };
+  return told(facts, runtime, form, command);
 }
 
-function told(facts: Facts, runtime: Runtime, json: boolean, { terminal, http }: PolicyCommand): PolicyResult {
+/** IDs of models, of which the policy has at least to know each. Throws UsageError. */
+function knownModels(text: string, { snapshot }: Runtime): string[] {
+  const isLeftOut = (id: string) => snapshot.leftOut.some(({ kind, name }) => kind === 'model' && name === id);
+  return text.split(',').map((part) => {
+    const id = part.trim();
+    if (snapshot.modelIndex.has(id) || isLeftOut(id)) return id;
+    throw new UsageError(`--key-models: the policy has no model \`${id}\`.`);
+  });
+}
+
+/** As a server would have them: where only the bound of the prompt leaves no model, with its exact count. */
+async function supposed(
+  { read, messages }: Read,
+  who: Supposed,
+  runtime: Runtime,
+  onFailure: OnRuleFailure,
+): Promise<Facts> {
+  const facts = suppose(read, who, runtime, onFailure);
+  const outcome = runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+  const names = decisiveTokenizers(outcome, false, runtime.snapshot);
+  if (names.length === 0) return facts;
+  const inputTokensCounted = await countInput(
+    createTokenCounter(() => {}),
+    names,
+    facts,
+    textsOf(messages),
+  );
+  return suppose((caller) => ({ ...read(caller), inputTokensCounted }), who, runtime, onFailure);
+}
+
+/** Of a decision that nobody will ask for by its name. */
+const UNNAMED = { id: 0, seed: '0' } as const;
+
+/** The first line of what an expression complains of: the others draw the place. */
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
+
+interface Form {
+  readonly json: boolean;
+  /** Sentences around the story: of a task type that is not known, of conditions that could not be judged. */
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+function told(facts: Facts, runtime: Runtime, form: Form, { terminal, http }: PolicyCommand): PolicyResult {
   const { snapshot } = runtime;
-  const certificate = certify(snapshot, facts, { id: 0, seed: '0', ...strategyOf(facts, runtime) });
+  const { json, before, after } = form;
+  const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
   const code = certificate.choice === null ? 2 : 0;
+  const missing = leftOutProviders(snapshot);
   if (json) {
     const { choice, reason, refusal } = certificate;
     const head = { policy_revision: snapshot.revision, route_reason: reason, choice, refusal };
-    const body = { ...head, facts: http.factsBody(facts), ...http.certificateBody(certificate, facts) };
+    const reasons = { facts: http.factsBody(facts), ...http.certificateBody(certificate, facts) };
+    const body = { ...head, ...reasons, left_out_here: missing };
     return { text: `${JSON.stringify(body, null, 2)}\n`, code };
   }
-  const missing = leftOutProviders(snapshot);
   const notes = missing.length > 0 ? [`Left out with the variables that are set here: ${missing.join(', ')}.`] : [];
-  const lines = [...story(certificate, facts), ...notes, NOTE];
+  const lines = [...before, ...story(certificate, facts), ...after, ...notes, NOTE];
   return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
 }
 
@@ -89,7 +146,8 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
     throw new UsageError(`${file} cannot be read.`);
   }
   try {
-    return JSON.parse(text);
+    // Some editors begin a file with a mark of its encoding.
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     throw new UsageError(`${name} is not JSON.`);
   }

@@ -20,7 +20,7 @@ export function certificateText({ candidates }: Certificate, terminal: boolean):
 
 function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): string {
   const parts = [...new Set(ranked.flatMap((one) => Object.keys(one.parts)))];
-  const head = ['', 'model', 'Q', 'C', 'L', 'utility', ...parts];
+  const head = ['', 'model', 'Q', 'C', 'L', 'utility', ...parts.map(visible)];
   const rows = ranked.map((one) => [
     `${one.rank}`,
     one.model,
@@ -97,7 +97,7 @@ function wrapped(text: string, width: number): string[] {
   return lines;
 }
 
-/** A caller may word the languages that a reason names, and must not command the terminal of whoever reads it. */
+/** What callers and plugins word, as languages and names of parts, must not command the terminal of whoever reads it. */
 const visible = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
 
 const bold = (text: string): string => `\u001b[1m${text}\u001b[0m`;

@@ -45,7 +45,7 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       in --data, the policy must fit to it.
   signalbox policy explain [DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT] [--input-tokens N]
                            [--output-tokens N] [--cost-weight N] [--quality-weight N] [--label K=V]...
-                           [--metadata K=V]... [--key-models ID,ID] [--time 2026-11-20T08:00:00Z] [--json]
+                           [--metadata K=V]... [--key ID] [--key-models ID,ID] [--time 2026-11-20T08:00:00Z] [--json]
       Tells which model a request would get, and why: every model with its estimates and utility, or what is against
       it, with the rule and its place. REQUEST.json is a body of a chat or of /v1/route; flags go before it. Ends with
       0 for a decision, 2 for a refusal, 1 when there was nothing to decide.

@@ -70,7 +70,9 @@ export function receiptOf({
 }: Ending): Receipt {
   const plausible = measured !== null && isPlausible(measured.usage);
   const usage = plausible ? measured.usage : plainUsage(0, 0);
-  const saved = decision.facts.pinned ? 0 : costOf(baseline.endpoints[0].price, usage) - charged;
+  // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
+  const elsewhere = measured === null ? 0 : costOf(baseline.endpoints[0].price, usage);
+  const saved = decision.facts.pinned ? 0 : elsewhere - charged;
   const platform: Platform = {
     routed_model: model,
     route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,

@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts';
 import type { RouteQuery } from '../core/route-query.ts';
-import { type Advice, advise } from '../routing/advise.ts';
+import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { routeFacts } from '../routing/facts.ts';
 import { drainingError } from './chat.ts';
 import { decide } from './decide.ts';
@@ -25,11 +25,5 @@ export async function recommend(gateway: Gateway, query: RouteQuery, caller: Cal
   };
   const decision = await decide(gateway, question, caller, runtime);
   gateway.records.add(decisionWrites(gateway, 'route', decision, caller, snapshot, null));
-  const asked = query.task_type;
-  const unknown = asked !== undefined && facts.task.toLowerCase() !== asked.toLowerCase();
-  return advise(
-    decision,
-    snapshot,
-    unknown ? `The task type "${asked.slice(0, 64)}" is not known and counts as general. ` : null,
-  );
+  return advise(decision, snapshot, taskNote(query.task_type, facts.task));
 }

@@ -39,6 +39,7 @@ export function decisionBody({ record, quality, certificate, matches, reason, hi
     route_reason: record.reason,
     choice: record.choice,
     fallbacks: record.fallbacks,
+    last_resorts: record.lastResorts.map(({ model }) => model),
     facts: factsBody(record.facts),
     readings: { frame: record.frame },
     quality,

@@ -25,12 +25,18 @@ export interface Advice {
 /** Credits with at most 6 decimals. */
 export const rounded = (credits: number): number => Math.round(credits * 1e6) / 1e6;
 
-/** Puts a decision into words and figures. `taskNote` tells about a task type that was not known. */
-export function advise(decision: Decision, snapshot: PolicySnapshot, taskNote: string | null): Advice {
+/** What is said of a task type that the policy does not know; null for one that it does. */
+export function taskNote(asked: string | undefined, task: string): string | null {
+  if (asked === undefined || task.toLowerCase() === asked.toLowerCase()) return null;
+  return `The task type "${asked.slice(0, 64)}" is not known and counts as general. `;
+}
+
+/** Puts a decision into words and figures. `note` tells about a task type that was not known. */
+export function advise(decision: Decision, snapshot: PolicySnapshot, note: string | null): Advice {
   const [choice, ...rest] = decision.ranked;
   return {
     recommended_model: snapshot.models[choice.model]!.id,
-    reasoning: reasoning(decision, snapshot, taskNote),
+    reasoning: reasoning(decision, snapshot, note),
     estimated_cost_credits: rounded(choice.costCredits),
     estimated_latency_ms: Math.round(choice.latencyMs),
     max_cost_credits: toCredits(choice.bound),
@@ -46,7 +52,7 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, taskNote: s
   };
 }
 
-function reasoning(decision: Decision, snapshot: PolicySnapshot, taskNote: string | null): string {
+function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | null): string {
   const { facts, eligible, reason } = decision;
   const [choice] = decision.ranked;
   const id = snapshot.models[choice.model]!.id;
@@ -56,7 +62,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, taskNote: strin
       ? `${id} is the only model that can serve it`
       : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `expected quality ${percent(choice.quality)}, ${rounded(choice.costCredits)} Credits, ${Math.round(choice.latencyMs)} ms`;
-  return `${taskNote ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
+  return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
 }
 
 type Worth = Pick<Ranked, 'quality' | 'costCredits'>;

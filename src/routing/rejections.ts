@@ -47,8 +47,22 @@ function textsFor(
     context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () => 'its worst case exceeds what budgets leave',
-    health: () => 'it is out for now: its provider asked for a pause or cannot be used',
+    health: () => `it is out for now: ${outBecause(model, asked, snapshot)}`,
   };
+}
+
+const OUT: Readonly<Record<HealthState, string | null>> = {
+  healthy: null,
+  ejected: 'too many faults',
+  cooling: 'its provider asked for a pause',
+  misconfigured: 'its provider cannot be used',
+};
+
+/** What shuts the endpoints that constraints leave of a model, each reason once. */
+function outBecause(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): string {
+  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots);
+  const why = allowed.map((at) => OUT[healthOf(readings, model.firstSlot + at)]);
+  return [...new Set(why)].filter((one) => one !== null).join(', ');
 }
 
 export function isSet(rejections: number, kind: Rejection): boolean {

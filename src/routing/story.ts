@@ -30,8 +30,8 @@ const ruleText = ({ name, place }: AppliedRule): string => `${name} (${placeText
 function asked({ outputTokens, candidates }: Certificate, facts: Facts): string {
   const { model, task, mix, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
-  const inputs = candidates.map(({ inputTokens }) => inputTokens);
-  const input = inputs.length > 0 ? Math.max(...inputs) : facts.inputTokens;
+  // Images count differently on each model: the best of them is the one that the figures below are of.
+  const input = candidates[0]?.inputTokens ?? facts.inputTokens;
   const needs = capabilityNames(facts.needs);
   const terms = [
     needs.length > 0 && `needs ${needs.join(', ')}`,
@@ -78,11 +78,13 @@ function victory(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
-  { reason, faulty }: Certificate,
+  { reason, faulty, preferences }: Certificate,
   { pinned }: Facts,
 ): string {
   const { model, quality, costCredits, latencyMs } = choice;
-  const figures = `expected quality ${percent(quality)}, ${rounded(costCredits)} Credits, ${count(latencyMs)} ms`;
+  // What a preference adds is no expectation of anything.
+  const isMoved = preferences.some(({ models }) => models.includes(model));
+  const figures = `expected quality ${percent(quality)}${isMoved ? ' with preferences' : ''}, ${rounded(costCredits)} Credits, ${count(latencyMs)} ms`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   const best = `${model} is the best of ${ranked} by ${reason}: ${figures}.`;
@@ -102,8 +104,10 @@ function tieBreak(a: CandidateEntry, b: CandidateEntry): string {
 
 /** `quality +0.036, cost +0.015, latency −0.027`: by which parts one is ahead of the other. */
 function leads(a: CandidateEntry, b: CandidateEntry): string {
-  const parts = [...new Set([...Object.keys(a.parts), ...Object.keys(b.parts)])];
-  return parts
+  const [ofA, ofB] = [Object.keys(a.parts), Object.keys(b.parts)];
+  // What one alone tells would be a lead of its whole utility.
+  if (ofA.length === 0 || ofB.length === 0) return '';
+  return [...new Set([...ofA, ...ofB])]
     .map((part) => [part, (a.parts[part] ?? 0) - (b.parts[part] ?? 0)] as const)
     .filter(([, lead]) => Math.abs(lead) >= 1e-9)
     .map(([part, lead]) => `${part} ${signed(lead)}`)
@@ -122,11 +126,13 @@ function preferred(
   unpreferred: string | null,
   choice: CandidateEntry | undefined,
 ): string {
-  const told = preferences.map((one) => {
+  const told = preferences.slice(0, NAMES_MAX).map((one) => {
     const models = one.models.length > 0 ? names(one.models.map((model) => ({ model }))) : 'no model';
     return `${ruleText(one)} counts as ${signed(one.worth)} quality for ${models}`;
   });
   const moved = choice === undefined || unpreferred === choice.model ? '' : ` Without, ${unpreferred} would be chosen.`;
+  const more = preferences.length - told.length;
+  if (more > 0) told.push(`and ${more} more`);
   return `Preferences that apply: ${told.join('; ')}.${moved}`;
 }
 

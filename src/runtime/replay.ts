@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { PluginShelf } from '../plugin-host/load.ts';
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import { compileSteps, type Environment, type PolicyFile } from '../policy/load.ts';
@@ -52,10 +52,11 @@ async function build(revision: Revision, options: PastOptions): Promise<Deciding
   const { surroundings } = revision;
   if (surroundings === null) return 'Its policy was kept by an earlier version, which did not keep all that it takes.';
   try {
+    // First: code that is gone is told at once, however large the policy, and however often it is asked for.
+    const own = await recalled(surroundings.plugins, options);
     // Written by this program alone.
     const files: readonly PolicyFile[] = JSON.parse(revision.source);
     const { policy } = await options.parse(files, null);
-    const own = await recalled(surroundings.plugins, options);
     const installed = createRegistry(options.shipped);
     const context = {
       env: asItWas(surroundings.unset),
@@ -88,7 +89,9 @@ async function recalled(
   const own = new Map<string, readonly Plugin[]>();
   for (const [specifier, hash] of plugins) {
     const found = await shelf.recall(specifier, resolve(folder), hash);
-    if (found === null) throw new Error(`the code of plugin \`${specifier}\` is gone, or not what it was`);
+    // Whoever made the decision reads this: where an operator keeps his code is nobody else's business.
+    const name = specifier.startsWith('/') ? basename(specifier) : specifier;
+    if (found === null) throw new Error(`the code of plugin \`${name}\` is gone, or not what it was`);
     own.set(specifier, found);
   }
   return own;

@@ -1,6 +1,6 @@
 import { type Caller, SCOPES } from '../core/caller.ts';
 import type { Facts } from '../core/facts.ts';
-import { type RuleInputs, withRules } from '../routing/rules.ts';
+import { type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import type { Runtime } from './runtime.ts';
 
 /** A request as it might come, beside its body: nobody has sent it. */
@@ -16,7 +16,12 @@ export interface Supposed extends Pick<RuleInputs, 'stream' | 'user' | 'metadata
 }
 
 /** The facts of such a request, with the rules that apply to it. Throws SignalboxError as a request would. */
-export function suppose(read: (caller: Caller) => Facts, supposed: Supposed, runtime: Runtime): Facts {
+export function suppose(
+  read: (caller: Caller) => Facts,
+  supposed: Supposed,
+  runtime: Runtime,
+  onFailure: OnRuleFailure = () => {},
+): Facts {
   const { key, timeMs, ...inputs } = supposed;
   const caller: Caller = {
     keyId: key.id,
@@ -27,5 +32,5 @@ export function suppose(read: (caller: Caller) => Facts, supposed: Supposed, run
     budgets: [],
   };
   const rules = () => ({ ...inputs, caller, time: runtime.localTime(timeMs) });
-  return withRules(read(caller), runtime.snapshot, rules, () => {});
+  return withRules(read(caller), runtime.snapshot, rules, onFailure);
 }

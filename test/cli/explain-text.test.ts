@@ -37,6 +37,14 @@ describe('what is printed of a certificate', () => {
     }
   });
 
+  test('carries nothing of a plugin that commands a terminal', () => {
+    const rude: PreparedStrategy = { ...byQuality, parts: ({ quality }, at) => ({ '\u001b[2Jgone': quality[at]! }) };
+    const certificate = certificateBy(rude);
+    const text = certificateText(certificate, false) + paragraphs(story(certificate, asked), false);
+    expect(text).toContain('[2Jgone');
+    expect(text).not.toContain('\u001b');
+  });
+
   test('has colours on a terminal alone, and whole names elsewhere', () => {
     const certificate = certificateBy(usual('auto'));
     expect(certificateText(certificate, true)).toContain('\u001b[1m');

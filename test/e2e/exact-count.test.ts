@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { runCommand, type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
 
 /** A token of input costs a millicredit, one of output four; a useful output is 64 tokens. */
 const PROSE = 'The committee met on Tuesday, and nobody could remember why. '.repeat(80);
@@ -16,6 +18,7 @@ const HINDI = 'गाँव के बाहर एक पुराना कु
 
 let upstream: FakeUpstream;
 let box: Signalbox;
+let policy: string;
 
 const capOf = ({ body }: RecordedRequest) => Number(body.max_tokens ?? body.max_completion_tokens);
 
@@ -28,7 +31,7 @@ beforeAll(async () => {
       return { usage: { prompt_tokens: prompt, completion_tokens: capOf(request) } };
     },
   });
-  const policy = testPolicy(
+  policy = testPolicy(
     { up: upstream.url },
     {
       counted: { endpoints: ['up'], more: '    tokenizer: o200k_base\n' },
@@ -49,6 +52,24 @@ const ask = (model: string, content: string, more: object = {}, init?: RequestIn
   box.post('/v1/chat/completions', { model, messages: [{ role: 'user', content }], ...more }, init);
 
 describe('a prompt that only its bound keeps out', () => {
+  test('is counted by `policy explain`, too', async () => {
+    const folder = writePolicy(policy);
+    const explained = async (body: object) => {
+      const file = join(folder, 'request.json');
+      writeFileSync(file, JSON.stringify({ messages: [{ role: 'user', content: PROSE }], ...body }));
+      const { out } = await runCommand(['policy', 'explain', folder, file, '--json'], UPSTREAM_ENV);
+      return JSON.parse(out);
+    };
+    const counted = await explained({ model: 'counted', budget_limit: LIMIT });
+    expect(counted).toMatchObject({ choice: 'counted', refusal: null });
+    expect(counted.facts.counted_input_tokens.o200k_base).toBeGreaterThanOrEqual(TOKENS);
+    expect(await explained({ model: 'uncounted', budget_limit: LIMIT })).toMatchObject({
+      choice: null,
+      refusal: { code: 'budget_limit_too_low' },
+    });
+    rmSync(folder, { recursive: true, force: true });
+  });
+
   test('of the budget_limit is counted and served, and the limit is never exceeded', async () => {
     await expectError(await ask('uncounted', PROSE, { budget_limit: LIMIT }), 'budget_limit_too_low', 'budget_limit');
     const answer = await ask('counted', PROSE, { budget_limit: LIMIT });

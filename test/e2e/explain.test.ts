@@ -25,6 +25,9 @@ providers:
   absent: { adapter: openai-compatible, base_url: "https://api.example.com/v1", api_key_env: NOT_SET }
 models:
 ${model('best', [3, 12], 0.9, '    capabilities: [vision]\n    tags: [eu]\n')}${model('good', [1, 4], 0.8, '    tags: [eu]\n')}${model('cheap', [0.1, 0.4], 0.6)}constraints:
+  - name: figure
+    when: 'request.metadata.n != "" && double(request.metadata.n) > 3.0'
+    require: 'model.id != "best"'
   - name: eu-only
     when: 'key.labels.team == "legal"'
     require: '"eu" in model.tags'
@@ -85,6 +88,13 @@ describe('signalbox policy explain', () => {
     expect(out).toContain(`Constraints that apply: eu-only (policy.yaml:${line}).`);
   });
 
+  test('says that the condition of a rule failed, and so counts as true', async () => {
+    const { out } = await explain('--metadata', 'n=many');
+    expect(out).toMatch(/^best +the policy rejects it: figure/m);
+    expect(out).toMatch(/^The condition of figure failed and counts as true: .+\.$/m);
+    expect((await explain('--metadata', 'n=5')).out).not.toContain('counts as true');
+  });
+
   test('takes the time, metadata, the models of the key, weights and sizes from flags', async () => {
     expect((await explained('--time', '2026-11-20T03:00:00Z', '--metadata', 'batch=yes')).choice).toBe('cheap');
     expect((await explained('--time', '2026-11-20T13:00:00Z', '--metadata', 'batch=yes')).choice).toBe('best');
@@ -116,6 +126,20 @@ describe('signalbox policy explain', () => {
     });
   });
 
+  test('says that a task type is not known, as the server does', async () => {
+    const { reasoning } = (await (await box.post('/v1/route', { task_type: 'codign' })).json()) as {
+      reasoning: string;
+    };
+    const note = 'The task type "codign" is not known and counts as general.';
+    expect(reasoning).toStartWith(note);
+    expect((await explain('--task', 'codign')).out).toContain(`\n${note}\nAsked for auto, task general`);
+    expect((await explain('--task', 'Coding')).out).not.toContain('counts as general');
+  });
+
+  test('prints who is left out here as JSON, as `policy check` does', async () => {
+    expect(await explained()).toMatchObject({ left_out_here: ['absent (NOT_SET is not set)'] });
+  });
+
   test('ends with 2 for a refusal, and tells what would admit a model', async () => {
     const { out, code } = await explainInput({ constraints: { max_cost_credits: 0.01 } });
     expect(code).toBe(2);
@@ -141,6 +165,10 @@ describe('signalbox policy explain', () => {
       [explainInput([]), 'A request is a JSON object'],
       [explainInput({ messages: [{ role: 'user', content: 7 }] }), '`messages[0].content` must be'],
       [explainInput({ task: 'coding' }), '`task` is not a known field'],
+      [
+        explainInput({ messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 5 }, '--task', 'coding'),
+        '`task_type` is of a route query alone, and `max_tokens` of a chat: leave one of them out.',
+      ],
       [runCommand(['policy', 'explain', empty]), 'No provider of'],
       [runCommand(['policy', 'explain', wrong]), 'signalbox policy check tells why'],
       [runCommand(['policy', 'explain', '/no/such/folder']), 'cannot be read'],

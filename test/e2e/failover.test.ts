@@ -136,7 +136,10 @@ describe('a dead upstream', () => {
     await waitFor(() => box.lines.some((line) => line.includes('an endpoint is ejected')));
     // Ejections grow, so that at some time a request comes while one lasts.
     await waitFor(async () => (await tried(await chat(box))).join() === 'plain ok', 8_000);
-    expect((await adviceOf(await box.post('/v1/route', {}))).recommended_model).toBe('plain');
+    const advice = await adviceOf(await box.post('/v1/route', {}));
+    expect(advice.recommended_model).toBe('plain');
+    const explained = await (await box.get(`/v1/decisions/${advice.decision_id}`)).json();
+    expect(explained).toMatchObject({ choice: 'plain', last_resorts: ['best'], replay: { matches: true } });
     first.behave({});
     await waitFor(async () => (await tried(await chat(box))).join() === 'best ok', 20_000);
     await waitFor(() => box.lines.some((line) => line.includes('an endpoint serves again')));

@@ -218,12 +218,15 @@ export const own = defineStrategy({
     );
     expect(record).toMatchObject({ choice: 'b', reason: 'mine:own' });
     expect((await certificateOf(record, records, past())).matches).toBe(true);
+    expect(parses).toBe(1);
     write('own.ts', plugin(''));
     const reason =
       'Its policy cannot be built again as it was: the code of plugin `./own.ts` is gone, or not what it was.';
     expect(await reasonFor(record)).toBe(reason);
     rmSync(join(folder, 'own.ts'));
     expect(await reasonFor(record)).toBe(reason);
+    // Nothing is parsed for it: a large policy would take a second, each time that somebody asks.
+    expect(parses).toBe(1);
   });
 });
 

@@ -31,6 +31,13 @@ test('a receipt tells what was saved against the baseline, or lost; nothing wher
   expect(receipt(true).saved).toBe(0);
 });
 
+test('what failed and cost nothing has saved nothing, though the baseline takes a fee for each request', () => {
+  const fee = { ...price(1, 4), perRequest: 1_000 };
+  const failed = { baseline: model('b', { cost: fee }), measured: null };
+  expect(receipt(false, { ...failed, charged: 0 }).saved).toBe(0);
+  expect(receipt(false, { ...failed, charged: 7_000 }).saved).toBe(-7_000);
+});
+
 test('a receipt says that a fallback answered', () => {
   expect(receipt(false).platform.route_reason).toBe('best');
   expect(receipt(false, { fallback: true }).platform.route_reason).toBe('best:fallback');

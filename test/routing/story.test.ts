@@ -62,6 +62,9 @@ describe('a story', () => {
     expect(lines).toContain(
       'Preferences that apply: mature (rules.yaml:12) counts as +0.2 quality for good. Without, best would be chosen.',
     );
+    expect(lines.find((line) => line.startsWith('good is the best'))).toContain(
+      'expected quality 100 % with preferences, 2.1 Credits',
+    );
   });
 
   test('tells how sure the task is, and every limit that was set', () => {
@@ -129,6 +132,32 @@ describe('a story', () => {
       'Of 500 tokens of input, 300 are likely still cached for a.',
       'The baseline, b, would cost 4.2 Credits: 10 percentage points lower expected quality at 200 % of the cost.',
     ]);
+  });
+
+  test('says of each state of health what it is', () => {
+    const two = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.7 })]);
+    const out = (state: keyof typeof HEALTH) => {
+      const health = Uint8Array.of(HEALTH[state], 0);
+      return tell(facts(), two, byQuality, { ...priorReadings(two), health, allHealthy: false })[1];
+    };
+    expect(out('ejected')).toBe('a left out: it is out for now: too many faults.');
+    expect(out('cooling')).toBe('a left out: it is out for now: its provider asked for a pause.');
+    expect(out('misconfigured')).toBe('a left out: it is out for now: its provider cannot be used.');
+  });
+
+  test('tells no lead by parts which the strategy tells of one of the two alone', () => {
+    const half: PreparedStrategy = {
+      ...byQuality,
+      parts: ({ quality }, at): Record<string, number> => (at === 0 ? {} : { quality: quality[at]! }),
+    };
+    const two = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.7 })]);
+    expect(tell(facts(), two, half)[1]).toEndWith(' It is 0.2 ahead of b.');
+  });
+
+  test('counts the input as on the choice, whatever an image is on another model', () => {
+    const two = snapshot([model('a', { q: 0.9, imageTokensMax: 85 }), model('b', { q: 0.7, imageTokensMax: 900 })]);
+    expect(tell(facts({ images: 2 }), two)[0]).toContain('about 670 tokens of input');
+    expect(tell(facts({ images: 2, allowedModels: ['b'] }), two)[0]).toContain('about 2,300 tokens of input');
   });
 
   test('stays short whatever the catalog: groups the models by their reasons, and counts the rest', () => {

@@ -143,6 +143,7 @@ export const DECISION_ANSWER = {
   route_reason: 'auto:balanced',
   choice: 'gpt-6-luna',
   fallbacks: ['mistral-small-4'],
+  last_resorts: [],
   facts: {
     model: 'auto',
     pinned: false,
@@ -177,7 +178,8 @@ export const DECISION_ANSWER = {
     'Asked for auto, task general: about 15 tokens of input and 400 of output.',
     'Constraints that apply: students (rules.yaml:4).',
     'gpt-6-astra left out: the policy rejects it: students.',
-    'gpt-6-luna won over mistral-small-4.',
+    'gpt-6-luna is the best of 2 by auto:balanced: expected quality 71 %, 0.2015 Credits, 2,480 ms. It is 0.0565 ahead of mistral-small-4: quality +0.054, cost −0.000743, latency +0.0032.',
+    'The baseline, gpt-6-astra, would cost 4.03 Credits: 22 percentage points higher expected quality at 20 times the cost.',
   ],
   expected_output_tokens: 400,
   answer_worth_credits: 32.3,

@@ -134,6 +134,9 @@ export const Decision = named('Decision', 'Why a model was chosen, and what came
   route_reason: routeReason,
   choice: modelId('The model chosen.'),
   fallbacks: Type.Array(Type.String(), { description: 'Models to try next, best first.' }),
+  last_resorts: Type.Array(Type.String(), {
+    description: 'Models with endpoints that a breaker has ejected, best first: tried when all others have failed.',
+  }),
   facts: Facts,
   readings: Readings,
   quality: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 }), {
