@@ -20,9 +20,11 @@ interface Answered {
   readonly provider: string;
   /** The provider's own name of the model. */
   readonly upstream: string;
-  /** Of the whole prompt, as charged. */
+  /** Of the whole prompt, as charged: whether a cache takes so much. */
   readonly inputTokens: number;
-  /** Ms on the clock. */
+  /** The same as it was expected: estimates are off by as much every time, and the next turn is one again. */
+  readonly expectedTokens: number;
+  /** When the prompt was sent there, ms on the clock: the cache counts from its reading, however long the answer took. */
   readonly at: number;
 }
 
@@ -56,7 +58,8 @@ export class Affinity {
 
 /** A turn of a conversation. Its text is hashed once, when first needed. */
 export class Conversation {
-  readonly #keyId: string;
+  /** ID of its caller's key. */
+  readonly keyId: string;
   readonly #prompt: Prompt;
   readonly #answers: Answers;
   readonly #clock: () => number;
@@ -66,7 +69,7 @@ export class Conversation {
   readonly #used = new Set<string>();
 
   constructor(keyId: string, prompt: Prompt, answers: Answers, clock: () => number, seed: bigint) {
-    this.#keyId = keyId;
+    this.keyId = keyId;
     this.#prompt = prompt;
     this.#answers = answers;
     this.#clock = clock;
@@ -79,10 +82,10 @@ export class Conversation {
     if (!this.#prompt.messages.some(isAnswer)) return facts;
     const now = this.#clock();
     const cached = new Map<string, CachedTokens>();
-    for (const { hash } of this.#read().turns.slice(-TURNS_MAX).reverse()) {
+    for (const hash of [...this.#read().turns.values()].slice(-TURNS_MAX).reverse()) {
       for (const answered of this.#find(hash)) {
-        const { model, inputTokens } = answered;
-        if (!cached.has(model) && isCached(answered, snapshot, now)) cached.set(model, { model, tokens: inputTokens });
+        const { model, expectedTokens: tokens } = answered;
+        if (!cached.has(model) && isCached(answered, snapshot, now)) cached.set(model, { model, tokens });
       }
     }
     if (cached.size === 0) return facts;
@@ -91,22 +94,26 @@ export class Conversation {
 
   /** The family that wrote the assistant message of this index; null where none is known, or more than one may have. */
   writerOf(index: number): string | null {
-    const turn = this.#read().turns.find((one) => one.index === index);
-    const families = new Set(turn && this.#find(turn.hash).map(({ family }) => family));
+    const turn = this.#read().turns.get(index);
+    const families = new Set(turn === undefined ? [] : this.#find(turn).map(({ family }) => family));
     const [family = null] = families;
     return families.size === 1 ? family : null;
   }
 
-  /** The answer is whole. What is too short for a cache is kept only where its reasoning may come back. */
-  answeredBy(model: Model, { provider, upstream }: Endpoint, inputTokens: number, { providers }: PolicySnapshot): void {
+  /** The answer to what was sent at `at` is whole. What is too short for a cache is kept only where its reasoning may come back. */
+  answeredBy(
+    model: Model,
+    { provider, upstream }: Endpoint,
+    read: Pick<Answered, 'inputTokens' | 'expectedTokens' | 'at'>,
+    { providers }: PolicySnapshot,
+  ): void {
     for (const key of this.#used) this.#answers.touch(key);
     const cache = providers.get(provider)?.cache;
-    const isCacheable = cache !== undefined && cache.ttlMs > 0 && inputTokens >= cache.tokensMin;
+    const isCacheable = cache !== undefined && cache.ttlMs > 0 && read.inputTokens >= cache.tokensMin;
     const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
     if (!isCacheable && !mayReason && !bearsState(this.#prompt.messages)) return;
     const { id, family } = model;
-    const at = this.#clock();
-    this.#answers.add(this.#key(this.#read().whole), { model: id, family, provider, upstream, inputTokens, at });
+    this.#answers.add(this.#key(this.#read().whole), { model: id, family, provider, upstream, ...read });
   }
 
   #find(hash: bigint): readonly Answered[] {
@@ -118,7 +125,7 @@ export class Conversation {
 
   /** By the key as it is: whatever hashes do, no caller meets what another has asked. */
   #key(hash: bigint): string {
-    return `${hash} ${this.#keyId}`;
+    return `${hash} ${this.keyId}`;
   }
 
   #read(): Hashed {
@@ -132,7 +139,9 @@ class Answers {
   readonly #most: number;
   readonly #byPrompt = new Map<string, readonly Answered[]>();
   /** Goes along as the oldest are taken away: to look for the first anew would pass all that were removed. */
-  readonly #oldest = this.#byPrompt.keys();
+  #oldest = this.#byPrompt.keys();
+  /** Entries that were put at the end since it went on. */
+  #moved = 0;
   size = 0;
 
   constructor(most: number) {
@@ -146,8 +155,7 @@ class Answers {
   add(key: string, answered: Answered): void {
     const before = this.of(key);
     const others = before.filter(({ model }) => model !== answered.model);
-    this.#byPrompt.delete(key);
-    this.#byPrompt.set(key, [...others, answered]);
+    this.#putLast(key, [...others, answered]);
     this.size += others.length + 1 - before.length;
     while (this.size > this.#most) this.#forgetOldest();
   }
@@ -155,12 +163,20 @@ class Answers {
   /** Makes it the one that was used last. */
   touch(key: string): void {
     const found = this.#byPrompt.get(key);
-    if (!found) return;
+    if (found) this.#putLast(key, found);
+  }
+
+  #putLast(key: string, answers: readonly Answered[]): void {
     this.#byPrompt.delete(key);
-    this.#byPrompt.set(key, found);
+    this.#byPrompt.set(key, answers);
+    // While it stands still it keeps every table that the map has outgrown.
+    if (++this.#moved < this.#most) return;
+    this.#oldest = this.#byPrompt.keys();
+    this.#moved = 0;
   }
 
   #forgetOldest(): void {
+    this.#moved = 0;
     const key = this.#oldest.next().value!;
     this.size -= this.of(key).length;
     this.#byPrompt.delete(key);
@@ -168,8 +184,8 @@ class Answers {
 }
 
 interface Hashed {
-  /** Of all that stands before an assistant message, for each of them. */
-  readonly turns: readonly { readonly index: number; readonly hash: bigint }[];
+  /** Of all that stands before an assistant message, by its index, in order. */
+  readonly turns: ReadonlyMap<number, bigint>;
   /** Of the whole prompt. */
   readonly whole: bigint;
 }
@@ -179,10 +195,10 @@ const isAnswer = ({ role }: ChatMessage): boolean => role === 'assistant';
 /** 64 bits each, chained: a hash is seeded with that of all before. No two prompts feed it the same texts. */
 function hashesOf({ tools, response_format: format, messages }: Prompt, seed: bigint): Hashed {
   const before = tools?.length || format ? JSON.stringify([tools ?? null, format ?? null]) : '';
-  const turns: { index: number; hash: bigint }[] = [];
+  const turns = new Map<number, bigint>();
   let hash = Bun.hash.rapidhash(before, seed);
   for (const [index, message] of messages.entries()) {
-    if (isAnswer(message)) turns.push({ index, hash });
+    if (isAnswer(message)) turns.set(index, hash);
     hash = hashOf(message, hash);
   }
   return { turns, whole: hash };

@@ -134,13 +134,19 @@ export class Attempt {
   #learn({ usage, estimated }: Measured): void {
     const { runtime, conversation, facts, readings } = this.#context;
     const isSound = isPlausible(usage);
-    conversation.answeredBy(this.model, this.endpoint, isSound ? usage.inputTokens : 0, runtime.snapshot);
+    const inputTokens = isSound ? usage.inputTokens : 0;
+    const read = { inputTokens, expectedTokens: this.expected.inputTokens, at: this.#openedAt };
+    conversation.answeredBy(this.model, this.endpoint, read, runtime.snapshot);
     // Some report what was reasoned as output like any other.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
-    if (estimated || !isSound || isMixed || this.meter.isCut) return;
+    if (estimated || !isSound || isMixed || this.meter.isFiltered) return;
     const usual = readings.outputTokens[runtime.snapshot.taskIndex.get(facts.task) ?? 0]!;
-    if (!isOpenEnded(facts, usual)) return;
-    runtime.outputs.saw(facts.task, (usage.outputTokens - usage.reasoningTokens) / facts.choices);
+    if (!isOpenEnded(facts, usual, this.way.ranked.outputCap)) return;
+    const tokens = (usage.outputTokens - usage.reasoningTokens) / facts.choices;
+    // An answer cut at the cap is at least so long: without these a median would be that of the short ones. Where the
+    // model reasons, the cut may have come before it said anything.
+    if (this.meter.isCut && (this.model.reasoningTokens > 0 || tokens < usual)) return;
+    runtime.outputs.saw(facts.task, tokens, conversation.keyId);
   }
 
   /** The answer failed, or broke off. */
@@ -234,9 +240,8 @@ const isWarm = (usage: Usage): boolean =>
   isPlausible(usage) && usage.inputTokens > 0 && usage.cachedInputTokens >= WARM_SHARE * usage.inputTokens;
 
 /** Whether an answer is as long as those of its task are: the task is likelier than not, and nobody has said how long. */
-function isOpenEnded({ mix, outputTokens, outputTokensAsked, outputTokensMax }: Facts, usual: number): boolean {
+function isOpenEnded({ mix, outputTokens, outputTokensAsked }: Facts, usual: number, cap: number): boolean {
   const isCertain = mix.length === 0 || mix[0]!.share > 0.5;
-  // Below what is usual, a cap lets only short answers come to their own end.
-  const isCapped = outputTokensMax !== null && outputTokensMax < usual;
-  return isCertain && outputTokens === null && outputTokensAsked === null && !isCapped;
+  // Below what is usual a cap, whether the caller's or what the money allows, tells nothing that is not known.
+  return isCertain && outputTokens === null && outputTokensAsked === null && cap >= usual;
 }

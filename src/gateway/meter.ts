@@ -13,8 +13,10 @@ export class Meter {
   firstContentAt: number | null = null;
   /** Time spent waiting for the upstream once content had come, ms. */
   waited = 0;
-  /** A choice ended before its own end: at the cap, or by a filter. */
+  /** A choice ended at the cap. */
   isCut = false;
+  /** A choice was ended by a filter. */
+  isFiltered = false;
   #lastContentAt = 0;
   #weight = 0;
 
@@ -26,7 +28,10 @@ export class Meter {
         this.#lastContentAt = now;
         if ('text' in part) this.#weight += tokenWeight(part.text);
         else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
-        else if (part.type === 'finish') this.isCut ||= part.reason === 'length' || part.reason === 'content_filter';
+        else if (part.type === 'finish') {
+          this.isCut ||= part.reason === 'length';
+          this.isFiltered ||= part.reason === 'content_filter';
+        }
       }
     }
   }

@@ -1,11 +1,13 @@
 import type { ChatMessage } from '../core/chat-request.ts';
 
+type Kind = 'whole' | 'blocks' | 'within' | 'tail';
+
 /**
  * What of a message only the model that wrote it can read, by the member's name; the only place to add one.
  * `whole`: the member is such state. `blocks`: those of its entries are that bear a signature or are encrypted.
- * `within`: it may hold such members.
+ * `within`: it may hold such members. `tail`: what stands behind `TAIL` in it is.
  */
-const STATE: ReadonlyMap<string, 'whole' | 'blocks' | 'within'> = new Map([
+const STATE: ReadonlyMap<string, Kind> = new Map([
   // OpenRouter, on messages.
   ['reasoning_details', 'blocks'],
   // LiteLLM, on messages: Anthropic's blocks as they came.
@@ -14,6 +16,8 @@ const STATE: ReadonlyMap<string, 'whole' | 'blocks' | 'within'> = new Map([
   ['reasoning_signature', 'whole'],
   ['encrypted_content', 'whole'],
   ['reasoning_encrypted_content', 'whole'],
+  // LiteLLM and others, on messages: items of OpenAI's Responses.
+  ['reasoning_items', 'blocks'],
   // GitHub Copilot.
   ['reasoning_opaque', 'whole'],
   // Gemini, on messages and on calls: by itself, below `extra_content`, and in the plural with LiteLLM.
@@ -23,9 +27,13 @@ const STATE: ReadonlyMap<string, 'whole' | 'blocks' | 'within'> = new Map([
   ['google', 'within'],
   ['vertex', 'within'],
   ['provider_specific_fields', 'within'],
+  ['content', 'within'],
   ['tool_calls', 'within'],
   ['function', 'within'],
+  // LiteLLM writes Gemini's signature into the ID of the call, lest a client lose it.
+  ['id', 'tail'],
 ]);
+const TAIL = '__thought__';
 
 /** What marks a block that is not mere text. */
 const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as const;
@@ -49,17 +57,30 @@ export function bearsState(messages: readonly ChatMessage[]): boolean {
 export function readableMessages(messages: ChatMessage[], mayRead: (index: number) => boolean): Readable {
   const dropped: string[] = [];
   let copy: ChatMessage[] | null = null;
+  /** IDs of calls that lost their state: an answer names its call. */
+  const cut = new Set<string>();
   for (const [index, message] of messages.entries()) {
-    if (message.role !== 'assistant') continue;
+    const { role, tool_call_id: id } = message;
+    if (copy !== null && id !== undefined && cut.has(id)) copy[index] = { ...message, tool_call_id: withoutTail(id) };
+    if (role !== 'assistant') continue;
     const found: string[] = [];
     const rest = without(message, `messages[${index}]`, found);
     if (rest === message || mayRead(index)) continue;
     copy ??= [...messages];
     copy[index] = rest;
+    for (const call of message.tool_calls ?? []) if (withoutTail(call.id) !== call.id) cut.add(call.id);
     dropped.push(...found);
   }
   return { messages: copy ?? messages, dropped };
 }
+
+/** What is left of a member, by its kind; undefined where nothing is. */
+const READABLE: Readonly<Record<Kind, (value: unknown, path: string, found: string[]) => unknown>> = {
+  whole: () => undefined,
+  blocks: plainBlocks,
+  within: withoutInner,
+  tail: withoutTail,
+};
 
 /** An object without its opaque members, whose paths are added to `found`; itself where it has none. */
 function without<T extends Members>(owner: T, path: string, found: string[]): T {
@@ -69,8 +90,7 @@ function without<T extends Members>(owner: T, path: string, found: string[]): T 
     const value = owner[name];
     if (kind === undefined || value == null) continue;
     const at = `${path}.${name}`;
-    const rest =
-      kind === 'within' ? withoutInner(value, at, found) : kind === 'blocks' ? plainBlocks(value) : undefined;
+    const rest = READABLE[kind](value, at, found);
     if (rest === value) continue;
     if (kind !== 'within') found.push(at);
     copy ??= { ...owner };
@@ -97,6 +117,11 @@ function plainBlocks(value: unknown): unknown {
   const plain = value.filter((block) => !isOpaque(block));
   if (plain.length === value.length) return value;
   return plain.length === 0 ? undefined : plain;
+}
+
+function withoutTail<T>(value: T): T | string {
+  const at = typeof value === 'string' ? value.indexOf(TAIL) : -1;
+  return at < 0 ? value : String(value).slice(0, at);
 }
 
 const isOpaque = (block: unknown): boolean =>

@@ -24,6 +24,8 @@ export async function recommend(gateway: Gateway, query: RouteQuery, caller: Cal
     promptField: query.messages ? 'messages' : 'estimated_input_tokens',
   };
   const decision = await decide(gateway, question, caller, runtime);
+  // It may have taken a while, and nothing can be written down any more.
+  if (gateway.draining()) throw drainingError();
   gateway.records.add(decisionWrites(gateway, 'route', decision, caller, snapshot, null));
   return advise(decision, snapshot, taskNote(query.task_type, facts.task));
 }

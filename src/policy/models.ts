@@ -66,6 +66,7 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
   }
   checkSizes(named, data, context);
   const ttftMs = ttftOf(data);
+  checkCachedTtft(named, data, ttftMs, context);
   const model = {
     id: name,
     contextWindow: data.context_window,
@@ -82,7 +83,7 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
     audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,
     latency: {
       ttftMs,
-      warmTtftMs: Math.min(ttftMs, data.latency?.cached_ttft_ms ?? ttftMs),
+      warmTtftMs: data.latency?.cached_ttft_ms ?? ttftMs,
       outputTokensPerSecond: rateOf(data),
     },
     quality: compileQuality(data, tree, context),
@@ -128,6 +129,15 @@ function rateOf(data: ModelText): number {
 /** Hidden reasoning is written before the first content, at the same rate. */
 function ttftOf(data: ModelText): number {
   return data.latency?.ttft_ms ?? Math.round(NEUTRAL_TTFT_MS + (1000 * data.reasoning_tokens) / rateOf(data));
+}
+
+/** A cache makes nobody wait: the two were most likely mistaken for each other. */
+function checkCachedTtft({ path, tree }: Named<ModelText>, { latency }: ModelText, ttftMs: number, { report }: Source) {
+  const cachedMs = latency?.cached_ttft_ms ?? 0;
+  if (cachedMs <= ttftMs) return;
+  const place = placeAt(tree, 'latency', 'cached_ttft_ms');
+  const message = `\`${path}.latency.cached_ttft_ms\` is more than \`ttft_ms\``;
+  report.add('out-of-range', place, message, { expected: `at most ${ttftMs}` });
 }
 
 function checkSizes({ path, tree }: Named<ModelText>, data: Partial<ModelText>, { report }: Source): void {

@@ -24,21 +24,21 @@ const SEAM = 8;
 
 /**
  * Tokens that a text makes, and a seam's, so that it makes no more wherever it stands. What looks like a special token
- * counts as the text that it is. Null when `isLate` before the end; it is asked at every step that takes time.
+ * counts as the text that it is. Rests after every piece, for whoever else wants to count.
  */
-export function countTokens(text: string, { ranks, pieces }: Vocabulary, isLate: () => boolean): number | null {
+export function* countTokens(text: string, { ranks, pieces }: Vocabulary): Generator<void, number> {
   let tokens = SEAM;
-  for (const piece of text.match(pieces) ?? []) {
+  for (const [piece] of text.matchAll(pieces)) {
     const bytes = Buffer.from(piece).toString('latin1');
-    if (ranks.has(bytes)) {
-      tokens++;
-      continue;
+    if (ranks.has(bytes)) tokens++;
+    else {
+      for (let at = 0; at < bytes.length; at += PIECE_MAX) {
+        if (at > 0) tokens += SEAM;
+        tokens += merged(bytes.slice(at, at + PIECE_MAX), ranks);
+        yield;
+      }
     }
-    for (let at = 0; at < bytes.length; at += PIECE_MAX) {
-      if (isLate()) return null;
-      if (at > 0) tokens += SEAM;
-      tokens += merged(bytes.slice(at, at + PIECE_MAX), ranks);
-    }
+    yield;
   }
   return tokens;
 }

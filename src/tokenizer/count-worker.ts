@@ -30,27 +30,66 @@ const PIECES: Readonly<Record<Tokenizer, RegExp>> = {
 
 const vocabularies = new Map<Tokenizer, Promise<Vocabulary>>();
 
-self.onmessage = async ({ data: { id, name, texts, until } }) => {
+/** So many ms of one, and whoever is smaller goes first: a short prompt need not wait for long ones, nor equals for each other. */
+const TURN_MS = 5;
+
+interface Job extends CountRequest {
+  readonly counting: Iterator<void, number>;
+  /** Characters. */
+  readonly size: number;
+}
+const jobs = new Set<Job>();
+
+self.onmessage = async ({ data }) => {
   try {
-    const vocabulary = vocabularies.get(name) ?? load(name);
-    vocabularies.set(name, vocabulary);
-    self.postMessage({ id, tokens: total(texts, await vocabulary, () => Date.now() > until) });
+    const vocabulary = vocabularies.get(data.name) ?? load(data.name);
+    vocabularies.set(data.name, vocabulary);
+    const size = data.texts.reduce((sum, { length }) => sum + length, 0);
+    jobs.add({ ...data, counting: total(data.texts, await vocabulary), size });
+    if (jobs.size === 1) takeTurns();
   } catch (error) {
-    self.postMessage({ id, tokens: null, error: error instanceof Error ? error.message : String(error) });
+    tellError(data.id, error);
   }
 };
+
+function takeTurns(): void {
+  const job = [...jobs].reduce((least, one) => (one.size < least.size ? one : least));
+  try {
+    const tokens = turn(job);
+    if (tokens !== undefined) {
+      jobs.delete(job);
+      self.postMessage({ id: job.id, tokens });
+    }
+  } catch (error) {
+    jobs.delete(job);
+    tellError(job.id, error);
+  }
+  // Whoever asked meanwhile is heard first.
+  if (jobs.size > 0) setImmediate(takeTurns);
+}
+
+/** Its tokens; null when it is too late for them, undefined when it needs another turn. */
+function turn({ counting, until }: Job): number | null | undefined {
+  const end = Date.now() + TURN_MS;
+  for (let now = Date.now(); now < end; now = Date.now()) {
+    if (now > until) return null;
+    const { done, value } = counting.next();
+    if (done) return value;
+  }
+  return undefined;
+}
+
+function tellError(id: number, error: unknown): void {
+  self.postMessage({ id, tokens: null, error: error instanceof Error ? error.message : String(error) });
+}
 
 async function load(name: Tokenizer): Promise<Vocabulary> {
   const file = Bun.file(new URL(import.meta.resolve(`gpt-tokenizer/data/${name}.tiktoken`)));
   return { ranks: readRanks(await file.text()), pieces: PIECES[name] };
 }
 
-function total(texts: readonly string[], vocabulary: Vocabulary, isLate: () => boolean): number | null {
+function* total(texts: readonly string[], vocabulary: Vocabulary): Generator<void, number> {
   let sum = 0;
-  for (const text of texts) {
-    const tokens = isLate() ? null : countTokens(text, vocabulary, isLate);
-    if (tokens === null) return null;
-    sum += tokens;
-  }
+  for (const text of texts) sum += yield* countTokens(text, vocabulary);
   return sum;
 }

@@ -25,17 +25,22 @@ export function createTokenCounter(onError: (message: string) => void): TokenCou
     idle = setTimeout(end, IDLE_MS);
     idle.unref();
     if (worker !== null) return worker;
-    worker = new Worker(new URL('./count-worker.ts', import.meta.url).href);
-    worker.unref();
-    worker.onmessage = ({ data: { id, tokens, error } }: MessageEvent<CountAnswer>) => {
+    const begun = new Worker(new URL('./count-worker.ts', import.meta.url).href);
+    worker = begun;
+    begun.unref();
+    begun.onmessage = ({ data: { id, tokens, error } }: MessageEvent<CountAnswer>) => {
       if (error !== undefined) onError(error);
       waiting.get(id)?.(tokens);
     };
-    worker.onerror = ({ message }) => {
-      onError(message);
+    /** One that has ended answers nobody; the next count starts another. */
+    const gone = (why: string) => {
+      if (worker !== begun) return;
+      onError(why);
       end();
     };
-    return worker;
+    begun.onerror = ({ message }) => gone(message);
+    begun.addEventListener('close', () => gone('the worker that counts has ended'));
+    return begun;
   }
 
   function end(): void {
@@ -57,7 +62,12 @@ export function createTokenCounter(onError: (message: string) => void): TokenCou
           resolve(tokens);
         });
         const request: CountRequest = { id, name, texts, until: Date.now() + DEADLINE_MS };
-        started().postMessage(request);
+        try {
+          started().postMessage(request);
+        } catch (cause) {
+          onError(String(cause));
+          waiting.get(id)?.(null);
+        }
       });
     },
   };

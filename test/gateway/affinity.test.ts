@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CAPABILITIES } from '../../src/core/capability.ts';
@@ -53,7 +54,12 @@ function memory(most?: number) {
     const one = modelOf(by, policy);
     const conversation = affinity.conversation(key, prompt);
     conversation.recall(LONG, policy);
-    conversation.answeredBy(one, one.endpoints[0], tokens, policy);
+    conversation.answeredBy(
+      one,
+      one.endpoints[0],
+      { inputTokens: tokens, expectedTokens: tokens, at: time.now },
+      policy,
+    );
   };
   return { affinity, time, cached, answer };
 }
@@ -268,7 +274,12 @@ const law = (subject: (clock: () => number, most: number) => Subject) =>
       const conversation = affinity.conversation(turn.caller, promptOf(turn.thread, turn.depth));
       const found = conversation.recall(LONG, POLICY).cached;
       const by = modelOf(turn.by);
-      conversation.answeredBy(by, by.endpoints[0], turn.tokens, POLICY);
+      conversation.answeredBy(
+        by,
+        by.endpoints[0],
+        { inputTokens: turn.tokens, expectedTokens: turn.tokens, at: now },
+        POLICY,
+      );
       expect(found).toEqual(expected(turn, now) as CachedTokens[]);
       expect(affinity.size).toBeLessThanOrEqual(most);
     }
@@ -280,6 +291,22 @@ describe('the memory', () => {
       law((clock, most) => new Affinity(clock, most)),
       { numRuns, seed },
     );
+  });
+
+  test('does not grow while the same prompts are answered again and again', () => {
+    const { answer } = memory(1_000);
+    const round = (from: number) => {
+      for (let i = 0; i < 1_000; i++) answer({ messages: [said('user', `${from + i}`)] }, 'a');
+    };
+    const bytes = () => {
+      Bun.gc(true);
+      return heapStats().heapSize;
+    };
+    // Once full, so that some have been forgotten.
+    for (const from of [0, 1_000, 1_000]) round(from);
+    const before = bytes();
+    for (let i = 0; i < 100; i++) round(1_000);
+    expect(bytes() - before).toBeLessThan(1_000_000);
   });
 
   const MUTANTS: Readonly<Record<string, (clock: () => number, most: number) => Subject>> = {

@@ -18,14 +18,17 @@ interface Options {
   readonly stream?: boolean;
   readonly of?: Partial<Facts>;
   readonly reasoningTokens?: number;
+  readonly cap?: number;
 }
+
+type Remembered = { readonly inputTokens: number; readonly expectedTokens: number; readonly at: number };
 
 /** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
 function attempting(more: Options = {}) {
-  const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0 } = more;
+  const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0, cap = 30 } = more;
   const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens })]);
   const told: unknown[] = [];
-  const remembered: number[] = [];
+  const remembered: Remembered[] = [];
   const trial = {
     answered: () => {},
     completed: (...figures: unknown[]) => told.push(['completed', ...figures]),
@@ -42,11 +45,11 @@ function attempting(more: Options = {}) {
     },
     request: { model: 'a', messages: [], stream },
     facts: facts({ choices, ...of }),
-    conversation: { answeredBy: (_: Model, __: Endpoint, tokens: number) => remembered.push(tokens) },
+    conversation: { answeredBy: (_: Model, __: Endpoint, read: Remembered) => remembered.push(read) },
     readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
     clock: () => now,
   } as unknown as AttemptContext;
-  const way = { ranked: { model: 0, outputCap: 30 }, at: 0 } as never;
+  const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;
   const attempt = new Attempt(way, trial as never, context, { deadlineAt, hasOthers: false } as never);
   const batches: { at: number; parts: readonly StreamPart[] }[] = [];
   const call: UpstreamCall = {
@@ -142,7 +145,7 @@ test('an answer in one piece has half of the whole time at most, however long it
 });
 
 test('hidden reasoning is no part of an endpoint’s pace', async () => {
-  const { attempt, told, content, batches } = attempting();
+  const { attempt, told, content, batches } = attempting({ cap: 1_024 });
   await content(10, 210);
   const usage = { ...plainUsage(5, 20), reasoningTokens: 12 };
   batches.push({ at: 210, parts: [{ type: 'usage', usage }] });
@@ -168,7 +171,7 @@ test('of several choices each may have the cap, and each is made at the endpoint
 describe('a whole answer', () => {
   /** What is told of an answer that ends like this. */
   async function ended(of: Partial<Facts>, usage: Usage | null, reason: FinishReason = 'stop', more: Options = {}) {
-    const { attempt, told, remembered, content, batches } = attempting({ of, ...more });
+    const { attempt, told, remembered, content, batches } = attempting({ of, cap: 1_024, ...more });
     await content(10);
     const parts: StreamPart[] = [{ type: 'finish', choice: 0, reason, raw: reason }];
     batches.push({ at: 20, parts: usage ? [...parts, { type: 'usage', usage }] : parts });
@@ -182,17 +185,23 @@ describe('a whole answer', () => {
     const usage = { ...plainUsage(5, 90), reasoningTokens: 30 };
     expect((await ended({}, usage)).saw).toEqual(['general', 60]);
     expect((await ended({}, usage, 'tool_calls', { choices: 3 })).saw).toEqual(['general', 20]);
-    expect((await ended({ outputTokensMax: 400 }, usage)).saw).toEqual(['general', 60]);
+    expect((await ended({}, usage, 'stop', { cap: 400 })).saw).toEqual(['general', 60]);
+    // At least so long, which below the usual says nothing.
+    expect((await ended({}, plainUsage(5, 400), 'length', { cap: 400 })).saw).toEqual(['general', 400]);
+    expect((await ended({}, plainUsage(5, 90), 'length', { cap: 400 })).saw).toBeNull();
     expect((await ended({ mix: [{ task: 'general', share: 0.6 }] }, usage)).saw).toEqual(['general', 60]);
   });
 
   test('tells nothing of it where somebody fixed its length, or cut it, or nobody knows it or its task', async () => {
     const usage = plainUsage(5, 90);
-    for (const of of [{ outputTokens: 90 }, { outputTokensAsked: 100 }, { outputTokensMax: 399 }]) {
+    for (const of of [{ outputTokens: 90 }, { outputTokensAsked: 100 }]) {
       expect((await ended(of, usage)).saw).toBeNull();
     }
+    expect((await ended({}, usage, 'stop', { cap: 399 })).saw).toBeNull();
     expect((await ended({ mix: [{ task: 'general', share: 0.5 }] }, usage)).saw).toBeNull();
-    for (const cut of ['length', 'content_filter'] as const) expect((await ended({}, usage, cut)).saw).toBeNull();
+    expect((await ended({}, usage, 'content_filter')).saw).toBeNull();
+    const thinking = { ...plainUsage(5, 500), reasoningTokens: 490 };
+    expect((await ended({}, thinking, 'length', { reasoningTokens: 500 })).saw).toBeNull();
     expect((await ended({}, null)).saw).toBeNull();
     expect((await ended({}, usage, 'stop', { reasoningTokens: 500 })).saw).toBeNull();
     expect((await ended({}, { ...usage, reasoningTokens: 40 }, 'stop', { reasoningTokens: 500 })).saw).not.toBeNull();
@@ -207,9 +216,10 @@ describe('a whole answer', () => {
     expect((await ended({}, null)).isWarm).toBe(false);
   });
 
-  test('is remembered with the prompt that it answers, by the tokens that are charged', async () => {
-    expect((await ended({}, plainUsage(100, 9))).remembered).toEqual([100]);
-    expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual([70]);
-    expect((await ended({}, plainUsage(-1, 9))).remembered).toEqual([0]);
+  test('is remembered with the prompt that it answers, by the tokens that are charged, as read when it was sent', async () => {
+    const read = (inputTokens: number) => [{ inputTokens, expectedTokens: 70, at: 0 }];
+    expect((await ended({ inputTokens: 70 }, plainUsage(100, 9))).remembered).toEqual(read(100));
+    expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual(read(70));
+    expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(0));
   });
 });

@@ -68,6 +68,21 @@ const DIALECTS: Readonly<Record<string, { given: object; left: object; dropped: 
       'messages[1].tool_calls[0].extra_content.google.thought_signature',
     ],
   },
+  'OpenAI’s items, as LiteLLM hands them on': {
+    given: { reasoning_items: [{ type: 'reasoning', summary: [], encrypted_content: 'gAAAA…' }] },
+    left: {},
+    dropped: ['messages[1].reasoning_items'],
+  },
+  'a part of the content': {
+    given: { content: [{ type: 'text', text: 'The second.', extra_content: { google: { thought_signature: 'C…' } } }] },
+    left: { content: [{ type: 'text', text: 'The second.' }] },
+    dropped: ['messages[1].content[0].extra_content.google.thought_signature'],
+  },
+  'the ID of a call': {
+    given: { tool_calls: [{ ...call({}), id: 'call_1__thought__CoQB…' }] },
+    left: { tool_calls: [call({})] },
+    dropped: ['messages[1].tool_calls[0].id'],
+  },
   'a call’s function': {
     given: { tool_calls: [call({}, { thought_signature: 'CoQB…' })] },
     left: { tool_calls: [call({})] },
@@ -98,6 +113,16 @@ describe.each(Object.entries(DIALECTS))('%s', (_, { given, left, dropped }) => {
     expect(bearsState(told.messages)).toBe(false);
     expect(messages).toEqual(before);
   });
+});
+
+test('a call that lost the state in its ID is answered under the ID that it has then', () => {
+  const id = 'call_1__thought__CoQB…';
+  const calling = answer({ tool_calls: [{ ...call({}), id }] });
+  const messages: ChatMessage[] = [question, calling, { role: 'tool', tool_call_id: id, content: '2' }];
+  expect(readableMessages(messages, () => true).messages).toBe(messages);
+  const [, , told] = readableMessages(messages, nobody).messages;
+  expect(told).toEqual({ role: 'tool', tool_call_id: 'call_1', content: '2' });
+  expect(messages[2]!.tool_call_id).toBe(id);
 });
 
 describe('what every model can read', () => {

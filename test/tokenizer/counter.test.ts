@@ -10,6 +10,7 @@ import { textsOf } from '../../src/routing/texts.ts';
 import { createTokenCounter } from '../../src/tokenizer/counter.ts';
 import { effort } from '../deep/effort.ts';
 import { facts } from '../routing/build.ts';
+import { waitFor } from '../support/answers.ts';
 import { runToEnd } from '../support/signalbox.ts';
 
 const { runs, seed } = effort('exact bound', 300, 20_000);
@@ -39,6 +40,44 @@ describe('a count', () => {
     expect(await counter.count('o200k_base', ['x'.repeat(600_000), 'x'.repeat(400_001)])).toBeNull();
     // Whoever comes next is served.
     expect(await counter.count('o200k_base', ['Still here'])).toBeGreaterThanOrEqual(truth('Still here'));
+  });
+
+  test('of a short prompt does not wait for the long ones before it', async () => {
+    await counter.count('o200k_base', ['']);
+    const long = Array.from({ length: 4 }, () => counter.count('o200k_base', ['a'.repeat(1_000_000)]));
+    expect(await counter.count('o200k_base', ['Short.'])).toBeGreaterThanOrEqual(truth('Short.'));
+    await Promise.all(long);
+  });
+
+  test('is made by another worker when one has ended, and not at all where none can begin', async () => {
+    const Real = globalThis.Worker;
+    const begun: Worker[] = [];
+    const told: string[] = [];
+    const own = createTokenCounter((message) => told.push(message));
+    try {
+      globalThis.Worker = class extends Real {
+        constructor(...given: ConstructorParameters<typeof Real>) {
+          super(...given);
+          begun.push(this);
+        }
+      };
+      expect(await own.count('o200k_base', ['x'])).toBeGreaterThan(0);
+      begun[0]!.terminate();
+      await waitFor(async () => told.length > 0);
+      expect(await own.count('o200k_base', ['x'])).toBeGreaterThan(0);
+      expect(begun).toHaveLength(2);
+      globalThis.Worker = new Proxy(Real, {
+        construct() {
+          throw new Error('no more threads');
+        },
+      });
+      const other = createTokenCounter((message) => told.push(message));
+      expect(await other.count('o200k_base', ['x'])).toBeNull();
+      expect(told.at(-1)).toContain('no more threads');
+    } finally {
+      globalThis.Worker = Real;
+      begun[1]?.terminate();
+    }
   });
 
   test('needs no working folder, and keeps no process alive', async () => {

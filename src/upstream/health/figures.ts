@@ -74,9 +74,12 @@ export class Figure {
 
   /** The declared figure and the published one, as means of logarithms are taken, each by its evidence. */
   blendedWith(declared: number): number {
-    if (this.published === null || !(declared > 0)) return declared;
+    if (this.published === null || Number.isNaN(declared)) return declared;
+    const { priorAnswers, range } = this.#learning;
     const { median, weight } = this.published;
-    return declared * (median / declared) ** (weight / (this.#learning.priorAnswers + weight));
+    // Nothing multiplied by itself would remain nothing, whatever was seen.
+    const prior = Math.max(declared, range[0]);
+    return prior * (median / prior) ** (weight / (priorAnswers + weight));
   }
 
   #isNear(weight: number, before: number): boolean {

@@ -18,6 +18,11 @@ export type {
 
 /** What no policy has named for this time, in ms, is forgotten. */
 const FORGET_MS = 900_000;
+/**
+ * New figures make a frame, which is kept with all that is known of every endpoint, some 36 bytes each: so many of
+ * them wait the longer, and frames take no more than a kilobyte a second, ms an endpoint.
+ */
+const PUBLISH_EVERY_MS = 40;
 
 /**
  * What a provider's name stands for under a policy: its address and key. Another key or address is another provider,
@@ -36,6 +41,7 @@ export class Health {
   readonly #providers = new Map<string, ProviderState>();
   readonly #endpoints = new Map<string, Endpoint>();
   #frames = 0;
+  #publishedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: HealthOptions) {
     this.#hub = { ...options, version: 0, hasPolicy: false };
@@ -58,15 +64,20 @@ export class Health {
     return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#frames);
   }
 
-  /** To be called once a second: what was measured since becomes the next frame, and what is long unnamed is dropped. */
+  /**
+   * To be called once a second: what was measured since becomes the next frame, of many endpoints now and then, and
+   * what is long unnamed is dropped.
+   */
   publish(): void {
     const now = this.#hub.clock();
-    let isNew = this.outputs.publish();
+    const isDue = now - this.#publishedAt >= PUBLISH_EVERY_MS * this.#endpoints.size;
+    if (isDue) this.#publishedAt = now;
+    let isNew = isDue && this.outputs.publish();
     for (const [key, endpoint] of this.#endpoints) {
       if (endpoint.isNamed) endpoint.namedAt = now;
       else if (now - endpoint.namedAt >= FORGET_MS) this.#drop(key, endpoint);
       endpoint.lookAgain(now);
-      isNew = endpoint.figures.publish(now) || isNew;
+      isNew = (isDue && endpoint.figures.publish(now)) || isNew;
     }
     if (isNew) this.#hub.version++;
   }

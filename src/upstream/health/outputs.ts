@@ -6,25 +6,42 @@ import { Figure, type Learning } from './figures.ts';
  */
 const TOKENS: Learning = { range: [1, 1_000_000], halfLifeMs: 6 * 3_600_000, priorAnswers: 20 };
 
+/** Of each caller one answer of a task counts in so long, ms: who asks the most must not say for all what to expect. */
+const TURN_MS = 10_000;
+
 /** How long answers are, by the name of their task: visible output tokens of one choice. Outlives reloads. */
 export class Outputs {
   readonly #clock: () => number;
   readonly #byTask = new Map<string, Figure>();
+  /** Whose answer of which task was counted in this turn. */
+  readonly #heard = new Set<string>();
+  #turnEndsAt = 0;
 
   /** `clock`: ms, never goes back. */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** An answer of a size that nobody had fixed. What is absurd teaches nothing. */
-  saw(task: string, tokens: number): void {
-    if (!(tokens > 0 && tokens <= TOKENS.range[1])) return;
+  /** An answer of a size that nobody had fixed, to the key of this ID. What is absurd teaches nothing. */
+  saw(task: string, tokens: number, keyId: string): void {
+    if (!(tokens > 0 && tokens <= TOKENS.range[1]) || !this.#isTurnOf(`${keyId} ${task}`)) return;
     let figure = this.#byTask.get(task);
     if (!figure) {
       figure = new Figure(TOKENS);
       this.#byTask.set(task, figure);
     }
     figure.observe(tokens, this.#clock());
+  }
+
+  #isTurnOf(who: string): boolean {
+    const now = this.#clock();
+    if (now >= this.#turnEndsAt) {
+      this.#heard.clear();
+      this.#turnEndsAt = now + TURN_MS;
+    }
+    if (this.#heard.has(who)) return false;
+    this.#heard.add(who);
+    return true;
   }
 
   /** Takes over what came in; true when it makes a difference. */

@@ -31,7 +31,8 @@ function learning() {
     return [...readings().outputTokens] as [number, number];
   };
   const saw = (task: string, tokens: number, times = 1) => {
-    for (let i = 0; i < times; i++) outputs.saw(task, tokens);
+    // Each by another caller: one alone would not be heard so often.
+    for (let i = 0; i < times; i++) outputs.saw(task, tokens, `key${i}`);
   };
   return { ...fake, outputs, readings, publish, saw };
 }
@@ -51,6 +52,18 @@ describe('the output that is expected of a task', () => {
     const [general, coding] = publish();
     expect(general).toBe(400);
     expectNear(coding, 300, BUCKET * 1.02);
+  });
+
+  test('is not for one caller to say: of each, one answer of a task counts in ten seconds', () => {
+    const { publish, saw, outputs } = learning();
+    for (let at = 0; at < 600; at += 10) {
+      saw('general', 400, 20);
+      for (let i = 0; i < 1_000; i++) outputs.saw('general', 1, 'who asks the most');
+      expectNear(publish(10_000)[0], 400, BUCKET * 1.02);
+    }
+    outputs.saw('coding', 90, 'who asks the most');
+    publish();
+    expect(outputs.weight('coding')).toBeCloseTo(1, 2);
   });
 
   test('weighs what was seen against what is declared, which counts as 20 answers', () => {

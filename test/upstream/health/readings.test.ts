@@ -70,6 +70,25 @@ describe('a frame of readings', () => {
     expect([...before.ttftMs]).toEqual([400, 400, 900]);
   });
 
+  test('waits the longer for figures the more endpoints it has, and not for what happens to one', () => {
+    const many = snapshot(Array.from({ length: 300 }, (_, i) => model(`m${i}`, { endpoints: [at('p', `${i}`)] })));
+    const { health, time } = fakeHealth();
+    const readings = health.watch(many);
+    const first = health.endpoint('p', '0', 'm0');
+    const frames = new Set<number>();
+    for (let second = 0; second < 120; second++) {
+      const trial = begun(first);
+      trial.answered(100 + second);
+      trial.completed(100, 1_000, null);
+      time.now += 1_000;
+      health.publish();
+      frames.add(readings().frame);
+    }
+    expect(frames.size).toBe(10);
+    fail(first, 1, AUTH);
+    expect(frames.has(readings().frame)).toBe(false);
+  });
+
   test('weighs what was measured against the catalog, which counts as 5 answers', () => {
     const { stream, publish } = watched();
     stream(0, 1_600, 80, PRIOR_ANSWERS);
@@ -206,6 +225,22 @@ describe('the time to the first token where the prompt is in the provider’s ca
     const { ttftMs, warmTtftMs } = publish();
     expect(warmTtftMs[0]).toBe(100);
     expect(warmTtftMs[1]).toBe(ttftMs[1]!);
+  });
+
+  test('is learnt where it is declared as none at all', () => {
+    const declared = snapshot([model('a', { latency: { ttftMs: 500, warmTtftMs: 0, outputTokensPerSecond: 50 } })]);
+    const { health, time } = fakeHealth();
+    const readings = health.watch(declared);
+    const endpoint = health.endpoint('p', 'a', 'a');
+    for (let i = 0; i < 1_000; i++) {
+      const trial = begun(endpoint);
+      trial.answered(200);
+      trial.completed(100, 1_000, null, true);
+    }
+    expect(readings().warmTtftMs[0]).toBe(0);
+    time.now += 1_000;
+    health.publish();
+    expectNear(readings().warmTtftMs[0]!, 200, BUCKET * 1.03);
   });
 
   test('is weighed against what is declared, and never above that of any prompt', () => {
