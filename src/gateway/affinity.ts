@@ -3,6 +3,7 @@ import type { ChatMessage, ChatRequest } from '../core/chat-request.ts';
 import type { CachedTokens, Facts } from '../core/facts.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
 import { bearsState } from './reasoning-state.ts';
+import { markOfMessage } from './said.ts';
 
 /** Answers that are remembered at most; with their keys and hashes some 14 MB. */
 const ANSWERS_MAX = 50_000;
@@ -20,6 +21,8 @@ interface Answered {
   readonly provider: string;
   /** The provider's own name of the model. */
   readonly upstream: string;
+  /** Tells what the answer said; see `Said`. */
+  readonly mark: number;
   /** Of the whole prompt, as charged: whether a cache takes so much. */
   readonly inputTokens: number;
   /** The same as it was expected: estimates are off by as much every time, and the next turn is one again. */
@@ -95,7 +98,10 @@ export class Conversation {
   /** The family that wrote the assistant message of this index; null where none is known, or more than one may have. */
   writerOf(index: number): string | null {
     const turn = this.#read().turns.get(index);
-    const families = new Set(turn === undefined ? [] : this.#find(turn).map(({ family }) => family));
+    if (turn === undefined) return null;
+    // Another may have answered the same elsewhere: it is the message that was answered with.
+    const mark = markOfMessage(this.#prompt.messages[index]!);
+    const families = new Set(this.#find(turn).flatMap((one) => (one.mark === mark ? [one.family] : [])));
     const [family = null] = families;
     return families.size === 1 ? family : null;
   }
@@ -104,7 +110,7 @@ export class Conversation {
   answeredBy(
     model: Model,
     { provider, upstream }: Endpoint,
-    read: Pick<Answered, 'inputTokens' | 'expectedTokens' | 'at'>,
+    read: Pick<Answered, 'inputTokens' | 'expectedTokens' | 'at' | 'mark'>,
     { providers }: PolicySnapshot,
   ): void {
     for (const key of this.#used) this.#answers.touch(key);

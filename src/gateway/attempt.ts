@@ -135,7 +135,8 @@ export class Attempt {
     const { runtime, conversation, facts, readings } = this.#context;
     const isSound = isPlausible(usage);
     const inputTokens = isSound ? usage.inputTokens : 0;
-    const read = { inputTokens, expectedTokens: this.expected.inputTokens, at: this.#openedAt };
+    const { mark } = this.meter.said;
+    const read = { inputTokens, expectedTokens: this.expected.inputTokens, at: this.#openedAt, mark };
     conversation.answeredBy(this.model, this.endpoint, read, runtime.snapshot);
     // Some report what was reasoned as output like any other.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;

@@ -1,6 +1,7 @@
 import { isContent, type StreamPart } from '../contract/parts.ts';
 import { tokenWeight } from '../core/tokens.ts';
 import { plainUsage, type Usage } from '../core/usage.ts';
+import { Said } from './said.ts';
 
 /** Of the time that an answer took, its reader waited for so much where the pace was the upstream's. */
 const OWN_PACE_SHARE = 0.9;
@@ -17,6 +18,8 @@ export class Meter {
   isCut = false;
   /** A choice was ended by a filter. */
   isFiltered = false;
+  /** What the answer says, as a figure. */
+  readonly said = new Said();
   #lastContentAt = 0;
   #weight = 0;
 
@@ -26,6 +29,7 @@ export class Meter {
       else if (isContent(part)) {
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
+        this.said.hear(part);
         if ('text' in part) this.#weight += tokenWeight(part.text);
         else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
         else if (part.type === 'finish') {

@@ -32,7 +32,8 @@ function policyText(quality = 0.9): string {
 
 beforeAll(async () => {
   [first, second] = [1, 2].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [FakeUpstream, FakeUpstream];
-  for (const upstream of [first, second]) upstream.behave({ usage: { prompt_tokens: CACHED, completion_tokens: 9 } });
+  for (const upstream of [first, second])
+    upstream.behave({ text: ANSWER, usage: { prompt_tokens: CACHED, completion_tokens: 9 } });
   live = await startLivePolicy({ 'policy.yaml': policyText() });
   other = (await live.box.run('keys', 'create')).out.split('\n')[0]!;
   // The server looks for new keys now and then.
@@ -46,6 +47,7 @@ afterAll(async () => {
 
 type Message = Readonly<Record<string, unknown>>;
 
+const ANSWER = 'A fake.';
 let conversations = 0;
 /** Between 1,000 and 1,700 tokens that nobody has asked before. */
 const opening = (): Message[] => [
@@ -54,7 +56,7 @@ const opening = (): Message[] => [
 ];
 const nextTurn = (messages: readonly Message[], more: object = {}): Message[] => [
   ...messages,
-  { role: 'assistant', content: 'A fake.', ...more },
+  { role: 'assistant', content: ANSWER, ...more },
   { role: 'user', content: 'And then?' },
 ];
 
@@ -165,7 +167,15 @@ describe('signed reasoning', () => {
       ['dear-upstream', true],
       ['stiff-upstream', false],
     ]);
-    expect(sent(second)).toEqual({ role: 'assistant', content: 'A fake.' });
+    expect(sent(second)).toEqual({ role: 'assistant', content: ANSWER });
+  });
+
+  test('under other words than the answer’s is of nobody knows whom', async () => {
+    const messages = opening();
+    expect((await chat('auto', messages)).platform.routed_model).toBe('dear');
+    const elsewhere = { ...signed, content: 'Another answer.' };
+    const { platform } = await chat('auto', nextTurn(messages, elsewhere));
+    expect(platform.dropped).toEqual(['messages[2].thought_signature']);
   });
 
   test('of nobody knows whom goes only to a model that its caller names', async () => {

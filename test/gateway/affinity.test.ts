@@ -6,6 +6,7 @@ import type { ChatMessage, Tool } from '../../src/core/chat-request.ts';
 import type { CachedTokens } from '../../src/core/facts.ts';
 import type { Model, PolicySnapshot, Provider } from '../../src/core/snapshot.ts';
 import { Affinity, type Prompt } from '../../src/gateway/affinity.ts';
+import { markOfMessage } from '../../src/gateway/said.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model, snapshot } from '../routing/build.ts';
 
@@ -39,8 +40,10 @@ const said = (role: ChatMessage['role'], content: string): ChatMessage => ({ rol
 /** The same conversation, one turn on. */
 const further = ({ messages, ...rest }: Prompt): Prompt => ({
   ...rest,
-  messages: [...messages, said('assistant', 'An answer.'), said('user', 'And then?')],
+  messages: [...messages, ANSWER, said('user', 'And then?')],
 });
+const ANSWER = said('assistant', 'An answer.');
+const MARK = markOfMessage(ANSWER);
 /** Of its own kind: the type of a literal would be checked for members that only providers know. */
 const signed = { role: 'assistant', content: 'Yes.', thought_signature: 'c2lnbmVk' } as const;
 const QUESTION: Prompt = { messages: [said('system', 'Be brief.'), said('user', 'What is a gateway?')] };
@@ -50,14 +53,14 @@ function memory(most?: number) {
   const affinity = new Affinity(() => time.now, most);
   const cached = (prompt: Prompt, key = 'key', policy = POLICY): readonly CachedTokens[] =>
     affinity.conversation(key, prompt).recall(LONG, policy).cached;
-  const answer = (prompt: Prompt, by: string, tokens = 2_000, key = 'key', policy = POLICY): void => {
+  const answer = (prompt: Prompt, by: string, tokens = 2_000, key = 'key', policy = POLICY, mark = MARK): void => {
     const one = modelOf(by, policy);
     const conversation = affinity.conversation(key, prompt);
     conversation.recall(LONG, policy);
     conversation.answeredBy(
       one,
       one.endpoints[0],
-      { inputTokens: tokens, expectedTokens: tokens, at: time.now },
+      { inputTokens: tokens, expectedTokens: tokens, at: time.now, mark },
       policy,
     );
   };
@@ -174,6 +177,12 @@ describe('who wrote a message', () => {
     expect(writer(affinity, further(QUESTION))).toBeNull();
   });
 
+  test('is nobody known where the message is not what was answered: another may have written it elsewhere', () => {
+    const { affinity, answer } = memory();
+    answer(QUESTION, 'b', 2_000, 'key', POLICY, markOfMessage(said('assistant', 'Another answer.')));
+    expect(writer(affinity, further(QUESTION))).toBeNull();
+  });
+
   test('is kept of short prompts where reasoning may come back, and of others not', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a', 10);
@@ -277,7 +286,7 @@ const law = (subject: (clock: () => number, most: number) => Subject) =>
       conversation.answeredBy(
         by,
         by.endpoints[0],
-        { inputTokens: turn.tokens, expectedTokens: turn.tokens, at: now },
+        { inputTokens: turn.tokens, expectedTokens: turn.tokens, at: now, mark: 0 },
         POLICY,
       );
       expect(found).toEqual(expected(turn, now) as CachedTokens[]);

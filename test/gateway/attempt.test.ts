@@ -217,7 +217,7 @@ describe('a whole answer', () => {
   });
 
   test('is remembered with the prompt that it answers, by the tokens that are charged, as read when it was sent', async () => {
-    const read = (inputTokens: number) => [{ inputTokens, expectedTokens: 70, at: 0 }];
+    const read = (inputTokens: number) => [{ inputTokens, expectedTokens: 70, at: 0, mark: expect.any(Number) }];
     expect((await ended({ inputTokens: 70 }, plainUsage(100, 9))).remembered).toEqual(read(100));
     expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual(read(70));
     expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(0));
