@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
-import { evidenceOf } from './evidence.ts';
+import { evidenceOf, type Fitted } from './evidence.ts';
 import type { View } from './features.ts';
 import { likeliest } from './natural.ts';
 import type { Profiled } from './profile.ts';
@@ -42,9 +42,9 @@ export function asked(request: Profiled): Asked {
   };
 }
 
-/** What is read of the last question; null where there is none. `weights` for the questions before; see `evidenceOf`. */
-export const lastView = (request: Profiled, weights: Float64Array): View | null =>
-  viewOf(request, turnsOf(request.messages), weights);
+/** What is read of the last question; null where there is none. `fitted` weighs the questions before; see `evidenceOf`. */
+export const lastView = (request: Profiled, fitted: Fitted): View | null =>
+  viewOf(request, turnsOf(request.messages), fitted);
 
 /** The last question, the one before where that may be needed to understand it, and so on: the last one first. */
 function turnsOf(messages: readonly ChatMessage[]): Turn[] {
@@ -81,7 +81,7 @@ const mayLean = ({ question, reading, hasImage }: Turn): boolean =>
   !hasImage && question.codeFences === 0 && question.length <= LEANING && reading.words <= LEANING_WORDS;
 
 /** The last of the turns in the light of the others. */
-function viewOf({ messages, tools, tool_choice: choice }: Profiled, turns: readonly Turn[], weights?: Float64Array) {
+function viewOf({ messages, tools, tool_choice: choice }: Profiled, turns: readonly Turn[], fitted?: Fitted) {
   let before: View['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
     const { question, reading } = turns[at]!;
@@ -89,7 +89,7 @@ function viewOf({ messages, tools, tool_choice: choice }: Profiled, turns: reado
     const offer = isOffered ? { named: namesTool(tools, question, reading), amid: isAmidTools(messages) } : null;
     const view: View = { question, reading, shape: shapeOf(question), tools: offer, before };
     if (at === 0) return view;
-    before = likelihoods(evidenceOf(view, weights));
+    before = likelihoods(evidenceOf(view, fitted));
   }
   return null;
 }

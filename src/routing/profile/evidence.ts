@@ -1,19 +1,69 @@
 import { FEATURE_NAMES, type View, visitFeatures } from './features.ts';
+import { fold, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
+import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
 import { WEIGHTS } from './weights.ts';
 
 /** Logits of each task, in the order of `TASKS`; only their differences count. */
 export type Evidence = Float64Array;
 
-/** By feature, then by task. */
-const FITTED = Float64Array.from(FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? TASKS.map(() => 0)));
+/** What the features and stems of a question weigh. */
+export interface Fitted {
+  /** By feature, then by task; the stems stand behind the named features. */
+  readonly weights: Float64Array;
+  /** Stem → its row. */
+  readonly rows: ReadonlyMap<number, number>;
+}
 
-/** What a question says for each task: the sum of what its features do. `weights` as `FITTED`, which they are but while they are fitted. */
-export function evidenceOf(view: View, weights: Float64Array = FITTED): Evidence {
+/** What a question says for each task: the sum of what its features and the stems of its words do. */
+export function evidenceOf(view: View, { weights, rows }: Fitted = FITTED): Evidence {
   const evidence = new Float64Array(TASKS.length);
-  visitFeatures(view, (at, value) => {
-    const row = at * TASKS.length;
-    for (let task = 0; task < TASKS.length; task++) evidence[task]! += value * weights[row + task]!;
-  });
+  visitFeatures(view, (at, value) => add(evidence, weights, at, value));
+  visitStems(view, rows, (at, value) => add(evidence, weights, at, value));
   return evidence;
+}
+
+function add(evidence: Evidence, weights: Float64Array, at: number, value: number): void {
+  const row = at * TASKS.length;
+  for (let task = 0; task < TASKS.length; task++) evidence[task]! += value * weights[row + task]!;
+}
+
+/** A word tells less among many. */
+const WORTH = 3.5;
+const FEW = 8;
+const MANY = 80;
+
+/** Visits the rows of the stems that are known. */
+export function visitStems(
+  { reading: { stems } }: View,
+  rows: ReadonlyMap<number, number>,
+  visit: (at: number, value: number) => void,
+): void {
+  const value = WORTH / Math.sqrt(FEW + Math.min(MANY, stems.length));
+  for (let i = 0; i < stems.length; i++) {
+    const at = rows.get(stems[i]!);
+    if (at !== undefined) visit(at, value);
+  }
+}
+
+/** A stem of `STEMS` as the reader has it: `write`; `^write` as the first word, `^^write` as the second. */
+export function stemNamed(name: string): number {
+  const word = name.replace(/^\^+/, '');
+  let stem = 0;
+  for (const letter of fold(word).slice(0, STEM_LETTERS)) stem = stemOn(stem, letter.charCodeAt(0));
+  const place = STEM_PLACES[name.length - word.length - 1];
+  return place === undefined ? stem : stem ^ place;
+}
+
+const FITTED = fitted();
+
+function fitted(): Fitted {
+  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? TASKS.map(() => 0));
+  const entries = STEMS.trim()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((entry) => entry.split(':'));
+  const rows = new Map(entries.map(([name = ''], at) => [stemNamed(name), FEATURE_NAMES.length + at]));
+  const stems = entries.flatMap(([, row = '']) => row.split(',').map((hundredths) => Number(hundredths) / 100));
+  return { weights: Float64Array.from([...named, ...stems]), rows };
 }

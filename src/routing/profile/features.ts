@@ -96,7 +96,11 @@ const MEETINGS: readonly Feature[] = [
     flag(`${sign} without material`, (view) => !hasMaterial(view) && sum(view, 'tongue', 'given') < 0.4, sign),
   ),
   ...(['translate', 'summarize', 'extract', 'classify', 'prose', 'piece'] as const).map((sign) =>
-    flag(`${sign} behind a fact`, ({ reading }) => reading.openings[SIGN.fact] === 1 && reading.openings[SIGN[sign]] === 0, sign),
+    flag(
+      `${sign} behind a fact`,
+      ({ reading }) => reading.openings[SIGN.fact] === 1 && reading.openings[SIGN[sign]] === 0,
+      sign,
+    ),
   ),
   flag('a word of code twice', (view) => sum(view, 'code') > 1.5, 'code'),
   flag('maths with figures', (view) => hasFigures(view) && sum(view, 'maths', 'solve') > 0.4),
@@ -174,7 +178,12 @@ const FEATURES: readonly Feature[] = [
   ['documents', ({ question }) => Math.min(2, question.documents)],
   // Code.
   flag('a document of code', ({ question }) => question.codeDocuments > 0),
-  ...together('of a document of code', ({ question }) => question.codeDocuments > 0, ['mend', 'fact', 'program', 'prose']),
+  ...together('of a document of code', ({ question }) => question.codeDocuments > 0, [
+    'mend',
+    'fact',
+    'program',
+    'prose',
+  ]),
   flag('code in a fence', ({ question }) => question.codeFences > 0),
   flag('a line of code', ({ question }) => question.codeLines > 0),
   flag('lines of code', ({ question }) => question.codeLines > 1),
@@ -193,7 +202,10 @@ const FEATURES: readonly Feature[] = [
   flag('a question mark', ({ reading }) => reading.asksMark),
   ...[3, 6, 12].map((most) => flag(`at most ${most} words`, ({ reading }) => reading.words <= most)),
   flag('no verb for a task', ({ reading }) => reading.lead < 0),
-  flag('a long question', ({ reading, shape }) => reading.asksMark && reading.lead < 0 && reading.words > 12 && shape.sentences <= 1),
+  flag(
+    'a long question',
+    ({ reading, shape }) => reading.asksMark && reading.lead < 0 && reading.words > 12 && shape.sentences <= 1,
+  ),
   ...[25, 60].map((least) => flag(`more than ${least} words`, ({ reading }) => reading.words > least)),
   ['small words', ({ reading }) => (reading.words > 0 ? reading.known / reading.words : 0)],
   flag('hardly another word', ({ reading }) => reading.words - reading.known <= 3),
@@ -202,7 +214,18 @@ const FEATURES: readonly Feature[] = [
   flag('a long list of choices', ({ shape }) => shape.listed > 2),
   flag('choices', isExam),
   flag('choices, and figures', (view) => isExam(view) && hasFigures(view)),
-  ...together('with choices', isExam, ['maths', 'solve', 'count', 'amount', 'puzzle', 'logic', 'given', 'fact', 'program', 'code']),
+  ...together('with choices', isExam, [
+    'maths',
+    'solve',
+    'count',
+    'amount',
+    'puzzle',
+    'logic',
+    'given',
+    'fact',
+    'program',
+    'code',
+  ]),
   flag('commas', ({ shape }) => shape.commas >= 3),
   ...[2, 3, 5].map((least) => flag(`${least} sentences`, ({ shape }) => shape.sentences >= least)),
   ['capitals', ({ shape }) => Math.min(1, shape.capitals / 6)],
@@ -229,8 +252,18 @@ const FEATURES: readonly Feature[] = [
     'act',
   ]),
   flag('tools, none of them named', ({ tools }) => tools?.named === false),
-  flag('tools, and signs of code', ({ tools, reading: { symbols, ticks, flags } }) => tools !== null && symbols + ticks + flags > 0),
-  ...together('with tools, none of them named', ({ tools }) => tools?.named === false, ['fact', 'count', 'act', 'self', 'make', 'mend']),
+  flag(
+    'tools, and signs of code',
+    ({ tools, reading: { symbols, ticks, flags } }) => tools !== null && symbols + ticks + flags > 0,
+  ),
+  ...together('with tools, none of them named', ({ tools }) => tools?.named === false, [
+    'fact',
+    'count',
+    'act',
+    'self',
+    'make',
+    'mend',
+  ]),
 ];
 
 export const FEATURE_NAMES: readonly string[] = FEATURES.map(([name]) => name);

@@ -50,6 +50,15 @@ export function isUnspaced(code: number): boolean {
   );
 }
 
+/** Letters of a word that count for its stem. */
+export const STEM_LETTERS = 6;
+
+/** A stem as a figure, one folded letter on. */
+export const stemOn = (stem: number, letter: number): number => (Math.imul(stem, 0x01000193) + letter) | 0;
+
+/** The same stem as the first word of a question, or its second. */
+export const STEM_PLACES = [0x5bd1e995, 0x1b873593] as const;
+
 /** A pattern of the lexicon as the reader sees it: folded, with one blank for each gap. */
 export function fold(pattern: string): string {
   let folded = '';

@@ -125,11 +125,12 @@ export function isFlag(text: string, at: number): boolean {
   );
 }
 
-/** A command of LaTeX, the dollar that begins a formula, or a sign that only mathematics has. */
+/** A command of LaTeX, the dollar that begins a formula, a power, or a sign that only mathematics has. */
 export function isLatex(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   const next = text.charCodeAt(at + 1);
   if (code >= 0x2200 && code < 0x2300) return code !== MINUS;
+  if (code === 0x5e) return FOLDED[text.charCodeAt(at - 1)]! >= DIGIT && FOLDED[next]! >= DIGIT;
   if (code === 0x5c) return next < 0x80 && isLetter(text, at + 1);
   return code === 0x24 && (next === 0x24 || next === 0x5c || isLetter(text, at + 1));
 }

@@ -1,5 +1,5 @@
 import { asksFor } from './answer-length.ts';
-import { DIGIT, FOLDED, GAP, isUnspaced, MARK } from './letters.ts';
+import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, type Meaning, NAME, SIGN, TOPIC } from './lexicon/lexicon.ts';
 import { SIGNS } from './lexicon/signs.ts';
 import { isErrorName, isFlag, isLatex, isSentenceEnd, isSymbol, numberAt, quoteEnd } from './marks.ts';
@@ -33,7 +33,7 @@ const OBJECTS: ReadonlySet<number> = new Set([SIGN.prose, SIGN.piece, SIGN.code,
 const THINGS: ReadonlySet<number> = new Set([...OBJECTS, SIGN.tongue, SIGN.fields, SIGN.labels, SIGN.given]);
 /** How far a word may stand behind the verb that it is the object of, characters; half of it before one. */
 const REACH = 80;
-/** Words that a sentence opens with. */
+/** A sign opens a sentence that stands before its word of this number. */
 const OPEN = 4;
 /** How near to the beginning "and" goes on with what was said before, and to either end thanks are thanks. */
 const OPENING = 6;
@@ -67,14 +67,14 @@ export class Reading {
   ticks = 0;
   quotes = 0;
   asksMark = false;
-  /** Ends of sentences. */
-  sentences = 0;
   /** Whether something stands behind a colon, and whether it is a text to do something with. */
   colon = false;
   hasText = false;
   /** The first verb that names a task, and the sign of the noun that is to be made; -1 for none. */
   lead = -1;
   object = -1;
+  /** Stems of the words, as figures; the first two words stand once more as such. */
+  readonly stems: number[] = [];
   /** Output tokens that are asked for; null where nothing is said. */
   asked: number | null = null;
 
@@ -86,6 +86,7 @@ export class Reading {
   #leader = 0;
   #weight = 1;
   #made = -1;
+  #placed = 0;
   #noun = -1;
   #nounAt = -1;
   #number = 0;
@@ -165,7 +166,14 @@ export class Reading {
     this.words++;
     this.#place++;
     let at = from;
+    let stem = 0;
+    let letters = 0;
     for (let code = first; ; code = text.charCodeAt(at)) {
+      const folded = FOLDED[code]!;
+      if (letters < STEM_LETTERS && folded !== MARK) {
+        stem = stemOn(stem, folded);
+        letters++;
+      }
       if (code >= 0x80) {
         this.#vote(code);
         // Arabic glues articles and prepositions before a word.
@@ -175,8 +183,18 @@ export class Reading {
       const letter = FOLDED[text.charCodeAt(at)]!;
       if (letter === GAP || letter === DIGIT || isUnspaced(letter)) break;
     }
+    this.#stem(stem);
     if (at - from > 6 && isErrorName(text, from, at)) this.symbols += 2;
     return at;
+  }
+
+  #stem(stem: number): void {
+    const place = STEM_PLACES[this.#placed];
+    if (place !== undefined) {
+      this.stems.push(stem ^ place);
+      this.#placed++;
+    }
+    this.stems.push(stem);
   }
 
   #vote(code: number): void {
@@ -200,10 +218,7 @@ export class Reading {
   #mark(at: number, to: number, code: number): number {
     const text = this.#text;
     if (code >= 0x80) this.#vote(code);
-    if (isSentenceEnd(text, at)) {
-      this.sentences++;
-      this.#place = 0;
-    }
+    if (isSentenceEnd(text, at)) this.#place = 0;
     if (code === 0x3f || code === 0xff1f || code === 0x061f) this.asksMark = true;
     else if (code === 0x60) this.ticks++;
     else if (code === 0x3a || code === 0xff1a) this.#colon(at, to);

