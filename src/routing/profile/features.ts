@@ -23,8 +23,11 @@ export interface Offer {
   readonly amid: boolean;
 }
 
-/** `sign`: what it is 0 without. */
-type Feature = readonly [name: string, of: (view: View) => number, sign?: Sign];
+/** What most questions lack, and all features of it with it. */
+type Lacking = Sign | 'before' | 'tools';
+
+/** `of` is asked only where there is that which it is 0 without. */
+type Feature = readonly [name: string, of: (view: View) => number, without?: Lacking];
 
 /** Words that are weighed by themselves; the others only tell a language or a length. */
 const TELLING = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
@@ -47,10 +50,10 @@ const together = (name: string, holds: (view: View) => boolean, signs: readonly 
     return [`${sign} ${name}`, (view) => (holds(view) ? seen(view) : 0), sign];
   });
 
-const flag = (name: string, holds: (view: View) => boolean, sign?: Sign): Feature => [
+const flag = (name: string, holds: (view: View) => boolean, without?: Lacking): Feature => [
   name,
   (view) => (holds(view) ? 1 : 0),
-  sign,
+  without,
 ];
 const oneOf = (name: string, signs: readonly Sign[], of: (reading: Reading) => number): Feature[] =>
   signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign]));
@@ -71,10 +74,7 @@ const isLoneOfCode = (view: View): boolean => {
 
 /** The tasks of the question before, where something holds of this one. */
 const after = (name: string, holds: (view: View) => boolean): Feature[] =>
-  TASKS.map((task, at) => [
-    `after ${task}${name}`,
-    (view) => (view.before !== null && holds(view) ? view.before[at]! : 0),
-  ]);
+  TASKS.map((task, at) => [`after ${task}${name}`, (view) => (holds(view) ? view.before![at]! : 0), 'before']);
 
 /** What tells more together than by itself. */
 const MEETINGS: readonly Feature[] = [
@@ -235,27 +235,24 @@ const FEATURES: readonly Feature[] = [
   flag('an at sign', ({ shape }) => shape.ats > 0),
   ['length', ({ shape }) => Math.log2(shape.length + 1) / 10],
   // What was asked before.
-  flag('a question before', ({ before }) => before !== null),
+  flag('a question before', () => true, 'before'),
   ...after('', () => true),
   ...after(', in few words', ({ reading }) => reading.words <= 8),
   ...after(', referring to it', (view) => sum(view, 'more', 'also', 'edit') > 0),
   // Tools that are offered.
-  flag('tools', ({ tools }) => tools !== null),
-  flag('a tool that is named', ({ tools }) => tools?.named === true),
-  flag('tools at work', ({ tools }) => tools?.amid === true),
-  flag('tools, and a question mark', ({ tools, reading }) => tools !== null && reading.asksMark),
-  flag('tools, and few words', ({ tools, reading }) => tools !== null && reading.words <= 14),
-  flag('tools, and a number', ({ tools, reading }) => tools !== null && reading.numbers >= 1),
-  flag('tools, and no verb for a task', ({ tools, reading }) => tools !== null && reading.lead < 0),
+  flag('tools', () => true, 'tools'),
+  flag('a tool that is named', ({ tools }) => tools!.named, 'tools'),
+  flag('tools at work', ({ tools }) => tools!.amid, 'tools'),
+  flag('tools, and a question mark', ({ reading }) => reading.asksMark, 'tools'),
+  flag('tools, and few words', ({ reading }) => reading.words <= 14, 'tools'),
+  flag('tools, and a number', ({ reading }) => reading.numbers >= 1, 'tools'),
+  flag('tools, and no verb for a task', ({ reading }) => reading.lead < 0, 'tools'),
   ...together('with tools', ({ tools }) => tools !== null, [
     ...(['fact', 'code', 'program', 'mend', 'maths', 'count', 'weigh', 'puzzle', 'greet', 'prose', 'feel'] as const),
     'act',
   ]),
-  flag('tools, none of them named', ({ tools }) => tools?.named === false),
-  flag(
-    'tools, and signs of code',
-    ({ tools, reading: { symbols, ticks, flags } }) => tools !== null && symbols + ticks + flags > 0,
-  ),
+  flag('tools, none of them named', ({ tools }) => !tools!.named, 'tools'),
+  flag('tools, and signs of code', ({ reading: { symbols, ticks, flags } }) => symbols + ticks + flags > 0, 'tools'),
   ...together('with tools, none of them named', ({ tools }) => tools?.named === false, [
     'fact',
     'count',
@@ -268,25 +265,32 @@ const FEATURES: readonly Feature[] = [
 
 export const FEATURE_NAMES: readonly string[] = FEATURES.map(([name]) => name);
 
-/** Places of the features that need no sign, and of those that need one, by the sign. */
+/** What each is, by its place. */
+const VALUES = FEATURES.map(([, of]) => of);
+
+/** Places of the features that need nothing, and of those that need something. */
 const ALWAYS = placesOf(undefined);
+const AFTER = placesOf('before');
+const WITH_TOOLS = placesOf('tools');
 const BY_SIGN = SIGNS.map(placesOf);
 
-function placesOf(wanted: Sign | undefined): readonly number[] {
-  return FEATURES.flatMap(([, , sign], at) => (sign === wanted ? [at] : []));
+function placesOf(lacking: Lacking | undefined): readonly number[] {
+  return FEATURES.flatMap(([, , without], at) => (without === lacking ? [at] : []));
 }
 
 /** Visits the features of a question that are not 0: most are. `at` is the place of the name. */
 export function visitFeatures(view: View, visit: (at: number, value: number) => void): void {
   const { signs } = view.reading;
   visitAll(ALWAYS, view, visit);
+  if (view.before !== null) visitAll(AFTER, view, visit);
+  if (view.tools !== null) visitAll(WITH_TOOLS, view, visit);
   for (let sign = 0; sign < signs.length; sign++) if (signs[sign]! > 0) visitAll(BY_SIGN[sign]!, view, visit);
 }
 
 function visitAll(places: readonly number[], view: View, visit: (at: number, value: number) => void): void {
   for (let i = 0; i < places.length; i++) {
     const at = places[i]!;
-    const value = FEATURES[at]![1](view);
+    const value = VALUES[at]!(view);
     if (value !== 0) visit(at, value);
   }
 }
