@@ -187,7 +187,7 @@ function part(question: Question, { from, to }: Stretch, window: Window): void {
 }
 
 /** After so many lines of code the language is known as well as it will be, and what looks like code is. */
-const ENOUGH = 6;
+const ENOUGH = 3;
 
 /** A line of code or of words; whether it is code. */
 function addLine(question: Question, from: number, first: number, end: number, afterCode: boolean): boolean {
@@ -221,7 +221,7 @@ function see(question: Question, language: string): void {
 }
 
 /** Lines looked at in a fence for the language that they are written in. */
-const FENCE_LINES = 8;
+const FENCE_LINES = 6;
 
 /** Reads a fence; gives the place behind it. */
 function addFence(question: Question, from: number, to: number): number {

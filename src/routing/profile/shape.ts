@@ -56,15 +56,22 @@ function look(shape: Shape, text: string, from: number, to: number): void {
   let comma = Number.NEGATIVE_INFINITY;
   /** What stood before, but for blanks. */
   let before = 0x0a;
+  let inWord = false;
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
-    if (code === 0x20) continue;
+    const isWord = FOLDED[code]! > MARK;
+    // The inside of a word says nothing.
+    if (code === 0x20 || (isWord && inWord)) {
+      inWord = isWord;
+      if (isWord) before = code;
+      continue;
+    }
     const isFirst = before === 0x0a;
-    if (FOLDED[code]! > MARK) {
-      const isWordStart = at === from || FOLDED[text.charCodeAt(at - 1)]! <= MARK;
-      if (isWordStart && !isFirst && !ENDS.has(before) && isCapital(code)) shape.capitals++;
+    inWord = isWord;
+    if (isWord) {
+      if (!isFirst && isCapital(code) && !ENDS.has(before)) shape.capitals++;
       if (isFirst && isItem(text, at, to)) shape.items++;
-      if (isWordStart && isChoice(text, at, to, shape.choices)) shape.choices++;
+      if (isChoice(text, at, to, shape.choices)) shape.choices++;
     } else if (COMMAS.has(code)) {
       shape.commas++;
       if (at - comma <= ITEM) shape.listed++;
