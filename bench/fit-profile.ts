@@ -81,7 +81,7 @@ function wordsIn(line: string): string[] {
 /** Of a set's prompts: images go by rules, not by weights. `fitted` so far weighs the questions before. */
 function examplesOf(name: string, fitted: Fitted): Example[] {
   return promptsOf(name).flatMap(({ task, request }) => {
-    const at = TASKS.indexOf(task as (typeof TASKS)[number]);
+    const at = TASKS.indexOf(task);
     const view = lastView(request, fitted);
     if (at < 0 || view === null) return [];
     const features: (readonly [number, number])[] = [];

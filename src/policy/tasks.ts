@@ -1,26 +1,13 @@
 import type { Task } from '../core/snapshot.ts';
+import { TASK_NAMES } from '../core/tasks.ts';
 import { TaskText } from './schema.ts';
 import { checkNamed, type Source } from './scope.ts';
 
 const GENERAL: Task = { name: 'general', expectedOutputTokens: 400, defaultInputTokens: 500, minUsefulOutput: 64 };
-/** Kinds of requests that every caller may name. One that the policy does not size takes the sizes of `general`. */
-const ALWAYS = [
-  'chat',
-  'coding',
-  'math',
-  'reasoning',
-  'writing',
-  'summarization',
-  'translation',
-  'extraction',
-  'classification',
-  'tool_use',
-  'vision',
-] as const;
 /** Words with a meaning of their own beside task names in a model's `quality`. */
 const NOT_TASKS = ['default', 'basis'];
 
-/** The tasks of the policy and those that always exist, `general` first. */
+/** The tasks of the policy and those that always exist, `general` first. One that it does not size takes the sizes of `general`. */
 export function compileTasks(scope: Source): Task[] {
   const tasks: Task[] = [];
   for (const { name, data, place } of checkNamed('tasks', TaskText, scope)) {
@@ -37,6 +24,6 @@ export function compileTasks(scope: Source): Task[] {
   }
   const general = tasks.find((task) => task.name === GENERAL.name) ?? GENERAL;
   const others = tasks.filter((task) => task !== general);
-  const unsized = ALWAYS.filter((name) => !others.some((task) => task.name === name));
+  const unsized = TASK_NAMES.filter((name) => ![general, ...others].some((task) => task.name === name));
   return [general, ...others, ...unsized.map((name) => ({ ...general, name }))];
 }

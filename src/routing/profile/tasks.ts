@@ -1,14 +1,4 @@
-/** Tasks that are told by words; images and forced tools tell the others. */
-export const TASKS = [
-  'general',
-  'chat',
-  'coding',
-  'math',
-  'reasoning',
-  'writing',
-  'summarization',
-  'translation',
-  'extraction',
-  'classification',
-  'tool_use',
-] as const;
+import { TASK_NAMES } from '../../core/tasks.ts';
+
+/** Tasks that are told by words, in the order of their weights; images tell the other. */
+export const TASKS: readonly string[] = TASK_NAMES.filter((name) => name !== 'vision');
