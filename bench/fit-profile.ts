@@ -36,6 +36,8 @@ interface Example {
   /** Features that are not 0: place and value. */
   readonly features: readonly (readonly [at: number, value: number])[];
   readonly task: number;
+  /** Whether tools are offered: else nobody can be asked to call one. */
+  readonly offers: boolean;
 }
 
 const promptsOf = (name: string): Labelled[] =>
@@ -45,7 +47,7 @@ const promptsOf = (name: string): Labelled[] =>
     .map((line) => JSON.parse(line));
 
 /** In so many prompts a stem must stand to be weighed. */
-const PROMPTS_MIN = 6;
+const PROMPTS_MIN = 4;
 
 /** The stems that the prompts have often enough, by name, in the order of the alphabet. */
 function usualStems(prompts: readonly Labelled[]): string[] {
@@ -87,7 +89,7 @@ function examplesOf(name: string, fitted: Fitted): Example[] {
     const features: (readonly [number, number])[] = [];
     visitFeatures(view, (place, value) => features.push([place, value]));
     visitStems(view, fitted.rows, (place, value) => features.push([place, value]));
-    return [{ features, task: at }];
+    return [{ features, task: at, offers: view.tools !== null }];
   });
 }
 
@@ -125,13 +127,13 @@ function fit(examples: readonly Example[]): Float64Array {
 }
 
 /** Without some of its features: words that nobody has thought of are missing in the same way. */
-const thinned = ({ features, task }: Example, draw: () => number): Example => ({
+const thinned = ({ features, ...rest }: Example, draw: () => number): Example => ({
   features: features.filter(([at]) => at === 0 || draw() >= DROPPED),
-  task,
+  ...rest,
 });
 
-function step({ features, task }: Example, weights: Float64Array, squares: Float64Array): void {
-  const likely = likelihoodsOf(features, weights);
+function step({ features, task, offers }: Example, weights: Float64Array, squares: Float64Array): void {
+  const likely = likelihoodsOf(features, offers, weights);
   for (let t = 0; t < TASKS.length; t++) {
     const error = likely[t]! - (t === task ? 1 : 0);
     for (const [at, value] of features) {
@@ -144,9 +146,11 @@ function step({ features, task }: Example, weights: Float64Array, squares: Float
   }
 }
 
-function likelihoodsOf(features: Example['features'], weights: Float64Array): number[] {
+function likelihoodsOf(features: Example['features'], offers: boolean, weights: Float64Array): number[] {
   const sums = TASKS.map((_, t) =>
-    features.reduce((sum, [at, value]) => sum + value * weights[at * TASKS.length + t]!, 0),
+    t === TOOL_USE && !offers
+      ? Number.NEGATIVE_INFINITY
+      : features.reduce((sum, [at, value]) => sum + value * weights[at * TASKS.length + t]!, 0),
   );
   const most = Math.max(...sums);
   const odds = sums.map((sum) => Math.exp(sum - most));
@@ -156,8 +160,8 @@ function likelihoodsOf(features: Example['features'], weights: Float64Array): nu
 
 /** The share of examples whose likeliest task is the right one; where none is likelier than not, `general` is told. */
 function accuracy(examples: readonly Example[], weights: Float64Array): number {
-  const right = examples.filter(({ features, task }) => {
-    const likely = likelihoodsOf(features, weights);
+  const right = examples.filter(({ features, task, offers }) => {
+    const likely = likelihoodsOf(features, offers, weights);
     const most = Math.max(...likely);
     return (most < 0.5 ? 0 : likely.indexOf(most)) === task;
   });

@@ -81,7 +81,7 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     outputTokensAsked: read?.outputTokensAsked ?? null,
     outputTokensMax: null,
     choices: 1,
-    needs: (read?.needs ?? 0) | (NEEDS_OF_TASK[task] ?? 0),
+    needs: (read?.needs ?? 0) | (query.task_type === undefined ? 0 : (NEEDS_OF_TASK[task] ?? 0)),
     cached: NOTHING,
     languages: languagesOf(constraints),
     weights,

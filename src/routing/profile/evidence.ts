@@ -15,11 +15,15 @@ export interface Fitted {
   readonly rows: ReadonlyMap<number, number>;
 }
 
+const TOOL_USE = TASKS.indexOf('tool_use');
+
 /** What a question says for each task: the sum of what its features and the stems of its words do. */
 export function evidenceOf(view: View, { weights, rows }: Fitted = FITTED): Evidence {
   const evidence = new Float64Array(TASKS.length);
   visitFeatures(view, (at, value) => add(evidence, weights, at, value));
   visitStems(view, rows, (at, value) => add(evidence, weights, at, value));
+  // Nobody can be asked to call what is not offered.
+  if (view.tools === null) evidence[TOOL_USE] = Number.NEGATIVE_INFINITY;
   return evidence;
 }
 
