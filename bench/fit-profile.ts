@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lastView } from '../src/routing/profile/ask.ts';
-import { type Fitted, stemNamed, visitStems } from '../src/routing/profile/evidence.ts';
+import { type Fitted, mayCall, stemNamed, visitStems } from '../src/routing/profile/evidence.ts';
 import { FEATURE_NAMES, visitFeatures } from '../src/routing/profile/features.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
 import type { Profiled } from '../src/routing/profile/profile.ts';
@@ -36,7 +36,7 @@ interface Example {
   /** Features that are not 0: place and value. */
   readonly features: readonly (readonly [at: number, value: number])[];
   readonly task: number;
-  /** Whether tools are offered: else nobody can be asked to call one. */
+  /** Whether it can be a tool that is asked for. */
   readonly offers: boolean;
 }
 
@@ -89,7 +89,7 @@ function examplesOf(name: string, fitted: Fitted): Example[] {
     const features: (readonly [number, number])[] = [];
     visitFeatures(view, (place, value) => features.push([place, value]));
     visitStems(view, fitted.rows, (place, value) => features.push([place, value]));
-    return [{ features, task: at, offers: view.tools !== null }];
+    return [{ features, task: at, offers: mayCall(view) }];
   });
 }
 

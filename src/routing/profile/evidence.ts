@@ -16,14 +16,25 @@ export interface Fitted {
 }
 
 const TOOL_USE = TASKS.indexOf('tool_use');
+/** What a question may leave without naming what it turns to. */
+const LOOSE: ReadonlySet<string> = new Set(['general', 'chat', 'tool_use']);
+
+/**
+ * Whether it can be a tool that is asked for: nobody calls what is not offered, and "continue" after code goes on with
+ * the code, whatever is offered.
+ */
+export function mayCall({ tools, before }: View): boolean {
+  if (tools === null) return false;
+  if (tools.named || tools.amid || before === null) return true;
+  return !before.some((share, at) => share >= 0.5 && !LOOSE.has(TASKS[at]!));
+}
 
 /** What a question says for each task: the sum of what its features and the stems of its words do. */
 export function evidenceOf(view: View, { weights, rows }: Fitted = FITTED): Evidence {
   const evidence = new Float64Array(TASKS.length);
   visitFeatures(view, (at, value) => add(evidence, weights, at, value));
   visitStems(view, rows, (at, value) => add(evidence, weights, at, value));
-  // Nobody can be asked to call what is not offered.
-  if (view.tools === null) evidence[TOOL_USE] = Number.NEGATIVE_INFINITY;
+  if (!mayCall(view)) evidence[TOOL_USE] = Number.NEGATIVE_INFINITY;
   return evidence;
 }
 

@@ -170,6 +170,13 @@ describe('a conversation', () => {
 describe('tools', () => {
   const tools = [tool('get_weather'), tool('run_python')];
 
+  test('that are offered do not turn a follow-up on code into a call', () => {
+    const before = [user('Write a Python function that parses dates.'), said('```python\ndef parse(s): ...\n```')];
+    for (const next of ['continue', 'now in Rust', 'fix it']) {
+      expect(taskOf([...before, user(next)], { tools: [tool('get_weather')] })).toBe('coding');
+    }
+  });
+
   test('that are merely offered make no question one for an agent', () => {
     expect(taskOf('Why do cats purr?', { tools })).toBe('general');
     expect(taskOf('Why do cats purr?', { tools, tool_choice: 'auto' })).toBe('general');
