@@ -21,11 +21,12 @@ function open(answer: InProcessAdapter['answer'], deadlines: Partial<Deadlines> 
 describe('an answer made in-process', () => {
   test('comes at its own pace, what is due together in one batch', async () => {
     const started = performance.now();
-    const call = open(() => [pause(20), say('a'), say('b'), pause(20), say('c'), FINISH, USAGE]);
+    // A busy machine may come late to the first pause, and then to both: so the second is long.
+    const call = open(() => [pause(20), say('a'), say('b'), pause(500), say('c'), FINISH, USAGE]);
     expect(await call.read()).toEqual([say('a'), say('b')]);
     expect(await call.read()).toEqual([say('c'), FINISH, USAGE]);
     expect(await call.read()).toBeNull();
-    expect(performance.now() - started).toBeGreaterThanOrEqual(38);
+    expect(performance.now() - started).toBeGreaterThanOrEqual(518);
   });
 
   test('does not slow down for a late reader', async () => {
