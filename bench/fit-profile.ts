@@ -5,11 +5,12 @@ import { type Fitted, mayCall, stemNamed, visitStems } from '../src/routing/prof
 import { FEATURE_NAMES, visitFeatures } from '../src/routing/profile/features.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
 import type { Profiled } from '../src/routing/profile/profile.ts';
+import { likelihoods } from '../src/routing/profile/shares.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
 import { fixed } from './stats.ts';
 
 /**
- * `bun bench/fit-profile.ts`: fits the weights that tell a question's task and writes `src/routing/profile/weights.ts`:
+ * `bun bench/fit-profile.ts`: fits the weights that tell a question's task and writes `weights.ts` and `stems.ts` of `src/routing/profile`:
  * a softmax regression on the labelled prompts that may be tuned on, with AdaGrad and a small L2 penalty, the same for the
  * same prompts. First, by leaving one set of prompts out after the other, how well it does on what it was not fitted to.
  */
@@ -146,16 +147,13 @@ function step({ features, task, offers }: Example, weights: Float64Array, square
   }
 }
 
-function likelihoodsOf(features: Example['features'], offers: boolean, weights: Float64Array): number[] {
-  const sums = TASKS.map((_, t) =>
+function likelihoodsOf(features: Example['features'], offers: boolean, weights: Float64Array): Float64Array {
+  const sums = Float64Array.from(TASKS, (_, t) =>
     t === TOOL_USE && !offers
       ? Number.NEGATIVE_INFINITY
       : features.reduce((sum, [at, value]) => sum + value * weights[at * TASKS.length + t]!, 0),
   );
-  const most = Math.max(...sums);
-  const odds = sums.map((sum) => Math.exp(sum - most));
-  const all = odds.reduce((sum, one) => sum + one, 0);
-  return odds.map((one) => one / all);
+  return likelihoods(sums);
 }
 
 /** The share of examples whose likeliest task is the right one; where none is likelier than not, `general` is told. */

@@ -31,13 +31,11 @@ export function asked(request: Profiled): Asked {
   const [last] = turns;
   const language = turns.map(({ reading }) => likeliest(reading.votes)).find((told) => told !== null);
   const decided = decide(request, turns);
+  const isCoding = decided.task === 'coding';
   return {
     ...decided,
     naturalLanguage: language ?? (last && last.reading.words > 0 ? 'en' : 'und'),
-    languagesSeen: programmingLanguages(
-      decided.task === 'coding' ? turns : turns.slice(0, 1),
-      decided.task === 'coding',
-    ),
+    languagesSeen: programmingLanguages(isCoding ? turns : turns.slice(0, 1), isCoding),
     outputTokensAsked: last?.reading.asked ?? null,
   };
 }
