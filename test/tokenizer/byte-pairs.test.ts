@@ -67,7 +67,7 @@ describe.each(TOKENIZERS)('tokens of %s', (_, own, truth) => {
     }
     const start = performance.now();
     count('a'.repeat(100_000));
-    expect(performance.now() - start).toBeLessThan(600);
+    expect(performance.now() - start).toBeLessThan(2_000);
   });
 
   test('are counted in steps that are short, whatever the text', () => {

@@ -43,7 +43,7 @@ describe('an answer made in-process', () => {
   ])('is bound by the %s deadline', async (_, parts, deadlines, totalMs) => {
     const started = performance.now();
     expect(failureIn(await partsOf(open(() => parts, deadlines, totalMs)))?.kind).toBe('timeout');
-    expect(performance.now() - started).toBeLessThan(200);
+    expect(performance.now() - started).toBeLessThan(1_000);
   });
 
   test('ends at an abort, even amid a pause, and its adapter is told', async () => {

@@ -117,7 +117,7 @@ describe('the end of a stream', () => {
     const seen = upstream.aborted;
     const { failure, ms } = await play({ keepOpen: true, done: false });
     expect(failure).toBeUndefined();
-    expect(ms).toBeLessThan(200);
+    expect(ms).toBeLessThan(1_000);
     await until(() => upstream.aborted === seen + 1);
   });
 
@@ -133,7 +133,7 @@ describe('the end of a stream', () => {
     const { failure, ms } = await play({ usage: 'missing', keepOpen: true });
     expect(failure).toBeUndefined();
     expect(ms).toBeGreaterThan(900);
-    expect(ms).toBeLessThan(1_500);
+    expect(ms).toBeLessThan(4_000);
   });
 
   test('without a finish is a failure', async () => {
@@ -383,7 +383,7 @@ describe('abort', () => {
     expect(failureIn(await rest)).toBeUndefined();
     expect(await call.read()).toBeNull();
     await until(() => upstream.aborted === seen + 1);
-    expect(performance.now() - started).toBeLessThan(250);
+    expect(performance.now() - started).toBeLessThan(1_000);
   });
 
   test('is harmless twice and after the end', async () => {

@@ -39,10 +39,10 @@ describe('time', () => {
     test(`is bounded for ${name}`, () => {
       const start = performance.now();
       profile({ messages: [user(text)] });
-      expect(performance.now() - start).toBeLessThan(500);
+      expect(performance.now() - start).toBeLessThan(1_000);
       const again = performance.now();
       for (let i = 0; i < 5; i++) new Reading(readQuestion(text));
-      expect((performance.now() - again) / 5).toBeLessThan(100);
+      expect((performance.now() - again) / 5).toBeLessThan(400);
     });
   }
 
@@ -50,7 +50,7 @@ describe('time', () => {
     const messages = Array.from({ length: 20_000 }, () => user('def f(x): '.repeat(20)));
     const start = performance.now();
     profile({ messages });
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(performance.now() - start).toBeLessThan(2_000);
   });
 
   test('is that of a few questions, however many lean on each other', () => {
@@ -58,6 +58,6 @@ describe('time', () => {
     profile({ messages });
     const start = performance.now();
     profile({ messages });
-    expect(performance.now() - start).toBeLessThan(200);
+    expect(performance.now() - start).toBeLessThan(2_000);
   });
 });

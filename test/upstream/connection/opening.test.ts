@@ -82,7 +82,7 @@ describe('without a connection within the deadline', () => {
       const started = performance.now();
       call.abort();
       expect(await rest).toEqual([]);
-      expect(performance.now() - started).toBeLessThan(250);
+      expect(performance.now() - started).toBeLessThan(1_000);
       expect(call.sent).toBe(false);
     }
   });
