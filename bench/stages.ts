@@ -171,6 +171,8 @@ function outcomeOf(): Outcome {
     firstPartMs: 3,
     failure: null,
     endpoint: 0,
+    requestId: null,
+    finishReasons: ['stop'],
   };
   const figures = { estimated: false, charged: 123, saved: 45, firstPartMs: 3, totalMs: 4 };
   return { status: 'completed', error: null, attempts: [attempt], usage: USAGE, ...figures };
@@ -271,7 +273,9 @@ async function answerStages(runtime: Runtime, count: number): Promise<[string, n
     policy_revision: runtime.snapshot.revision,
     estimated: false,
     dropped: [],
-    attempts: [{ model: MODEL, provider: 'openai', ms: 912, failure: null }],
+    attempts: [
+      { model: MODEL, provider: 'openai', ms: 912, failure: null, request_id: null, finish_reasons: ['stop'] },
+    ],
   };
   const parts: readonly StreamPart[] = [
     { type: 'text', choice: 0, text: 'word '.repeat(100) },

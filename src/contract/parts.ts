@@ -3,6 +3,9 @@ import type { Usage } from '../core/usage.ts';
 /** OpenAI's finish reasons; every adapter maps its own to these. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
+/** A JSON object as a provider sent it. */
+export type Members = Readonly<Record<string, unknown>>;
+
 /**
  * One event of a completion, whoever speaks it and whether it came in one body or in a
  * stream. `choice` counts from 0. Usage may come at any time; the last one counts.
@@ -22,7 +25,14 @@ export type StreamPart =
       readonly name?: string;
       /** The next piece of the arguments' JSON text. */
       readonly arguments: string;
+      /** What only the model that made the call can read; callers get it as the call's `extra_content` and give it back. */
+      readonly extra?: Members;
     }
+  /**
+   * What only the model that answers can read (signed or encrypted reasoning). Callers get it as members of the message
+   * and give it back untouched: `details` as entries of `reasoning_details`, `extra` as `extra_content`.
+   */
+  | { readonly type: 'state'; readonly choice: number; readonly details?: readonly Members[]; readonly extra?: Members }
   | {
       readonly type: 'logprobs';
       readonly choice: number;

@@ -5,8 +5,8 @@ export { Type } from '@sinclair/typebox';
 export type { Capability } from '../core/capability.ts';
 export type { ChatMessage, ChatRequest, ContentPart, Tool } from '../core/chat-request.ts';
 export { estimateTokens } from '../core/tokens.ts';
-export { plainUsage, type Usage } from '../core/usage.ts';
-export type { FinishReason, ProviderFailure, StreamPart } from './parts.ts';
+export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
+export type { FinishReason, Members, ProviderFailure, StreamPart } from './parts.ts';
 export {
   defineProvider,
   type Frame,
@@ -17,6 +17,7 @@ export {
   type PreparedProvider,
   type ProviderCall,
   type ProviderPlugin,
+  type ProviderPreset,
   type StreamReader,
   type WireAdapter,
 } from './provider.ts';

@@ -28,6 +28,24 @@ export interface ModelTraits {
   readonly outputTokensPerSecond: number;
 }
 
+/** Where a service is and what is particular about it, by a name that policies use: `preset: groq`. A policy's own keys win. */
+export interface ProviderPreset {
+  /** Its public address. */
+  readonly baseUrl?: string;
+  /** The variable that holds its address, for what runs where only the operator knows. */
+  readonly baseUrlEnv?: string;
+  /** The variable that holds its key; absent for what needs none. */
+  readonly apiKeyEnv?: string;
+  /** Whether the name in its address may lead to this machine or into a private network. */
+  readonly allowPrivateNetwork?: boolean;
+  /** Request fields unknown to the gateway that it understands and that do not change the bill. */
+  readonly passthrough?: readonly string[];
+  /** What it caches of a prompt: for how long after it was read last, seconds, and from how many tokens on. */
+  readonly cache?: { readonly ttlS: number; readonly tokensMin: number };
+  /** Settings of the adapter that differ from its defaults. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
 /** What goes over the wire. The host adds the address, the key and its own headers. */
 export interface HttpCall {
   /** Below the provider's base URL, such as `/chat/completions`. */
@@ -58,7 +76,8 @@ export interface WireAdapter {
   readonly frames: 'sse' | 'ndjson';
   /** Where the key goes; the host puts it there. */
   readonly auth: { readonly header: string; readonly prefix: string };
-  request(call: ProviderCall): HttpCall;
+  /** The request as the dialect has it; or, for one that cannot be said in it, a failure of kind `rejected` that names the field. */
+  request(call: ProviderCall): HttpCall | ProviderFailure;
   /** Translates a body that came in one piece with a 2xx status. */
   reply(body: string): readonly StreamPart[];
   /** A fresh reader for one stream. */
@@ -91,7 +110,13 @@ export interface InProcessAdapter {
   answer(call: ProviderCall): Iterable<StreamPart | Pause>;
 }
 
-export type PreparedProvider = WireAdapter | InProcessAdapter;
+export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
+  /**
+   * What cannot be asked of a model here, whatever the catalog says of the model: it does not serve requests that need
+   * it. `upstream` is the provider's own name of the model. Nothing if left out.
+   */
+  lacks?(model: ModelTraits, upstream: string): readonly Capability[];
+};
 
 export interface ProviderPlugin<Settings extends TObject = TObject> {
   readonly kind: 'provider';
@@ -99,6 +124,8 @@ export interface ProviderPlugin<Settings extends TObject = TObject> {
   readonly status: PluginStatus;
   /** Checks the adapter's own settings in the policy; its defaults are applied before `prepare`. */
   readonly settings: Settings;
+  /** Services that speak the dialect, by name. One that bears the plugin's own name is meant where a policy names none. */
+  readonly presets?: Readonly<Record<string, ProviderPreset>>;
   prepare(settings: Static<Settings>): PreparedProvider;
 }
 

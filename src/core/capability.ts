@@ -1,22 +1,43 @@
 /**
- * What a model can do and a request can need, as bits: a model is fit when it has every bit
- * that the request needs. This table is the only place to add one.
+ * What a model can do and a request can need, as bits: an endpoint of a model is fit when it has every bit that the
+ * request needs. This table is the only place to add one. Those of `model` are for the catalog to state; those of
+ * `dialect` every provider is taken to have unless its adapter, or the model's `lacks`, says otherwise.
  */
 export const CAPABILITIES = {
-  tools: { bit: 1 << 0, means: 'calls tools' },
-  vision: { bit: 1 << 1, means: 'reads images' },
-  json_schema: { bit: 1 << 2, means: 'answers in a given JSON schema' },
-  json_mode: { bit: 1 << 3, means: 'answers in JSON; implied by json_schema' },
-  reasoning: { bit: 1 << 4, means: 'reasons before it answers' },
-  audio_input: { bit: 1 << 5, means: 'listens to audio' },
-  file_input: { bit: 1 << 6, means: 'reads files such as PDF' },
-  choices: { bit: 1 << 7, means: 'gives several choices (n > 1)' },
-  logprobs: { bit: 1 << 8, means: 'reports token probabilities' },
+  tools: { bit: 1 << 0, of: 'model', means: 'calls tools' },
+  vision: { bit: 1 << 1, of: 'model', means: 'reads images' },
+  json_schema: { bit: 1 << 2, of: 'model', means: 'answers in a given JSON schema' },
+  json_mode: { bit: 1 << 3, of: 'model', means: 'answers in JSON; implied by json_schema' },
+  reasoning: { bit: 1 << 4, of: 'model', means: 'reasons before it answers' },
+  audio_input: { bit: 1 << 5, of: 'model', means: 'listens to audio' },
+  file_input: { bit: 1 << 6, of: 'model', means: 'reads files such as PDF' },
+  choices: { bit: 1 << 7, of: 'model', means: 'gives several choices (n > 1)' },
+  logprobs: { bit: 1 << 8, of: 'model', means: 'reports token probabilities' },
+  seed: { bit: 1 << 9, of: 'dialect', means: 'takes a seed' },
+  penalties: { bit: 1 << 10, of: 'dialect', means: 'takes frequency_penalty and presence_penalty other than 0' },
+  logit_bias: { bit: 1 << 11, of: 'dialect', means: 'takes a logit_bias' },
+  stop: { bit: 1 << 12, of: 'dialect', means: 'takes stop sequences' },
+  high_temperature: { bit: 1 << 13, of: 'dialect', means: 'takes temperatures above 1' },
+  forced_tools: { bit: 1 << 14, of: 'dialect', means: 'can be made to call a tool (tool_choice)' },
+  single_tool_calls: {
+    bit: 1 << 15,
+    of: 'dialect',
+    means: 'can be kept to one tool call (parallel_tool_calls: false)',
+  },
+  json_with_tools: { bit: 1 << 16, of: 'dialect', means: 'takes a response_format beside tools' },
+  image_urls: { bit: 1 << 17, of: 'dialect', means: 'reads images by their address' },
+  file_ids: { bit: 1 << 18, of: 'dialect', means: 'reads files that were uploaded to its provider' },
 } as const;
 
 export type Capability = keyof typeof CAPABILITIES;
 
 export const CAPABILITY_NAMES = Object.keys(CAPABILITIES) as Capability[];
+
+/** Those that a model of the catalog states. */
+export const MODEL_CAPABILITIES = CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'model');
+
+/** Bits of what every provider is taken to have. */
+export const OF_EVERY_DIALECT = capabilityBits(CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'dialect'));
 
 /** The bits of a list of capabilities, implied ones included. */
 export function capabilityBits(names: readonly Capability[]): number {
@@ -24,6 +45,11 @@ export function capabilityBits(names: readonly Capability[]): number {
   for (const name of names) bits |= CAPABILITIES[name].bit;
   if (bits & CAPABILITIES.json_schema.bit) bits |= CAPABILITIES.json_mode.bit;
   return bits;
+}
+
+/** The bits of exactly these, without what they imply: who lacks one may have the others. */
+export function lackingBits(names: readonly Capability[]): number {
+  return names.reduce((bits, name) => bits | CAPABILITIES[name].bit, 0);
 }
 
 /** The names behind bits, in the table's order. */

@@ -94,6 +94,8 @@ export interface Endpoint {
   readonly upstream: string;
   readonly regions: readonly string[];
   readonly price: Price;
+  /** Bits of `CAPABILITIES`: what the model can do there. */
+  readonly capabilities: number;
 }
 
 export interface Model {
@@ -106,7 +108,7 @@ export interface Model {
   readonly contextWindow: number;
   readonly maxOutput: number;
   readonly defaultMaxOutput: number;
-  /** Bits of `CAPABILITIES`. */
+  /** Bits of `CAPABILITIES`: what it can do at one of its endpoints at least. */
   readonly capabilities: number;
   /** Programming languages, in their canonical names. */
   readonly languages: ReadonlySet<string>;

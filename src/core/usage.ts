@@ -34,3 +34,30 @@ export function isPlausible(usage: Usage): boolean {
 export function plainUsage(inputTokens: number, outputTokens: number): Usage {
   return { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
 }
+
+/** Tokens as a provider reports them; what it leaves out counts as 0. */
+export interface ReportedTokens {
+  readonly input: number;
+  readonly cachedInput?: number;
+  readonly cacheWrite?: number;
+  readonly output: number;
+  readonly reasoning?: number;
+}
+
+/**
+ * One form of what providers count in different ways. `within` tells which of a provider's figures are part of another:
+ * `cached` and `cacheWrite` of `input`, `reasoning` of `output`. What is not, is added: counted twice, or not at all, it
+ * would be billed so.
+ */
+export function canonicalUsage(
+  { input, cachedInput = 0, cacheWrite = 0, output, reasoning = 0 }: ReportedTokens,
+  within: { readonly cached: boolean; readonly cacheWrite: boolean; readonly reasoning: boolean },
+): Usage {
+  return {
+    inputTokens: input + (within.cached ? 0 : cachedInput) + (within.cacheWrite ? 0 : cacheWrite),
+    cachedInputTokens: cachedInput,
+    cacheWriteTokens: cacheWrite,
+    outputTokens: output + (within.reasoning ? 0 : reasoning),
+    reasoningTokens: reasoning,
+  };
+}

@@ -1,5 +1,6 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
+import { traitsOf } from '../contract/traits.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Readings } from '../core/readings.ts';
@@ -16,7 +17,6 @@ import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from 
 import type { Way } from './plan.ts';
 import { readableMessages } from './reasoning-state.ts';
 import { shown, sortExtras } from './screen.ts';
-import { traitsOf } from './traits.ts';
 
 export interface AttemptContext {
   readonly runtime: Runtime;
@@ -219,6 +219,8 @@ export class Attempt {
       firstPartMs: firstContentAt === null ? null : Math.round(firstContentAt - this.#openedAt),
       failure: failure?.kind ?? null,
       endpoint: this.way.at,
+      requestId: this.call.requestId,
+      finishReasons: this.meter.finishReasons,
     };
   }
 }

@@ -200,13 +200,14 @@ async function written<T>(write: () => Promise<T>): Promise<T> {
 
 /** An operator needs the status and the words of the upstream. What it means for the endpoint is told by its health. */
 function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ChatRequest): void {
-  const { model, provider, failure } = attempt;
+  const { model, provider, failure, requestId } = attempt;
   log.warn('an attempt failed', {
     decision: idText('dec_', decision.id),
     provider,
     model,
     kind: failure.kind,
     status: failure.status,
+    upstream_request_id: requestId ?? undefined,
     upstream_message: wordsForLog(attempt, request),
   });
 }

@@ -297,7 +297,7 @@ export class Exchange {
   #giveUp(running: Attempt, failure: ProviderFailure): void {
     const { model, endpoint, meter, call } = running;
     this.#note(running, failure);
-    this.#failed.push({ model: model.id, provider: endpoint.provider, failure });
+    this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId: call.requestId });
     if (meter.reported) {
       const { hold } = this.#context;
       const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
@@ -324,11 +324,12 @@ export class Exchange {
   }
 
   #note(running: Attempt, failure: ProviderFailure): void {
-    const { model, endpoint, meter } = running;
+    const { model, endpoint, meter, call } = running;
     this.#attempts.push(running.failed(failure));
     this.#asked.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
-    this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, hasBegun });
+    const { requestId } = call;
+    this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, requestId, hasBegun });
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */

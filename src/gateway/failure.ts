@@ -6,6 +6,8 @@ export interface FailedAttempt {
   readonly model: string;
   readonly provider: string;
   readonly failure: ProviderFailure;
+  /** The provider's own name of the request; null where it gave none. */
+  readonly requestId: string | null;
   /** Content had come before; absent for not. */
   readonly hasBegun?: boolean;
 }

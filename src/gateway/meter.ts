@@ -6,6 +6,9 @@ import { Said } from './said.ts';
 /** Of the time that an answer took, its reader waited for so much where the pace was the upstream's. */
 const OWN_PACE_SHARE = 0.9;
 
+/** A raw finish reason is a word; what else an upstream may say there is nobody's to see. */
+const WORD = /^[A-Za-z_ -]{1,40}$/;
+
 /** Watches one attempt's parts go by and counts what they will cost. */
 export class Meter {
   /** The usage last reported by the upstream. */
@@ -14,6 +17,8 @@ export class Meter {
   firstContentAt: number | null = null;
   /** Time spent waiting for the upstream once content had come, ms. */
   waited = 0;
+  /** Why each choice ended, in the provider's own words. */
+  readonly finishReasons: string[] = [];
   /** A choice ended at the cap. */
   isCut = false;
   /** A choice was ended by a filter. */
@@ -33,6 +38,7 @@ export class Meter {
         if ('text' in part) this.#weight += tokenWeight(part.text);
         else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
         else if (part.type === 'finish') {
+          this.finishReasons[part.choice] = WORD.test(part.raw) ? part.raw : '';
           this.isCut ||= part.reason === 'length';
           this.isFiltered ||= part.reason === 'content_filter';
         }

@@ -31,6 +31,10 @@ export type PlatformAttempt = {
   readonly ms: number;
   /** The kind of failure; null for none. */
   readonly failure: string | null;
+  /** The provider's own name of the request; null where it gave none. */
+  readonly request_id: string | null;
+  /** Why each choice ended, in the provider's own words. */
+  readonly finish_reasons: readonly string[];
 };
 
 /** How an exchange ended, in tokens and Credits. */
@@ -55,6 +59,18 @@ export interface Ending {
   readonly charged: Microcredits;
   readonly dropped: readonly string[];
   readonly attempts: readonly AttemptRecord[];
+}
+
+/** What is told of an attempt beside an answer. */
+export function platformAttempt({
+  model,
+  provider,
+  ms,
+  failure,
+  requestId,
+  finishReasons,
+}: AttemptRecord): PlatformAttempt {
+  return { model, provider, ms, failure, request_id: requestId, finish_reasons: finishReasons };
 }
 
 /** The receipt of an exchange that has been settled. */
@@ -83,7 +99,7 @@ export function receiptOf({
     // Figures that cannot be true are not the upstream's word on anything.
     estimated: !plausible || measured.estimated,
     dropped,
-    attempts: attempts.map(({ model: id, provider, ms, failure }) => ({ model: id, provider, ms, failure })),
+    attempts: attempts.map(platformAttempt),
   };
   return { usage, platform, saved };
 }

@@ -107,7 +107,14 @@ function memberOf(part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'finis
       return `"refusal":${JSON.stringify(part.text)}`;
     case 'tool-call':
       return `"tool_calls":[${JSON.stringify(toolCallDelta(part))}]`;
+    case 'state':
+      return stateMembers(part);
   }
+}
+
+function stateMembers({ details, extra }: Extract<StreamPart, { type: 'state' }>): string {
+  const members = { ...(details && { reasoning_details: details }), ...(extra && { extra_content: extra }) };
+  return JSON.stringify(members).slice(1, -1);
 }
 
 function logprobsMember({ content, refusal }: Extract<StreamPart, { type: 'logprobs' }>): string {
@@ -122,5 +129,6 @@ function toolCallDelta(part: ToolCall): object {
     ...(id !== undefined && { id }),
     ...(first && { type: 'function' }),
     function: { ...(name !== undefined && { name }), arguments: part.arguments },
+    ...(part.extra && { extra_content: part.extra }),
   };
 }

@@ -1,4 +1,4 @@
-import type { FinishReason, StreamPart } from '../contract/parts.ts';
+import type { FinishReason, Members, StreamPart } from '../contract/parts.ts';
 import type { Usage } from '../core/usage.ts';
 import type { Receipt } from '../gateway/receipt.ts';
 
@@ -20,7 +20,10 @@ interface Choice {
   content: string | null;
   reasoning: string;
   refusal: string | null;
-  calls: { id: string; name: string; arguments: string }[];
+  calls: { id: string; name: string; arguments: string; extra?: Members }[];
+  /** What only the model can read: entries of `reasoning_details`, and `extra_content`. */
+  details: Members[];
+  extra: Members | null;
   logprobs: { readonly content: unknown[]; readonly refusal: unknown[] } | null;
   finish: FinishReason;
 }
@@ -30,6 +33,8 @@ const emptyChoice = (): Choice => ({
   reasoning: '',
   refusal: null,
   calls: [],
+  details: [],
+  extra: null,
   logprobs: null,
   finish: 'stop',
 });
@@ -81,6 +86,11 @@ function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'fail
       if (part.id) choice.calls[part.index]!.id = part.id;
       if (part.name) choice.calls[part.index]!.name = part.name;
       choice.calls[part.index]!.arguments += part.arguments;
+      if (part.extra) choice.calls[part.index]!.extra = part.extra;
+      return;
+    case 'state':
+      for (const entry of part.details ?? []) choice.details.push(entry);
+      choice.extra = part.extra ?? choice.extra;
       return;
     case 'logprobs':
       choice.logprobs ??= { content: [], refusal: [] };
@@ -93,18 +103,21 @@ function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'fail
   }
 }
 
-function messageOf({ content, reasoning, refusal, calls, finish }: Choice): object {
+function messageOf({ content, reasoning, refusal, calls, details, extra, finish }: Choice): object {
   const bare = content ?? (calls.length > 0 || refusal !== null ? null : '');
   const message = { role: 'assistant', content: bare, refusal };
-  if (reasoning === '' && calls.length === 0) return message;
+  if (reasoning === '' && calls.length === 0 && details.length === 0 && extra === null) return message;
   return {
     ...message,
     ...(reasoning && { reasoning_content: reasoning }),
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...(extra && { extra_content: extra }),
     ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name, arguments: args }) => ({
+      tool_calls: calls.map(({ id, name, arguments: args, extra: ofCall }) => ({
         id,
         type: 'function',
         function: { name, arguments: args || (finish === 'length' ? '' : NO_ARGUMENTS) },
+        ...(ofCall && { extra_content: ofCall }),
       })),
     }),
   };

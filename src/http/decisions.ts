@@ -5,6 +5,7 @@ import type { Facts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { Hindsight } from '../gateway/certificate.ts';
 import { type Explanation, explain } from '../gateway/explain.ts';
+import { platformAttempt } from '../gateway/receipt.ts';
 import type { AttemptRecord, DecisionRecord, Outcome } from '../records/record.ts';
 import { certificateBody } from './certificate.ts';
 import { usageBody } from './completion.ts';
@@ -85,14 +86,11 @@ function outcomeBody(outcome: Outcome, hindsight: Hindsight | null): object {
   return {
     status: outcome.status,
     error: outcome.error,
-    attempts: outcome.attempts.map(({ model, provider, upstream, endpoint, ms, firstPartMs, failure }) => ({
-      model,
-      provider,
-      upstream,
-      endpoint,
-      ms,
-      first_part_ms: firstPartMs,
-      failure,
+    attempts: outcome.attempts.map((attempt) => ({
+      ...platformAttempt(attempt),
+      upstream: attempt.upstream,
+      endpoint: attempt.endpoint,
+      first_part_ms: attempt.firstPartMs,
     })),
     usage: outcome.usage && usageBody(outcome.usage, outcome.estimated),
     estimated: outcome.estimated,
@@ -118,7 +116,7 @@ function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: 
     decision_id: idText('dec_', id),
     policy_revision: revision,
     estimated: outcome.estimated,
-    attempts: attempts.map(({ model, provider, ms, failure }) => ({ model, provider, ms, failure })),
+    attempts: attempts.map(platformAttempt),
   };
 }
 

@@ -1,4 +1,4 @@
-import { CAPABILITY_NAMES } from '../core/capability.ts';
+import { MODEL_CAPABILITIES } from '../core/capability.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Checked, Program } from './cel-check.ts';
@@ -88,7 +88,7 @@ function knownAt(path: string, names: KnownNames): [string, readonly string[] | 
     case 'endpoint.provider':
       return ['provider', names.providers];
     case 'model.capabilities':
-      return ['capability', CAPABILITY_NAMES];
+      return ['capability', MODEL_CAPABILITIES];
     default:
       return ['', null];
   }

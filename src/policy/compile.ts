@@ -2,6 +2,7 @@ import type { LedgerState } from '../core/budget.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { type Available, environmentFacts, reportNothing, selectAvailable } from './availability.ts';
 import { checkBudgets, compileBudget } from './budgets.ts';
+import { capableDrafts } from './capable.ts';
 import { compileContent } from './contents.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
@@ -37,7 +38,7 @@ export function* compile(
 ): Generator<undefined, Compiled | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), report);
   const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
-  const drafts = yield* compileSelectors(parsed, { report, strategies: all.strategies });
+  const selectors = yield* compileSelectors(parsed, { report, strategies: all.strategies });
   const check = createChecker(parsed, report);
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkBudgets(parsed, check, report);
@@ -51,11 +52,12 @@ export function* compile(
     if (parsed.hasSoundModels) yield* judgeSoundRules(parsed, programs, report);
     return null;
   }
-  const available = selectAvailable(states, parsed.models);
+  const drafts = yield* capableDrafts(parsed.models, states, report);
+  const available = selectAvailable(states, drafts);
   const { models } = available;
   if (models.length === 0) reportNothing(states, parsed.providersPlace, report);
   yield;
-  const rules = yield* compileRules(parsed, programs, models, report);
+  const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
   if (report.failed) return null;
   for (const model of models) {
     deepFreeze(model);
@@ -63,7 +65,7 @@ export function* compile(
   }
   const snapshot = assembled(parsed, settings, credit.usd, available, {
     rules,
-    selectors: drafts.map((draft) => ({ ...draft, allows: rules.filters.get(draft.name) ?? null })),
+    selectors: selectors.map((draft) => ({ ...draft, allows: rules.filters.get(draft.name) ?? null })),
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),

@@ -1,4 +1,4 @@
-import { capabilityBits } from '../core/capability.ts';
+import { capabilityBits, lackingBits, OF_EVERY_DIALECT } from '../core/capability.ts';
 import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { Price } from '../core/price.ts';
@@ -72,7 +72,7 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
     contextWindow: data.context_window,
     maxOutput: data.max_output,
     defaultMaxOutput: data.default_max_output ?? Math.min(DEFAULT_MAX_OUTPUT, data.max_output),
-    capabilities: capabilityBits(data.capabilities),
+    capabilities: (capabilityBits(data.capabilities) | OF_EVERY_DIALECT) & ~lackingBits(data.lacks),
     languages: new Set(data.languages.map(canonicalLanguage)),
     tags: data.tags,
     family: data.family ?? name,
@@ -92,7 +92,7 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
   };
   return {
     model,
-    endpoints: draftEndpoints(named, data, context),
+    endpoints: draftEndpoints(named, data, model.capabilities, context),
     defaultQuality: data.quality.default,
     figures: figuresOf(named, data),
   };
@@ -162,7 +162,12 @@ interface EndpointStated {
   readonly price?: PriceText;
 }
 
-function draftEndpoints(named: Named<ModelText>, data: ModelText, context: ModelContext): EndpointDraft[] {
+function draftEndpoints(
+  named: Named<ModelText>,
+  data: ModelText,
+  capabilities: number,
+  context: ModelContext,
+): EndpointDraft[] {
   const { name, path, tree, place } = named;
   const { report } = context;
   const shared = priceAt(tree, data.price, context);
@@ -184,8 +189,8 @@ function draftEndpoints(named: Named<ModelText>, data: ModelText, context: Model
     const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
     if (!price || !known) return [];
     warnIfFree(text.provider, price, own, named, context);
-    const endpoint = { provider: text.provider, upstream: text.upstream ?? name, regions: text.regions, price };
-    return [{ endpoint, usd: usdOf(text.price ?? data.price) }];
+    const { provider, upstream = name, regions } = text;
+    return [{ endpoint: { provider, upstream, regions, price, capabilities }, usd: usdOf(text.price ?? data.price) }];
   });
 }
 

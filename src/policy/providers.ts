@@ -1,4 +1,4 @@
-import type { ProviderPlugin } from '../contract/provider.ts';
+import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import { addressClass, literalAddress } from '../core/address-class.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { checkOptions } from './check.ts';
@@ -18,6 +18,10 @@ export interface ProviderState {
   readonly missing: string | null;
   /** Serves only while no other can. */
   readonly whenAlone: boolean;
+  /** Where the policy names it. */
+  readonly place: Place;
+  /** What its adapter cannot ask of a model. */
+  readonly lacks?: PreparedProvider['lacks'];
 }
 
 /** The environment a policy meets. Only asked for variables that the policy names. */
@@ -34,7 +38,7 @@ interface Scope {
 
 /** Compiles a provider, and asks the environment whether it can serve. */
 export function compileProvider(named: Named<ProviderText>, scope: Scope): ProviderState {
-  const { data, name, tree } = named;
+  const { data, name, tree, place } = named;
   const parts = data ?? readable(ProviderText, tree);
   const whenAlone = parts.serve === 'when_alone';
   if (parts.passthrough?.includes('*')) {
@@ -43,56 +47,114 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
       hint: 'a field that changes the bill is then not part of the reservation',
     });
   }
-  const settings = checkAdapter(named, parts, scope);
-  const address = resolveAddress(named, parts, scope);
-  if (!data) return { name, provider: null, missing: null, whenAlone };
-  const keyMissing = data.api_key_env !== undefined && !isSet(data.api_key_env, scope);
-  const missing = keyMissing ? `${data.api_key_env} is not set` : address.missing;
-  const provider: Provider | null = settings && {
+  const service = findService(named, parts, scope);
+  const preset = service?.preset ?? {};
+  const adapter = service && prepareAdapter(named, service, scope);
+  const address = resolveAddress(named, parts, preset, scope);
+  const state = { name, place, whenAlone };
+  if (!data) return { ...state, provider: null, missing: null };
+  const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
+  const keyMissing = apiKeyEnv !== null && !isSet(apiKeyEnv, scope);
+  const missing = keyMissing ? `${apiKeyEnv} is not set` : address.missing;
+  /** What the policy does not state has a default, which a preset comes before. */
+  const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
+    valueAt(tree, key) ? value : (ofPreset ?? value);
+  const { cache } = preset;
+  const provider: Provider | null = adapter && {
     name,
-    adapter: data.adapter,
-    settings,
+    adapter: adapter.name,
+    settings: adapter.settings,
     baseUrl: address.url,
-    allowPrivateNetwork: data.allow_private_network,
-    apiKeyEnv: data.api_key_env ?? null,
-    passthrough: new Set(data.passthrough),
-    cache: { ttlMs: data.cache_ttl_s * 1000, tokensMin: data.cache_min_tokens },
+    allowPrivateNetwork: stated('allow_private_network', data.allow_private_network, preset.allowPrivateNetwork),
+    apiKeyEnv,
+    passthrough: new Set(stated('passthrough', data.passthrough, preset.passthrough)),
+    cache: {
+      ttlMs: stated('cache_ttl_s', data.cache_ttl_s, cache?.ttlS) * 1000,
+      tokensMin: stated('cache_min_tokens', data.cache_min_tokens, cache?.tokensMin),
+    },
   };
-  return { name, provider, missing, whenAlone };
+  return { ...state, provider, missing, lacks: adapter?.lacks };
 }
 
-/** Finds the adapter and checks the settings meant for it. */
-function checkAdapter(
+/** Who speaks to a provider, and where if the policy does not say. */
+interface Service {
+  readonly plugin: ProviderPlugin;
+  readonly preset: ProviderPreset;
+}
+
+/** Finds the adapter and the preset that are named; either may stand for the other. */
+function findService(
   { path, tree, place }: Named<ProviderText>,
   data: Partial<ProviderText>,
   scope: Scope,
-): Readonly<Record<string, unknown>> | null {
-  if (data.adapter === undefined) return null;
-  const plugin = scope.providers.get(data.adapter);
-  if (!plugin) {
-    unknownName('adapter', data.adapter, scope.providers.keys(), placeAt(tree, 'adapter'), scope.report);
+): Service | null {
+  const { adapter, preset } = data;
+  const { providers, report } = scope;
+  const plugin = adapter === undefined ? null : providers.get(adapter);
+  if (plugin === undefined) {
+    unknownName('adapter', adapter ?? '', providers.keys(), placeAt(tree, 'adapter'), report);
     return null;
   }
+  if (preset !== undefined) {
+    const speakers = plugin ? [plugin] : [...providers.values()];
+    const speaker = speakers.find(({ presets = {} }) => Object.hasOwn(presets, preset));
+    const found = speaker?.presets?.[preset];
+    if (speaker && found) return { plugin: speaker, preset: found };
+    const known = speakers.flatMap(({ presets = {} }) => Object.keys(presets));
+    unknownName(
+      plugin ? `preset of the adapter \`${plugin.name}\` named` : 'preset',
+      preset,
+      known,
+      placeAt(tree, 'preset'),
+      report,
+    );
+    return null;
+  }
+  if (plugin) {
+    const isElsewhere = data.base_url !== undefined || data.base_url_env !== undefined;
+    return { plugin, preset: isElsewhere ? {} : (plugin.presets?.[plugin.name] ?? {}) };
+  }
+  // A key that is there and wrong has been told of already.
+  if (!valueAt(tree, 'adapter') && !valueAt(tree, 'preset')) {
+    report.add('missing-key', place, `\`${path}\` needs the key \`adapter\` or \`preset\``, {
+      hint: 'a preset knows the address of a service, and its adapter; an adapter has to be told where',
+    });
+  }
+  return null;
+}
+
+interface Adapter extends Pick<ProviderState, 'lacks'> {
+  readonly name: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** Checks the settings meant for the adapter, and what it needs beside them. */
+function prepareAdapter({ path, tree, place }: Named<ProviderText>, service: Service, scope: Scope): Adapter | null {
+  const { plugin, preset } = service;
   const subject = { path: `${path}.settings`, tree: valueAt(tree, 'settings') ?? emptyMap(place), place };
-  const settings = checkOptions(plugin.settings, subject, scope.report);
-  if (!settings) return null;
-  const kind = prepare(plugin, settings);
-  if (kind instanceof Error) {
-    const message = `adapter \`${data.adapter}\` refuses its settings: ${kind.message}`;
+  const checked = checkOptions(plugin.settings, subject, scope.report);
+  if (!checked) return null;
+  const ofPreset = Object.entries(preset.settings ?? {}).filter(([key]) => !valueAt(subject.tree, key));
+  const settings = { ...checked, ...Object.fromEntries(ofPreset) };
+  const prepared = prepare(plugin, settings);
+  if (prepared instanceof Error) {
+    const message = `adapter \`${plugin.name}\` refuses its settings: ${prepared.message}`;
     scope.report.add('plugin-failed', subject.tree.place, message);
     return null;
   }
-  if (kind === 'wire' && !valueAt(tree, 'base_url') && !valueAt(tree, 'base_url_env')) {
+  const isAddressed =
+    ['base_url', 'base_url_env'].some((key) => valueAt(tree, key)) || preset.baseUrl || preset.baseUrlEnv;
+  if (prepared.kind === 'wire' && !isAddressed) {
     scope.report.add('missing-key', place, `\`${path}\` needs the key \`base_url\` or \`base_url_env\``, {
-      hint: `adapter \`${data.adapter}\` speaks over the network and has to be told where`,
+      hint: `adapter \`${plugin.name}\` speaks over the network and has to be told where`,
     });
   }
-  return settings;
+  return { name: plugin.name, settings, lacks: prepared.lacks?.bind(prepared) };
 }
 
-function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unknown>>): 'wire' | 'in-process' | Error {
+function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unknown>>): PreparedProvider | Error {
   try {
-    return plugin.prepare(settings).kind;
+    return plugin.prepare(settings);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
@@ -103,8 +165,16 @@ interface Address {
   readonly missing: string | null;
 }
 
-function resolveAddress({ path, tree }: Named<ProviderText>, data: Partial<ProviderText>, scope: Scope): Address {
-  const { base_url: literal, base_url_env: variable } = data;
+function resolveAddress(
+  { path, tree }: Named<ProviderText>,
+  data: Partial<ProviderText>,
+  preset: ProviderPreset,
+  scope: Scope,
+): Address {
+  const isStated = data.base_url !== undefined || data.base_url_env !== undefined;
+  const { base_url: literal, base_url_env: variable } = isStated
+    ? data
+    : { base_url: preset.baseUrl, base_url_env: preset.baseUrlEnv };
   if (literal !== undefined && variable !== undefined) {
     const message = `\`${path}\` has both \`base_url\` and \`base_url_env\``;
     scope.report.add('conflicting-keys', placeAt(tree, 'base_url_env'), message, { expected: 'one of them' });

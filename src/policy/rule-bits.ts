@@ -1,4 +1,4 @@
-import { capabilityNames } from '../core/capability.ts';
+import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../core/rules.ts';
 import type { Model } from '../core/snapshot.ts';
 import { literalOf } from './cel-ast.ts';
@@ -69,7 +69,7 @@ function* judgeablesOf(
     const { id } = draft.model;
     const index = indexes.get(id) ?? -1;
     const model = served[index];
-    const views = modelViews(draft, capabilityNames(draft.model.capabilities), tasks);
+    const views = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), tasks);
     for (const [i, { endpoint }] of draft.endpoints.entries()) {
       const place = model ? model.endpoints.indexOf(endpoint) : -1;
       const view = views[i] ?? {};

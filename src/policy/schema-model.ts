@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { CAPABILITY_NAMES } from '../core/capability.ts';
+import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
 import { closed, day, oneOf } from './schema-parts.ts';
 
@@ -149,8 +149,19 @@ export const ModelText = closed(
     max_output: count('Most output tokens.', 128_000),
     default_max_output: Type.Optional(count('Output cap of a request without one; default: at most 4096.', 4096)),
     capabilities: Type.Array(
-      oneOf(asWords(CAPABILITY_NAMES), { examples: ['tools'], description: 'Something the model can do.' }),
+      oneOf(asWords(MODEL_CAPABILITIES), { examples: ['tools'], description: 'Something the model can do.' }),
       { default: [], examples: [['tools', 'vision']], description: 'What the model can do.' },
+    ),
+    lacks: Type.Array(
+      oneOf(asWords(CAPABILITY_NAMES), {
+        examples: ['seed'],
+        description: 'Something that cannot be asked of the model.',
+      }),
+      {
+        default: [],
+        examples: [['seed', 'logit_bias']],
+        description: 'What of its provider’s dialect the model does not take: requests that need it are not for it.',
+      },
     ),
     languages: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
       default: [],

@@ -91,11 +91,21 @@ export type GatewayText = Static<typeof GatewayText>;
 
 export const ProviderText = closed(
   {
-    adapter: Type.String({
-      minLength: 1,
-      examples: ['openai-compatible'],
-      description: 'The provider plugin that speaks its dialect.',
-    }),
+    adapter: Type.Optional(
+      Type.String({
+        minLength: 1,
+        examples: ['openai-compatible'],
+        description: 'The provider plugin that speaks its dialect; may be left out beside `preset`.',
+      }),
+    ),
+    preset: Type.Optional(
+      Type.String({
+        minLength: 1,
+        examples: ['groq'],
+        description:
+          'A service that an adapter knows: its address, the variable of its key and its particulars. Keys beside it win.',
+      }),
+    ),
     base_url: Type.Optional(
       Type.String({ examples: ['https://api.openai.com/v1'], description: 'Address that paths are appended to.' }),
     ),
@@ -150,10 +160,7 @@ export const ProviderText = closed(
       description: "The adapter's own settings, checked by its schema.",
     }),
   },
-  {
-    description: 'Who serves models, and how it is reached.',
-    notYet: ['preset'],
-  },
+  { description: 'Who serves models, and how it is reached.' },
 );
 export type ProviderText = Static<typeof ProviderText>;
 

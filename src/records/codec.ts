@@ -59,6 +59,8 @@ const ATTEMPT = fieldsOf<AttemptRecord>()([
   'firstPartMs',
   'failure',
   'endpoint',
+  'requestId',
+  'finishReasons',
 ]);
 const USAGE = fieldsOf<Usage>()([
   'inputTokens',
@@ -126,6 +128,8 @@ const packAttempt = (attempt: AttemptRecord): Packed<AttemptRecord, typeof ATTEM
   attempt.firstPartMs,
   attempt.failure,
   attempt.endpoint,
+  attempt.requestId,
+  attempt.finishReasons,
 ];
 
 const packUsage = (usage: Usage): Packed<Usage, typeof USAGE> => [
@@ -183,7 +187,7 @@ function unpackOutcome(values: readonly unknown[]): Outcome {
   };
 }
 
-const EARLIER_ATTEMPT: Partial<AttemptRecord> = { endpoint: null };
+const EARLIER_ATTEMPT: Partial<AttemptRecord> = { endpoint: null, requestId: null, finishReasons: [] };
 
 /** An outcome whose attempts and usage are still lists. */
 interface RawOutcome extends Omit<Outcome, 'attempts' | 'usage'> {

@@ -61,6 +61,10 @@ export interface AttemptRecord {
   readonly failure: string | null;
   /** Index of the endpoint in its model; null in what earlier versions wrote. */
   readonly endpoint: number | null;
+  /** The provider's own name of the request, for its support; null where it gave none. */
+  readonly requestId: string | null;
+  /** Why each choice ended, in the provider's own words, by the choice. */
+  readonly finishReasons: readonly string[];
 }
 
 /** A policy that was in force. */

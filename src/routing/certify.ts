@@ -116,8 +116,8 @@ type Judged = Omit<Ranked, 'utility'>;
 /** A model that was left out, on the endpoints that constraints leave of it; on all where they leave none. */
 function judged(index: number, quality: number, { facts, readings }: Asked, snapshot: PolicySnapshot): Judged {
   const model = snapshot.models[index]!;
-  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots);
-  const priced = allowed.length > 0 ? allowed : allowedEndpoints(model, null);
+  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
+  const priced = allowed.length > 0 ? allowed : allowedEndpoints(model, null, facts.needs);
   const cap = Math.max(0, affordableCap(model, priced, facts, outputCap(model, facts)));
   const open = openEndpoints(model, allowed, readings, false);
   const free = facts.funds?.free ?? null;

@@ -3,7 +3,7 @@ import type { Facts } from '../core/facts.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
 import { expectedInput, inputBound, usefulOutput } from './estimate.ts';
-import type { Limits } from './rules.ts';
+import { canServe, type Limits } from './rules.ts';
 
 /** What every model is judged by: one per request. */
 export interface Demand {
@@ -43,7 +43,7 @@ export function rejectionsOf(
 ): number {
   let bits = 0;
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
-  if ((facts.needs & ~model.capabilities) !== 0) bits |= REJECTIONS.capability.bit;
+  if (facts.needs !== 0 && !canServe(model, facts.needs)) bits |= REJECTIONS.capability.bit;
   const { languages } = facts;
   for (let i = 0; i < languages.length; i++) {
     if (!model.languages.has(languages[i]!)) bits |= REJECTIONS.language.bit;

@@ -63,7 +63,7 @@ function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): S
   const { facts, readings } = refusal;
   const { slots } = limitsOf(facts, snapshot);
   const out = heldBackBy(refusal, snapshot, 'health').map((model) => {
-    const shut = allowedEndpoints(model, slots).map((at) => model.firstSlot + at);
+    const shut = allowedEndpoints(model, slots, facts.needs).map((at) => model.firstSlot + at);
     const first = shut.reduce((a, b) => (readings.retryAt[b]! < readings.retryAt[a]! ? b : a));
     return { model: model.id, state: healthOf(readings, first), at: readings.retryAt[first]! };
   });
@@ -81,7 +81,7 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
   const { slots } = limitsOf(facts, snapshot);
   const least = heldBackBy(refusal, snapshot, 'health', 'funds', 'budget_limit').map((model) =>
     Math.max(
-      ...allowedEndpoints(model, slots).map((at) =>
+      ...allowedEndpoints(model, slots, facts.needs).map((at) =>
         worstCase(model.endpoints[at]!.price, model, facts, usefulOutput(model, facts, task)),
       ),
     ),
@@ -99,7 +99,7 @@ export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Micr
   const { facts } = refusal;
   const { slots } = limitsOf(facts, snapshot);
   const costs = heldBackBy(refusal, snapshot, 'health', 'funds').flatMap((model) => {
-    const endpoints = allowedEndpoints(model, slots);
+    const endpoints = allowedEndpoints(model, slots, facts.needs);
     const cap = affordableCap(model, endpoints, facts, outputCap(model, facts));
     return endpoints.map((at) => worstCase(model.endpoints[at]!.price, model, facts, cap));
   });

@@ -36,7 +36,7 @@ function textsFor(
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
     key_models: () => 'the API key may not use it',
-    capability: () => `it lacks ${capabilityNames(facts.needs & ~model.capabilities).join(', ')}`,
+    capability: () => lacking(model, facts.needs),
     language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
     max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
     max_cost: () => `its expected cost of ${costCeiling(model, asked, snapshot)} Credits is above max_cost_credits`,
@@ -51,6 +51,12 @@ function textsFor(
   };
 }
 
+function lacking({ capabilities }: Model, needs: number): string {
+  const missing = capabilityNames(needs & ~capabilities);
+  if (missing.length > 0) return `it lacks ${missing.join(', ')}`;
+  return `no endpoint of it has all of ${capabilityNames(needs).join(', ')}`;
+}
+
 const OUT: Readonly<Record<HealthState, string | null>> = {
   healthy: null,
   ejected: 'too many faults',
@@ -60,7 +66,7 @@ const OUT: Readonly<Record<HealthState, string | null>> = {
 
 /** What shuts the endpoints that constraints leave of a model, each reason once. */
 function outBecause(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): string {
-  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots);
+  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
   const why = allowed.map((at) => OUT[healthOf(readings, model.firstSlot + at)]);
   return [...new Set(why)].filter((one) => one !== null).join(', ');
 }
@@ -99,7 +105,7 @@ export function latencyOn(model: Model, { facts, readings }: Asked, snapshot: Po
 }
 
 function firstAllowed(model: Model, facts: Facts, snapshot: PolicySnapshot): number {
-  return allowedEndpoints(model, limitsOf(facts, snapshot).slots)[0] ?? 0;
+  return allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs)[0] ?? 0;
 }
 
 /** Expected Credits, rounded up so that a ceiling of the printed figure admits the model. */

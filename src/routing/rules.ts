@@ -68,10 +68,26 @@ export interface Limits {
   readonly costCreditsMax: number;
 }
 
-/** The endpoints of a model, by their index, that constraints leave; all of them where nothing narrows the slots. */
-export function allowedEndpoints({ endpoints, firstSlot }: Model, slots: Uint32Array | null): readonly number[] {
+/**
+ * The endpoints of a model, by their index, that can do what is needed and that constraints leave. Where none can do it,
+ * that is for another rejection to say: then they are judged as if all could.
+ */
+export function allowedEndpoints(
+  { endpoints, firstSlot }: Model,
+  slots: Uint32Array | null,
+  needs: number,
+): readonly number[] {
   const all = endpoints.map((_, at) => at);
-  return slots === null ? all : all.filter((at) => hasBit(slots, firstSlot + at));
+  const capable = all.filter((at) => (needs & ~endpoints[at]!.capabilities) === 0);
+  const fit = capable.length > 0 ? capable : all;
+  return slots === null ? fit : fit.filter((at) => hasBit(slots, firstSlot + at));
+}
+
+/** Whether one endpoint of a model can do all that is needed. */
+export function canServe({ endpoints, capabilities }: Model, needs: number): boolean {
+  if ((needs & ~capabilities) !== 0) return false;
+  for (let at = 0; at < endpoints.length; at++) if ((needs & ~endpoints[at]!.capabilities) === 0) return true;
+  return false;
 }
 
 /**

@@ -21,6 +21,8 @@ interface Entry {
   readonly model: Model;
   /** Every endpoint of the model. */
   readonly all: readonly number[];
+  /** Bits of what the model can do at every one of them. */
+  readonly everywhere: number;
   /** Of the first endpoint. */
   readonly price: Price;
   /** Its line, when it has no tiers. */
@@ -75,7 +77,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
       return {
         index,
         model,
-        all: allowedEndpoints(model, null),
+        all: model.endpoints.map((_, at) => at),
+        everywhere: model.endpoints.reduce((bits, { capabilities }) => bits & capabilities, -1),
         price,
         onlyLine: price.lines.length === 1 ? price.lines[0] : null,
       };
@@ -126,9 +129,11 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   }
 
   #consider(entry: Entry, demand: Demand, quality: Float64Array, readings: Readings, lastResort: boolean): void {
-    const { index, model, all } = entry;
+    const { index, model, all, everywhere } = entry;
+    const { needs } = demand.facts;
     const { slots } = demand.limits;
-    const allowed = slots === null ? all : allowedEndpoints(model, slots);
+    const isPlain = slots === null && (needs & ~everywhere) === 0;
+    const allowed = isPlain ? all : allowedEndpoints(model, slots, needs);
     const open = openEndpoints(model, allowed, readings, lastResort);
     if (!lastResort && open.length < allowed.length)
       this.hasEjected ||= allowed.some((at) => isEjected(model, at, readings));

@@ -29,6 +29,8 @@ export interface UpstreamCall {
   readonly dropped: readonly string[];
   /** False while it is certain that nothing of the request has left this process. */
   readonly sent: boolean;
+  /** The provider's own name of the request, once there is an answer; null where it gives none. */
+  readonly requestId: string | null;
 }
 
 /**

@@ -66,6 +66,11 @@ export function tidyFailure(failure: ProviderFailure, apiKey: string | null): Pr
   return message === failure.message ? failure : { ...failure, message };
 }
 
+/** Whether a text of the upstream's holds neither its key nor what looks like a secret. */
+export function isHarmless(text: string, apiKey: string | null): boolean {
+  return scrub(text) === text && (!apiKey || withoutKey(text, apiKey) === text);
+}
+
 /** Pieces of a key from this length on are left out. */
 const PIECE_MIN = 4;
 

@@ -12,6 +12,7 @@ const BATCH_MAX = 256;
 export class InProcessCall implements UpstreamCall {
   readonly dropped: readonly string[];
   readonly sent = true;
+  readonly requestId = null;
   readonly #parts: Iterator<StreamPart | Pause> | null;
   readonly #completion: Completion;
   readonly #deadlines: Deadlines;

@@ -10,6 +10,7 @@ import { Broken, bodyFailure, openFailure, tidyFailure } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
 import { callHeaders } from './http-request.ts';
 import { readText } from './read-text.ts';
+import { requestIdOf } from './request-id.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** Bytes of a JSON answer at most. */
@@ -43,6 +44,7 @@ function checkForm(text: string): void {
 /** One HTTP call through a wire adapter, which translates; all else happens here. */
 export class WireCall implements UpstreamCall {
   dropped: readonly string[] = [];
+  requestId: string | null = null;
   readonly #adapter: WireAdapter;
   readonly #apiKey: string | null;
   readonly #deadlines: Deadlines;
@@ -101,7 +103,9 @@ export class WireCall implements UpstreamCall {
   #send(target: UpstreamTarget, call: ProviderCall, now: number): Promise<Opened> | Opened {
     try {
       if (this.#totalBy <= now) throw new Broken('timeout', 'no time was left for this attempt');
-      const { path, body, dropped, headers: own } = this.#adapter.request(call);
+      const request = this.#adapter.request(call);
+      if ('kind' in request) throw new Broken(request.kind, request.message);
+      const { path, body, dropped, headers: own } = request;
       this.dropped = dropped;
       const { dial } = target;
       if (!dial) throw new Broken('connect', 'the provider has no http address');
@@ -127,6 +131,7 @@ export class WireCall implements UpstreamCall {
       return this.#fail(this.#expired ? this.#timeout() : openFailure(opened.error, this.sent), batch);
     }
     const { response } = opened;
+    this.requestId = requestIdOf(response.headers, this.#apiKey);
     if (response.status < 200 || response.status > 299) return this.#refused(response, batch);
     const type = response.headers.get('content-type')?.toLowerCase() ?? '';
     // A page is what something in between has to say, such as a login or an error.

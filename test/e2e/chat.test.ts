@@ -179,8 +179,16 @@ describe('a stream', () => {
     first.behave({});
     const streamed = chunks.at(-1)!.platform;
     // Each is a request of its own.
-    const alike = { decision_id: '', attempts: [{ model: 'best', provider: 'first', ms: 0, failure: null }] };
-    expect(streamed.attempts).toEqual([{ ...alike.attempts[0]!, ms: expect.any(Number) }]);
+    const attempt = {
+      model: 'best',
+      provider: 'first',
+      ms: 0,
+      failure: null,
+      request_id: 'req_fake',
+      finish_reasons: ['stop'],
+    };
+    const alike = { decision_id: '', attempts: [attempt] };
+    expect(streamed.attempts).toEqual([{ ...attempt, ms: expect.any(Number) }]);
     expect({ ...streamed, ...alike }).toEqual({ ...json, ...alike });
     expect(Object.keys(streamed)).toEqual(Object.keys(json));
   });

@@ -55,6 +55,7 @@ function attempting(more: Options = {}) {
   const call: UpstreamCall = {
     dropped: [],
     sent,
+    requestId: null,
     abort() {},
     async read() {
       const next = batches.shift();

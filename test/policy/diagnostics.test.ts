@@ -138,7 +138,6 @@ describe('what is known but not enforced is refused', () => {
 
   test.each([
     ['gateway: { cors: [] }', '14:12 not-yet'],
-    ['providers: { x: { adapter: simulated, preset: ollama } }', '14:39 not-yet'],
   ])('%s', (text, expected) => {
     const first = { path: 'p.yaml', text: SMALL };
     const result = load([first, { path: 'q.yaml', text: `${'\n'.repeat(13)}${text}` }]);

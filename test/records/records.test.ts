@@ -72,7 +72,17 @@ test('a record comes back bit for bit', async () => {
     status: 'completed',
     error: null,
     attempts: [
-      { model: 'model-a', provider: 'p', upstream: 'u', ms: 12.5, firstPartMs: 3, failure: null, endpoint: 1 },
+      {
+        model: 'model-a',
+        provider: 'p',
+        upstream: 'u',
+        ms: 12.5,
+        firstPartMs: 3,
+        failure: null,
+        endpoint: 1,
+        requestId: 'req_1',
+        finishReasons: ['stop'],
+      },
     ],
     usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
     estimated: false,

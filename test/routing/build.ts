@@ -6,7 +6,7 @@ import type { Facts, FundFacts } from '../../src/core/facts.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
-import type { Model, PolicySnapshot, Task } from '../../src/core/snapshot.ts';
+import type { Endpoint, Model, PolicySnapshot, Task } from '../../src/core/snapshot.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
@@ -19,7 +19,11 @@ export function price(input: number, output: number, more: Partial<Price> = {}):
   return { lines: [{ ...line, output: output * 1000 }], perRequest: 0, divisor: 1, ...more };
 }
 
-interface ModelMore extends Partial<Omit<Model, 'latency'>> {
+/** What the model can do, unless it says otherwise. */
+type EndpointMore = Omit<Endpoint, 'capabilities'> & Partial<Endpoint>;
+
+interface ModelMore extends Partial<Omit<Model, 'latency' | 'endpoints'>> {
+  readonly endpoints?: readonly [EndpointMore, ...EndpointMore[]];
   readonly q?: number;
   readonly cost?: Price;
   /** Without a warm TTFT of its own, that of a cold one. */
@@ -28,9 +32,11 @@ interface ModelMore extends Partial<Omit<Model, 'latency'>> {
 
 export function model(id: string, more: ModelMore = {}): Model {
   const { q = 0.8, cost = price(1, 4), latency = { ttftMs: 500, outputTokensPerSecond: 100 }, ...rest } = more;
+  const { capabilities = 0, endpoints: given = [{ provider: 'p', upstream: id, regions: [], price: cost }] } = more;
+  const able = (endpoint: EndpointMore): Endpoint => ({ capabilities, ...endpoint });
+  const [first, ...others] = given;
   return {
     id,
-    endpoints: [{ provider: 'p', upstream: id, regions: [], price: cost }],
     contextWindow: 100_000,
     maxOutput: 8192,
     defaultMaxOutput: 4096,
@@ -49,6 +55,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     created: 0,
     firstSlot: 0,
     ...rest,
+    endpoints: [able(first), ...others.map(able)],
   };
 }
 

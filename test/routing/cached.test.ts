@@ -11,7 +11,13 @@ const cheaper = (input: number, output: number) => {
   const [line] = list.lines;
   return { ...list, lines: [{ ...line, cachedInput: line.cachedInput / 10 }] as const };
 };
-const at = (provider: string): Endpoint => ({ provider, upstream: 'u', regions: [], price: cheaper(1, 4) });
+const at = (provider: string): Endpoint => ({
+  provider,
+  upstream: 'u',
+  regions: [],
+  price: cheaper(1, 4),
+  capabilities: 0,
+});
 const twice = model('twice', {
   endpoints: [at('first'), at('second')],
   latency: { ttftMs: 1_000, warmTtftMs: 300, outputTokensPerSecond: 100 },

@@ -9,6 +9,7 @@ const failed = (message: string, over: Partial<ProviderFailure> = {}, hasBegun =
   model: 'best',
   provider: 'fake',
   failure: { kind: 'server' as const, message, status: 500, ...over },
+  requestId: null,
   hasBegun,
 });
 const asking = (content: string, more: Partial<ChatRequest> = {}): ChatRequest => ({

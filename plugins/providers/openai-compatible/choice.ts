@@ -1,6 +1,6 @@
 import type { StreamPart } from 'signalbox/plugin';
 import { failureOfFinish, finishReason } from './finish.ts';
-import { isObject, type Json, listOf, textOf } from './json.ts';
+import { isObject, type Json, listOf, textOf } from '../json.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** Choices of one answer at most, as in the request. */

@@ -1,5 +1,5 @@
 import type { ProviderFailure } from 'signalbox/plugin';
-import { isObject, type Json, listOf, parseJson, textOf } from './json.ts';
+import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
 
 type Kind = ProviderFailure['kind'];
 

@@ -1,7 +1,7 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
-import { isObject, listOf, parseJson } from './json.ts';
+import { isObject, listOf, parseJson } from '../json.ts';
 import { readUsage } from './usage.ts';
 
 const NOTHING: readonly StreamPart[] = [];

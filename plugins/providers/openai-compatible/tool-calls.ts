@@ -1,5 +1,5 @@
 import type { StreamPart } from 'signalbox/plugin';
-import { isObject, textOf } from './json.ts';
+import { isObject, textOf } from '../json.ts';
 
 /** Calls of one choice at most. */
 const CALLS_MAX = 512;

@@ -1,5 +1,5 @@
 import type { Usage } from 'signalbox/plugin';
-import { isObject } from './json.ts';
+import { isObject } from '../json.ts';
 
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 

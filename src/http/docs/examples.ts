@@ -9,7 +9,16 @@ const platform = {
   policy_revision: '95f1a7d5f908027b',
   estimated: false,
   dropped: [],
-  attempts: [{ model: 'gpt-6-luna', provider: 'openai', ms: 912, failure: null }],
+  attempts: [
+    {
+      model: 'gpt-6-luna',
+      provider: 'openai',
+      ms: 912,
+      failure: null,
+      request_id: 'req_7f3a',
+      finish_reasons: ['stop'],
+    },
+  ],
 };
 
 const usage = {
@@ -248,6 +257,8 @@ export const DECISION_ANSWER = {
         ms: 912,
         first_part_ms: 430,
         failure: null,
+        request_id: 'req_7f3a',
+        finish_reasons: ['stop'],
       },
     ],
     usage,

@@ -8,9 +8,11 @@ import {
   named,
   orNull,
   policyRevision,
+  rawFinishReasons,
   routeReason,
   tokens,
   unixTime,
+  upstreamRequestId,
   word,
 } from './parts.ts';
 
@@ -53,6 +55,8 @@ export const Platform = named('Platform', 'How the answer came about and what it
       provider: Type.String({ description: 'The policy’s name of the provider asked.', examples: ['openai'] }),
       ms: Type.Integer({ description: 'From sending to the end, in ms.', examples: [1_840] }),
       failure: orNull(failureKind, 'Null for none.'),
+      request_id: upstreamRequestId,
+      finish_reasons: rawFinishReasons,
     }),
     { description: 'What was tried, in that order. More than one: the others failed unseen.' },
   ),
@@ -84,6 +88,19 @@ const Logprobs = Type.Object(
 
 const index = Type.Integer({ minimum: 0, description: 'Position of the choice.' });
 
+/** What only the model that answered can read. */
+const opaque = (what: string) =>
+  Type.Object({}, { additionalProperties: true, description: `${what} Give it back with the message, as it is.` });
+const state = {
+  reasoning_details: Type.Optional(
+    Type.Array(opaque('Reasoning with its signature, or encrypted.'), {
+      description:
+        'What a provider wants back of the reasoning of its models. Give it back with the message, as it is.',
+    }),
+  ),
+  extra_content: Type.Optional(opaque('What a provider wants back with the message.')),
+};
+
 const ToolCall = Type.Object({
   id: Type.String({ description: 'To be repeated as `tool_call_id` of the result.', examples: ['call_a1'] }),
   type: Type.Literal('function', { description: 'Always `function`.' }),
@@ -94,6 +111,7 @@ const ToolCall = Type.Object({
     },
     { description: 'What to call.' },
   ),
+  extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
 });
 
 const message = {
@@ -101,6 +119,7 @@ const message = {
   content: orNull(Type.String(), 'The text; null with tool calls or a refusal alone.'),
   refusal: orNull(Type.String(), 'Why the model refuses, if it does.'),
   reasoning_content: Type.Optional(Type.String({ description: 'Reasoning, where the provider shows it.' })),
+  ...state,
   tool_calls: Type.Optional(Type.Array(ToolCall, { description: 'Tools that the model calls.' })),
 };
 
@@ -137,6 +156,7 @@ const ToolCallDelta = Type.Object({
     },
     { description: 'What is called.' },
   ),
+  extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
 });
 
 const Delta = Type.Object(
@@ -144,6 +164,7 @@ const Delta = Type.Object(
     role: Type.Optional(Type.Literal('assistant', { description: 'In the first delta of a choice only.' })),
     content: Type.Optional(Type.String({ description: 'The next piece of text.' })),
     reasoning_content: Type.Optional(Type.String({ description: 'The next piece of reasoning.' })),
+    ...state,
     refusal: Type.Optional(Type.String({ description: 'The next piece of a refusal.' })),
     tool_calls: Type.Optional(Type.Array(ToolCallDelta, { description: 'The next pieces of tool calls.' })),
   },

@@ -12,9 +12,11 @@ import {
   named,
   orNull,
   policyRevision,
+  rawFinishReasons,
   routeReason,
   tokens,
   unixTime,
+  upstreamRequestId,
   word,
 } from './parts.ts';
 
@@ -96,6 +98,8 @@ const Attempt = Type.Object({
   ms: milliseconds('From sending to the end.', 1_840),
   first_part_ms: firstPart('sending'),
   failure: orNull(failureKind, 'Null for a success.'),
+  request_id: upstreamRequestId,
+  finish_reasons: rawFinishReasons,
 });
 
 const Outcome = Type.Object({

@@ -63,3 +63,11 @@ export const routeReason = Type.String({
     'Why this model, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended when the first choice failed.',
   examples: ['auto:balanced', 'pinned', 'auto:balanced:fallback'],
 });
+
+export const upstreamRequestId = orNull(
+  Type.String({ examples: ['req_011CT3xgr1oV8B9YvDbBMeQx'] }),
+  'The provider’s own name of the request, for its support; null where it gave none.',
+);
+export const rawFinishReasons = Type.Array(Type.String({ examples: ['end_turn'] }), {
+  description: 'Why each choice ended, in the provider’s own words.',
+});

@@ -19,7 +19,22 @@ export type Profile = Pick<
   | 'needs'
 >;
 
-export type Profiled = Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice' | 'response_format' | 'n' | 'logprobs'>;
+export type Profiled = Pick<
+  ChatRequest,
+  | 'messages'
+  | 'tools'
+  | 'tool_choice'
+  | 'parallel_tool_calls'
+  | 'response_format'
+  | 'n'
+  | 'logprobs'
+  | 'seed'
+  | 'stop'
+  | 'temperature'
+  | 'frequency_penalty'
+  | 'presence_penalty'
+  | 'logit_bias'
+>;
 
 /** Reads a request once: how large it is, and what its user asks. Pure. */
 export function profile(request: Profiled): Profile {

@@ -32,7 +32,24 @@ export function measure(request: Profiled): Tally {
   addFormat(tally, request);
   if ((request.n ?? 1) > 1) tally.needs |= CAPABILITIES.choices.bit;
   if (request.logprobs) tally.needs |= CAPABILITIES.logprobs.bit;
+  tally.needs |= dialectNeeds(request);
   return tally;
+}
+
+/** What is asked for that not every dialect can say. A value that says what leaving it out says needs nothing. */
+function dialectNeeds(request: Profiled): number {
+  const { seed, stop, temperature, tools, tool_choice: choice, response_format: format } = request;
+  let needs = 0;
+  if (seed != null) needs |= CAPABILITIES.seed.bit;
+  if (request.frequency_penalty || request.presence_penalty) needs |= CAPABILITIES.penalties.bit;
+  if (stop != null && stop.length > 0) needs |= CAPABILITIES.stop.bit;
+  if (temperature != null && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
+  for (const _ in request.logit_bias) needs |= CAPABILITIES.logit_bias.bit;
+  if (!tools?.length) return needs;
+  if (choice != null && choice !== 'auto' && choice !== 'none') needs |= CAPABILITIES.forced_tools.bit;
+  if (request.parallel_tool_calls === false) needs |= CAPABILITIES.single_tool_calls.bit;
+  if (format != null && format.type !== 'text') needs |= CAPABILITIES.json_with_tools.bit;
+  return needs;
 }
 
 function addText(tally: Tally, text: string): void {
@@ -90,6 +107,7 @@ function addPart(tally: Tally, part: ContentPart): void {
       addUnknown(tally, part.image_url, KNOWN_IMAGE);
       tally.images++;
       tally.needs |= CAPABILITIES.vision.bit;
+      if (!isData(part.image_url.url)) tally.needs |= CAPABILITIES.image_urls.bit;
       return;
     case 'input_audio':
       addUnknown(tally, part.input_audio, KNOWN_AUDIO);
@@ -100,8 +118,11 @@ function addPart(tally: Tally, part: ContentPart): void {
     case 'file':
       tally.unboundedMedia++;
       tally.needs |= CAPABILITIES.file_input.bit;
+      if (part.file.file_id != null) tally.needs |= CAPABILITIES.file_ids.bit;
   }
 }
+
+const isData = (url: string): boolean => /^data:/i.test(url);
 
 function addFormat(tally: Tally, { response_format: format }: Profiled): void {
   if (format) addUnknown(tally, format, KNOWN_FORMAT);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { capabilityNames } from '../../../src/core/capability.ts';
+import { capabilityNames, OF_EVERY_DIALECT } from '../../../src/core/capability.ts';
 import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
 
 /** A request as users send it, and what a careful reader says of it. */
@@ -51,7 +51,7 @@ export function scoreOf(prompts: readonly Labelled[]): Score {
       confused.set(`${task} → ${read.task}`, [...(confused.get(`${task} → ${read.task}`) ?? []), `${id}:${language}`]);
     if (read.naturalLanguage === language) counts.naturalLanguage++;
     if (read.languagesSeen.join() === languages.join()) counts.languages++;
-    if (capabilityNames(read.needs).sort().join() === needs.join()) counts.needs++;
+    if (capabilityNames(read.needs & ~OF_EVERY_DIALECT).sort().join() === needs.join()) counts.needs++;
   }
   const share = (hit: (typeof HITS)[number]) => counts[hit] / prompts.length;
   return {

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { HEALTH, priorReadings } from '../../../src/core/readings.ts';
-import type { Endpoint } from '../../../src/core/snapshot.ts';
 import { PRIOR_ANSWERS } from '../../../src/upstream/health/figures.ts';
 import { BUCKET, HALF_LIFE_MS } from '../../../src/upstream/health/quantile.ts';
 import { model, price, snapshot } from '../../routing/build.ts';
 import { AUTH, begun, FIRST, fail, fakeHealth, limited, RETRY, SERVER, UNIX } from './support.ts';
 
-const at = (provider: string, upstream: string): Endpoint => ({ provider, upstream, regions: [], price: price(1, 1) });
+const at = (provider: string, upstream: string) => ({ provider, upstream, regions: [], price: price(1, 1) });
 const MODELS = snapshot([
   model('a', {
     endpoints: [at('p', 'a1'), at('q', 'a2')],

@@ -1,0 +1,14 @@
+/** Media that stands in a request itself. */
+export interface InlineData {
+  /** Lower case, without parameters: `image/png`. */
+  readonly mediaType: string;
+  readonly base64: string;
+}
+
+/** The data of a base64 `data:` URL; null for anything else. */
+export function inlineData(url: string): InlineData | null {
+  const comma = url.indexOf(',');
+  const head = /^data:([^;,]*)(?:;[^,]*)?;base64$/i.exec(url.slice(0, Math.max(0, comma)));
+  if (!head) return null;
+  return { mediaType: head[1]!.trim().toLowerCase() || 'text/plain', base64: url.slice(comma + 1) };
+}

@@ -1,0 +1,20 @@
+import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
+import type { Model } from '../core/snapshot.ts';
+import type { ModelTraits } from './provider.ts';
+
+type Described = Pick<Model, 'capabilities' | 'acceptsTemperature' | 'latency'>;
+
+/** Models are frozen with their snapshot, so what adapters see of one is made once. */
+const known = new WeakMap<Described, ModelTraits>();
+
+/** What an adapter is told of a model. */
+export function traitsOf(model: Described): ModelTraits {
+  let traits = known.get(model);
+  if (!traits) {
+    const { ttftMs, outputTokensPerSecond } = model.latency;
+    const capabilities = capabilityNames(model.capabilities & ~OF_EVERY_DIALECT);
+    traits = { capabilities, acceptsTemperature: model.acceptsTemperature, ttftMs, outputTokensPerSecond };
+    known.set(model, traits);
+  }
+  return traits;
+}

@@ -1,0 +1,49 @@
+import { traitsOf } from '../contract/traits.ts';
+import { lackingBits } from '../core/capability.ts';
+import type { EndpointDraft, ModelDraft } from './models.ts';
+import type { ProviderState } from './providers.ts';
+import type { Report } from './report.ts';
+
+/** The catalog with what each model can do at each of its providers: what an adapter cannot say is not asked of it. */
+export function* capableDrafts(
+  drafts: readonly ModelDraft[],
+  states: ReadonlyMap<string, ProviderState>,
+  report: Report,
+): Generator<undefined, readonly ModelDraft[]> {
+  const capable: ModelDraft[] = [];
+  /** Providers that failed: each is told of once. */
+  const failed = new Set<string>();
+  for (const draft of drafts) {
+    capable.push(capableDraft(draft, states, failed, report));
+    yield;
+  }
+  return capable;
+}
+
+function capableDraft(
+  draft: ModelDraft,
+  states: ReadonlyMap<string, ProviderState>,
+  failed: Set<string>,
+  report: Report,
+): ModelDraft {
+  const traits = traitsOf(draft.model);
+  const narrowed = ({ endpoint, usd }: EndpointDraft): EndpointDraft => {
+    const state = states.get(endpoint.provider);
+    if (!state?.lacks) return { endpoint, usd };
+    let missing = 0;
+    try {
+      missing = lackingBits(state.lacks(traits, endpoint.upstream));
+    } catch (error) {
+      if (failed.has(state.name)) return { endpoint, usd };
+      failed.add(state.name);
+      const why = error instanceof Error ? error.message : String(error);
+      report.add('plugin-failed', state.place, `the adapter of \`${state.name}\` cannot tell what it lacks: ${why}`);
+    }
+    return missing === 0
+      ? { endpoint, usd }
+      : { endpoint: { ...endpoint, capabilities: endpoint.capabilities & ~missing }, usd };
+  };
+  const endpoints = draft.endpoints.map(narrowed);
+  const capabilities = endpoints.reduce((bits, { endpoint }) => bits | endpoint.capabilities, 0);
+  return { ...draft, endpoints, model: { ...draft.model, capabilities } };
+}
