@@ -6,7 +6,8 @@ import type { Place } from './diagnostics.ts';
 import { readable } from './readable.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
-import { emptyMap, type Named, unknownName } from './scope.ts';
+import { emptyMap, type Named } from './scope.ts';
+import { findService, type Service } from './service.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** A provider of the policy in this environment. */
@@ -47,7 +48,7 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
       hint: 'a field that changes the bill is then not part of the reservation',
     });
   }
-  const service = findService(named, parts, scope);
+  const service = findService(named, parts, scope.providers, scope.report);
   const preset = service?.preset ?? {};
   const adapter = service && prepareAdapter(named, service, scope);
   const address = resolveAddress(named, parts, preset, scope);
@@ -74,53 +75,6 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
     },
   };
   return { ...state, provider, missing, lacks: adapter?.lacks };
-}
-
-/** Who speaks to a provider, and where if the policy does not say. */
-interface Service {
-  readonly plugin: ProviderPlugin;
-  readonly preset: ProviderPreset;
-}
-
-/** Finds the adapter and the preset that are named; either may stand for the other. */
-function findService(
-  { path, tree, place }: Named<ProviderText>,
-  data: Partial<ProviderText>,
-  scope: Scope,
-): Service | null {
-  const { adapter, preset } = data;
-  const { providers, report } = scope;
-  const plugin = adapter === undefined ? null : providers.get(adapter);
-  if (plugin === undefined) {
-    unknownName('adapter', adapter ?? '', providers.keys(), placeAt(tree, 'adapter'), report);
-    return null;
-  }
-  if (preset !== undefined) {
-    const speakers = plugin ? [plugin] : [...providers.values()];
-    const speaker = speakers.find(({ presets = {} }) => Object.hasOwn(presets, preset));
-    const found = speaker?.presets?.[preset];
-    if (speaker && found) return { plugin: speaker, preset: found };
-    const known = speakers.flatMap(({ presets = {} }) => Object.keys(presets));
-    unknownName(
-      plugin ? `preset of the adapter \`${plugin.name}\` named` : 'preset',
-      preset,
-      known,
-      placeAt(tree, 'preset'),
-      report,
-    );
-    return null;
-  }
-  if (plugin) {
-    const isElsewhere = data.base_url !== undefined || data.base_url_env !== undefined;
-    return { plugin, preset: isElsewhere ? {} : (plugin.presets?.[plugin.name] ?? {}) };
-  }
-  // A key that is there and wrong has been told of already.
-  if (!valueAt(tree, 'adapter') && !valueAt(tree, 'preset')) {
-    report.add('missing-key', place, `\`${path}\` needs the key \`adapter\` or \`preset\``, {
-      hint: 'a preset knows the address of a service, and its adapter; an adapter has to be told where',
-    });
-  }
-  return null;
 }
 
 interface Adapter extends Pick<ProviderState, 'lacks'> {

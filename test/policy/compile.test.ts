@@ -86,7 +86,11 @@ tasks:
       deadlines: { connectMs: 3_000, firstTokenMs: 24_000, totalMs: 60_000 },
       created: Date.UTC(2026, 0, 2) / 1000,
     });
-    expect(capabilityNames((found?.capabilities ?? 0) & ~OF_EVERY_DIALECT)).toEqual(['tools', 'json_schema', 'json_mode']);
+    expect(capabilityNames((found?.capabilities ?? 0) & ~OF_EVERY_DIALECT)).toEqual([
+      'tools',
+      'json_schema',
+      'json_mode',
+    ]);
     expect([...(found?.languages ?? [])]).toEqual(['javascript', 'cpp']);
     expect(snapshot.tasks.slice(0, 2).map((task) => task.name)).toEqual(['general', 'coding']);
     expect([...(found?.quality ?? [])].slice(0, 3)).toEqual([0.5, 0.7, 0.5]);

@@ -136,9 +136,7 @@ describe('what is known but not enforced is refused', () => {
     expect(found.message).toBe(`section \`${section}\` is known but not enforced by this version`);
   });
 
-  test.each([
-    ['gateway: { cors: [] }', '14:12 not-yet'],
-  ])('%s', (text, expected) => {
+  test.each([['gateway: { cors: [] }', '14:12 not-yet']])('%s', (text, expected) => {
     const first = { path: 'p.yaml', text: SMALL };
     const result = load([first, { path: 'q.yaml', text: `${'\n'.repeat(13)}${text}` }]);
     expect(result.diagnostics.map(brief)).toEqual([expected]);

@@ -64,9 +64,21 @@ const providers: ProviderPlugin[] = [
       max_tokens_field: Type.Union([Type.Literal('max_tokens'), Type.Literal('max_completion_tokens')], {
         default: 'max_tokens',
       }),
+      lacks: Type.Array(Type.Union([Type.Literal('seed'), Type.Literal('stop')]), { default: [] }),
     }),
-    prepare: () => ({
+    presets: {
+      groq: {
+        baseUrl: 'https://groq.example/v1',
+        apiKeyEnv: 'GROQ_API_KEY',
+        passthrough: ['reasoning_format'],
+        cache: { ttlS: 7, tokensMin: 8 },
+        settings: { max_tokens_field: 'max_completion_tokens', lacks: ['seed'] },
+      },
+      ollama: { baseUrlEnv: 'OLLAMA_BASE_URL', allowPrivateNetwork: true },
+    },
+    prepare: ({ lacks }) => ({
       kind: 'wire',
+      lacks: (_, upstream) => (upstream === 'untold' ? unused() : lacks),
       dialect: 'openai',
       frames: 'sse',
       auth: { header: 'authorization', prefix: 'Bearer ' },

@@ -51,7 +51,12 @@ export function scoreOf(prompts: readonly Labelled[]): Score {
       confused.set(`${task} → ${read.task}`, [...(confused.get(`${task} → ${read.task}`) ?? []), `${id}:${language}`]);
     if (read.naturalLanguage === language) counts.naturalLanguage++;
     if (read.languagesSeen.join() === languages.join()) counts.languages++;
-    if (capabilityNames(read.needs & ~OF_EVERY_DIALECT).sort().join() === needs.join()) counts.needs++;
+    if (
+      capabilityNames(read.needs & ~OF_EVERY_DIALECT)
+        .sort()
+        .join() === needs.join()
+    )
+      counts.needs++;
   }
   const share = (hit: (typeof HITS)[number]) => counts[hit] / prompts.length;
   return {

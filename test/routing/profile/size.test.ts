@@ -34,6 +34,42 @@ describe('what a request needs', () => {
     expect(needs(of('x', { logprobs: true }))).toEqual(['logprobs']);
   });
 
+  test('follows from what not every dialect can say', () => {
+    const cases: [Partial<Profiled>, string[]][] = [
+      [{ seed: 0 }, ['seed']],
+      [{ frequency_penalty: 0.1 }, ['penalties']],
+      [{ presence_penalty: -2 }, ['penalties']],
+      [{ logit_bias: { '5': -1 } }, ['logit_bias']],
+      [{ stop: 'x' }, ['stop']],
+      [{ stop: ['x'] }, ['stop']],
+      [{ temperature: 1.01 }, ['high_temperature']],
+      [{ tools: [tool], tool_choice: 'required' }, ['tools', 'forced_tools']],
+      [{ tools: [tool], tool_choice: { type: 'function', function: { name: 'look' } } }, ['tools', 'forced_tools']],
+      [{ tools: [tool], parallel_tool_calls: false }, ['tools', 'single_tool_calls']],
+      [{ tools: [tool], response_format: { type: 'json_object' } }, ['tools', 'json_mode', 'json_with_tools']],
+    ];
+    for (const [asked, expected] of cases) expect(needs(of('x', asked))).toEqual(expected as never);
+    const byAddress = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } } as const;
+    expect(needs(of([byAddress]))).toEqual(['vision', 'image_urls']);
+    expect(needs(of([{ type: 'file', file: { file_id: 'file_1' } }]))).toEqual(['file_input', 'file_ids']);
+  });
+
+  test('is nothing for values that say what leaving them out says', () => {
+    const plain: Partial<Profiled>[] = [
+      { seed: null, stop: null, temperature: 1, frequency_penalty: 0, presence_penalty: 0, logit_bias: {}, n: 1 },
+      { stop: [] },
+      { stop: '' },
+      { logit_bias: null, temperature: null, parallel_tool_calls: false, response_format: { type: 'text' } },
+    ];
+    for (const asked of plain) expect(needs(of('x', asked))).toEqual([]);
+    const ofTools: Partial<Profiled>[] = [
+      { tool_choice: 'auto' },
+      { tool_choice: 'none' },
+      { parallel_tool_calls: true },
+    ];
+    for (const asked of ofTools) expect(needs(of('x', { tools: [tool], ...asked }))).toEqual(['tools']);
+  });
+
   test('counts audio in bytes, and never as text', () => {
     const second = { type: 'input_audio', input_audio: { data: 'A'.repeat(4_000), format: 'mp3' } } as const;
     const read = profile({ messages: [user([second]), user([second])] });

@@ -1,0 +1,77 @@
+import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
+import type { Report } from './report.ts';
+import type { ProviderText } from './schema.ts';
+import { type Named, unknownName } from './scope.ts';
+import { placeAt, valueAt } from './tree.ts';
+
+/** Who speaks to a provider, and what is known of it where the policy does not say. */
+export interface Service {
+  readonly plugin: ProviderPlugin;
+  readonly preset: ProviderPreset;
+}
+
+/** Finds the adapter and the preset that a provider names: either may stand for the other. Null where that is wrong. */
+export function findService(
+  { path, tree, place }: Named<ProviderText>,
+  data: Partial<ProviderText>,
+  plugins: ReadonlyMap<string, ProviderPlugin>,
+  report: Report,
+): Service | null {
+  const { adapter, preset } = data;
+  const plugin = adapter === undefined ? null : plugins.get(adapter);
+  if (plugin === undefined) {
+    unknownName('adapter', adapter ?? '', plugins.keys(), placeAt(tree, 'adapter'), report);
+    return null;
+  }
+  if (preset !== undefined) {
+    const found = plugin ? presetOf(plugin, preset) : findPreset(preset, plugins);
+    if (!found) reportPreset(tree, preset, plugin, plugins, report);
+    return found;
+  }
+  if (plugin) {
+    // An adapter alone stands for the service that it is named after, unless another address is given.
+    const isElsewhere = data.base_url !== undefined || data.base_url_env !== undefined;
+    return (isElsewhere ? null : presetOf(plugin, plugin.name)) ?? { plugin, preset: {} };
+  }
+  // A key that is there and wrong has been told of already.
+  if (!valueAt(tree, 'adapter') && !valueAt(tree, 'preset')) {
+    report.add('missing-key', place, `\`${path}\` needs the key \`adapter\` or \`preset\``, {
+      hint: 'a preset knows the address of a service and who speaks to it; an adapter has to be told the address',
+    });
+  }
+  return null;
+}
+
+function presetOf(plugin: ProviderPlugin, name: string): Service | null {
+  const { presets = {} } = plugin;
+  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
+  return preset ? { plugin, preset } : null;
+}
+
+function findPreset(name: string, plugins: ReadonlyMap<string, ProviderPlugin>): Service | null {
+  for (const plugin of plugins.values()) {
+    const found = presetOf(plugin, name);
+    if (found) return found;
+  }
+  return null;
+}
+
+function reportPreset(
+  tree: Named<ProviderText>['tree'],
+  name: string,
+  plugin: ProviderPlugin | null,
+  plugins: ReadonlyMap<string, ProviderPlugin>,
+  report: Report,
+): void {
+  const place = placeAt(tree, 'preset');
+  const speaker = findPreset(name, plugins)?.plugin;
+  if (plugin && speaker) {
+    const message = `\`${name}\` is no preset of the adapter \`${plugin.name}\``;
+    report.add('unknown-reference', place, message, {
+      hint: `leave \`adapter\` out: \`${speaker.name}\` speaks to ${name}`,
+    });
+    return;
+  }
+  const known = [...plugins.values()].flatMap(({ presets = {} }) => Object.keys(presets));
+  unknownName('preset', name, known, place, report);
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test';
+import { capabilityNames, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
+import { brief, loadText, snapshotOf } from './support.ts';
+
+const KEY = { GROQ_API_KEY: 'k' };
+
+const policy = (provider: string, model = '') => `version: 1
+providers: { it: ${provider} }
+models:
+  m:
+    provider: it
+    price: { input: 1, output: 2 }
+    context_window: 8192
+    max_output: 2048
+    capabilities: [tools]
+    quality: { default: 0.5, basis: guessed }
+${model}`;
+const providerOf = (text: string, env: Readonly<Record<string, string>> = KEY) =>
+  snapshotOf(loadText(policy(text), env)).providers.get('it');
+
+describe('a preset', () => {
+  test('knows the address, the variable of the key and the particulars of a service, and who speaks to it', () => {
+    expect(providerOf('{ preset: groq }')).toEqual({
+      name: 'it',
+      adapter: 'openai-compatible',
+      settings: { max_tokens_field: 'max_completion_tokens', lacks: ['seed'] },
+      baseUrl: 'https://groq.example/v1',
+      allowPrivateNetwork: false,
+      apiKeyEnv: 'GROQ_API_KEY',
+      passthrough: new Set(['reasoning_format']),
+      cache: { ttlMs: 7_000, tokensMin: 8 },
+    });
+  });
+
+  test('may name its adapter', () => {
+    expect(providerOf('{ adapter: openai-compatible, preset: groq }')).toEqual(providerOf('{ preset: groq }')!);
+  });
+
+  test.each([
+    ['base_url: https://other.example/v1', { baseUrl: 'https://other.example/v1' }],
+    ['base_url_env: OTHER_URL', { baseUrl: 'http://127.0.0.1:1/v1' }],
+    ['api_key_env: OTHER_KEY', { apiKeyEnv: 'OTHER_KEY' }],
+    ['passthrough: []', { passthrough: new Set<string>() }],
+    ['cache_ttl_s: 300', { cache: { ttlMs: 300_000, tokensMin: 8 } }],
+    ['cache_min_tokens: 1024', { cache: { ttlMs: 7_000, tokensMin: 1024 } }],
+    ['allow_private_network: true', { allowPrivateNetwork: true }],
+    [
+      'settings: { max_tokens_field: max_tokens }',
+      { settings: { max_tokens_field: 'max_tokens' as const, lacks: ['seed'] } },
+    ],
+    ['settings: { lacks: [] }', { settings: { max_tokens_field: 'max_completion_tokens' as const, lacks: [] } }],
+  ])('gives way to what the policy states: %s', (key, expected) => {
+    const env = { ...KEY, OTHER_KEY: 'k', OTHER_URL: 'http://127.0.0.1:1/v1' };
+    expect(providerOf(`{ preset: groq, ${key} }`, env)).toEqual({ ...providerOf('{ preset: groq }')!, ...expected });
+  });
+
+  test('is left out with its models while its variable is not set', () => {
+    const { diagnostics } = loadText(policy('{ preset: groq }'));
+    expect(diagnostics.map(brief)).toEqual(['2:1 nothing-to-serve']);
+    expect(diagnostics[0]).toMatchObject({ hint: 'GROQ_API_KEY is not set' });
+    expect(loadText(policy('{ preset: ollama }')).diagnostics[0]).toMatchObject({ hint: 'OLLAMA_BASE_URL is not set' });
+  });
+
+  test('of what runs at home is found by a variable, and may stand in a private network', () => {
+    const env = { OLLAMA_BASE_URL: 'http://ollama:11434/v1/' };
+    const expected = { baseUrl: 'http://ollama:11434/v1', allowPrivateNetwork: true, apiKeyEnv: null };
+    expect(providerOf('{ preset: ollama }', env)).toMatchObject(expected);
+  });
+});
+
+describe('a model', () => {
+  const capabilities = (provider: string, more = '') => {
+    const { models } = snapshotOf(loadText(policy(provider, more), KEY));
+    const all = capabilityNames(OF_EVERY_DIALECT);
+    const [{ capabilities: bits, endpoints }] = models as [(typeof models)[0]];
+    expect(endpoints[0].capabilities).toBe(bits);
+    return {
+      declared: capabilityNames(bits & ~OF_EVERY_DIALECT),
+      lacks: all.filter((one) => !capabilityNames(bits).includes(one)),
+    };
+  };
+
+  test('can be asked for all that its provider’s dialect can say', () => {
+    expect(capabilities('{ adapter: simulated }')).toEqual({ declared: ['tools'], lacks: [] });
+    expect(capabilities('{ preset: groq }')).toEqual({ declared: ['tools'], lacks: ['seed'] });
+  });
+
+  test('says itself what it lacks besides', () => {
+    expect(capabilities('{ preset: groq }', '    lacks: [stop, tools]\n')).toEqual({
+      declared: [],
+      lacks: ['seed', 'stop'],
+    });
+  });
+
+  test('whose adapter cannot tell what it lacks is told of, once for each provider', () => {
+    const second =
+      '  n:\n    provider: it\n    upstream: untold\n    price: { input: 1, output: 2 }\n    context_window: 8\n    max_output: 8\n    quality: { default: 0.5 }\n';
+    const { diagnostics, snapshot } = loadText(policy('{ preset: groq }', `    upstream: untold\n${second}`), KEY);
+    expect(diagnostics.map(brief)).toEqual(['2:14 plugin-failed']);
+    expect(diagnostics[0]!.message).toBe('the adapter of `it` cannot tell what it lacks: not for these tests');
+    expect(snapshot).toBeNull();
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/capability.ts';
+import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import { rejectionsAgainst } from '../../src/routing/rejections.ts';
+import { effort } from '../deep/effort.ts';
+import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts';
+
+const { runs, seed, proved } = effort('capabilities', 300, 20_000);
+const { tools, seed: takesSeed, penalties } = CAPABILITIES;
+
+/** A model with an endpoint for each of these, as the loader makes it: it can do what one of them can. */
+function offered(id: string, each: readonly [number, ...number[]], q = 0.5): Model {
+  const [first, ...others] = each.map((capabilities, at) => ({
+    provider: `p${at}`,
+    upstream: 'u',
+    regions: [],
+    price: price(1 + at, 4),
+    capabilities,
+  }));
+  const capabilities = each.reduce((all, one) => all | one, 0);
+  return model(id, { q, capabilities, endpoints: [first!, ...others] });
+}
+
+describe('a request', () => {
+  test('goes to the endpoints that can do what it needs, and is priced there', () => {
+    const from = snapshot([offered('m', [tools.bit, tools.bit | takesSeed.bit])]);
+    expect(decisionOf(from, facts({ needs: tools.bit })).ranked[0]).toMatchObject({ endpoints: [0, 1] });
+    const [only] = decisionOf(from, facts({ needs: takesSeed.bit })).ranked;
+    expect(only).toMatchObject({ endpoints: [1], costCredits: 2 * 0.5 + 4 * 0.4 });
+  });
+
+  test('that no single endpoint can serve is refused, and the reason says so', () => {
+    const from = snapshot([offered('m', [takesSeed.bit, penalties.bit])]);
+    const asked = facts({ needs: takesSeed.bit | penalties.bit });
+    const refusal = outcomeOf(from, asked);
+    if (!('rejected' in refusal)) throw new Error('not refused');
+    const [{ rejections }] = refusal.rejected as [(typeof refusal.rejected)[0]];
+    expect(rejectionsAgainst(from.models[0]!, rejections, refusal, from)).toMatchObject([
+      { kind: 'capability', text: 'no endpoint of it has all of seed, penalties' },
+    ]);
+  });
+});
+
+const bits = fc
+  .subarray(CAPABILITY_NAMES.slice(0, 6))
+  .map((names) => names.reduce((all, one) => all | CAPABILITIES[one].bit, 0));
+const worlds = fc.record({
+  models: fc.array(fc.tuple(fc.array(bits, { minLength: 1, maxLength: 3 }), fc.integer({ min: 1, max: 9 })), {
+    minLength: 1,
+    maxLength: 5,
+  }),
+  needs: bits,
+});
+type Decide = (from: PolicySnapshot, needs: number) => ReturnType<typeof outcomeOf>;
+
+/** Whoever is asked can do it; whoever can do it is not refused for want of a capability. */
+const law = (decide: Decide) =>
+  fc.property(worlds, ({ models, needs }) => {
+    const from = snapshot(models.map(([each, q], at) => offered(`m${at}`, each as [number], q / 10)));
+    const can = (at: number, endpoint: number) => (needs & ~from.models[at]!.endpoints[endpoint]!.capabilities) === 0;
+    const outcome = decide(from, needs);
+    const able = from.models.filter(({ endpoints }, at) => endpoints.some((_, endpoint) => can(at, endpoint)));
+    if ('rejected' in outcome) {
+      expect(able).toEqual([]);
+      return;
+    }
+    expect(outcome.eligible).toBe(able.length);
+    for (const { model: at, endpoints } of outcome.ranked) {
+      const all = from.models[at]!.endpoints.map((_, endpoint) => endpoint);
+      expect(endpoints).toEqual(all.filter((endpoint) => can(at, endpoint)));
+    }
+  });
+
+test(`an endpoint is asked only for what it can do (seed ${seed})`, () => {
+  fc.assert(
+    law((from, needs) => outcomeOf(from, facts({ needs }))),
+    { seed, numRuns: runs },
+  );
+  proved('any catalog, any needs: every endpoint of a decision can do all of them, and none that can is left out');
+});
+
+test.each<[string, Decide]>([
+  [
+    'looks at models and not at endpoints',
+    (from, needs) =>
+      outcomeOf(
+        withEverywhere(from, (one) => one.capabilities),
+        facts({ needs }),
+      ),
+  ],
+  ['asks for one thing less', (from, needs) => outcomeOf(from, facts({ needs: needs & (needs - 1) }))],
+  [
+    'wants every endpoint to be able',
+    (from, needs) =>
+      outcomeOf(
+        withEverywhere(from, ({ endpoints }) => endpoints.reduce((all, { capabilities }) => all & capabilities, -1)),
+        facts({ needs }),
+      ),
+  ],
+])('a shortlist that %s is found out', (_, mutant) => {
+  expect(fc.check(law(mutant), { seed, numRuns: 2_000 }).failed).toBeTrue();
+});
+
+/** The same catalog with other capabilities, the same at each endpoint of a model. */
+function withEverywhere(from: PolicySnapshot, of: (one: Model) => number): PolicySnapshot {
+  return snapshot(from.models.map((one) => ({ ...one, capabilities: of(one), endpoints: alike(one, of(one)) })));
+}
+
+function alike({ endpoints: [first, ...others] }: Model, capabilities: number): Model['endpoints'] {
+  return [{ ...first, capabilities }, ...others.map((one) => ({ ...one, capabilities }))];
+}

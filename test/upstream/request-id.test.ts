@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'bun:test';
+import { requestIdOf } from '../../src/upstream/request-id.ts';
+
+const KEY = 'topsecretkey42';
+const idIn = (headers: Record<string, string>) => requestIdOf(new Headers(headers), KEY);
+
+describe('the provider’s name of a request', () => {
+  test.each([
+    ['x-request-id', 'req_1a2b'],
+    ['request-id', 'req_011CT3xgr1oV8B9YvDbBMeQx'],
+    ['apim-request-id', '0aa5b9f2-8f4e-4a0e-9c8e-3d3a4a1a7b11'],
+    ['mistral-correlation-id', '0197f2b1'],
+  ])('is read from %s', (header, id) => {
+    expect(idIn({ [header]: id })).toBe(id);
+  });
+
+  test('is null where there is none', () => {
+    expect(idIn({ 'content-type': 'text/plain' })).toBeNull();
+  });
+
+  test.each([
+    ['too long', 'a'.repeat(129)],
+    ['of several words', 'see our page'],
+    ['empty', ''],
+    ['our own key', KEY],
+    ['with our own key in it', `req_${KEY}_1`],
+    ['with a piece of it at the end', `req_${KEY.slice(0, 8)}`],
+    ['what looks like a key', 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789'],
+  ])('is nothing that is %s', (_, id) => {
+    expect(idIn({ 'x-request-id': id })).toBeNull();
+    expect(idIn({ 'x-request-id': id, 'request-id': 'req_2' })).toBe('req_2');
+  });
+});
