@@ -23,9 +23,9 @@ interface Answered {
   readonly upstream: string;
   /** Tells what the answer said; see `Said`. */
   readonly mark: number;
-  /** Of the whole prompt, as charged: whether a cache takes so much. */
+  /** Of the prompt, as charged, what the provider's cache may have: whether it takes so little. */
   readonly inputTokens: number;
-  /** The same as it was expected: estimates are off by as much every time, and the next turn is one again. */
+  /** The same as it was estimated: estimates are off by as much every time, and the next turn is one again. */
   readonly expectedTokens: number;
   /** When the prompt was sent there, ms on the clock: the cache counts from its reading, however long the answer took. */
   readonly at: number;

@@ -3,6 +3,7 @@ import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { Facts } from '../core/facts.ts';
+import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import { isPlausible, type Usage } from '../core/usage.ts';
@@ -134,9 +135,10 @@ export class Attempt {
   #learn({ usage, estimated }: Measured): void {
     const { runtime, conversation, facts, readings } = this.#context;
     const isSound = isPlausible(usage);
-    const inputTokens = isSound ? usage.inputTokens : 0;
-    const { mark } = this.meter.said;
-    const read = { inputTokens, expectedTokens: this.expected.inputTokens, at: this.#openedAt, mark };
+    const inputTokens = isSound ? this.#cacheableTokens({ usage, estimated }) : 0;
+    const share = isSound && usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
+    const expectedTokens = Math.round(share * this.expected.inputTokens);
+    const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.said.mark };
     conversation.answeredBy(this.model, this.endpoint, read, runtime.snapshot);
     // Some report what was reasoned as output like any other.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
@@ -148,6 +150,16 @@ export class Attempt {
     // model reasons, the cut may have come before it said anything.
     if (this.meter.isCut && (this.model.reasoningTokens > 0 || tokens < usual)) return;
     runtime.outputs.saw(facts.task, tokens, conversation.keyId);
+  }
+
+  /**
+   * Of the prompt, what the provider's cache may have. Where writing to it is billed apart, it is done when told to, and
+   * reported; elsewhere it goes by itself.
+   */
+  #cacheableTokens({ usage, estimated }: Measured): number {
+    const { input, cacheWrite } = lineFor(this.endpoint.price, usage.inputTokens);
+    if (estimated || cacheWrite === input) return usage.inputTokens;
+    return usage.cachedInputTokens + usage.cacheWriteTokens;
   }
 
   /** The answer failed, or broke off. */

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import type { FinishReason, ProviderFailure, StreamPart } from '../../src/contract/parts.ts';
 import type { Facts } from '../../src/core/facts.ts';
+import type { Price } from '../../src/core/price.ts';
 import type { Endpoint, Model } from '../../src/core/snapshot.ts';
 import { plainUsage, type Usage } from '../../src/core/usage.ts';
 import { Attempt, type AttemptContext } from '../../src/gateway/attempt.ts';
 import type { UpstreamCall } from '../../src/upstream/call.ts';
-import { facts, model, snapshot } from '../routing/build.ts';
+import { facts, model, price, snapshot } from '../routing/build.ts';
 import { targetOf } from '../support/provider-call.ts';
 
 const said: StreamPart = { type: 'text', choice: 0, text: 'x' };
@@ -19,6 +20,7 @@ interface Options {
   readonly of?: Partial<Facts>;
   readonly reasoningTokens?: number;
   readonly cap?: number;
+  readonly cost?: Price;
 }
 
 type Remembered = { readonly inputTokens: number; readonly expectedTokens: number; readonly at: number };
@@ -26,7 +28,8 @@ type Remembered = { readonly inputTokens: number; readonly expectedTokens: numbe
 /** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
 function attempting(more: Options = {}) {
   const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0, cap = 30 } = more;
-  const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens })]);
+  const { cost = price(1, 4) } = more;
+  const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })]);
   const told: unknown[] = [];
   const remembered: Remembered[] = [];
   const trial = {
@@ -217,10 +220,22 @@ describe('a whole answer', () => {
     expect((await ended({}, null)).isWarm).toBe(false);
   });
 
+  const read = (inputTokens: number, expectedTokens: number) => [
+    { inputTokens, expectedTokens, at: 0, mark: expect.any(Number) },
+  ];
+
   test('is remembered with the prompt that it answers, by the tokens that are charged, as read when it was sent', async () => {
-    const read = (inputTokens: number) => [{ inputTokens, expectedTokens: 70, at: 0, mark: expect.any(Number) }];
-    expect((await ended({ inputTokens: 70 }, plainUsage(100, 9))).remembered).toEqual(read(100));
-    expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual(read(70));
-    expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(0));
+    expect((await ended({ inputTokens: 70 }, plainUsage(100, 9))).remembered).toEqual(read(100, 70));
+    expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual(read(70, 70));
+    expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(0, 0));
+  });
+
+  test('is remembered with what the cache was told to keep, where that is billed apart', async () => {
+    const plain = price(1, 4);
+    const cost = { ...plain, lines: [{ ...plain.lines[0], cacheWrite: 1_250 }] } as const;
+    const usage = { ...plainUsage(100, 9), cachedInputTokens: 30, cacheWriteTokens: 40 };
+    expect((await ended({ inputTokens: 50 }, usage, 'stop', { cost })).remembered).toEqual(read(70, 35));
+    expect((await ended({ inputTokens: 50 }, plainUsage(100, 9), 'stop', { cost })).remembered).toEqual(read(0, 0));
+    expect((await ended({ inputTokens: 50 }, null, 'stop', { cost })).remembered).toEqual(read(50, 50));
   });
 });
