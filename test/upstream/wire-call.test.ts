@@ -112,16 +112,6 @@ describe('a good answer', () => {
   });
 });
 
-describe('a request that the adapter cannot put into words', () => {
-  test('is refused as the adapter says, and never sent', async () => {
-    const refusal = { kind: 'rejected', message: '`messages[0].content[0].file` is no PDF' } as const;
-    const adapter = { ...openaiAdapter(), request: () => refusal };
-    const call = openTo(upstream.url, { adapter });
-    expect(await partsOf(call)).toEqual([{ type: 'failure', failure: refusal }]);
-    expect([call.sent, upstream.requests]).toEqual([false, []]);
-  });
-});
-
 describe('the end of a stream', () => {
   test('comes with finish and usage: neither [DONE] nor the socket is waited for', async () => {
     const seen = upstream.aborted;
