@@ -1,4 +1,7 @@
 import type { ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
+import { anthropic } from './providers/anthropic.ts';
+import { gemini } from './providers/gemini.ts';
+import { openai } from './providers/openai.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
 import { simulated } from './providers/simulated.ts';
 import { auto } from './strategies/auto.ts';
@@ -12,6 +15,9 @@ export const shipped: readonly (StrategyPlugin | ProviderPlugin)[] = [
   autoFast,
   autoCheap,
   weighted,
+  anthropic,
+  gemini,
   simulated,
+  openai,
   openaiCompatible,
 ];

@@ -2,7 +2,7 @@
  * All that a plugin may import, published as `signalbox/plugin`.
  */
 export { Type } from '@sinclair/typebox';
-export type { Capability } from '../core/capability.ts';
+export { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 export type { ChatMessage, ChatRequest, ContentPart, Tool } from '../core/chat-request.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';

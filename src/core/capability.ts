@@ -26,6 +26,11 @@ export const CAPABILITIES = {
   },
   json_with_tools: { bit: 1 << 16, of: 'dialect', means: 'takes a response_format beside tools' },
   image_urls: { bit: 1 << 17, of: 'dialect', means: 'reads images by their address' },
+  continuation: {
+    bit: 1 << 19,
+    of: 'dialect',
+    means: 'goes on from the beginning of an answer that ends the messages',
+  },
   file_ids: { bit: 1 << 18, of: 'dialect', means: 'reads files that were uploaded to its provider' },
 } as const;
 

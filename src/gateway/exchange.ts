@@ -156,7 +156,7 @@ export class Exchange {
       const { health } = this.#running!;
       this.#giveUp(this.#running!, failure);
       this.#plan.failed(failure, this.#waitFor(health, failure), this.#attempts.at(-1)!.ms);
-      if (isFinal(failure) || this.#context.clock() >= this.#deadlineAt) break;
+      if (isFinal(failure, this.#last!.call.sent) || this.#context.clock() >= this.#deadlineAt) break;
     }
     throw await this.#fail();
   }

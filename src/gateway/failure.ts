@@ -12,8 +12,11 @@ export interface FailedAttempt {
   readonly hasBegun?: boolean;
 }
 
-/** The caller's own fault: no other model would take the request. */
-export const isFinal = ({ kind }: ProviderFailure): boolean => kind === 'rejected';
+/**
+ * The caller's own fault: no other model would take the request. What an adapter could not say to its provider, and
+ * never sent, another may still say.
+ */
+export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && sent;
 
 /**
  * The one error for a request whose every attempt failed. Names models, never addresses or keys.

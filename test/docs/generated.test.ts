@@ -4,13 +4,15 @@ import { diagnosticsPage } from './diagnostics-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { failureModesPage } from './failure-modes-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
+import { providersPage } from './providers-page.ts';
 
-/** Pages that are made from code. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
+/** Pages that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
   'docs/errors.md': errorsPage,
   'docs/diagnostics.md': diagnosticsPage,
   'docs/failure-modes.md': failureModesPage,
   'docs/policy-reference.md': policyReferencePage,
+  'docs/providers.md': providersPage,
 } as const;
 
 for (const [path, make] of Object.entries(PAGES)) {

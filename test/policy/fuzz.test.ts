@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
-import { load, shippedPolicy } from './support.ts';
+import { loadShipped as load } from './shipped.ts';
+import { shippedPolicy } from './support.ts';
 
 /** Policies that are right and have every part of the language, of which one file is damaged. */
 const DOCS = readFileSync(join(import.meta.dir, '../../docs/policies.md'), 'utf8');

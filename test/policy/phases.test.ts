@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { caseDiagnostics } from '../../src/policy/case-diagnostics.ts';
 import { diagnosticsJson, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, compileSteps, parsePolicy } from '../../src/policy/load.ts';
-import { contextOf, loadText, SMALL, shippedPolicy } from './support.ts';
+import { shippedContext } from './shipped.ts';
+import { loadText, SMALL, shippedPolicy } from './support.ts';
 
-const context = contextOf({});
+const context = shippedContext({});
 
 describe('a policy is loaded in two phases', () => {
   test('the first gives plain data: a clone of it compiles to the same', () => {

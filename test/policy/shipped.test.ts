@@ -2,11 +2,19 @@ import { describe, expect, test } from 'bun:test';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import { costOf } from '../../src/core/price.ts';
 import { plainUsage } from '../../src/core/usage.ts';
+import { routeFacts } from '../../src/routing/facts.ts';
+import { decisionOf, prepared } from '../routing/build.ts';
 import { rehearsed } from './rehearsal.ts';
-import { load, shippedPolicy, snapshotOf } from './support.ts';
+import { EVERY_VARIABLE, loadShipped as load, SERVICES } from './shipped.ts';
+import { shippedPolicy, snapshotOf } from './support.ts';
 
 const files = shippedPolicy();
-const ids = (env: Record<string, string>) => snapshotOf(load(files, env)).models.map((model) => model.id);
+const ids = (env: Readonly<Record<string, string>>) => snapshotOf(load(files, env)).models.map((model) => model.id);
+
+/** Services that the shipped catalog has no model of, and why. */
+const WITHOUT_MODELS: ReadonlyMap<string, string> = new Map(
+  ['lm-studio', 'vllm', 'llama-cpp'].map((name) => [name, 'what runs there only its operator knows']),
+);
 
 describe('the shipped policy', () => {
   test('loads without a single diagnostic and, without keys, serves the simulated models alone', () => {
@@ -23,7 +31,7 @@ describe('the shipped policy', () => {
   test('serves OpenAI and nothing simulated once its key is set', () => {
     const snapshot = snapshotOf(load(files, { OPENAI_API_KEY: 'x' }));
     expect([...snapshot.providers.keys()]).toEqual(['openai']);
-    expect(snapshot.providers.get('openai')?.settings).toEqual({ max_tokens_field: 'max_completion_tokens' });
+    expect(snapshot.providers.get('openai')).toMatchObject({ adapter: 'openai', apiKeyEnv: 'OPENAI_API_KEY' });
     expect(snapshot.models.every((model) => !model.acceptsTemperature && model.reasoningTokens > 0)).toBe(true);
     expect(snapshot.models[snapshot.baseline ?? -1]?.id).toBe('gpt-6.1-sol');
     expect(snapshot.leftOut).toContainEqual({
@@ -31,6 +39,22 @@ describe('the shipped policy', () => {
       name: 'simulated',
       reason: 'it serves only while no other provider can',
     });
+  });
+
+  test('serves Claude once its key is set, and routes code to the best of its line', () => {
+    const snapshot = snapshotOf(load(files, { ANTHROPIC_API_KEY: 'anything' }));
+    expect(snapshot.models.every(({ id }) => id.startsWith('claude-'))).toBeTrue();
+    const caller = {
+      keyId: 'k',
+      scopes: new Set(['route'] as const),
+      labels: {},
+      models: null,
+      limits: null,
+      budgets: [],
+    };
+    const asked = routeFacts({ model: 'auto', task_type: 'coding' }, caller, snapshot);
+    const [best] = decisionOf(snapshot, asked, prepared(snapshot, 'auto')).ranked;
+    expect(snapshot.models[best.model]?.id).toBe('claude-opus-5-5');
   });
 
   test('serves local models once the address of an Ollama is set', () => {
@@ -46,23 +70,31 @@ describe('the shipped policy', () => {
     expect(ids({ OPENAI_API_KEY: ' ' })).toEqual(ids({}));
   });
 
-  test('serves every provider together, each with at least one model', () => {
-    const names = ['OPENAI', 'MISTRAL', 'DEEPSEEK', 'XAI', 'OPENROUTER', 'GROQ', 'MOONSHOT', 'ZAI', 'TOGETHER'];
-    const env = Object.fromEntries(names.map((name) => [`${name}_API_KEY`, 'x']));
-    const result = load(files, { ...env, OLLAMA_BASE_URL: 'http://127.0.0.1:11434/v1' });
+  test('serves every provider together, and names each as its preset is named', () => {
+    const result = load(files, EVERY_VARIABLE);
     const snapshot = snapshotOf(result);
     expect(result.diagnostics).toEqual([]);
-    const used = new Set(snapshot.models.flatMap((model) => model.endpoints.map((endpoint) => endpoint.provider)));
-    expect([...used].sort()).toEqual([...snapshot.providers.keys()].sort());
-    expect(snapshot.models.length).toBe(21);
+    expect([...snapshot.providers.keys()].sort()).toEqual(SERVICES.map(({ name }) => name).sort());
+    expect(snapshot.models.length).toBe(30);
   });
+
+  for (const { name, variables } of SERVICES) {
+    const why = WITHOUT_MODELS.get(name);
+    test(`${why ? 'has no models for' : 'serves models at'} ${name} alone${why ? `: ${why}` : ''}`, () => {
+      const snapshot = snapshotOf(load(files, variables));
+      const served = snapshot.models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
+      expect(served.length > 0).toBe(why === undefined);
+      // What is simulated serves while nothing real can.
+      expect(snapshot.providers.has('simulated')).toBe(why !== undefined);
+    });
+  }
 
   test('states a day and a basis for every price, and a basis for every quality', () => {
     for (const { path, text } of files.filter((file) => file.text.includes('models:\n'))) {
       const models = text.split(/^ {2}(?=[a-z0-9][\w.-]*:$)/m).filter((part) => part.includes('context_window: '));
       expect(models.length, path).toBeGreaterThan(2);
       for (const model of models) {
-        expect(model).toMatch(/price:[\s\S]*as_of: \d{4}-\d\d-\d\d,?\s+basis: (aggregator|own)/);
+        expect(model).toMatch(/price:[\s\S]*as_of: \d{4}-\d\d-\d\d,?\s+basis: (vendor-list|aggregator|own)/);
         expect(model).toMatch(/quality: \{.*basis: (guessed|unknown) \}/);
       }
     }
@@ -84,15 +116,11 @@ describe('the shipped policy', () => {
     expect(costOf(price, plainUsage(1_000_000, 1_000_000))).toBe(500_000_000);
   });
 
-  test('has cases that hold without keys, with each one alone, with local models and with all', () => {
-    const keys = [...new Set(files.flatMap(({ text }) => [...text.matchAll(/\b[A-Z]+_API_KEY\b/g)].map(String)))];
-    expect(keys.length).toBeGreaterThan(5);
+  test('has cases that hold without keys, with each provider alone, and with all', () => {
     expect(snapshotOf(load(files)).cases.length).toBeGreaterThan(8);
-    const none = rehearsed(files, () => undefined);
-    const each = keys.map((key) => rehearsed(files, (name) => (name === key ? 'x' : undefined)));
-    const local = rehearsed(files, (name) => (name === 'OLLAMA_BASE_URL' ? 'http://127.0.0.1:11434/v1' : undefined));
-    const all = rehearsed(files, () => 'http://127.0.0.1:11434/v1');
-    expect([none, ...each, local, all].filter((said) => said !== '')).toEqual([]);
+    const environments = [{}, ...SERVICES.map(({ variables }) => variables), EVERY_VARIABLE];
+    const said = environments.map((env: Readonly<Record<string, string>>) => rehearsed(files, (name) => env[name]));
+    expect(said.filter((each) => each !== '')).toEqual([]);
   });
 
   test('has rules in comments that are right once they are none', () => {

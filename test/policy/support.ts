@@ -60,7 +60,7 @@ const providers: ProviderPlugin[] = [
     name: 'openai-compatible',
     status,
     settings: Type.Object({
-      reasoning_history: Type.Optional(Type.Union([Type.Literal('left_out'), Type.Literal('sent')])),
+      reasoning_history: Type.Optional(Type.Union([Type.Literal('reasoning_content'), Type.Literal('demanded')])),
       max_tokens_field: Type.Union([Type.Literal('max_tokens'), Type.Literal('max_completion_tokens')], {
         default: 'max_tokens',
       }),

@@ -1,20 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
+import type { DialectSettings } from '../../plugins/providers/openai-compatible/settings.ts';
 import type { ProviderCall } from '../../src/contract/provider.ts';
-import { providerCall } from '../support/provider-call.ts';
+import { openaiAdapter, providerCall } from '../support/provider-call.ts';
+import { wireRequest } from '../support/wire-request.ts';
 
-function build(call: ProviderCall, settings: Partial<Parameters<typeof openaiCompatible.prepare>[0]> = {}) {
-  const adapter = openaiCompatible.prepare({
-    max_tokens_field: 'max_tokens',
-    developer_role: 'developer',
-    reasoning_history: 'left_out',
-    ...settings,
-  });
-  if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
-  const http = adapter.request(call);
-  const body: Record<string, unknown> = JSON.parse(http.body);
-  return { ...http, body };
-}
+const build = (call: ProviderCall, settings: Partial<DialectSettings> = {}) =>
+  wireRequest(openaiAdapter(settings), call);
 
 describe('the request', () => {
   test('carries every field of OpenAI’s that the caller set, and the upstream’s name of the model', () => {
@@ -57,10 +48,11 @@ describe('the request', () => {
       reasoning_content: 'Hm',
       tool_calls: calls,
     };
-    const call = providerCall({ messages: [answer] });
+    const call = providerCall({ messages: [answer] }, { model: { capabilities: ['reasoning'] } });
     const bare = { role: 'assistant', content: null, tool_calls: calls };
     expect(build(call).body.messages).toEqual([bare]);
-    expect(build(call, { reasoning_history: 'sent' }).body.messages).toEqual([{ ...bare, reasoning_content: 'Hm' }]);
+    const kept = build(call, { reasoning_history: 'reasoning_content' });
+    expect(kept.body.messages).toEqual([{ ...bare, reasoning_content: 'Hm' }]);
   });
 
   test('carries no empty lists, and nothing about tools where there are none', () => {

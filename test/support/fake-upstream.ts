@@ -1,20 +1,25 @@
-import { chunksOf, errorBody, type OpenAiRequest, replyOf } from './openai-wire.ts';
+import { isObject, parseJson } from '../../plugins/providers/json.ts';
+import type { Asked, Dialect, Failure, FailureKind, WireRequest } from './dialects/dialect.ts';
+import { DIALECTS, type DialectName } from './dialects/index.ts';
+import type { OpenAiRequest } from './openai-wire.ts';
 
-/** How the fake answers one request. Everything left out is as OpenAI would do it. */
+/** How the fake answers one request, in OpenAI's words for every dialect. Everything left out is as the provider would do it. */
 export interface Behaviour {
   /** The answer; a list is streamed as given, a text in pieces of some letters. */
   readonly text?: string | readonly string[];
   readonly reasoning?: string;
   readonly refusal?: string;
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string; readonly id?: string }[];
-  /** `stop`, or `tool_calls` with those. */
+  /** `stop`, or `tool_calls` with those. A word that OpenAI has not is the dialect's own. */
   readonly finish?: string;
-  /** Merged over counted tokens; `missing` sends none. */
+  /** Merged over counted tokens; `missing` sends none. `cache_write_tokens` are among the prompt's details. */
   readonly usage?: 'missing' | Readonly<Record<string, unknown>>;
 
+  /** Fails as the provider does. */
+  readonly fail?: FailureKind;
   /** Anything but 200 answers with `error` as the body. */
   readonly status?: number;
-  /** OpenAI's error fields, or the body as it is to be. */
+  /** Fields of the dialect's error, or the body as it is to be. */
   readonly error?: string | Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Bytes sent in place of the answer, a write each. */
@@ -34,22 +39,20 @@ export interface Behaviour {
   readonly cutAfter?: number;
   /** Ends the stream cleanly after so many chunks. */
   readonly endAfter?: number;
-  /** False: no `[DONE]`. */
+  /** False: no `[DONE]`, no `message_stop`. */
   readonly done?: boolean;
   /** Leaves the stream open behind its last chunk. */
   readonly keepOpen?: boolean;
 }
 
-export interface RecordedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Headers;
-  readonly text: string;
+export interface RecordedRequest extends WireRequest {
   readonly body: OpenAiRequest;
+  /** The same for every dialect. */
+  readonly asked: Asked;
 }
 
 export interface FakeUpstream {
-  /** The base URL to give a provider, with its `/v1`. */
+  /** The base URL to give a provider, with its `/v1` or `/v1beta`. */
   readonly url: string;
   readonly port: number;
   readonly requests: RecordedRequest[];
@@ -63,7 +66,9 @@ export interface FakeUpstream {
 }
 
 export interface FakeOptions {
-  /** Requests without this key get OpenAI's 401. */
+  /** `openai` if left out. */
+  readonly dialect?: DialectName;
+  /** Requests without this key are refused as the provider does. */
   readonly key?: string;
   readonly behaviour?: Behaviour | ((request: RecordedRequest) => Behaviour);
   /** Where it listens; 127.0.0.1 and a free port if left out. */
@@ -75,8 +80,9 @@ const encoder = new TextEncoder();
 const sleep = (ms: number | undefined) => (ms ? Bun.sleep(ms) : Promise.resolve());
 const never = () => new Promise<never>(() => {});
 
-/** Starts a server on 127.0.0.1 that speaks OpenAI's chat-completions wire format. */
+/** Starts a server on 127.0.0.1 that speaks a provider's dialect. */
 export function startFakeUpstream(options: FakeOptions = {}): FakeUpstream {
+  const dialect = DIALECTS[options.dialect ?? 'openai'];
   const requests: RecordedRequest[] = [];
   const queue: Behaviour[] = [];
   let behaviour = options.behaviour ?? {};
@@ -89,17 +95,17 @@ export function startFakeUpstream(options: FakeOptions = {}): FakeUpstream {
     // A cut is made by a stream that throws: outside development Bun does not print that.
     development: false,
     async fetch(request) {
-      const recorded = await record(request);
+      const recorded = await record(request, dialect);
       requests.push(recorded);
       request.signal.addEventListener('abort', () => aborted++);
-      const refusal = refusalOf(recorded, options.key);
-      if (refusal) return refusal;
+      const refusal = dialect.refusal(recorded, options.key);
+      if (refusal) return failed(refusal, dialect);
       const scripted = queue.shift() ?? (typeof behaviour === 'function' ? behaviour(recorded) : behaviour);
-      return answer(recorded, scripted);
+      return answer(recorded, scripted, dialect);
     },
   });
   return {
-    url: `http://127.0.0.1:${server.port}/v1`,
+    url: `http://127.0.0.1:${server.port}${dialect.basePath}`,
     port: server.port ?? 0,
     requests,
     get aborted() {
@@ -113,63 +119,59 @@ export function startFakeUpstream(options: FakeOptions = {}): FakeUpstream {
   };
 }
 
-async function record(request: Request): Promise<RecordedRequest> {
+async function record(request: Request, dialect: Dialect): Promise<RecordedRequest> {
   const text = await request.text();
-  let body: OpenAiRequest = {};
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // Answered with a 400.
-  }
-  const { pathname } = new URL(request.url);
-  return { method: request.method, path: pathname, headers: request.headers, text, body };
+  const parsed = parseJson(text);
+  const { pathname: path, searchParams: query } = new URL(request.url);
+  const body: OpenAiRequest = isObject(parsed) ? parsed : {};
+  const recorded = { method: request.method, path, query, headers: request.headers, text, body };
+  return {
+    ...recorded,
+    // Only looked at where a test does: a hostile request has no such view.
+    get asked() {
+      return dialect.asked(recorded);
+    },
+  };
 }
 
-/** What OpenAI itself would refuse. */
-function refusalOf({ method, path, headers, body }: RecordedRequest, key: string | undefined): Response | null {
-  const refuse = (status: number, message: string, type: string, code: string | null) =>
-    Response.json(errorBody(message, type, code), { status });
-  if (key !== undefined && headers.get('authorization') !== `Bearer ${key}`) {
-    const given = headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
-    const message = given ? `Incorrect API key provided: ${given}.` : "You didn't provide an API key.";
-    return refuse(401, message, 'invalid_request_error', 'invalid_api_key');
-  }
-  if (method !== 'POST' || path !== '/v1/chat/completions') {
-    return refuse(404, `Invalid URL (${method} ${path})`, 'invalid_request_error', null);
-  }
-  if (typeof body.model !== 'string' || !Array.isArray(body.messages)) {
-    return refuse(400, 'you must provide a model parameter and messages', 'invalid_request_error', null);
-  }
-  return null;
+function failed({ status, body, headers }: Failure, dialect: Dialect): Response {
+  return Response.json(body, { status, headers: { ...dialect.headers, ...headers } });
 }
 
-async function answer(request: RecordedRequest, behaviour: Behaviour): Promise<Response> {
+async function answer(request: RecordedRequest, behaviour: Behaviour, dialect: Dialect): Promise<Response> {
   const { status = 200, headers = {}, raw, contentType } = behaviour;
   if (behaviour.hang === 'headers') await never();
   await sleep(behaviour.headersAfterMs);
-  const typed = (type: string) => ({ 'x-request-id': 'req_fake', 'content-type': contentType ?? type, ...headers });
-  if (status !== 200 && !raw) return new Response(errorText(behaviour), { status, headers: typed('application/json') });
-  const sse = behaviour.form ? behaviour.form === 'sse' : request.body.stream === true;
+  if (behaviour.fail) return failed(dialect.failure(behaviour.fail), dialect);
+  const typed = (type: string) => ({ ...dialect.headers, 'content-type': contentType ?? type, ...headers });
+  if (status !== 200 && !raw) {
+    return new Response(errorText(behaviour, dialect), { status, headers: typed('application/json') });
+  }
+  const sse = behaviour.form ? behaviour.form === 'sse' : dialect.asksForStream(request);
   if (raw) {
-    return new Response(stream(raw, { ...behaviour, done: false }), {
+    return new Response(stream(raw, { ...behaviour, done: false }, ''), {
       status,
       headers: typed(sse ? 'text/event-stream; charset=utf-8' : 'application/json'),
     });
   }
   if (!sse) {
     await sleep(behaviour.firstChunkAfterMs);
-    return new Response(JSON.stringify(replyOf(request.body, behaviour)), { headers: typed('application/json') });
+    return new Response(JSON.stringify(dialect.reply(request, behaviour)), { headers: typed('application/json') });
   }
-  const events = chunksOf(request.body, behaviour).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
-  return new Response(stream(events, behaviour), { headers: typed('text/event-stream; charset=utf-8') });
+  return new Response(stream(dialect.events(request, behaviour), behaviour, dialect.end), {
+    headers: typed('text/event-stream; charset=utf-8'),
+  });
 }
 
-function errorText({ error, status }: Behaviour): string {
-  if (typeof error === 'string') return error;
-  return JSON.stringify({ error: { ...errorBody(`status ${status}`, 'server_error', null).error, ...error } });
+function errorText({ error, status = 500 }: Behaviour, dialect: Dialect): string {
+  return typeof error === 'string' ? error : JSON.stringify(dialect.errorBody(status, error ?? {}));
 }
 
-function stream(writes: readonly (string | Uint8Array)[], behaviour: Behaviour): ReadableStream<Uint8Array> {
+function stream(
+  writes: readonly (string | Uint8Array)[],
+  behaviour: Behaviour,
+  end: string,
+): ReadableStream<Uint8Array> {
   const { cutAfter = Infinity, endAfter = Infinity, hang, done = true } = behaviour;
   let gone = false;
   return new ReadableStream<Uint8Array>({
@@ -189,7 +191,7 @@ function stream(writes: readonly (string | Uint8Array)[], behaviour: Behaviour):
         }
         write(data);
       }
-      if (done) write('data: [DONE]\n\n');
+      if (done) write(end);
       if (!behaviour.keepOpen && !gone) controller.close();
     },
     cancel() {

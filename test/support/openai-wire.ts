@@ -91,17 +91,18 @@ function toolCallsOf({ toolCalls = [] }: Behaviour) {
   }));
 }
 
-function textOf({ text = 'Hello from the fake upstream.' }: Behaviour): readonly string[] {
+/** The words of an answer, in the pieces that a stream has them in. */
+export function textOf({ text = 'Hello from the fake upstream.' }: Behaviour): readonly string[] {
   return typeof text === 'string' ? pieces(text) : text;
 }
 
-const pieces = (text: string): string[] => text.match(/[\s\S]{1,6}/gu) ?? [];
+export const pieces = (text: string): string[] => text.match(/[\s\S]{1,6}/gu) ?? [];
 
 function choicesOf({ n }: OpenAiRequest): number {
   return typeof n === 'number' ? n : 1;
 }
 
-function finishOf({ finish, toolCalls }: Behaviour): string {
+export function finishOf({ finish, toolCalls }: Behaviour): string {
   return finish ?? (toolCalls && toolCalls.length > 0 ? 'tool_calls' : 'stop');
 }
 

@@ -1,5 +1,5 @@
-/** Addresses of the test's upstreams, by the provider's name. */
-export type Upstreams = Readonly<Record<string, string>>;
+/** Addresses of the test's upstreams, by the provider's name; with its adapter where that is not OpenAI's. */
+export type Upstreams = Readonly<Record<string, string | { readonly url: string; readonly adapter: string }>>;
 
 export interface ModelOptions {
   readonly endpoints: readonly string[];
@@ -13,10 +13,10 @@ export interface ModelOptions {
  * Nothing is retried unless a `gateway` section in `more` says so.
  */
 export function testPolicy(upstreams: Upstreams, models: Readonly<Record<string, ModelOptions>>, more = ''): string {
-  const providers = Object.entries(upstreams).map(
-    ([name, url]) =>
-      `  ${name}: { adapter: openai-compatible, base_url: "${url}", api_key_env: TEST_UPSTREAM_KEY, passthrough: [verbosity] }`,
-  );
+  const providers = Object.entries(upstreams).map(([name, upstream]) => {
+    const { url, adapter } = typeof upstream === 'string' ? { url: upstream, adapter: 'openai-compatible' } : upstream;
+    return `  ${name}: { adapter: ${adapter}, base_url: "${url}", api_key_env: TEST_UPSTREAM_KEY, passthrough: [verbosity] }`;
+  });
   return `version: 1
 credits: { usd_per_credit: 0.001 }
 providers:

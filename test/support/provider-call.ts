@@ -1,6 +1,7 @@
+import { type DialectSettings, PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
 import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
+import type { ModelTraits, PreparedProvider, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
 import { openCall, type UpstreamCall, type UpstreamTarget } from '../../src/upstream/call.ts';
@@ -31,13 +32,9 @@ export function providerCall(
   };
 }
 
-/** The OpenAI adapter with default settings. */
-export function openaiAdapter(): WireAdapter {
-  const prepared = openaiCompatible.prepare({
-    max_tokens_field: 'max_tokens',
-    developer_role: 'developer',
-    reasoning_history: 'left_out',
-  });
+/** The adapter for OpenAI's dialect, with default settings but those given. */
+export function openaiAdapter(settings: Partial<DialectSettings> = {}): WireAdapter & Pick<PreparedProvider, 'lacks'> {
+  const prepared = openaiCompatible.prepare({ ...PLAIN, ...settings });
   if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
   return prepared;
 }

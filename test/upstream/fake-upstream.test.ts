@@ -41,6 +41,25 @@ describe('the official OpenAI client understands the fake upstream', () => {
     expect(refused).toBeInstanceOf(OpenAI.AuthenticationError);
   });
 
+  test('with every failure as the API words it', async () => {
+    const codes = {
+      auth: [401, 'invalid_api_key'],
+      billing: [429, 'insufficient_quota'],
+      context: [400, 'context_length_exceeded'],
+      not_found: [404, 'model_not_found'],
+      rate_limited: [429, 'rate_limit_exceeded'],
+      overloaded: [503, null],
+      server: [500, null],
+    } as const;
+    for (const [fail, [status, code]] of Object.entries(codes)) {
+      upstream.next({ fail: fail as keyof typeof codes });
+      const error = await client()
+        .chat.completions.create({ model: 'm', messages })
+        .catch((error: unknown) => error);
+      expect(error).toMatchObject({ status, code });
+    }
+  });
+
   test('and it sees when a client hangs up', async () => {
     upstream.behave({ text: ['a', 'b', 'c'], hang: 2 });
     const stream = await client().chat.completions.create({ model: 'm', messages, stream: true });
@@ -48,4 +67,38 @@ describe('the official OpenAI client understands the fake upstream', () => {
     for (let i = 0; i < 100 && upstream.aborted === 0; i++) await Bun.sleep(5);
     expect(upstream.aborted).toBe(1);
   });
+});
+
+describe('whatever the dialect', () => {
+  const asked = {
+    openai: ['/chat/completions', { model: 'm', messages, stream: true }],
+    anthropic: ['/messages', { model: 'm', max_tokens: 100, messages, stream: true }],
+    gemini: ['/models/m:streamGenerateContent?alt=sse', { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }],
+  } as const;
+  const headers = { authorization: 'Bearer k', 'x-goog-api-key': 'k', 'anthropic-version': '2023-06-01' };
+  for (const dialect of ['openai', 'anthropic', 'gemini'] as const) {
+    test(`a stream of ${dialect}'s can wait, end early and break`, async () => {
+      const other = startFakeUpstream({ dialect, key: 'k' });
+      const [path, body] = asked[dialect];
+      const ask = async () => {
+        const response = await fetch(other.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+        return [response.headers.get('content-type'), await response.text().catch(() => 'broken')] as const;
+      };
+      try {
+        other.next({ text: ['Hel', 'lo'] }, { text: ['Hel', 'lo'], done: false }, { text: ['a', 'b'], cutAfter: 1 });
+        const [[type, whole], [, open], [, broken]] = [await ask(), await ask(), await ask()];
+        expect(type).toStartWith('text/event-stream');
+        expect(whole).toContain('Hel');
+        expect(/\[DONE\]|message_stop/.test(whole)).toBe(dialect !== 'gemini');
+        expect(open).not.toMatch(/\[DONE\]|message_stop/);
+        expect(broken).toBe('broken');
+        const start = performance.now();
+        other.next({ headersAfterMs: 30, firstChunkAfterMs: 30 });
+        await ask();
+        expect(performance.now() - start).toBeGreaterThanOrEqual(55);
+      } finally {
+        await other.stop();
+      }
+    });
+  }
 });

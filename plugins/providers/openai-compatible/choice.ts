@@ -1,6 +1,7 @@
 import type { StreamPart } from 'signalbox/plugin';
-import { failureOfFinish, finishReason } from './finish.ts';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
+import { failureOfFinish, finishReason } from './finish.ts';
+import { detailsText } from './messages.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** Choices of one answer at most, as in the request. */
@@ -18,21 +19,24 @@ export class ChoiceReader {
     if (message) this.#message(index, message, parts);
     logprobs(index, choice.logprobs, parts);
     const raw = textOf(choice.finish_reason);
-    if (raw !== '') parts.push(this.#finish(index, raw));
+    // In a whole answer xAI leaves the reason empty where it calls tools.
+    const isCall = choice.finish_reason === '' && message === choice.message && this.#calls.has(index);
+    if (raw !== '' || isCall) parts.push(this.#finish(index, raw));
   }
 
   #message(choice: number, message: Json, parts: StreamPart[]): void {
-    const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning);
+    const details = listOf(message.reasoning_details).filter(isObject);
+    const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning) || detailsText(details);
     if (reasoning !== '') parts.push({ type: 'reasoning', choice, text: reasoning });
+    if (details.length > 0) parts.push({ type: 'state', choice, details });
     content(choice, message.content, parts);
     const refusal = textOf(message.refusal);
     if (refusal !== '') parts.push({ type: 'refusal', choice, text: refusal });
-    if (message.tool_calls) {
-      for (const call of listOf(message.tool_calls)) {
-        add(this.#callsOf(choice).read(call), parts);
-        // Too many: nobody reads behind a failure.
-        if (parts.at(-1)?.type === 'failure') return;
-      }
+    if (isObject(message.extra_content)) parts.push({ type: 'state', choice, extra: message.extra_content });
+    for (const call of listOf(message.tool_calls)) {
+      add(this.#callsOf(choice).read(call), parts);
+      // Too many: nobody reads behind a failure.
+      if (parts.at(-1)?.type === 'failure') return;
     }
     if (message.function_call) add(this.#callsOf(choice).readFunctionCall(message.function_call), parts);
   }
@@ -40,10 +44,11 @@ export class ChoiceReader {
   #finish(choice: number, raw: string): StreamPart {
     const failure = failureOfFinish(raw);
     if (failure) return { type: 'failure', failure };
-    if (this.#calls.get(choice)?.nameless) {
+    const calls = this.#calls.get(choice);
+    if (calls?.nameless) {
       return { type: 'failure', failure: { kind: 'malformed', message: 'a tool call has no name' } };
     }
-    return { type: 'finish', choice, reason: finishReason(raw), raw };
+    return { type: 'finish', choice, reason: finishReason(raw, calls !== undefined), raw };
   }
 
   #callsOf(choice: number): ToolCalls {

@@ -1,23 +1,17 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
+import { oneLine, plainText, READ_MAX } from '../words.ts';
 
 type Kind = ProviderFailure['kind'];
 
-const MESSAGE_MAX = 300;
-/** Searched for the wordings below. */
-const SEARCHED_MAX = 2_000;
-
-const CONTEXT =
-  /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length/i;
-/** At the beginning only: a refusal may quote a prompt that is about keys. */
-const KEY = /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid)/i;
-
-const KINDS: ReadonlyMap<number, Kind> = new Map([
+const STATUSES: ReadonlyMap<number, Kind> = new Map([
   [401, 'auth'],
   [402, 'auth'],
   [403, 'auth'],
   [404, 'not_found'],
   [408, 'timeout'],
+  // Fireworks: the account is suspended.
+  [412, 'auth'],
   [413, 'context'],
   [429, 'rate_limited'],
   [503, 'overloaded'],
@@ -25,17 +19,52 @@ const KINDS: ReadonlyMap<number, Kind> = new Map([
   [529, 'overloaded'],
 ]);
 
+/** Codes and types that mean one thing wherever they stand, by whoever has them. */
+const NAMES: ReadonlyMap<string, Kind> = new Map([
+  ['context_length_exceeded', 'context'],
+  ['exceed_context_size_error', 'context'],
+  ['model_not_found', 'not_found'],
+  ['not_found_error', 'not_found'],
+  ['invalid_model', 'not_found'],
+  ['invalid_api_key', 'auth'],
+  ['authentication_error', 'auth'],
+  ['rate_limit_exceeded', 'rate_limited'],
+  ['rate_limit_error', 'rate_limited'],
+  ['rate_limited', 'rate_limited'],
+  ['insufficient_quota', 'rate_limited'],
+  ['overloaded_error', 'overloaded'],
+  ['engine_overloaded_error', 'overloaded'],
+  ['unavailable_error', 'overloaded'],
+  // Groq: what the model wrote is no call of a tool, or not the JSON that was asked for.
+  ['tool_use_failed', 'malformed'],
+  ['json_validate_failed', 'malformed'],
+  ['content_filter', 'rejected'],
+  ['invalid_request_error', 'rejected'],
+]);
+
+const CONTEXT =
+  /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length|tokens.{0,40} must be <=/i;
+/** At the beginning only: a refusal may quote a prompt that is about keys. */
+const KEY = /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid)/i;
+const MODEL = /^\W*(?:model not exist|invalid model:)/i;
+/** A 403 that is about what was said, by xAI and OpenRouter: the key is not refused. */
+const MODERATED = /violates usage guidelines|requires moderation|input was flagged/i;
+
+/** What a 400 may turn out to be, beside a refusal of the content. */
+const BEHIND_400: ReadonlySet<Kind> = new Set(['context', 'auth', 'not_found', 'malformed']);
+
 /** Reads an answer outside 2xx. */
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
   const parsed = parseJson(body);
-  const error = isObject(parsed) && isObject(parsed.error) ? parsed.error : {};
   const words = messageOf(parsed) || plainText(body);
-  return { kind: kindOf(status, error, words), message: oneLine(words) || `status ${status}`, status };
+  return { kind: kindOf(status, fieldsOf(parsed), words), message: oneLine(words) || `status ${status}`, status };
 }
 
-/** The error where an answer was due: in its place, or itself by its `object`. Null for none. */
+/** The error where an answer was due: in its place, in Groq's own member, or itself by its `object`. Null for none. */
 export function errorIn(answer: Json): unknown {
-  return answer.error || (answer.object === 'error' ? answer : null);
+  if (answer.error) return answer.error;
+  if (isObject(answer.x_groq) && answer.x_groq.error) return answer.x_groq.error;
+  return answer.object === 'error' ? answer : null;
 }
 
 /** Reads an `error` that came where an answer was due: in a 200 or amid a stream. */
@@ -44,51 +73,52 @@ export function failureOfError(error: unknown): ProviderFailure {
   const words = messageOf({ error });
   const status = [fields.code, fields.status].map(Number).find((code) => code >= 400 && code <= 599);
   const kind = status === undefined ? kindByName(fields, words) : kindOf(status, fields, words);
-  return { kind, message: oneLine(words) || 'the upstream reported an error', status };
+  return { kind: kind ?? 'server', message: oneLine(words) || 'the upstream reported an error', status };
 }
 
 function kindOf(status: number, error: Json, words: string): Kind {
-  if (status === 400 || status === 422) {
-    const named = kindByName(error, words);
-    return named === 'context' || named === 'auth' || named === 'not_found' ? named : 'rejected';
-  }
-  return KINDS.get(status) ?? (status >= 400 && status < 500 ? 'rejected' : 'server');
+  const named = kindByName(error, words);
+  if (status === 400 || status === 422) return named && BEHIND_400.has(named) ? named : 'rejected';
+  if (status === 403 && (isFlagged(error) || MODERATED.test(words.slice(0, READ_MAX)))) return 'rejected';
+  // Groq: more tokens than may be sent in a minute.
+  if (status === 413 && named === 'rate_limited') return named;
+  return STATUSES.get(status) ?? (status >= 400 && status < 500 ? 'rejected' : 'server');
 }
 
-/** The kind by OpenAI's codes and types, or by the usual wordings. */
-function kindByName(error: Json, words: string): Kind {
-  const code = textOf(error.code);
-  const type = textOf(error.type);
-  const searched = words.slice(0, SEARCHED_MAX);
-  if (code === 'context_length_exceeded' || CONTEXT.test(searched)) return 'context';
-  if (code === 'model_not_found') return 'not_found';
-  if (code === 'invalid_api_key' || type === 'authentication_error' || KEY.test(searched)) return 'auth';
-  if (code === 'rate_limit_exceeded' || code === 'insufficient_quota' || type === 'rate_limit_error') {
-    return 'rate_limited';
-  }
-  if (type === 'overloaded_error') return 'overloaded';
-  if (type === 'invalid_request_error') return 'rejected';
-  return 'server';
+/** The kind by codes and types, or by the usual wordings; undefined where neither tells. */
+function kindByName(error: Json, words: string): Kind | undefined {
+  const searched = words.slice(0, READ_MAX);
+  const kind = NAMES.get(textOf(error.code)) ?? NAMES.get(textOf(error.type));
+  if (kind !== undefined && kind !== 'rejected') return kind;
+  if (CONTEXT.test(searched)) return 'context';
+  if (KEY.test(searched)) return 'auth';
+  if (MODEL.test(searched)) return 'not_found';
+  return kind;
+}
+
+/** OpenRouter tells in `metadata` what its moderation saw. */
+const isFlagged = ({ metadata }: Json): boolean =>
+  isObject(metadata) && (Array.isArray(metadata.reasons) || 'flagged_input' in metadata);
+
+/** Where code and type stand: in `error`, or beside the message. */
+function fieldsOf(body: unknown): Json {
+  if (!isObject(body)) return {};
+  return isObject(body.error) ? body.error : body;
 }
 
 /** The message wherever the dialect's speakers put it. */
 function messageOf(body: unknown): string {
   if (!isObject(body)) return '';
-  const { error, detail } = body;
-  if (isObject(error)) return textOf(error.message) || textOf(error.code) || textOf(error.type);
-  const [first] = listOf(detail);
-  return textOf(error) || textOf(body.message) || textOf(detail) || (isObject(first) ? textOf(first.msg) : '');
+  const { error, message } = body;
+  if (isObject(error)) return textOf(error.message) || detailOf(error) || textOf(error.code) || textOf(error.type);
+  return textOf(error) || textOf(message) || detailOf(body) || detailOf(message);
 }
 
-/** A page of HTML explains nothing in one line. */
-function plainText(body: string): string {
-  return /^\s*[<[{]/.test(body) ? '' : body;
-}
-
-function oneLine(text: string): string {
-  const line = text
-    .slice(0, SEARCHED_MAX)
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim();
-  return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
+/** The `detail` of servers that check requests against a schema: a text, or a list of places and what is wrong there. */
+function detailOf(body: unknown): string {
+  if (!isObject(body)) return '';
+  const [first] = listOf(body.detail);
+  if (!isObject(first)) return textOf(body.detail);
+  const place = listOf(first.loc).join('.');
+  return place === '' ? textOf(first.msg) : `${place}: ${textOf(first.msg)}`;
 }

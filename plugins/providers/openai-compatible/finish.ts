@@ -5,18 +5,28 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['length', 'length'],
   ['max_tokens', 'length'],
   ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
   ['tool_calls', 'tool_calls'],
   ['function_call', 'tool_calls'],
   ['content_filter', 'content_filter'],
+  // Z.ai's.
+  ['sensitive', 'content_filter'],
 ]);
 
-/** A raw finish reason in OpenAI's terms; unknown ones mean an ordinary stop. */
-export function finishReason(raw: string): FinishReason {
-  return REASONS.get(raw) ?? 'stop';
+/** Some servers say by a finish reason that the answer broke off. */
+const BREAKS: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
+
+/**
+ * A raw finish reason in OpenAI's terms; unknown ones mean an ordinary stop. An answer that calls tools has stopped for
+ * that: not every server says so.
+ */
+export function finishReason(raw: string, calls: boolean): FinishReason {
+  const reason = REASONS.get(raw) ?? 'stop';
+  return reason === 'stop' && calls ? 'tool_calls' : reason;
 }
 
-/** Some servers say by a finish reason that the answer broke off. Null for a real finish. */
+/** The failure that a finish reason tells of. Null for a real finish. */
 export function failureOfFinish(raw: string): ProviderFailure | null {
-  if (raw !== 'error' && raw !== 'insufficient_system_resource') return null;
+  if (!BREAKS.has(raw)) return null;
   return { kind: 'overloaded', message: `the upstream broke the answer off: ${raw}` };
 }

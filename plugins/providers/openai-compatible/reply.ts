@@ -1,7 +1,7 @@
 import type { StreamPart } from 'signalbox/plugin';
+import { isObject, listOf, parseJson } from '../json.ts';
 import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
-import { isObject, listOf, parseJson } from '../json.ts';
 import { readUsage } from './usage.ts';
 
 /** Reads an answer that came in one piece, into the parts that a stream of it would give. */

@@ -1,78 +1,116 @@
-import type { ChatMessage, ChatRequest, HttpCall, ProviderCall } from 'signalbox/plugin';
+import type { Capability, ChatRequest, HttpCall, ModelTraits, ProviderCall } from 'signalbox/plugin';
+import { messagesFor, toolsFor } from './messages.ts';
+import { effortFor, reasoningModelLacks } from './openai-models.ts';
+import type { DialectSettings } from './settings.ts';
 
-export interface RequestSettings {
-  readonly max_tokens_field: 'max_tokens' | 'max_completion_tokens';
-  readonly developer_role: 'developer' | 'system';
-  readonly reasoning_history: 'left_out' | 'sent';
-}
+type Fields = Record<string, unknown>;
 
 /** Sent as they came. Left out are Signalbox's own fields, `metadata` (the operator's rules read it) and those set below. */
 const PASSED = [
+  'temperature',
   'top_p',
   'frequency_penalty',
   'presence_penalty',
-  'temperature',
   'n',
   'stop',
-  'seed',
   'logprobs',
   'top_logprobs',
   'logit_bias',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
   'response_format',
-  'reasoning_effort',
   'user',
 ] as const satisfies readonly (keyof ChatRequest)[];
 
-/** Models that refuse a temperature refuse the other sampling controls with it. */
-const SAMPLING: ReadonlySet<string> = new Set(['temperature', 'top_p', 'frequency_penalty', 'presence_penalty']);
+/** Hints that a model without sampling controls does without. */
+const SAMPLING: ReadonlySet<string> = new Set(['temperature', 'top_p']);
 
-/** Where an answer has its thoughts, by the server that gave it. */
-const REASONING: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_details']);
+/** Values that say what leaving the field out says: servers that lack the field refuse even these. */
+const NEUTRAL: Readonly<Record<string, unknown>> = {
+  frequency_penalty: 0,
+  presence_penalty: 0,
+  n: 1,
+  logprobs: false,
+};
 
-const OF_TOOLS: ReadonlySet<string> = new Set(['tool_choice', 'parallel_tool_calls']);
-
-/** An empty list (`tools: []`) says what leaving it out says, and is refused by some servers. */
-const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+/** What cannot be asked of a model of this server. */
+export function lacksOf(settings: DialectSettings, model: ModelTraits, upstream: string): readonly Capability[] {
+  const lacks: Capability[] = [...settings.lacks];
+  // Models that refuse a temperature refuse the other sampling controls with it.
+  if (!model.acceptsTemperature) lacks.push('penalties');
+  if (model.capabilities.includes('reasoning')) {
+    lacks.push(...settings.reasoning_lacks);
+    if (settings.model_rules === 'openai') lacks.push(...reasoningModelLacks(upstream));
+  }
+  return lacks;
+}
 
 /** Builds `POST /chat/completions`. */
-export function buildRequest(call: ProviderCall, settings: RequestSettings): HttpCall {
+export function buildRequest(call: ProviderCall, settings: DialectSettings): HttpCall {
   const { request, model } = call;
   const reasons = model.capabilities.includes('reasoning');
   const dropped: string[] = [];
-  const body: Record<string, unknown> = {
+  const body: Fields = {
     ...call.extras,
     model: call.upstream,
-    messages: request.messages.map((message) => messageFor(message, settings)),
+    messages: messagesFor(request.messages, settings, reasons, dropped),
   };
   for (const field of PASSED) {
     const value = request[field];
-    if (value === undefined || value === null || isEmpty(value)) continue;
-    // Some servers refuse these where there are no tools, and others do not: they say nothing then.
-    if (OF_TOOLS.has(field) && !request.tools?.length) continue;
-    const refused = (!model.acceptsTemperature && SAMPLING.has(field)) || (field === 'reasoning_effort' && !reasons);
+    if (value === undefined || saysNothing(field, value)) continue;
+    const refused = SAMPLING.has(field) ? !model.acceptsTemperature : field === 'user' && leavesUser(settings);
     if (refused) dropped.push(field);
     else body[field] = value;
   }
+  // Some servers take a list alone.
+  if (typeof body.stop === 'string') body.stop = [body.stop];
+  if (request.seed != null) body[settings.seed_field] = request.seed;
+  Object.assign(body, toolFields(call, settings, dropped));
+  Object.assign(body, effortField(call, settings, 'tools' in body, dropped));
   body[settings.max_tokens_field] = call.outputCap;
   if (call.stream) {
     body.stream = true;
-    body.stream_options = { ...request.stream_options, include_usage: true };
+    if (!settings.leave_out.includes('stream_options')) {
+      const asked = settings.unknown_members === 'sent' ? request.stream_options : {};
+      body.stream_options = { ...asked, include_usage: true };
+    }
   }
   return { path: '/chat/completions', headers: {}, body: JSON.stringify(body), dropped };
 }
 
-/**
- * A message as this server takes it. Callers give answers back as they got them: strict servers refuse their
- * reasoning, and members that say nothing (`refusal: null`).
- */
-function messageFor(message: ChatMessage, settings: RequestSettings): ChatMessage {
-  const members = Object.entries(message).filter(
-    ([name, value]) =>
-      name === 'content' || (value !== null && !(settings.reasoning_history === 'left_out' && REASONING.has(name))),
-  );
-  const role = message.role === 'developer' ? settings.developer_role : message.role;
-  return { ...(Object.fromEntries(members) as ChatMessage), role };
+const leavesUser = ({ leave_out }: DialectSettings): boolean => leave_out.includes('user');
+
+/** An empty list (`stop: []`), map or default says what leaving it out says, and is refused by some servers. */
+function saysNothing(field: string, value: unknown): boolean {
+  if (value === null || (field in NEUTRAL && value === NEUTRAL[field])) return true;
+  if (typeof value !== 'object') return false;
+  return 'type' in value ? value.type === 'text' : Object.keys(value).length === 0;
+}
+
+/** What is said of tools, which is nothing where there are none. */
+function toolFields({ request, model, upstream }: ProviderCall, settings: DialectSettings, dropped: string[]): Fields {
+  const { tool_choice: choice, parallel_tool_calls: parallel } = request;
+  if (!request.tools?.length) return {};
+  const lacks = lacksOf(settings, model, upstream);
+  // Who cannot be made to call has no `tool_choice`: `auto` needs no saying, and for `none` the tools stay away.
+  const isChoosable = !lacks.includes('forced_tools');
+  if (choice === 'none' && !isChoosable) return {};
+  const fields: Fields = {};
+  const named = settings.named_tool_choice === 'as_required' && typeof choice === 'object' ? choice?.function : null;
+  const tools = toolsFor(request.tools, settings, dropped);
+  fields.tools = named ? tools.filter((_, at) => request.tools?.[at]?.function.name === named.name) : tools;
+  if (choice != null && isChoosable) fields.tool_choice = named ? 'required' : choice;
+  if (parallel != null && !lacks.includes('single_tool_calls')) fields.parallel_tool_calls = parallel;
+  return fields;
+}
+
+function effortField(
+  { request, model, upstream }: ProviderCall,
+  { model_rules }: DialectSettings,
+  withTools: boolean,
+  dropped: string[],
+): Fields {
+  const asked = request.reasoning_effort ?? undefined;
+  const reasons = model.capabilities.includes('reasoning');
+  const effort = !reasons || model_rules === 'none' ? asked : effortFor(upstream, asked, withTools);
+  if (asked !== undefined && (!reasons || (effort === 'none' && asked !== 'none'))) dropped.push('reasoning_effort');
+  return reasons && effort !== undefined ? { reasoning_effort: effort } : {};
 }

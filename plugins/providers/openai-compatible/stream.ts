@@ -1,7 +1,7 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
+import { isObject, type Json, listOf, parseJson } from '../json.ts';
 import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
-import { isObject, listOf, parseJson } from '../json.ts';
 import { readUsage } from './usage.ts';
 
 const NOTHING: readonly StreamPart[] = [];
@@ -24,10 +24,18 @@ export class ChunkReader implements StreamReader {
     const error = errorIn(chunk) ?? (frame.event === 'error' ? chunk : null);
     if (error) return [{ type: 'failure', failure: failureOfError(error) }];
     const parts: StreamPart[] = [];
-    for (const choice of listOf(chunk.choices)) this.#choices.read(choice, parts);
+    const choices = listOf(chunk.choices);
+    for (const choice of choices) this.#choices.read(choice, parts);
     // Usage last: behind the finish it tells the host that the answer is whole.
-    const usage = readUsage(chunk.usage);
+    const usage = usageOf(chunk, choices);
     if (usage) parts.push({ type: 'usage', usage });
     return parts;
   }
+}
+
+/** Groq has told of usage in a member of its own, Moonshot in the choice. */
+function usageOf(chunk: Json, choices: readonly unknown[]) {
+  const ofGroq = isObject(chunk.x_groq) ? chunk.x_groq.usage : null;
+  const [choice] = choices;
+  return readUsage(chunk.usage) ?? readUsage(ofGroq) ?? (isObject(choice) ? readUsage(choice.usage) : null);
 }

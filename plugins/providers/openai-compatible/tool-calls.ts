@@ -1,4 +1,4 @@
-import type { StreamPart } from 'signalbox/plugin';
+import type { Members, StreamPart } from 'signalbox/plugin';
 import { isObject, textOf } from '../json.ts';
 
 /** Calls of one choice at most. */
@@ -12,6 +12,17 @@ interface Call {
   name: string;
   /** Arguments that came before the name. */
   early: string;
+  /** State that came before the name. */
+  extra?: Members;
+}
+
+interface Delta {
+  readonly upstreamIndex: unknown;
+  readonly id: string;
+  readonly name: string;
+  /** The next piece of the arguments. */
+  readonly text: string;
+  readonly extra?: Members;
 }
 
 /**
@@ -30,13 +41,19 @@ export class ToolCalls {
   read(delta: unknown): StreamPart | null {
     if (!isObject(delta)) return null;
     const fn = isObject(delta.function) ? delta.function : {};
-    return this.#add(delta.index ?? null, textOf(delta.id), textOf(fn.name), argumentsOf(fn.arguments));
+    return this.#add({
+      upstreamIndex: delta.index ?? null,
+      id: textOf(delta.id),
+      name: textOf(fn.name),
+      text: argumentsOf(fn.arguments),
+      extra: isObject(delta.extra_content) ? delta.extra_content : undefined,
+    });
   }
 
   /** Reads the older `function_call`: the only call of its choice. */
   readFunctionCall(fn: unknown): StreamPart | null {
     if (!isObject(fn)) return null;
-    return this.#add(0, '', textOf(fn.name), argumentsOf(fn.arguments));
+    return this.#add({ upstreamIndex: 0, id: '', name: textOf(fn.name), text: argumentsOf(fn.arguments) });
   }
 
   /** True where a call never got its name: nobody could answer it. */
@@ -44,21 +61,25 @@ export class ToolCalls {
     return this.#calls.some((call) => call.name === '');
   }
 
-  #add(upstreamIndex: unknown, id: string, name: string, text: string): StreamPart | null {
+  #add({ upstreamIndex, id, name, text, extra }: Delta): StreamPart | null {
     const { choice, index } = { choice: this.#choice, index: this.#indexOf(upstreamIndex, id, name) };
     const known = this.#calls[index];
     if (known && known.name !== '') {
-      return text === '' ? null : { type: 'tool-call', choice, index, arguments: text };
+      return text === '' && !extra
+        ? null
+        : { type: 'tool-call', choice, index, arguments: text, ...(extra && { extra }) };
     }
     if (!known && index >= CALLS_MAX) {
       return { type: 'failure', failure: { kind: 'malformed', message: 'the answer has too many tool calls' } };
     }
-    const call = known ?? { upstreamIndex, id: id || `call_${choice}_${index}`, name: '', early: '' };
+    const call: Call = known ?? { upstreamIndex, id: id || `call_${choice}_${index}`, name: '', early: '' };
     this.#calls[index] = call;
     call.name = name;
     call.early += text;
+    call.extra = extra ?? call.extra;
     if (name === '') return null;
-    return { type: 'tool-call', choice, index, id: call.id, name, arguments: call.early };
+    const state = call.extra && { extra: call.extra };
+    return { type: 'tool-call', choice, index, id: call.id, name, arguments: call.early, ...state };
   }
 
   /** Which call a delta belongs to; the number of calls for a new one. */

@@ -1,24 +1,27 @@
-import type { Usage } from 'signalbox/plugin';
+import { canonicalUsage, type Usage } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
 
-const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
+const count = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 /** Reads a `usage` object; null where it holds no token counts. Whether they can be true is the host's to judge. */
 export function readUsage(usage: unknown): Usage | null {
   if (!isObject(usage)) return null;
-  const { prompt_tokens: input, completion_tokens: completion } = usage;
-  if (typeof input !== 'number' || typeof completion !== 'number') return null;
+  const input = count(usage.prompt_tokens);
+  const output = count(usage.completion_tokens);
+  if (input === undefined || output === undefined) return null;
   const prompt = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
-  const output = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
-  const reasoning = count(output.reasoning_tokens);
-  // OpenAI counts reasoning within completion_tokens; where the total shows it beside them, it is added.
-  const beside = reasoning > 0 && usage.total_tokens === input + completion + reasoning;
-  return {
-    inputTokens: input,
-    // DeepSeek has its own name for what its cache gave.
-    cachedInputTokens: count(prompt.cached_tokens ?? usage.prompt_cache_hit_tokens),
-    cacheWriteTokens: count(prompt.cache_write_tokens),
-    outputTokens: beside ? completion + reasoning : completion,
-    reasoningTokens: reasoning,
-  };
+  const completion = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
+  const cachedInput =
+    count(prompt.cached_tokens) ??
+    // DeepSeek, Moonshot and Mistral have names of their own for what their caches gave.
+    count(usage.prompt_cache_hit_tokens) ??
+    count(usage.cached_tokens) ??
+    count(usage.num_cached_tokens);
+  const cacheWrite = count(prompt.cache_write_tokens);
+  const reasoning = count(completion.reasoning_tokens) ?? 0;
+  return canonicalUsage(
+    { input, cachedInput, cacheWrite, output, reasoning },
+    // OpenAI counts all of these within. xAI counts reasoning beside: the total shows it.
+    { cached: true, cacheWrite: true, reasoning: reasoning === 0 || usage.total_tokens !== input + output + reasoning },
+  );
 }

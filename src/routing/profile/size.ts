@@ -44,6 +44,7 @@ function dialectNeeds(request: Profiled): number {
   if (request.frequency_penalty || request.presence_penalty) needs |= CAPABILITIES.penalties.bit;
   if (stop != null && stop.length > 0) needs |= CAPABILITIES.stop.bit;
   if (temperature != null && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
+  if (request.messages.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
   for (const _ in request.logit_bias) needs |= CAPABILITIES.logit_bias.bit;
   if (!tools?.length) return needs;
   if (choice != null && choice !== 'auto' && choice !== 'none') needs |= CAPABILITIES.forced_tools.bit;

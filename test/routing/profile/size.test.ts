@@ -49,6 +49,8 @@ describe('what a request needs', () => {
       [{ tools: [tool], response_format: { type: 'json_object' } }, ['tools', 'json_mode', 'json_with_tools']],
     ];
     for (const [asked, expected] of cases) expect(needs(of('x', asked))).toEqual(expected as never);
+    const begun = profile({ messages: [user('Hi'), { role: 'assistant', content: 'Well,' }] });
+    expect(needs(begun)).toEqual(['continuation']);
     const byAddress = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } } as const;
     expect(needs(of([byAddress]))).toEqual(['vision', 'image_urls']);
     expect(needs(of([{ type: 'file', file: { file_id: 'file_1' } }]))).toEqual(['file_input', 'file_ids']);

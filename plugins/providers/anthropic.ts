@@ -1,0 +1,65 @@
+import { type Capability, defineProvider, type ModelTraits, Type } from 'signalbox/plugin';
+import { readFailure } from './anthropic/failure.ts';
+import { rulesOf } from './anthropic/models.ts';
+import { readReply } from './anthropic/reply.ts';
+import { buildRequest } from './anthropic/request.ts';
+import { EventReader } from './anthropic/stream.ts';
+
+/** Anthropic's Messages API, and servers that speak it. */
+export const anthropic = defineProvider({
+  name: 'anthropic',
+  status: 'stable',
+  settings: Type.Object(
+    {
+      prompt_cache: Type.Union([Type.Literal('auto'), Type.Literal('by_caller')], {
+        default: 'auto',
+        description:
+          'Whether prompts that are likely to come back (with tools, or with an earlier answer) are cached unasked, or only where a request has `cache_control`.',
+      }),
+    },
+    { additionalProperties: false },
+  ),
+  presets: {
+    anthropic: {
+      baseUrl: 'https://api.anthropic.com/v1',
+      apiKeyEnv: 'ANTHROPIC_API_KEY',
+      passthrough: ['top_k', 'thinking', 'cache_control'],
+      // The least that is cached is 512 to 4,096 tokens, by model.
+      cache: { ttlS: 300, tokensMin: 1_024 },
+    },
+  },
+  prepare: (settings) => ({
+    kind: 'wire',
+    dialect: 'anthropic',
+    frames: 'sse',
+    auth: { header: 'x-api-key', prefix: '' },
+    lacks,
+    request: (call) => buildRequest(call, settings),
+    reply: readReply,
+    stream: () => new EventReader(),
+    failure: readFailure,
+  }),
+});
+
+/** What the Messages API has no words for. */
+const UNSAYABLE: readonly Capability[] = [
+  'json_mode',
+  'audio_input',
+  'choices',
+  'logprobs',
+  'seed',
+  'penalties',
+  'logit_bias',
+  'file_ids',
+];
+
+function lacks(model: ModelTraits, upstream: string): readonly Capability[] {
+  const rules = rulesOf(upstream);
+  const lacking = [...UNSAYABLE];
+  if (!rules.jsonSchema) lacking.push('json_schema');
+  if (rules.unforced) lacking.push('forced_tools');
+  if (rules.endsWithUser) lacking.push('continuation');
+  // Its temperatures end at 1. Who takes none at all has every temperature dropped.
+  if (model.acceptsTemperature && !rules.fixedSampling) lacking.push('high_temperature');
+  return lacking;
+}

@@ -1,0 +1,109 @@
+import type { StreamPart } from 'signalbox/plugin';
+import { isObject, type Json, textOf } from '../json.ts';
+import { detailOf, type Thought } from './state.ts';
+
+/** Blocks of an answer that are being read at once, at most; they come one after the other. */
+const OPEN_MAX = 64;
+
+type Open =
+  | { readonly type: 'call'; readonly index: number; readonly input: unknown; isFed: boolean }
+  | { readonly type: 'thought'; text: string; signature: string; readonly chars: number; readonly calls: number };
+
+/** Reads the content of one answer, block by block: a whole block is read like one that begins and ends. */
+export class BlockReader {
+  readonly #open = new Map<unknown, Open>();
+  #chars = 0;
+  #calls = 0;
+  #thoughts = 0;
+
+  /** `at` is the block's place in the answer. */
+  start(at: unknown, block: unknown, parts: StreamPart[]): void {
+    if (!isObject(block)) return;
+    if (block.type === 'text') this.#text(block.text, parts);
+    else if (block.type === 'redacted_thinking') this.#redacted(textOf(block.data), parts);
+    else if (block.type !== 'thinking' && block.type !== 'tool_use') return;
+    else if (this.#open.size >= OPEN_MAX) fail('the answer has too many blocks at once', parts);
+    else if (block.type === 'tool_use') this.#call(at, block, parts);
+    else {
+      const thought: Open = { type: 'thought', text: '', signature: '', chars: this.#chars, calls: this.#calls };
+      this.#open.set(at, thought);
+      this.#think(thought, block, parts);
+    }
+  }
+
+  delta(at: unknown, delta: unknown, parts: StreamPart[]): void {
+    if (!isObject(delta)) return;
+    const open = this.#open.get(at);
+    if (delta.type === 'text_delta') this.#text(delta.text, parts);
+    else if (open?.type === 'thought') this.#think(open, delta, parts);
+    else if (open?.type === 'call' && delta.type === 'input_json_delta') feed(open, textOf(delta.partial_json), parts);
+  }
+
+  stop(at: unknown, parts: StreamPart[]): void {
+    const open = this.#open.get(at);
+    this.#open.delete(at);
+    if (open?.type === 'thought') this.#signed(open, parts);
+    // Some servers give the whole input at the start.
+    else if (open && !open.isFed && hasMembers(open.input)) feed(open, JSON.stringify(open.input), parts);
+  }
+
+  /** Ends the blocks that the upstream has not. */
+  end(parts: StreamPart[]): void {
+    for (const at of [...this.#open.keys()]) this.stop(at, parts);
+  }
+
+  #text(value: unknown, parts: StreamPart[]): void {
+    const text = textOf(value);
+    this.#chars += text.length;
+    if (text !== '') parts.push({ type: 'text', choice: 0, text });
+  }
+
+  #call(at: unknown, block: Json, parts: StreamPart[]): void {
+    const name = textOf(block.name);
+    const index = this.#calls++;
+    this.#open.set(at, { type: 'call', index, input: block.input, isFed: false });
+    if (name === '') fail('a tool call has no name', parts);
+    else
+      parts.push({
+        type: 'tool-call',
+        choice: 0,
+        index,
+        id: textOf(block.id) || `call_0_${index}`,
+        name,
+        arguments: '',
+      });
+  }
+
+  #think(thought: Extract<Open, { type: 'thought' }>, piece: Json, parts: StreamPart[]): void {
+    const text = textOf(piece.thinking);
+    thought.text += text;
+    thought.signature += textOf(piece.signature);
+    if (text !== '') parts.push({ type: 'reasoning', choice: 0, text });
+  }
+
+  #signed({ text, signature, chars, calls }: Extract<Open, { type: 'thought' }>, parts: StreamPart[]): void {
+    if (signature === '') return;
+    this.#state({ block: { type: 'thinking', thinking: text, signature }, chars, calls }, parts);
+  }
+
+  #redacted(data: string, parts: StreamPart[]): void {
+    if (data === '') return;
+    this.#state({ block: { type: 'redacted_thinking', data }, chars: this.#chars, calls: this.#calls }, parts);
+  }
+
+  #state(thought: Thought, parts: StreamPart[]): void {
+    parts.push({ type: 'state', choice: 0, details: [detailOf(thought, this.#thoughts++)] });
+  }
+}
+
+function feed(call: Extract<Open, { type: 'call' }>, text: string, parts: StreamPart[]): void {
+  if (text === '') return;
+  call.isFed = true;
+  parts.push({ type: 'tool-call', choice: 0, index: call.index, arguments: text });
+}
+
+const hasMembers = (value: unknown): boolean => isObject(value) && Object.keys(value).length > 0;
+
+function fail(message: string, parts: StreamPart[]): void {
+  parts.push({ type: 'failure', failure: { kind: 'malformed', message } });
+}

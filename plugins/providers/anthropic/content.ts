@@ -1,0 +1,116 @@
+import type { ChatMessage, ContentPart } from 'signalbox/plugin';
+import { inlineData } from '../media.ts';
+import type { Block, CacheMarks } from './cache.ts';
+import type { Notes } from './notes.ts';
+
+type Content = ChatMessage['content'];
+
+/** Anthropic's name of each kind of image that it reads. */
+const IMAGES: ReadonlyMap<string, string> = new Map([
+  ['image/jpeg', 'image/jpeg'],
+  ['image/jpg', 'image/jpeg'],
+  ['image/png', 'image/png'],
+  ['image/gif', 'image/gif'],
+  ['image/webp', 'image/webp'],
+]);
+const TEXTS = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript))$/;
+
+/** Where a message stands in the request, and what its translation needs. */
+export interface Place {
+  readonly path: string;
+  readonly notes: Notes;
+  readonly marks: CacheMarks;
+}
+
+/** The content of a user, or of a tool, as blocks. */
+export function blocksOf(content: Content, place: Place): Block[] {
+  if (typeof content === 'string') return textBlock(content);
+  return (content ?? []).flatMap((part, at) => {
+    const inner = { ...place, path: `${place.path}.content[${at}]` };
+    return partBlock(part, inner).map((block) => place.marks.keep(block, part));
+  });
+}
+
+/** The content of who may only write, as blocks. */
+export function textBlocksOf(content: Content, place: Place): Block[] {
+  refuseOthers(content, place);
+  return blocksOf(content, place);
+}
+
+/** The same in one piece. */
+export function writtenIn(content: Content, place: Place): string {
+  refuseOthers(content, place);
+  return typeof content === 'string' ? content : (content ?? []).map(textOfPart).join('');
+}
+
+/** A block of text; none where it is blank, which the API refuses. */
+export function textBlock(text: string): Block[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text }];
+}
+
+const textOfPart = (part: ContentPart): string =>
+  part.type === 'text' ? part.text : part.type === 'refusal' ? part.refusal : '';
+
+function refuseOthers(content: Content, { path, notes }: Place): void {
+  for (const [at, { type }] of (typeof content === 'string' ? [] : (content ?? [])).entries()) {
+    if (type === 'text' || type === 'refusal') continue;
+    notes.refuse(`${path}.content[${at}]`, 'is no text: the API takes other things from users and tools alone');
+  }
+}
+
+function partBlock(part: ContentPart, place: Place): Block[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return textBlock(textOfPart(part));
+    case 'image_url':
+      return imageBlock(part.image_url, place);
+    case 'file':
+      return fileBlock(part.file, place);
+    case 'input_audio':
+      place.notes.refuse(`${place.path}.input_audio`, 'cannot be sent: the API takes no audio');
+      return [];
+  }
+}
+
+function imageBlock(image: { readonly url: string; readonly detail?: string }, { path, notes }: Place): Block[] {
+  if (image.detail !== undefined && image.detail !== 'auto') notes.drop('image_url.detail');
+  if (!/^data:/i.test(image.url)) return [{ type: 'image', source: { type: 'url', url: image.url } }];
+  const inline = inlineData(image.url);
+  const mediaType = IMAGES.get(inline?.mediaType ?? '');
+  if (inline && mediaType) return [base64Image(mediaType, inline.base64)];
+  notes.refuse(`${path}.image_url.url`, 'is no base64 data: URL of a JPEG, PNG, GIF or WebP image');
+  return [];
+}
+
+const base64Image = (mediaType: string, data: string): Block => ({
+  type: 'image',
+  source: { type: 'base64', media_type: mediaType, data },
+});
+
+type FileOf = Extract<ContentPart, { type: 'file' }>['file'];
+
+function fileBlock({ file_data: data = '', filename }: FileOf, { path, notes }: Place): Block[] {
+  const inline = inlineData(data);
+  const source = inline && documentSource(inline.mediaType, inline.base64);
+  if (source) return [{ type: 'document', source, ...(filename && { title: filename }) }];
+  const image = IMAGES.get(inline?.mediaType ?? '');
+  if (inline && image) return [base64Image(image, inline.base64)];
+  notes.refuse(`${path}.file.file_data`, 'is no base64 data: URL of a PDF, a text or an image');
+  return [];
+}
+
+function documentSource(mediaType: string, base64: string): Block | null {
+  if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: base64 };
+  const text = TEXTS.test(mediaType) ? decoded(base64) : null;
+  return text === null ? null : { type: 'text', media_type: 'text/plain', data: text };
+}
+
+/** The text behind base64; null for what is none. */
+function decoded(base64: string): string | null {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,75 @@
+import type { ProviderFailure } from 'signalbox/plugin';
+import { isObject, type Json, parseJson, textOf } from '../json.ts';
+import { oneLine, plainText, READ_MAX } from '../words.ts';
+
+type Kind = ProviderFailure['kind'];
+
+const STATUSES: ReadonlyMap<number, Kind> = new Map([
+  [401, 'auth'],
+  [402, 'auth'],
+  [403, 'auth'],
+  [404, 'not_found'],
+  [408, 'timeout'],
+  // Of a resource that changes at the moment: it passes.
+  [409, 'server'],
+  [413, 'context'],
+  [429, 'rate_limited'],
+  [503, 'overloaded'],
+  [504, 'timeout'],
+  [529, 'overloaded'],
+]);
+
+const TYPES: ReadonlyMap<string, Kind> = new Map([
+  ['invalid_request_error', 'rejected'],
+  ['authentication_error', 'auth'],
+  ['billing_error', 'auth'],
+  ['permission_error', 'auth'],
+  ['not_found_error', 'not_found'],
+  ['conflict_error', 'server'],
+  ['request_too_large', 'context'],
+  ['rate_limit_error', 'rate_limited'],
+  ['timeout_error', 'timeout'],
+  ['api_error', 'server'],
+  ['overloaded_error', 'overloaded'],
+]);
+
+/** Codes of a 400 that is about the account, not about the request. */
+const OF_ACCOUNT: ReadonlySet<string> = new Set([
+  'organization_on_hold',
+  'organization_type_not_supported',
+  'claude_code_key_creator_not_member',
+  'claude_code_version_too_old',
+  'cmek_key_disabled',
+  'cmek_key_network_blocked',
+]);
+/** The same by their words, at the beginning only: a refusal may quote a prompt. */
+const ABOUT_ACCOUNT =
+  /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
+const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
+
+/** Reads an answer outside 2xx. */
+export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
+  const parsed = parseJson(body);
+  const error = isObject(parsed) && isObject(parsed.error) ? parsed.error : {};
+  const words = textOf(error.message) || textOf(error.type) || plainText(body);
+  return { kind: kindOf(error, status), message: oneLine(words) || `status ${status}`, status };
+}
+
+/** Reads an `error` that came where an answer was due: in a 200 or amid a stream. */
+export function failureOfError(error: unknown): ProviderFailure {
+  const fields = isObject(error) ? error : {};
+  const words = textOf(fields.message) || textOf(fields.type);
+  return { kind: kindOf(fields, null), message: oneLine(words) || 'the upstream reported an error' };
+}
+
+/** `status` is null where the answer had begun. */
+function kindOf(error: Json, status: number | null): Kind {
+  const type = textOf(error.type);
+  const byStatus = status === null ? undefined : STATUSES.get(status);
+  const kind = byStatus ?? TYPES.get(type) ?? (status !== null && status < 500 ? 'rejected' : 'server');
+  if (kind !== 'rejected') return kind;
+  const words = textOf(error.message).slice(0, READ_MAX);
+  if (CONTEXT.test(words)) return 'context';
+  const code = isObject(error.details) ? textOf(error.details.error_code) : '';
+  return OF_ACCOUNT.has(code) || ABOUT_ACCOUNT.test(words) ? 'auth' : 'rejected';
+}

@@ -1,0 +1,19 @@
+/** Notes of one translation: what it leaves out, and the first thing that cannot be said at all. */
+export class Notes {
+  readonly #dropped = new Set<string>();
+  /** Empty while everything can be said. */
+  refused = '';
+
+  get dropped(): readonly string[] {
+    return [...this.#dropped];
+  }
+
+  drop(field: string): void {
+    this.#dropped.add(field);
+  }
+
+  /** `field` is its path in the request. */
+  refuse(field: string, why: string): void {
+    this.refused ||= `${field} ${why}`;
+  }
+}

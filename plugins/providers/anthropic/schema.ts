@@ -1,0 +1,122 @@
+import { isObject, type Json, listOf, textOf } from '../json.ts';
+
+/** Keywords that structured outputs take as they are. */
+const PLAIN: ReadonlySet<string> = new Set(['title', 'description', 'default', 'type', 'required']);
+const FORMATS: ReadonlySet<unknown> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
+]);
+/** Keywords that say nothing about values. */
+const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties', 'examples']);
+
+/** A schema as the API's structured outputs take it, or why it cannot be said in them. */
+export type Structured = { readonly schema: Json } | { readonly why: string };
+
+/**
+ * Objects are closed, as the API wants them; limits that it does not know go into the description, as its own SDKs do.
+ * What would then let the model say nothing, or be refused, cannot be said: keys of any name, and recursion.
+ */
+export function structured(schema: Json): Structured {
+  const translation = new Translation(schema);
+  const translated = translation.of(schema);
+  return translation.why === '' ? { schema: translated } : { why: translation.why };
+}
+
+class Translation {
+  readonly #root: Json;
+  /** References being followed, and those found to end. */
+  readonly #open = new Set<string>();
+  readonly #sound = new Set<string>();
+  why = '';
+
+  constructor(root: Json) {
+    this.#root = root;
+  }
+
+  of(node: unknown): Json {
+    if (!isObject(node)) {
+      this.why ||= 'has a subschema that is no object';
+      return {};
+    }
+    const out: Record<string, unknown> = {};
+    const limits: string[] = [];
+    for (const [keyword, value] of Object.entries(node)) {
+      if (!this.#keyword(out, keyword, value)) limits.push(`${keyword}: ${JSON.stringify(value)}`);
+    }
+    if (isObjectType(node)) this.#close(out, node);
+    if (limits.length > 0) out.description = [node.description, `{${limits.join(', ')}}`].filter(Boolean).join('\n\n');
+    return out;
+  }
+
+  /** False for a keyword that the API does not know. */
+  #keyword(out: Record<string, unknown>, keyword: string, value: unknown): boolean {
+    if (SILENT.has(keyword)) return true;
+    if (PLAIN.has(keyword)) out[keyword] = value;
+    else if (keyword === '$ref') out.$ref = this.#reference(textOf(value));
+    else if (keyword === 'anyOf' || keyword === 'oneOf') out.anyOf = listOf(value).map((each) => this.of(each));
+    else if (keyword === 'allOf') out.allOf = listOf(value).map((each) => this.of(each));
+    else if (keyword === 'items' && isObject(value)) out.items = this.of(value);
+    else if (isMap(keyword) && isObject(value)) out[keyword] = this.#map(value);
+    else if (keyword === 'enum' && listOf(value).every(isPrimitive)) out.enum = value;
+    else if (keyword === 'const' && isPrimitive(value)) out.const = value;
+    else if (keyword === 'format' && FORMATS.has(value)) out.format = value;
+    else if (keyword === 'minItems' && (value === 0 || value === 1)) out.minItems = value;
+    else return false;
+    return true;
+  }
+
+  #map(members: Json): Json {
+    return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, this.of(member)]));
+  }
+
+  #close(out: Record<string, unknown>, { properties, additionalProperties: others, patternProperties }: Json): void {
+    const isEmpty = !isObject(properties) || Object.keys(properties).length === 0;
+    if (isObject(others) || isObject(patternProperties) || (isEmpty && others !== false)) {
+      this.why ||= 'has an object with keys of any name';
+    }
+    out.type ??= 'object';
+    out.additionalProperties = false;
+  }
+
+  /** Refuses a reference that leads out of the schema, nowhere, or back to itself. */
+  #reference(ref: string): string {
+    if (this.#sound.has(ref)) return ref;
+    const target = ref.startsWith('#') ? at(this.#root, ref) : undefined;
+    if (target === undefined) this.why ||= 'has a $ref to something outside of it';
+    else if (this.#open.has(ref)) this.why ||= 'is recursive';
+    else {
+      this.#open.add(ref);
+      this.of(target);
+      this.#open.delete(ref);
+    }
+    this.#sound.add(ref);
+    return ref;
+  }
+}
+
+const isMap = (keyword: string): boolean =>
+  keyword === 'properties' || keyword === '$defs' || keyword === 'definitions';
+
+const isObjectType = ({ type, properties }: Json): boolean =>
+  type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(properties);
+
+const isPrimitive = (value: unknown): boolean => value === null || typeof value !== 'object';
+
+/** What a JSON pointer such as `#/$defs/Item` leads to. */
+function at(root: Json, pointer: string): unknown {
+  let value: unknown = root;
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}

@@ -1,0 +1,65 @@
+import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
+import { isObject, type Json, parseJson, textOf } from '../json.ts';
+import { BlockReader } from './blocks.ts';
+import { failureOfError } from './failure.ts';
+import { finishOf } from './finish.ts';
+import { readUsage } from './usage.ts';
+
+/** Reads the events of one stream. Events yet unknown are none of ours: the API may add some. */
+export class EventReader implements StreamReader {
+  readonly #blocks = new BlockReader();
+  /** What was told so far: each event tells the sum of some figures. */
+  #usage: Json = {};
+
+  read(frame: Frame): readonly StreamPart[] {
+    if (frame.data === '') return [];
+    const event = parseJson(frame.data);
+    if (!isObject(event)) {
+      return [{ type: 'failure', failure: { kind: 'malformed', message: 'an event is not a JSON object' } }];
+    }
+    const parts: StreamPart[] = [];
+    this.#event(textOf(event.type) || frame.event, event, parts);
+    return parts;
+  }
+
+  #event(type: string, event: Json, parts: StreamPart[]): void {
+    switch (type) {
+      case 'message_start':
+        this.#count(isObject(event.message) ? event.message.usage : null, parts);
+        break;
+      case 'content_block_start':
+        this.#blocks.start(event.index, event.content_block, parts);
+        break;
+      case 'content_block_delta':
+        this.#blocks.delta(event.index, event.delta, parts);
+        break;
+      case 'content_block_stop':
+        this.#blocks.stop(event.index, parts);
+        break;
+      case 'message_delta':
+        this.#end(event, parts);
+        break;
+      case 'message_stop':
+        // The last figures, for who was told none with the finish: behind it they say that the answer is whole.
+        this.#count({}, parts);
+        break;
+      case 'error':
+        parts.push({ type: 'failure', failure: failureOfError(event.error) });
+    }
+  }
+
+  #end(event: Json, parts: StreamPart[]): void {
+    const finish = isObject(event.delta) ? finishOf(event.delta) : [];
+    if (finish.length > 0) this.#blocks.end(parts);
+    parts.push(...finish);
+    if (isObject(event.usage)) this.#count(event.usage, parts);
+  }
+
+  #count(usage: unknown, parts: StreamPart[]): void {
+    if (!isObject(usage)) return;
+    const told = Object.entries(usage).filter(([, value]) => value !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+    const total = readUsage(this.#usage);
+    if (total) parts.push({ type: 'usage', usage: total });
+  }
+}

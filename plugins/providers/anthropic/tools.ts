@@ -1,0 +1,48 @@
+import type { ChatRequest, Tool } from 'signalbox/plugin';
+import type { Json } from '../json.ts';
+import type { Block, CacheMarks } from './cache.ts';
+import type { Notes } from './notes.ts';
+import { structured } from './schema.ts';
+
+/** Strict tools of one request at most. */
+const STRICT_MAX = 20;
+
+/** The request's tools. `canBeStrict`: the model keeps to their schemas if told to. */
+export function toolsOf(request: ChatRequest, canBeStrict: boolean, notes: Notes, marks: CacheMarks): Block[] {
+  let strict = 0;
+  return (request.tools ?? []).map((tool) => {
+    const { name, description, parameters, strict: asked } = tool.function;
+    const schema = asked && canBeStrict && strict < STRICT_MAX ? structured(schemaOf(parameters)) : null;
+    const isStrict = schema !== null && 'schema' in schema;
+    if (isStrict) strict++;
+    else if (asked) notes.drop('tools[].function.strict');
+    const block = {
+      name,
+      ...(description && { description }),
+      input_schema: isStrict ? schema.schema : schemaOf(parameters),
+      ...(isStrict && { strict: true }),
+    };
+    return marks.keep(block, [tool, tool.function].find((each: Json) => each.cache_control != null) ?? tool);
+  });
+}
+
+/** What a conversation calls must be declared, though it is not to be called again. */
+export function declared(names: readonly string[]): Block[] {
+  return names.map((name) => ({ name, input_schema: schemaOf(null) }));
+}
+
+/** How tools are to be used; undefined where that is left to the model. */
+export function toolChoiceOf({ tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): Block | undefined {
+  if (choice === 'none') return { type: 'none' };
+  const single = parallel === false && { disable_parallel_tool_use: true };
+  if (choice === 'required') return { type: 'any', ...single };
+  if (typeof choice === 'object' && choice !== null) return { type: 'tool', name: choice.function.name, ...single };
+  return single ? { type: 'auto', ...single } : undefined;
+}
+
+type Parameters = Tool['function']['parameters'];
+
+/** Parameters left out are none. */
+function schemaOf(parameters: Parameters): Block {
+  return { type: 'object', ...(parameters ?? { properties: {} }) };
+}

@@ -1,0 +1,71 @@
+import type { Block } from './cache.ts';
+
+export interface Turn {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: readonly Block[];
+}
+
+/**
+ * Builds the API's turns: a user's and an assistant's in alternation, results of tools first, and a system message only
+ * behind a user's turn. A turn once sent stays as it is when the conversation goes on: the API caches, and checks, by
+ * what stood before.
+ */
+export class Turns {
+  readonly #inline: boolean;
+  readonly #turns: Turn[] = [];
+  readonly #system: Block[] = [];
+  /** Of the user's turn that is being built. */
+  #results: Block[] = [];
+  #said: Block[] = [];
+  #instructions: Block[] = [];
+
+  /** `inline`: the model takes system messages amid a conversation. */
+  constructor(inline: boolean) {
+    this.#inline = inline;
+  }
+
+  instruct(blocks: readonly Block[]): void {
+    const isFirst = this.#turns.length === 0 && this.#results.length === 0 && this.#said.length === 0;
+    (isFirst ? this.#system : this.#instructions).push(...blocks);
+  }
+
+  say(blocks: readonly Block[]): void {
+    this.#said.push(...blocks);
+  }
+
+  result(block: Block): void {
+    this.#results.push(block);
+  }
+
+  answer(content: readonly Block[]): void {
+    if (content.length === 0) return;
+    this.#endUser();
+    const last = this.#turns.at(-1);
+    if (last?.role === 'assistant') this.#turns.pop();
+    this.#turns.push({
+      role: 'assistant',
+      content: last?.role === 'assistant' ? [...last.content, ...content] : content,
+    });
+  }
+
+  /** All of it. */
+  end(): { readonly system: readonly Block[]; readonly turns: readonly Turn[] } {
+    this.#endUser();
+    // Who has nothing but instructions wants an answer to them.
+    if (this.#turns.length === 0) return { system: [], turns: [{ role: 'user', content: this.#system }] };
+    return { system: this.#system, turns: this.#turns };
+  }
+
+  #endUser(): void {
+    const content = [...this.#results, ...this.#said];
+    const instructions = this.#instructions;
+    this.#results = [];
+    this.#said = [];
+    this.#instructions = [];
+    if (content.length > 0) this.#turns.push({ role: 'user', content });
+    if (instructions.length === 0) return;
+    if (content.length === 0) this.#turns.push({ role: 'user', content: instructions });
+    else if (this.#inline) this.#turns.push({ role: 'system', content: instructions });
+    else this.#system.push(...instructions);
+  }
+}

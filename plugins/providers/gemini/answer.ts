@@ -1,0 +1,108 @@
+import type { Frame, ProviderFailure, StreamPart, StreamReader } from 'signalbox/plugin';
+import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
+import { failureOfError } from './failure.ts';
+import { failureOfFinish, finishReason } from './finish.ts';
+import { signatureMembers } from './signature.ts';
+import { readUsage } from './usage.ts';
+
+/** Reads an answer that came in one piece: one response, or the list of those that a stream without `alt=sse` gives. */
+export function readReply(body: string): readonly StreamPart[] {
+  const reply = parseJson(body);
+  const reader = new AnswerReader();
+  const parts = (Array.isArray(reply) ? reply : [reply]).flatMap((response) => reader.response(response));
+  if (parts.every(({ type }) => type === 'usage')) parts.push(malformed('the answer has no candidates'));
+  return parts;
+}
+
+/** Reads the responses of one answer: a whole one is read like one large piece of a stream. */
+export class AnswerReader implements StreamReader {
+  /** How many calls each choice has made. */
+  readonly #calls = new Map<number, number>();
+  #responseId = '';
+
+  read(frame: Frame): readonly StreamPart[] {
+    return frame.data === '' ? [] : this.response(parseJson(frame.data));
+  }
+
+  /** One `GenerateContentResponse`. */
+  response(response: unknown): StreamPart[] {
+    if (!isObject(response)) return [malformed('the answer is not a JSON object')];
+    if (response.error) return [{ type: 'failure', failure: failureOfError(response.error) }];
+    this.#responseId ||= textOf(response.responseId);
+    const parts: StreamPart[] = [];
+    let failure = blocked(response.promptFeedback);
+    for (const candidate of listOf(response.candidates)) failure ??= this.#candidate(candidate, parts);
+    // Behind the finish usage tells the host that the answer is whole; before a failure, that it is billed.
+    const usage = readUsage(response.usageMetadata);
+    if (usage) parts.push({ type: 'usage', usage });
+    if (failure) parts.push({ type: 'failure', failure });
+    return parts;
+  }
+
+  #candidate(candidate: unknown, parts: StreamPart[]): ProviderFailure | null {
+    if (!isObject(candidate)) return null;
+    const choice = typeof candidate.index === 'number' ? candidate.index : 0;
+    const content = isObject(candidate.content) ? candidate.content : {};
+    for (const part of listOf(content.parts)) {
+      const failure = isObject(part) ? this.#part(choice, part, parts) : null;
+      if (failure) return failure;
+    }
+    logprobs(choice, candidate.logprobsResult, parts);
+    const raw = textOf(candidate.finishReason);
+    if (raw === '' || raw === 'FINISH_REASON_UNSPECIFIED') return null;
+    const failure = failureOfFinish(raw);
+    if (failure) return failure;
+    parts.push({ type: 'finish', choice, reason: finishReason(raw, this.#calls.get(choice) ?? 0), raw });
+    return null;
+  }
+
+  #part(choice: number, part: Json, parts: StreamPart[]): ProviderFailure | null {
+    const signature = textOf(part.thoughtSignature);
+    const extra = signature === '' ? undefined : signatureMembers(signature);
+    if (isObject(part.functionCall)) return this.#call(choice, part.functionCall, extra, parts);
+    const text = textOf(part.text);
+    if (text !== '') parts.push({ type: part.thought === true ? 'reasoning' : 'text', choice, text });
+    if (extra) parts.push({ type: 'state', choice, extra });
+    return null;
+  }
+
+  /** Every call comes whole. Models before Gemini 3 give it no ID: the response's keeps it apart from those of other turns. */
+  #call(choice: number, call: Json, extra: Json | undefined, parts: StreamPart[]): ProviderFailure | null {
+    const name = textOf(call.name);
+    if (name === '') return { kind: 'malformed', message: 'a function call has no name' };
+    const index = this.#calls.get(choice) ?? 0;
+    this.#calls.set(choice, index + 1);
+    const id =
+      textOf(call.id) || ['call', this.#responseId.slice(0, 28), choice, index].filter((of) => of !== '').join('_');
+    const text = JSON.stringify(isObject(call.args) ? call.args : {});
+    parts.push({ type: 'tool-call', choice, index, id, name, arguments: text, ...(extra && { extra }) });
+    return null;
+  }
+}
+
+/** A prompt that was blocked has no answer: OpenAI's models refuse such requests with a 400, and so does this. */
+function blocked(feedback: unknown): ProviderFailure | null {
+  const reason = isObject(feedback) ? textOf(feedback.blockReason) : '';
+  if (reason === '' || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(reason)) return null;
+  return { kind: 'rejected', message: `the provider blocked the prompt: ${reason}` };
+}
+
+function logprobs(choice: number, result: unknown, parts: StreamPart[]): void {
+  if (!isObject(result)) return;
+  const tops = listOf(result.topCandidates);
+  const content = listOf(result.chosenCandidates).map((chosen, at) => {
+    const top = tops[at];
+    return { ...tokenOf(chosen), top_logprobs: isObject(top) ? listOf(top.candidates).map(tokenOf) : [] };
+  });
+  if (content.length > 0) parts.push({ type: 'logprobs', choice, content, refusal: [] });
+}
+
+/** A token in OpenAI's shape. Its bytes are not told, and half a character's text would give others. */
+function tokenOf(candidate: unknown): Json {
+  const { token, logProbability } = isObject(candidate) ? candidate : {};
+  return { token: textOf(token), logprob: typeof logProbability === 'number' ? logProbability : 0, bytes: null };
+}
+
+function malformed(message: string): StreamPart {
+  return { type: 'failure', failure: { kind: 'malformed', message } };
+}

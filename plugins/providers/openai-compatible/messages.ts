@@ -1,0 +1,113 @@
+import type { ChatMessage, ContentPart, Members, Tool } from 'signalbox/plugin';
+import { isObject, listOf, textOf } from '../json.ts';
+import { nineLetters } from './call-ids.ts';
+import type { DialectSettings } from './settings.ts';
+
+/** Where an answer has its thoughts, by the server that gave it. */
+const REASONING: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_details']);
+
+/** What every server of the dialect knows of a message. */
+const KNOWN: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'name',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+  // These become something else, or are told of by another setting.
+  ...REASONING,
+  'refusal',
+  'cache_control',
+]);
+
+/** The conversation as a server takes it. Paths of what it could not take are added to `dropped`. */
+export function messagesFor(
+  messages: readonly ChatMessage[],
+  settings: DialectSettings,
+  reasons: boolean,
+  dropped: string[],
+): readonly Members[] {
+  return messages.map((message, index) => {
+    const at = `messages[${index}]`;
+    const sent: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(message)) {
+      if (leavesOut(name, value, settings)) {
+        if (value !== null && isTold(name)) dropped.push(`${at}.${name}`);
+      } else sent[name] = memberFor(name, value, `${at}.${name}`, settings, dropped);
+    }
+    if (message.role === 'developer') sent.role = settings.developer_role;
+    if (message.role === 'assistant') {
+      if (settings.unknown_members === 'left_out' && message.refusal) sent.content ??= message.refusal;
+      if (reasons) Object.assign(sent, reasoningFor(message, settings));
+    }
+    return sent;
+  });
+}
+
+/** Callers give answers back as they got them: members that say nothing (`refusal: null`) are refused by some servers. */
+function leavesOut(name: string, value: unknown, settings: DialectSettings): boolean {
+  if (name === 'content') return false;
+  if (value === null || REASONING.has(name)) return true;
+  if (name === 'cache_control') return settings.cache_hints === 'left_out';
+  if (name === 'name') return settings.leave_out.includes('name');
+  return settings.unknown_members === 'left_out' && (name === 'refusal' || !KNOWN.has(name));
+}
+
+/** Whether a caller is told that a member was left out: not of what answers bear and what is said in another way. */
+const isTold = (name: string): boolean => name === 'cache_control' || name === 'name' || !KNOWN.has(name);
+
+function memberFor(name: string, value: unknown, at: string, settings: DialectSettings, dropped: string[]): unknown {
+  if (name === 'content' && Array.isArray(value)) {
+    return value.map((part: ContentPart, index) => partFor(part, `${at}[${index}]`, settings, dropped));
+  }
+  if (name === 'tool_call_id') return callIdFor(textOf(value), settings);
+  if (name === 'tool_calls') return listOf(value).map((call) => (isObject(call) ? callFor(call, settings) : call));
+  return value;
+}
+
+function partFor(part: ContentPart, at: string, settings: DialectSettings, dropped: string[]): Members {
+  if (part.type === 'refusal' && settings.unknown_members === 'left_out') return { type: 'text', text: part.refusal };
+  return withoutHint(part, at, settings, dropped);
+}
+
+function callFor(call: Members, settings: DialectSettings): Members {
+  const id = callIdFor(textOf(call.id), settings);
+  if (settings.unknown_members === 'sent') return { ...call, id };
+  return { id, type: call.type, function: call.function };
+}
+
+const callIdFor = (id: string, settings: DialectSettings): string =>
+  settings.tool_call_ids === 'nine_letters' ? nineLetters(id) : id;
+
+/** The tools, without cache hints where the server knows none. */
+export function toolsFor(tools: readonly Tool[], settings: DialectSettings, dropped: string[]): readonly Members[] {
+  return tools.map((tool, index) => withoutHint(tool, `tools[${index}]`, settings, dropped));
+}
+
+function withoutHint(owner: Members, at: string, { cache_hints }: DialectSettings, dropped: string[]): Members {
+  if (cache_hints === 'sent' || !('cache_control' in owner)) return owner;
+  const { cache_control: hint, ...rest } = owner;
+  if (hint != null) dropped.push(`${at}.cache_control`);
+  return rest;
+}
+
+/** The thoughts of an answer under the name that its server wants them back by. */
+function reasoningFor(message: Members, { reasoning_history: form }: DialectSettings): Members {
+  if (form === 'left_out') return {};
+  const { reasoning_details: details } = message;
+  if (form === 'reasoning_details' && Array.isArray(details) && details.length > 0) {
+    return { reasoning_details: details };
+  }
+  const text = textOf(message.reasoning_content) || textOf(message.reasoning) || detailsText(details);
+  // An empty text counts as none for some.
+  if (form === 'demanded') return { reasoning_content: text || ' ' };
+  if (text === '') return {};
+  return form === 'reasoning_content' ? { reasoning_content: text } : { reasoning: text };
+}
+
+/** The readable text in a list of `reasoning_details`. */
+export function detailsText(details: unknown): string {
+  return listOf(details)
+    .map((detail) => (isObject(detail) ? textOf(detail.text) || textOf(detail.summary) : ''))
+    .join('');
+}

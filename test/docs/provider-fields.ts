@@ -1,0 +1,152 @@
+import type { ModelTraits, WireAdapter } from '../../src/contract/provider.ts';
+import { capabilityNames } from '../../src/core/capability.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
+import { profile } from '../../src/routing/profile/profile.ts';
+import { providerCall } from '../support/provider-call.ts';
+
+/** Something that a request may ask beside its text. */
+interface Probe {
+  readonly asks: string;
+  readonly fields: Partial<ChatRequest>;
+  /** What stands in the request anyway. */
+  readonly beside?: Partial<ChatRequest>;
+}
+
+const PROMPT: ChatMessage = { role: 'user', content: [{ type: 'text', text: 'Hello' }] };
+const TOOL = { type: 'function' as const, function: { name: 'clock', parameters: { type: 'object' } } };
+const withTool = { tools: [TOOL] };
+const withPart = (part: object): Partial<ChatRequest> => ({
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }, part] } as ChatMessage],
+});
+const before = (message: ChatMessage): Partial<ChatRequest> => ({ messages: [message, PROMPT] });
+const schema = { type: 'object', additionalProperties: false };
+
+/** What is put to every adapter, in the order in which the page shows it. */
+export const PROBES: readonly Probe[] = [
+  { asks: 'a `system` message', fields: before({ role: 'system', content: 'S' }) },
+  { asks: 'a `developer` message', fields: before({ role: 'developer', content: 'D' }) },
+  {
+    asks: 'an `assistant` message at the end: the beginning of the answer',
+    fields: { messages: [PROMPT, { role: 'assistant', content: 'It is' }] },
+  },
+  {
+    asks: '`max_tokens`, `max_completion_tokens`, or neither: the output cap',
+    fields: {},
+  },
+  { asks: '`temperature: 0.5`', fields: { temperature: 0.5 } },
+  { asks: '`temperature` above 1', fields: { temperature: 1.5 } },
+  { asks: '`top_p`', fields: { top_p: 0.9 } },
+  { asks: '`frequency_penalty`, `presence_penalty`', fields: { frequency_penalty: 1, presence_penalty: 1 } },
+  { asks: '`stop`', fields: { stop: ['END'] } },
+  { asks: '`seed`', fields: { seed: 7 } },
+  { asks: '`n` above 1', fields: { n: 2 } },
+  { asks: '`logprobs`', fields: { logprobs: true, top_logprobs: 2 } },
+  { asks: '`logit_bias`', fields: { logit_bias: { '50256': -100 } } },
+  { asks: '`reasoning_effort: high`', fields: { reasoning_effort: 'high' } },
+  { asks: '`reasoning_effort: none`', fields: { reasoning_effort: 'none' } },
+  { asks: '`tools`', fields: withTool },
+  { asks: '`tool_choice: none`', fields: { tool_choice: 'none' }, beside: withTool },
+  { asks: '`tool_choice: required`', fields: { tool_choice: 'required' }, beside: withTool },
+  {
+    asks: '`tool_choice` by name',
+    fields: { tool_choice: { type: 'function', function: { name: 'clock' } } },
+    beside: withTool,
+  },
+  { asks: '`parallel_tool_calls: false`', fields: { parallel_tool_calls: false }, beside: withTool },
+  { asks: '`response_format: json_object`', fields: { response_format: { type: 'json_object' } } },
+  {
+    asks: '`response_format: json_schema`',
+    fields: { response_format: { type: 'json_schema', json_schema: { name: 'it', schema, strict: true } } },
+  },
+  {
+    asks: 'a `response_format` beside `tools`',
+    fields: { response_format: { type: 'json_schema', json_schema: { name: 'it', schema, strict: true } } },
+    beside: withTool,
+  },
+  {
+    asks: 'an image, as a `data:` URL',
+    fields: withPart({ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }),
+  },
+  {
+    asks: 'an image by its address',
+    fields: withPart({ type: 'image_url', image_url: { url: 'https://a.example/b.png' } }),
+  },
+  { asks: 'audio', fields: withPart({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }) },
+  {
+    asks: 'a file, as a `data:` URL',
+    fields: withPart({ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } }),
+  },
+  { asks: 'a file that was uploaded (`file_id`)', fields: withPart({ type: 'file', file: { file_id: 'file-1' } }) },
+  {
+    asks: '`cache_control` on a part',
+    fields: withPart({ type: 'text', text: '!', cache_control: { type: 'ephemeral' } }),
+    beside: withPart({ type: 'text', text: '!' }),
+  },
+  { asks: '`name` of a message', fields: { messages: [{ ...PROMPT, name: 'ann' }] } },
+  { asks: '`user`', fields: { user: 'u-1' } },
+];
+
+/** A model of an adapter that probes are put to. */
+export interface Probed {
+  readonly adapter: WireAdapter & { lacks?(model: ModelTraits, upstream: string): readonly string[] };
+  readonly upstream: string;
+  readonly model: ModelTraits;
+}
+
+/** The capabilities that a request needs because of this. */
+export function neededBy({ fields, beside }: Probe): string[] {
+  const needs = (request: Partial<ChatRequest>) => profile({ messages: [PROMPT], ...request }).needs;
+  return capabilityNames(needs({ ...beside, ...fields }) & ~needs({ ...beside }));
+}
+
+/** What an adapter makes of it: what is new in the body that goes out, or why nothing does. */
+export function madeOf(probe: Probe, { adapter, upstream, model }: Probed): string {
+  const lacks = adapter.lacks?.(model, upstream) ?? [];
+  const lacking = neededBy(probe).filter((name) => lacks.includes(name));
+  if (lacking.length > 0) return `not asked: lacks ${lacking.map((name) => `\`${name}\``).join(', ')}`;
+  const request = (fields: Partial<ChatRequest>) => ({ messages: [PROMPT], ...probe.beside, ...fields });
+  const ask = (fields: Partial<ChatRequest>) =>
+    adapter.request(providerCall(request(fields), { upstream, model, stream: false }));
+  const [plain, asked] = [ask({}), ask(probe.fields)];
+  if (!('body' in plain)) throw new Error(`${probe.asks}: ${plain.message}`);
+  if (!('body' in asked)) return 'refused';
+  const isCap = Object.keys(probe.fields).length === 0;
+  const changes = differences(isCap ? capless(JSON.parse(plain.body)) : JSON.parse(plain.body), JSON.parse(asked.body));
+  if (!isCap && Bun.deepEquals(changes, differences(request({}), request(probe.fields)))) return 'as it is';
+  const dropped = asked.dropped.filter((name) => !plain.dropped.includes(name));
+  if (dropped.length > 0) return ['left out, and named in `dropped`', ...changes].join('; ');
+  return changes.length === 0 ? 'left out' : changes.join('<br>');
+}
+
+/** The body without the figure that caps its output. */
+function capless(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body), (_, value) => (value === 1_000 ? undefined : value));
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What the second has and the first has not, as paths with their values. */
+function differences(plain: unknown, asked: unknown, path = ''): string[] {
+  if (Bun.deepEquals(plain, asked)) return [];
+  if (isObject(plain) && isObject(asked)) {
+    const inside = (key: string) => (path === '' ? key : `${path}.${key}`);
+    return Object.keys(asked).flatMap((key) => differences(plain[key], asked[key], inside(key)));
+  }
+  if (Array.isArray(plain) && Array.isArray(asked)) {
+    if (plain.length === asked.length)
+      return asked.flatMap((item, at) => differences(plain[at], item, `${path}[${at}]`));
+    return asked
+      .filter((item) => !plain.some((one) => Bun.deepEquals(one, item)))
+      .map((item) => shown(`${path}[…]`, item));
+  }
+  return [shown(path, asked)];
+}
+
+/** Longer values are left to the reader: the names say enough. */
+const VALUE_LENGTH_MAX = 150;
+
+function shown(path: string, value: unknown): string {
+  const text = JSON.stringify(value).replaceAll('|', '\\|');
+  return text.length > VALUE_LENGTH_MAX ? `\`${path}\`` : `\`${path}: ${text}\``;
+}

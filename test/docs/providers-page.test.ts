@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CAPABILITY_NAMES } from '../../src/core/capability.ts';
+import { loadPolicy } from '../../src/policy/load.ts';
+import { SERVICES, shippedContext } from '../policy/shipped.ts';
+import { snapshotOf } from '../policy/support.ts';
+import { neededBy, PROBES } from './provider-fields.ts';
+
+const TEXT = readFileSync(join(import.meta.dir, '../../docs/providers.md'), 'utf8');
+const blocks = [...TEXT.matchAll(/^```yaml policy\n([\s\S]*?)^```$/gm)].map(([, text = ''], at) => ({
+  path: `example-${at}.yaml`,
+  text,
+}));
+const named = (pattern: RegExp) => [...TEXT.matchAll(pattern)].map(([, name = '']) => name);
+
+describe('the examples of docs/providers.md', () => {
+  const files = [{ path: 'p.yaml', text: 'version: 1\n' }, ...blocks];
+  const context = { ...shippedContext({}), env: { get: () => 'http://127.0.0.1:1/v1' } };
+
+  test('are right together, and every provider in them serves a model', () => {
+    const { snapshot, diagnostics } = loadPolicy(files, context);
+    expect(diagnostics).toEqual([]);
+    const providers = blocks.flatMap(({ text }) => [...text.matchAll(/^ {2}([\w-]+):.*\b(?:preset|adapter):/gm)]);
+    expect(providers.length).toBeGreaterThan(6);
+    const used = snapshot?.models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider));
+    expect([...new Set(used)].sort()).toEqual([...(snapshot?.providers.keys() ?? [])].sort());
+  });
+
+  test('name the variables that the providers ask for', () => {
+    const asked = new Set<string>();
+    const get = (name: string) => {
+      asked.add(name);
+      return 'http://127.0.0.1:1/v1';
+    };
+    snapshotOf(loadPolicy(files, { ...context, env: { get } }));
+    expect([...asked].filter((name) => !blocks.some(({ text }) => text.includes(name)))).toEqual([]);
+  });
+});
+
+describe('docs/providers.md', () => {
+  test('has every service in its tables', () => {
+    for (const { name } of SERVICES) expect(TEXT).toContain(`| \`${name}\` |`);
+  });
+
+  test('shows of every capability how it is asked for, and refuses nothing that a capability could tell of', () => {
+    const asked = new Set(PROBES.flatMap(neededBy));
+    expect(CAPABILITY_NAMES.filter((name) => !asked.has(name))).toEqual(['reasoning']);
+    expect(TEXT).not.toContain('| refused |');
+  });
+
+  test('is not alone in naming their keys: the README does', () => {
+    const readme = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');
+    for (const { preset } of SERVICES) expect(readme).toContain(preset.apiKeyEnv ?? '');
+  });
+
+  test('links to places that are there', () => {
+    for (const [path = '', anchor] of named(/\]\(([\w-]+\.md(?:#[\w-]+)?)\)/g).map((link) => link.split('#'))) {
+      const page = readFileSync(join(import.meta.dir, '../../docs', path), 'utf8');
+      const anchors = [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+        title
+          .toLowerCase()
+          .replace(/[^\w\s-]/g, '')
+          .replaceAll(' ', '-'),
+      );
+      if (anchor) expect(anchors, path).toContain(anchor);
+    }
+  });
+});

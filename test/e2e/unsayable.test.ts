@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { answerOf } from '../support/answers.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+const claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
+const other = startFakeUpstream({ key: UPSTREAM_KEY });
+let box: Signalbox;
+
+beforeAll(async () => {
+  const policy = testPolicy(
+    { claude: { url: claude.url, adapter: 'anthropic' }, other: other.url },
+    { 'claude-opus-4-8': { endpoints: ['claude'], quality: 0.9 }, plain: { endpoints: ['other'], quality: 0.2 } },
+  ).replaceAll('[tools, json_schema]', '[tools, file_input]');
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterAll(async () => {
+  await box.stop();
+  await Promise.all([claude.stop(), other.stop()]);
+});
+
+/** Claude reads PDF and text; whether a server of OpenAI's dialect reads archives is for that server to say. */
+const ARCHIVE = {
+  messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'data:application/zip;base64,AAAA' } }] }],
+};
+
+test('what the dialect of the choice has no words for goes to the next model, and is never sent to the first', async () => {
+  const response = await box.post('/v1/chat/completions', { model: 'auto', ...ARCHIVE });
+  const { model, platform } = await answerOf(response);
+  expect([response.status, model, platform.route_reason]).toEqual([200, 'plain', 'auto:balanced:fallback']);
+  expect(platform.attempts).toMatchObject([
+    { model: 'claude-opus-4-8', failure: 'rejected', request_id: null },
+    { model: 'plain', failure: null, request_id: 'req_fake' },
+  ]);
+  expect(claude.requests).toEqual([]);
+});
+
+test('where nobody else may answer the caller is told which field it is, and pays nothing', async () => {
+  const response = await box.post('/v1/chat/completions', { model: 'claude-opus-4-8', ...ARCHIVE });
+  const { error } = await answerOf(response);
+  expect([response.status, error.code]).toEqual([400, 'upstream_rejected_request']);
+  expect(error.message).toContain('messages[0].content[0].file.file_data is no base64 data: URL of a PDF');
+  expect(response.headers.get('x-signalbox-credits')).toBe('0');
+  expect(claude.requests).toEqual([]);
+});
+
+test('what its dialect lacks is known before: another model is chosen, and a pinned one is refused with the reason', async () => {
+  const asked = { messages: [{ role: 'user', content: 'Hi' }], seed: 7 };
+  const routed = await answerOf(await box.post('/v1/chat/completions', { model: 'auto', ...asked }));
+  expect([routed.model, routed.platform.route_reason]).toEqual(['plain', 'auto:balanced']);
+  const response = await box.post('/v1/chat/completions', { model: 'claude-opus-4-8', ...asked });
+  const { error } = await answerOf(response);
+  expect([response.status, error.code]).toEqual([422, 'no_eligible_model']);
+  expect(error.message).toBe('`claude-opus-4-8` does not meet the request: it lacks seed.');
+  expect(claude.requests).toEqual([]);
+});

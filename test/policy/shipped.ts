@@ -1,0 +1,49 @@
+import { shipped } from '../../plugins/index.ts';
+import type { ProviderPlugin, ProviderPreset } from '../../src/contract/provider.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { type LoadContext, type LoadResult, loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
+import { shippedPolicy, snapshotOf } from './support.ts';
+
+type Variables = Readonly<Record<string, string>>;
+
+/** The plugins that Signalbox comes with, and an environment. */
+export function shippedContext(env: Variables): LoadContext {
+  return { env: { get: (name) => env[name] }, ...createRegistry(shipped), revisionOf: (content) => content };
+}
+
+/** Loads files with the plugins that Signalbox comes with. */
+export function loadShipped(files: readonly PolicyFile[], env: Variables = {}): LoadResult {
+  return loadPolicy(files, shippedContext(env));
+}
+
+/** The shipped policy in an environment. */
+export function shippedSnapshot(env: Variables): PolicySnapshot {
+  return snapshotOf(loadShipped(shippedPolicy(), env));
+}
+
+export interface ShippedService {
+  readonly plugin: ProviderPlugin;
+  readonly name: string;
+  readonly preset: ProviderPreset;
+  /** Those that it takes, with values that will do. */
+  readonly variables: Variables;
+}
+
+/** Every service that a shipped adapter knows. */
+export const SERVICES: readonly ShippedService[] = shipped
+  .filter((plugin): plugin is ProviderPlugin => plugin.kind === 'provider')
+  .flatMap((plugin) =>
+    Object.entries(plugin.presets ?? {}).map(([name, preset]) => ({
+      plugin,
+      name,
+      preset,
+      variables: {
+        ...(preset.baseUrlEnv && { [preset.baseUrlEnv]: 'http://127.0.0.1:1/v1' }),
+        ...(preset.apiKeyEnv && { [preset.apiKeyEnv]: 'x' }),
+      },
+    })),
+  );
+
+/** An environment in which every provider can serve. Nothing is called. */
+export const EVERY_VARIABLE: Variables = Object.assign({}, ...SERVICES.map(({ variables }) => variables));

@@ -1,0 +1,351 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { anthropic } from '../../plugins/providers/anthropic.ts';
+import type { StreamPart } from '../../src/contract/parts.ts';
+import type { ChatMessage } from '../../src/core/chat-request.ts';
+import { Completion } from '../../src/http/completion.ts';
+import { effort } from '../deep/effort.ts';
+import { joined, providerCall } from '../support/provider-call.ts';
+import { wireRequest } from '../support/wire-request.ts';
+
+const prepared = anthropic.prepare({ prompt_cache: 'by_caller' });
+if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
+const adapter = prepared;
+
+const FIXTURES = join(import.meta.dir, 'fixtures', 'anthropic');
+const replies: Record<string, { content: object[] }> = await Bun.file(join(FIXTURES, 'replies.json')).json();
+const errors: { status: number; kind: string; body: { error: { message: string } } }[] = await Bun.file(
+  join(FIXTURES, 'errors.json'),
+).json();
+
+const replied = (name: string) => adapter.reply(JSON.stringify(replies[name]));
+const NAMES = [
+  'stream',
+  'tool-call',
+  'parallel-calls',
+  'thinking',
+  'redacted-thinking',
+  'cached',
+  'refusal',
+  'length',
+  'overloaded',
+];
+const frames = new Map<string, { event: string; data: string }[]>();
+for (const name of NAMES) {
+  const text = await Bun.file(join(FIXTURES, `${name}.sse`)).text();
+  const events = text
+    .trimEnd()
+    .split('\n\n')
+    .map((frame) => /^event: (.+)\ndata: (.+)$/.exec(frame));
+  frames.set(
+    name,
+    events.map((match) => ({ event: match?.[1] ?? '', data: match?.[2] ?? '' })),
+  );
+}
+function streamed(name: string): StreamPart[] {
+  const reader = adapter.stream();
+  return (frames.get(name) ?? []).flatMap((frame) => reader.read(frame));
+}
+function read(...events: object[]): StreamPart[] {
+  const reader = adapter.stream();
+  return events.flatMap((event) => reader.read({ event: '', data: JSON.stringify(event) }));
+}
+
+const text = (said: string) => ({ type: 'text' as const, choice: 0, text: said });
+const finish = (reason: string, raw: string) => ({ type: 'finish', choice: 0, reason, raw });
+const usage = (inputTokens: number, outputTokens: number, more: object = {}) => ({
+  type: 'usage',
+  usage: { inputTokens, outputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, ...more },
+});
+const call = (index: number, id: string, name: string, args: string) => ({
+  type: 'tool-call',
+  choice: 0,
+  index,
+  id,
+  name,
+  arguments: args,
+});
+/** What was said, and of the figures the last. */
+const said = (parts: readonly StreamPart[]) => {
+  const finished = parts.some(({ type }) => type === 'finish');
+  const last = parts.findLastIndex(({ type }) => type === 'usage');
+  return joined(parts.filter(({ type }, at) => type !== 'usage' || (finished && at === last)));
+};
+
+const SIGNATURE = 'EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxB/x+y==';
+const DATA = 'EmwKAhgBEgy3va3pzix/LafPsn4aDFIT2Xlx';
+
+describe('an answer', () => {
+  test.each<[string, object[]]>([
+    ['success', [text('Berlin is the capital of Germany.'), finish('stop', 'end_turn'), usage(17, 9)]],
+    ['stop-sequence', [text('one, two, '), finish('stop', 'stop_sequence'), usage(14, 6)]],
+    [
+      'tool-call',
+      [
+        text('I will look.'),
+        call(0, 'toolu_01Aa', 'get_weather', '{"city":"Berlin","unit":"celsius"}'),
+        finish('tool_calls', 'tool_use'),
+        usage(391, 62),
+      ],
+    ],
+    [
+      'parallel-calls',
+      [
+        call(0, 'toolu_01Aa', 'get_weather', '{"city":"Berlin"}'),
+        call(1, 'toolu_01Bb', 'get_time', ''),
+        finish('tool_calls', 'tool_use'),
+        usage(402, 88),
+      ],
+    ],
+    [
+      'refusal',
+      [
+        { ...text('This request was declined: it may enable harm to computers.'), type: 'refusal' },
+        finish('content_filter', 'refusal'),
+        usage(54, 0),
+      ],
+    ],
+    ['refusal-bare', [text('I can'), finish('content_filter', 'refusal'), usage(54, 3)]],
+    ['length', [text('Once upon a'), finish('length', 'max_tokens'), usage(12, 3)]],
+    ['context-full', [text('And so'), finish('length', 'model_context_window_exceeded'), usage(199_000, 1_000)]],
+    ['server-tool', [text('Found.'), finish('stop', 'end_turn'), usage(60, 20)]],
+  ])('named %s is read whole', (name, parts) => {
+    expect(joined(replied(name))).toEqual(parts as StreamPart[]);
+  });
+
+  test('counts cached, written and thought tokens once', () => {
+    const cached = usage(21 + 1_800 + 240, 4, { cachedInputTokens: 1_800, cacheWriteTokens: 240 });
+    expect(replied('cached').at(-1)).toEqual(cached as StreamPart);
+    expect(streamed('cached').at(-1)).toEqual(cached as StreamPart);
+    expect(replied('thinking').at(-1)).toEqual(usage(22, 140, { reasoningTokens: 118 }) as StreamPart);
+  });
+
+  test('that is none is a failure', () => {
+    for (const body of ['', '[]', '{}', '{"content":"Hi"}', 'null', '{"content":null,"stop_reason":"end_turn"}']) {
+      expect(adapter.reply(body)).toEqual([
+        { type: 'failure', failure: { kind: 'malformed', message: expect.stringMatching(/^the answer /) } },
+      ]);
+    }
+    expect(adapter.reply('{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}')).toEqual([
+      { type: 'failure', failure: { kind: 'overloaded', message: 'Overloaded' } },
+    ]);
+    const nameless = {
+      content: [{ type: 'tool_use', id: 'c', input: {} }],
+      usage: { input_tokens: 1, output_tokens: 2 },
+    };
+    expect(adapter.reply(JSON.stringify(nameless)).map(({ type }) => type)).toEqual(['usage', 'failure']);
+  });
+});
+
+describe('a stream', () => {
+  test.each<[string, object[]]>([
+    ['stream', [text('Berlin is the capital.'), finish('stop', 'end_turn'), usage(25, 11)]],
+    [
+      'tool-call',
+      [
+        text('I will look.'),
+        call(0, 'toolu_01Aa', 'get_weather', '{"city": "Berlin"}'),
+        finish('tool_calls', 'tool_use'),
+        usage(391, 62),
+      ],
+    ],
+    [
+      'parallel-calls',
+      [
+        call(0, 'toolu_01Aa', 'get_weather', '{"city": "Berlin"}'),
+        call(1, 'toolu_01Bb', 'get_time', ''),
+        finish('tool_calls', 'tool_use'),
+        usage(402, 88),
+      ],
+    ],
+    [
+      'refusal',
+      [
+        text('I can'),
+        { ...text('This request was declined.'), type: 'refusal' },
+        finish('content_filter', 'refusal'),
+        usage(25, 3),
+      ],
+    ],
+    ['length', [text('Once upon a'), finish('length', 'max_tokens'), usage(25, 3)]],
+    ['overloaded', [text('Once'), { type: 'failure', failure: { kind: 'overloaded', message: 'Overloaded' } }]],
+  ])('named %s is read whole', (name, parts) => {
+    expect(said(streamed(name))).toEqual(parts as StreamPart[]);
+  });
+
+  test('tells its thoughts, and then their signature with all of the block', () => {
+    expect(said(streamed('thinking'))).toEqual([
+      { type: 'reasoning', choice: 0, text: '27 times 453 is 12231.' },
+      {
+        type: 'state',
+        choice: 0,
+        details: [
+          {
+            type: 'reasoning.text',
+            text: '27 times 453 is 12231.',
+            signature: SIGNATURE,
+            format: 'anthropic-claude-v1',
+            index: 0,
+            id: 'thought-0-0-0',
+          },
+        ],
+      },
+      text('12,231'),
+      finish('stop', 'end_turn'),
+      usage(25, 140, { reasoningTokens: 118 }),
+    ] as StreamPart[]);
+    expect(said(streamed('redacted-thinking'))[0]).toEqual({
+      type: 'state',
+      choice: 0,
+      details: [
+        { type: 'reasoning.encrypted', data: DATA, format: 'anthropic-claude-v1', index: 0, id: 'thought-0-0-0' },
+      ],
+    });
+  });
+
+  test('passes over what it does not know', () => {
+    const done = { type: 'message_delta', delta: { stop_reason: 'a_new_reason' } };
+    expect(
+      read(
+        { type: 'ping' },
+        { type: 'a_new_event', index: 0 },
+        { type: 'content_block_start', index: 0, content_block: { type: 'server_tool_use', name: 'web_search' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"a":1}' } },
+        { type: 'content_block_delta', index: 7, delta: { type: 'a_new_delta' } },
+        { type: 'content_block_stop', index: 9 },
+        done,
+      ),
+    ).toEqual([finish('stop', 'a_new_reason')] as StreamPart[]);
+    expect(adapter.stream().read({ event: '', data: 'x' })).toMatchObject([{ type: 'failure' }]);
+  });
+
+  test('with an input given at the start, and no end of its blocks, is read all the same', () => {
+    const block = { type: 'tool_use', id: 'c', name: 'f', input: { a: 1 } };
+    const parts = read(
+      { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 0 } } },
+      { type: 'content_block_start', index: 0, content_block: block },
+      { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+      { type: 'message_stop' },
+    );
+    expect(said(parts)).toEqual([
+      call(0, 'c', 'f', '{"a":1}'),
+      finish('tool_calls', 'tool_use'),
+      usage(3, 0),
+    ] as StreamPart[]);
+  });
+
+  test('says the same however its texts and arguments are cut', () => {
+    const { runs, seed } = effort('Anthropic streams', 100, 5_000);
+    const pieces = fc.array(fc.string({ unit: 'grapheme', maxLength: 6 }), { maxLength: 6 });
+    const block = fc.record({ type: fc.constantFrom('text', 'thinking', 'tool_use'), pieces });
+    const DELTAS = {
+      text: ['text_delta', 'text'],
+      thinking: ['thinking_delta', 'thinking'],
+      tool_use: ['input_json_delta', 'partial_json'],
+    };
+    const eventsOf = (blocks: { type: string; pieces: string[] }[], whole: boolean) => [
+      ...blocks.flatMap(({ type, pieces: cut }, index) => {
+        const [delta = '', member = ''] = DELTAS[type as keyof typeof DELTAS];
+        const start = type === 'tool_use' ? { id: `c${index}`, name: 'f', input: {} } : {};
+        const signed = type === 'thinking' ? [{ type: 'signature_delta', signature: 's' }] : [];
+        const deltas = [
+          ...(whole ? [cut.join('')] : cut).map((piece) => ({ type: delta, [member]: piece })),
+          ...signed,
+        ];
+        return [
+          { type: 'content_block_start', index, content_block: { type, ...start } },
+          ...deltas.map((each) => ({ type: 'content_block_delta', index, delta: each })),
+          { type: 'content_block_stop', index },
+        ];
+      }),
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { input_tokens: 1, output_tokens: 1 } },
+    ];
+    fc.assert(
+      fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
+        const parts = read(...eventsOf(blocks, false));
+        expect(joined(parts)).toEqual(joined(read(...eventsOf(blocks, true))));
+        const firsts = parts.flatMap((part) => (part.type === 'tool-call' && part.id ? [part.index] : []));
+        expect(firsts).toEqual(firsts.map((_, at) => at));
+      }),
+      { numRuns: runs, seed },
+    );
+  });
+});
+
+describe('the state of an answer', () => {
+  /** The answer as the caller gets it in one body, and gives it back. */
+  function givenBack(parts: readonly StreamPart[]): ChatMessage {
+    const completion = new Completion();
+    completion.add(parts);
+    const receipt = { usage: {}, platform: {} } as Parameters<Completion['body']>[1];
+    const body = JSON.parse(JSON.stringify(completion.body({ id: 'i', created: 1, model: 'm' }, receipt)));
+    return body.choices[0].message;
+  }
+  function sentBack(message: ChatMessage): unknown {
+    const messages: ChatMessage[] = [{ role: 'user', content: 'a' }, message, { role: 'user', content: 'b' }];
+    const { body } = wireRequest(adapter, providerCall({ messages }, { upstream: 'claude-fable-5-1' }));
+    return (body.messages as { content: unknown }[])[1]?.content;
+  }
+  const asSent = (block: object) =>
+    Object.fromEntries(Object.entries(block).filter(([name]) => name !== 'citations' && name !== 'caller'));
+
+  test.each(['thinking', 'thinking-omitted', 'redacted-thinking', 'progress-updates', 'tool-call', 'parallel-calls'])(
+    'named %s goes back block by block as it came',
+    (name) => {
+      expect(sentBack(givenBack(replied(name)))).toEqual(replies[name]?.content.map(asSent));
+    },
+  );
+
+  test('is the same from a stream', () => {
+    expect(sentBack(givenBack(streamed('thinking')))).toEqual([
+      { type: 'thinking', thinking: '27 times 453 is 12231.', signature: SIGNATURE },
+      { type: 'text', text: '12,231' },
+    ]);
+  });
+
+  test('is taken from other gateways too, in pieces and in their words', () => {
+    const answer = { role: 'assistant' as const, content: 'Hi' };
+    const detail = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0 };
+    const blocks = [
+      { type: 'thinking', thinking: 'Hm', signature: 's' },
+      { type: 'redacted_thinking', data: 'd' },
+    ];
+    expect(
+      sentBack({
+        ...answer,
+        reasoning_details: [
+          { ...detail, text: 'H' },
+          { ...detail, text: 'm' },
+          { ...detail, signature: 's' },
+          { type: 'reasoning.encrypted', data: 'd', format: 'anthropic-claude-v1', index: 1 },
+          { type: 'reasoning.encrypted', data: 'x', format: 'openai-responses-v1', index: 2 },
+        ],
+      } as ChatMessage),
+    ).toEqual([...blocks, { type: 'text', text: 'Hi' }]);
+    expect(sentBack({ ...answer, thinking_blocks: blocks } as ChatMessage)).toEqual([
+      ...blocks,
+      { type: 'text', text: 'Hi' },
+    ]);
+  });
+});
+
+describe('a failure', () => {
+  test.each(errors.map(({ status, kind, body }) => [status, kind, body.error.message, body] as const))(
+    '%i is of the kind %s: %s',
+    (status, kind, message, body) => {
+      const failure = adapter.failure(status, new Headers(), JSON.stringify(body));
+      expect(failure).toEqual({ kind: kind as never, message, status });
+    },
+  );
+
+  test('without the API’s body is read by its status', () => {
+    const failure = (status: number, body: string) => adapter.failure(status, new Headers(), body);
+    expect(failure(502, '<html>Bad gateway</html>')).toEqual({ kind: 'server', message: 'status 502', status: 502 });
+    expect(failure(418, 'short and\nstout')).toEqual({ kind: 'rejected', message: 'short and stout', status: 418 });
+    expect(failure(529, '')).toEqual({ kind: 'overloaded', message: 'status 529', status: 529 });
+    expect(read({ type: 'error' })).toEqual([
+      { type: 'failure', failure: { kind: 'server', message: 'the upstream reported an error' } },
+    ]);
+  });
+});

@@ -1,0 +1,393 @@
+import { describe, expect, test } from 'bun:test';
+import { anthropic } from '../../plugins/providers/anthropic.ts';
+import type { ProviderFailure } from '../../src/contract/parts.ts';
+import type { ProviderCall } from '../../src/contract/provider.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
+import { providerCall } from '../support/provider-call.ts';
+import { wireRequest } from '../support/wire-request.ts';
+
+const MARK = { type: 'ephemeral' };
+const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+const tool = (name: string, more: object = {}) => ({ type: 'function' as const, function: { name, ...more } });
+const made = (id: string, name = 'look', args = '{"at":1}') => ({
+  id,
+  type: 'function' as const,
+  function: { name, arguments: args },
+});
+
+function adapter(prompt_cache: 'auto' | 'by_caller' = 'by_caller') {
+  const prepared = anthropic.prepare({ prompt_cache });
+  if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
+  return prepared;
+}
+
+/** The body for a model that reasons. */
+function build(request: Partial<ChatRequest>, rest: Parameters<typeof providerCall>[1] = {}, cache?: 'auto') {
+  const model = { capabilities: ['reasoning' as const], ...rest.model };
+  return wireRequest(
+    adapter(cache),
+    providerCall(request, { upstream: 'claude-opus-4-5', stream: false, ...rest, model }),
+  );
+}
+const messagesOf = (messages: ChatMessage[], upstream = 'claude-opus-4-8') => build({ messages }, { upstream }).body;
+const refusalOf = (request: Partial<ChatRequest>, rest: Partial<ProviderCall> = {}) =>
+  adapter().request(providerCall(request, { upstream: 'claude-opus-4-8', ...rest }));
+const text = (said: string) => ({ type: 'text', text: said });
+
+describe('the request', () => {
+  test('has the API’s path, version and names', () => {
+    const { path, headers, body, dropped } = build(
+      { messages: [{ role: 'user', content: 'Hello' }], temperature: 0.3, stop: 'END', user: 'u1' },
+      { stream: true, outputCap: 77 },
+    );
+    expect({ path, headers, dropped }).toEqual({
+      path: '/messages',
+      headers: { 'anthropic-version': '2023-06-01' },
+      dropped: [],
+    });
+    expect(body).toEqual({
+      model: 'claude-opus-4-5',
+      max_tokens: 77,
+      messages: [{ role: 'user', content: [text('Hello')] }],
+      temperature: 0.3,
+      stop_sequences: ['END'],
+      metadata: { user_id: 'u1' },
+      stream: true,
+    });
+  });
+
+  test('goes without the sampling controls that a model refuses, and names them', () => {
+    const asked = { temperature: 0.3, top_p: 0.9 };
+    const extras = { top_k: 5 };
+    expect(build(asked, { extras })).toMatchObject({ body: { temperature: 0.3, top_k: 5 }, dropped: ['top_p'] });
+    for (const refusing of [{ upstream: 'claude-sonnet-5' }, { model: { acceptsTemperature: false } }]) {
+      const { body, dropped } = build(asked, { extras, ...refusing });
+      expect(dropped).toEqual(['temperature', 'top_p', 'top_k']);
+      expect(body).not.toContainAnyKeys(dropped as string[]);
+    }
+  });
+
+  test('refuses what cannot be said, by the name of its field', () => {
+    const user = (content: ChatMessage['content']) => ({ messages: [{ role: 'user' as const, content }] });
+    const image = (url: string) => user([{ type: 'image_url', image_url: { url } }]);
+    const format = (schema?: object) => ({
+      response_format: { type: 'json_schema' as const, json_schema: { name: 's', ...(schema && { schema }) } },
+    });
+    const field = (name: string): ProviderFailure => ({
+      kind: 'rejected',
+      message: expect.stringMatching(new RegExp(`^${name} `)),
+    });
+    expect(refusalOf(image('data:image/bmp;base64,AA=='))).toEqual(
+      field('messages\\[0\\].content\\[0\\].image_url.url'),
+    );
+    expect(refusalOf(image('data:image/png,AA'))).toEqual(field('messages\\[0\\].content\\[0\\].image_url.url'));
+    expect(refusalOf(user([{ type: 'file', file: { file_data: 'AAAA' } }]))).toEqual(
+      field('messages\\[0\\].content\\[0\\].file.file_data'),
+    );
+    expect(refusalOf({ stop: ['END', '\n'] })).toEqual(field('stop\\[1\\]'));
+    expect(refusalOf(format())).toEqual(field('response_format.json_schema.schema'));
+    expect(refusalOf(format({ type: 'object', additionalProperties: { type: 'string' } }))).toEqual(
+      field('response_format.json_schema.schema'),
+    );
+  });
+});
+
+describe('messages', () => {
+  test('of one role become one turn, without blanks', () => {
+    const body = messagesOf([
+      { role: 'user', content: 'a' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: ' ' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      { role: 'assistant', content: '' },
+      { role: 'user', content: 'c' },
+      { role: 'assistant', content: 'd', refusal: null },
+      { role: 'assistant', content: null, refusal: 'e' },
+      { role: 'user', content: 'f' },
+    ]);
+    expect(body.messages).toEqual([
+      { role: 'user', content: [text('a'), text('b'), text('c')] },
+      { role: 'assistant', content: [text('d'), text('e')] },
+      { role: 'user', content: [text('f')] },
+    ]);
+  });
+
+  test('of the operator keep their place behind the user’s, where the model takes them', () => {
+    const said: ChatMessage[] = [
+      { role: 'system', content: 'S' },
+      { role: 'developer', content: 'D' },
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b' },
+      { role: 'system', content: 'late' },
+      { role: 'user', content: 'c' },
+      { role: 'assistant', content: 'd' },
+      { role: 'user', content: 'e' },
+    ];
+    const [a, b, c, d, e] = [...'abcde'].map(text);
+    expect(messagesOf(said)).toMatchObject({
+      system: [text('S'), text('D')],
+      messages: [
+        { role: 'user', content: [a] },
+        { role: 'assistant', content: [b] },
+        { role: 'user', content: [c] },
+        { role: 'system', content: [text('late')] },
+        { role: 'assistant', content: [d] },
+        { role: 'user', content: [e] },
+      ],
+    });
+    expect(messagesOf(said, 'claude-haiku-4-5')).toMatchObject({
+      system: [text('S'), text('D'), text('late')],
+      messages: [{ content: [a] }, { content: [b] }, { content: [c] }, { content: [d] }, { content: [e] }],
+    });
+  });
+
+  test('of the operator that stand alone are the user’s', () => {
+    expect(messagesOf([{ role: 'system', content: 'S' }])).toMatchObject({
+      messages: [{ role: 'user', content: [text('S')] }],
+    });
+    expect(
+      messagesOf([
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b' },
+        { role: 'system', content: 'go on' },
+      ]).messages,
+    ).toEqual([
+      { role: 'user', content: [text('a')] },
+      { role: 'assistant', content: [text('b')] },
+      { role: 'user', content: [text('go on')] },
+    ]);
+  });
+
+  test('carry images and files as blocks', () => {
+    const b64 = btoa('name,age\nJörg,7'.replace('ö', '\u00c3\u00b6'));
+    const { body, dropped } = build({
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low' } },
+            { type: 'image_url', image_url: { url: PNG } },
+            { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } },
+            { type: 'file', file: { filename: 'a.csv', file_data: `data:text/csv;base64,${b64}` } },
+          ],
+        },
+      ],
+    });
+    expect(dropped).toEqual(['image_url.detail']);
+    expect(body.messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
+          {
+            type: 'document',
+            source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERg==' },
+            title: 'a.pdf',
+          },
+          {
+            type: 'document',
+            source: { type: 'text', media_type: 'text/plain', data: 'name,age\nJörg,7' },
+            title: 'a.csv',
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('end without blanks where the model goes on from a beginning', () => {
+    expect(
+      messagesOf(
+        [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content: 'b \n' },
+        ],
+        'claude-opus-4-5',
+      ),
+    ).toMatchObject({
+      messages: [{ role: 'user' }, { role: 'assistant', content: [text('b')] }],
+    });
+  });
+});
+
+describe('calls of tools', () => {
+  const use = (id: string, input: unknown, name = 'look') => ({ type: 'tool_use', id, name, input });
+  const result = (id: string, content?: string) => ({
+    type: 'tool_result',
+    tool_use_id: id,
+    ...(content !== undefined && { content: [text(content)] }),
+  });
+
+  test('are answered in one turn, before what the user says', () => {
+    const body = messagesOf([
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b', tool_calls: [made('c1'), made('c2', 'look', '')] },
+      { role: 'tool', tool_call_id: 'c1', content: 'r1' },
+      { role: 'user', content: 'and?' },
+      { role: 'tool', tool_call_id: 'c2', content: '' },
+    ]);
+    expect(body.messages).toEqual([
+      { role: 'user', content: [text('a')] },
+      { role: 'assistant', content: [text('b'), use('c1', { at: 1 }), use('c2', {})] },
+      { role: 'user', content: [result('c1', 'r1'), result('c2'), text('and?')] },
+    ]);
+  });
+
+  test('get IDs of the API’s letters, and each its own, alike in call and answer', () => {
+    const body = messagesOf([
+      { role: 'assistant', content: null, tool_calls: [made('f.look:0')] },
+      { role: 'tool', tool_call_id: 'f.look:0', content: 'r1' },
+      { role: 'assistant', content: null, tool_calls: [made('f.look:0'), made('')] },
+      { role: 'tool', tool_call_id: 'f.look:0', content: 'r2' },
+      { role: 'tool', tool_call_id: '', content: 'r3' },
+    ]);
+    expect(body.messages).toEqual([
+      { role: 'assistant', content: [use('f_2e_look_3a_0', { at: 1 })] },
+      { role: 'user', content: [result('f_2e_look_3a_0', 'r1')] },
+      { role: 'assistant', content: [use('f_2e_look_3a_0_2', { at: 1 }), use('call', { at: 1 })] },
+      { role: 'user', content: [result('f_2e_look_3a_0_2', 'r2'), result('call', 'r3')] },
+    ]);
+  });
+
+  test('whose arguments are no object do not end the conversation', () => {
+    const calls = ['{"a":', '[1]', 'null'].map((args, at) => made(`c${at}`, 'look', args));
+    const { messages } = messagesOf([
+      { role: 'assistant', content: null, tool_calls: calls },
+      { role: 'user', content: 'a' },
+    ]);
+    expect(messages).toMatchObject([
+      {
+        content: [{ input: { arguments: '{"a":' } }, { input: { arguments: '[1]' } }, { input: { arguments: 'null' } }],
+      },
+      {},
+    ]);
+  });
+
+  test('in the older form are understood', () => {
+    const older = { role: 'assistant' as const, content: null, function_call: { name: 'look', arguments: '{"at":2}' } };
+    const { body, dropped } = build({
+      messages: [
+        older,
+        { role: 'function', name: 'look', content: 'r' },
+        { role: 'function', name: 'none', content: 's' },
+      ],
+    });
+    expect(dropped).toEqual([]);
+    expect(body.messages).toEqual([
+      { role: 'assistant', content: [use('function_look', { at: 2 })] },
+      { role: 'user', content: [result('function_look', 'r'), text('s')] },
+    ]);
+  });
+
+  test('are declared, and not to be made again, where the request has no tools', () => {
+    const { body } = build({
+      messages: [
+        { role: 'assistant', content: null, tool_calls: [made('c1'), made('c2', 'stop')] },
+        { role: 'tool', tool_call_id: 'c1', content: 'r1' },
+      ],
+    });
+    const schema = { type: 'object', properties: {} };
+    expect(body.tools).toEqual([
+      { name: 'look', input_schema: schema },
+      { name: 'stop', input_schema: schema },
+    ]);
+    expect(body.tool_choice).toEqual({ type: 'none' });
+  });
+});
+
+describe('tools', () => {
+  test('are said with their schemas; strictly only where that can be kept', () => {
+    const parameters = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] };
+    const tools = [
+      tool('plain'),
+      tool('loose', { description: 'd', parameters }),
+      tool('strict', { parameters, strict: true }),
+      tool('open', { parameters: { type: 'object' }, strict: true }),
+    ];
+    const { body, dropped } = build({ tools });
+    expect(dropped).toEqual(['tools[].function.strict']);
+    expect(body.tools).toEqual([
+      { name: 'plain', input_schema: { type: 'object', properties: {} } },
+      { name: 'loose', description: 'd', input_schema: parameters },
+      {
+        name: 'strict',
+        strict: true,
+        input_schema: {
+          ...parameters,
+          properties: { n: { type: 'integer', description: '{minimum: 1}' } },
+          additionalProperties: false,
+        },
+      },
+      { name: 'open', input_schema: { type: 'object' } },
+    ]);
+  });
+
+  test.each<[Partial<ChatRequest>, unknown]>([
+    [{}, undefined],
+    [{ tool_choice: 'auto' }, undefined],
+    [{ tool_choice: 'none' }, { type: 'none' }],
+    [{ tool_choice: 'required' }, { type: 'any' }],
+    [{ tool_choice: { type: 'function', function: { name: 'look' } } }, { type: 'tool', name: 'look' }],
+    [{ parallel_tool_calls: false }, { type: 'auto', disable_parallel_tool_use: true }],
+    [
+      { tool_choice: 'required', parallel_tool_calls: false },
+      { type: 'any', disable_parallel_tool_use: true },
+    ],
+    [{ tool_choice: 'none', parallel_tool_calls: false }, { type: 'none' }],
+  ])('%j is said as %j', (request, choice) => {
+    expect(build({ tools: [tool('look')], ...request }).body.tool_choice).toEqual(choice);
+    expect(build(request).body.tool_choice).toBeUndefined();
+  });
+});
+
+describe('the cache', () => {
+  const tools = [tool('look')];
+  const messages: ChatMessage[] = [
+    { role: 'system', content: 'S' },
+    { role: 'user', content: 'a' },
+  ];
+
+  test('is asked for unasked where the prompt is likely to come back', () => {
+    expect(build({ messages }, {}, 'auto').body).not.toContainKey('cache_control');
+    expect(build({ messages, tools }, {}, 'auto').body).toMatchObject({
+      cache_control: MARK,
+      system: [{ text: 'S', cache_control: MARK }],
+    });
+    expect(build({ tools }, {}, 'auto').body).toMatchObject({ cache_control: MARK, tools: [{ cache_control: MARK }] });
+    expect(JSON.stringify(build({ messages, tools }).body)).not.toContain('cache_control');
+  });
+
+  test('is the caller’s to steer: by parts, messages and tools, for five minutes, four times', () => {
+    const hour = { cache_control: { ...MARK, ttl: '1h' } };
+    const part = { type: 'text' as const, text: 'x', cache_control: MARK };
+    const { body, dropped } = build(
+      {
+        tools: [Object.assign(tool('look'), { cache_control: MARK })],
+        messages: [
+          { role: 'system', content: 'S', ...hour },
+          { role: 'user', content: [part, { ...part, text: 'y' }, { ...part, text: 'z' }] },
+        ],
+      },
+      {},
+      'auto',
+    );
+    expect(dropped).toEqual(['cache_control.ttl', 'cache_control']);
+    expect(body).toMatchObject({
+      tools: [{ cache_control: MARK }],
+      system: [{ text: 'S', cache_control: MARK }],
+      messages: [{ content: [{ cache_control: MARK }, { cache_control: MARK }, { text: 'z' }] }],
+    });
+    expect(body).not.toContainKey('cache_control');
+    expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4);
+  });
+
+  test('of the whole request may be asked for too', () => {
+    const { body, dropped } = build({ messages }, { extras: { cache_control: { ...MARK, ttl: '1h' } } });
+    expect(body.cache_control).toEqual(MARK);
+    expect(dropped).toEqual(['cache_control.ttl']);
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'bun:test';
+import { rulesOf } from '../../plugins/providers/anthropic/models.ts';
+import { structured } from '../../plugins/providers/anthropic/schema.ts';
+import { anthropic } from '../../plugins/providers/anthropic.ts';
+import type { Capability } from '../../src/core/capability.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
+import { providerCall } from '../support/provider-call.ts';
+import { wireRequest } from '../support/wire-request.ts';
+
+const prepared = anthropic.prepare({ prompt_cache: 'by_caller' });
+if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
+const adapter = prepared;
+
+const SHOWN = { type: 'adaptive', display: 'summarized' };
+
+function build(upstream: string, request: Partial<ChatRequest>, rest: Parameters<typeof providerCall>[1] = {}) {
+  const model = { capabilities: ['reasoning'] as Capability[], ...rest.model };
+  const { body, dropped } = wireRequest(
+    adapter,
+    providerCall(request, { outputCap: 10_000, ...rest, upstream, model }),
+  );
+  return { thinking: body.thinking, output_config: body.output_config, dropped };
+}
+
+describe('thinking', () => {
+  test.each<[string, string | null, unknown, unknown, string[]]>([
+    ['claude-haiku-4-5', null, undefined, undefined, []],
+    ['claude-haiku-4-5', 'none', undefined, undefined, []],
+    ['claude-haiku-4-5', 'minimal', { type: 'enabled', budget_tokens: 1_024 }, undefined, []],
+    ['claude-haiku-4-5', 'medium', { type: 'enabled', budget_tokens: 5_000 }, undefined, []],
+    ['claude-haiku-4-5', 'often', undefined, undefined, ['reasoning_effort']],
+    ['claude-opus-4-6', null, undefined, undefined, []],
+    ['claude-opus-4-6', 'xhigh', SHOWN, { effort: 'high' }, []],
+    ['claude-opus-4-8', 'xhigh', SHOWN, { effort: 'xhigh' }, []],
+    ['claude-opus-4-8', 'none', undefined, undefined, []],
+    ['claude-sonnet-5', null, SHOWN, undefined, []],
+    ['claude-sonnet-5', 'none', { type: 'disabled' }, undefined, []],
+    ['claude-sonnet-5', 'often', SHOWN, undefined, ['reasoning_effort']],
+    ['claude-sonnet-5-5', 'none', { type: 'between_tools' }, undefined, []],
+    ['claude-opus-5-5', 'none', SHOWN, { effort: 'low' }, ['reasoning_effort']],
+    ['claude-fable-5-2', 'minimal', SHOWN, { effort: 'low' }, []],
+  ])('%s at effort %s is asked in its way', (upstream, effort, thinking, output, dropped) => {
+    const asked = build(upstream, { reasoning_effort: effort });
+    expect(asked).toEqual({ thinking, output_config: output, dropped });
+  });
+
+  test('is not asked of a model that does not reason', () => {
+    const model = { capabilities: [] };
+    expect(build('claude-haiku-4-5', { reasoning_effort: 'low' }, { model })).toEqual({
+      thinking: undefined,
+      output_config: undefined,
+      dropped: ['reasoning_effort'],
+    });
+  });
+
+  test('of a set budget is left out where the API would refuse the request for it', () => {
+    const tools = [{ type: 'function' as const, function: { name: 'f' } }];
+    const call = { id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } };
+    const amid = (state: object): ChatMessage[] => [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: null, tool_calls: [call], ...state },
+      { role: 'tool', tool_call_id: 'c', content: 'r' },
+    ];
+    const signed = { thinking_blocks: [{ type: 'thinking', thinking: 'Hm', signature: 's' }] };
+    const high = { reasoning_effort: 'high' as const, tools };
+    const left = (request: Partial<ChatRequest>, rest = {}) => build('claude-opus-4-5', request, rest).dropped;
+    expect(left({ ...high, tool_choice: 'required' })).toEqual(['reasoning_effort']);
+    expect(left({ ...high, messages: [{ role: 'assistant', content: 'I' }] })).toEqual(['reasoning_effort']);
+    expect(left(high, { outputCap: 2_047 })).toEqual(['reasoning_effort']);
+    expect(left({ ...high, messages: amid({}) })).toEqual(['reasoning_effort']);
+    expect(left({ ...high, messages: amid(signed) })).toEqual([]);
+    expect(build('claude-opus-4-6', { ...high, messages: amid({}) }).thinking).toEqual(SHOWN);
+  });
+
+  test('leaves no place for a temperature, and little for top_p', () => {
+    const thoughtful = (request: Partial<ChatRequest>) =>
+      wireRequest(
+        adapter,
+        providerCall(
+          { reasoning_effort: 'low', ...request },
+          { upstream: 'claude-opus-4-6', model: { capabilities: ['reasoning'] } },
+        ),
+      );
+    expect(thoughtful({ temperature: 0.5, top_p: 0.9 }).dropped).toEqual(['temperature', 'top_p']);
+    expect(thoughtful({ top_p: 0.97 })).toMatchObject({ dropped: [], body: { top_p: 0.97 } });
+  });
+
+  test('is the caller’s own where the policy lets `thinking` through', () => {
+    const own = { type: 'enabled', budget_tokens: 2_000 };
+    expect(build('claude-opus-4-5', { temperature: 0.1 }, { extras: { thinking: own } })).toEqual({
+      thinking: own,
+      output_config: undefined,
+      dropped: ['temperature'],
+    });
+  });
+});
+
+describe('what a model lacks', () => {
+  const lacking = (upstream: string, acceptsTemperature = true) =>
+    adapter.lacks?.({ capabilities: [], acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 1 }, upstream) ?? [];
+  const ALWAYS: Capability[] = [
+    'json_mode',
+    'audio_input',
+    'choices',
+    'logprobs',
+    'seed',
+    'penalties',
+    'logit_bias',
+    'file_ids',
+  ];
+
+  test('is what the API cannot say, and what its version cannot do', () => {
+    expect(lacking('claude-opus-4-6')).toEqual([...ALWAYS, 'continuation', 'high_temperature']);
+    expect(lacking('claude-opus-4-6', false)).toEqual([...ALWAYS, 'continuation']);
+    expect(lacking('claude-haiku-5-5')).toEqual([...ALWAYS, 'continuation']);
+    expect(lacking('claude-opus-5-5')).toEqual([...ALWAYS, 'forced_tools', 'continuation']);
+    expect(lacking('claude-3-5-sonnet-20241022')).toEqual([...ALWAYS, 'json_schema', 'high_temperature']);
+    expect(lacking('other-model')).toEqual([...ALWAYS, 'high_temperature']);
+  });
+
+  test('is read from its name, however a host writes it', () => {
+    for (const name of [
+      'claude-opus-4-8',
+      'anthropic.claude-opus-4-8-v1:0',
+      'anthropic/claude-opus-4.8',
+      'claude-opus-4-8-20260528',
+    ]) {
+      expect(rulesOf(name)).toEqual(rulesOf('Claude-Opus-4-8'));
+      expect(rulesOf(name)).toMatchObject({ inlineSystem: true, thinksUnasked: false, unforced: false });
+    }
+    expect(rulesOf('claude-opus-4-20250514')).toMatchObject({ adaptive: false, jsonSchema: false });
+    expect(rulesOf('claude-mythos-preview')).toMatchObject({ alwaysThinks: true, xhigh: false, unforced: false });
+    expect(rulesOf('claude-opus-latest')).toEqual(rulesOf('claude-opus-9'));
+    expect(rulesOf('claude-saga-6')).toMatchObject({ alwaysThinks: true, unforced: true });
+  });
+});
+
+describe('a schema', () => {
+  test('is closed, and its limits go into the description', () => {
+    const schema = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: {
+        when: { type: 'string', format: 'date' },
+        name: { type: 'string', format: 'iban', maxLength: 9, description: 'Whose.' },
+        tags: { type: 'array', items: { $ref: '#/$defs/tag' }, minItems: 2 },
+        either: { oneOf: [{ type: 'null' }, { enum: ['a', 1, null] }] },
+      },
+      required: ['name'],
+      $defs: { tag: { type: 'object', properties: { x: { const: 1 } } } },
+    };
+    expect(structured(schema)).toEqual({
+      schema: {
+        type: 'object',
+        properties: {
+          when: { type: 'string', format: 'date' },
+          name: { type: 'string', description: 'Whose.\n\n{format: "iban", maxLength: 9}' },
+          tags: { type: 'array', items: { $ref: '#/$defs/tag' }, description: '{minItems: 2}' },
+          either: { anyOf: [{ type: 'null' }, { enum: ['a', 1, null] }] },
+        },
+        required: ['name'],
+        additionalProperties: false,
+        $defs: { tag: { type: 'object', properties: { x: { const: 1 } }, additionalProperties: false } },
+      },
+    });
+  });
+
+  test.each([
+    ['is recursive', { $ref: '#/$defs/a', $defs: { a: { type: 'array', items: { $ref: '#/$defs/a' } } } }],
+    ['is recursive', { type: 'object', properties: { a: { $ref: '#' } } }],
+    ['has a $ref to something outside of it', { $ref: 'https://example.com/a.json' }],
+    ['has a $ref to something outside of it', { $ref: '#/$defs/none' }],
+    ['has an object with keys of any name', { type: 'object' }],
+    ['has an object with keys of any name', { type: ['object', 'null'], properties: {}, additionalProperties: true }],
+    ['has a subschema that is no object', { type: 'object', properties: { a: true } }],
+  ])('that %s cannot be said', (why, schema) => {
+    expect(structured(schema)).toEqual({ why });
+  });
+});

@@ -1,0 +1,375 @@
+import { describe, expect, test } from 'bun:test';
+import type { ChatRequest } from '../../src/core/chat-request.ts';
+import { providerCall } from '../support/provider-call.ts';
+import { wireRequest } from '../support/wire-request.ts';
+import { geminiAdapter } from './fixtures/gemini/adapter.ts';
+
+const adapter = geminiAdapter();
+const NEW = 'gemini-3.8-flash';
+const OLD = 'gemini-2.5-flash';
+
+type Rest = Parameters<typeof providerCall>[1];
+const build = (request: Partial<ChatRequest>, rest: Rest = {}) =>
+  wireRequest(adapter, providerCall(request, { upstream: NEW, ...rest }));
+const bodyOf = (request: Partial<ChatRequest>, rest: Rest = {}) => build(request, rest).body;
+const configOf = (request: Partial<ChatRequest>, rest: Rest = {}) => bodyOf(request, rest).generationConfig;
+const contentsOf = (messages: ChatRequest['messages'], upstream = NEW) => bodyOf({ messages }, { upstream }).contents;
+const parts = (...content: Exclude<ChatRequest['messages'][0]['content'], string | null | undefined>) =>
+  contentsOf([{ role: 'user', content }]);
+
+describe('the path', () => {
+  test.each([
+    [NEW, '/models/gemini-3.8-flash:generateContent'],
+    ['models/gemini-3.8-flash', '/models/gemini-3.8-flash:generateContent'],
+    ['tunedModels/my-model', '/tunedModels/my-model:generateContent'],
+    ['../x?y', '/models/..%2Fx%3Fy:generateContent'],
+  ])('names the model as one segment: %s', (upstream, path) => {
+    expect(build({}, { upstream, stream: false }).path).toBe(path);
+  });
+
+  test('asks for a stream of events', () => {
+    expect(build({}).path).toBe('/models/gemini-3.8-flash:streamGenerateContent?alt=sse');
+  });
+});
+
+describe('messages', () => {
+  test('become contents of the user and the model, and those of the system before them its instruction', () => {
+    const { systemInstruction, contents } = bodyOf({
+      messages: [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }] },
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello' },
+        { role: 'user', content: 'How' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'are' },
+            { type: 'text', text: 'you?' },
+          ],
+        },
+      ],
+    });
+    expect(systemInstruction).toEqual({ parts: [{ text: 'Be kind.' }, { text: 'Be brief.' }] });
+    expect(contents).toEqual([
+      { role: 'user', parts: [{ text: 'Hi' }] },
+      { role: 'model', parts: [{ text: 'Hello' }] },
+      { role: 'user', parts: [{ text: 'How' }, { text: 'are' }, { text: 'you?' }] },
+    ]);
+  });
+
+  test('of the system amid a conversation keep their place, marked', () => {
+    expect(
+      contentsOf([
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello' },
+        { role: 'system', content: 'French from here.' },
+        { role: 'user', content: 'Bye' },
+      ]),
+    ).toEqual([
+      { role: 'user', parts: [{ text: 'Hi' }] },
+      { role: 'model', parts: [{ text: 'Hello' }] },
+      {
+        role: 'user',
+        parts: [{ text: '<system>' }, { text: 'French from here.' }, { text: '</system>' }, { text: 'Bye' }],
+      },
+    ]);
+  });
+
+  test('of the system alone are what is to be answered', () => {
+    const { systemInstruction, contents } = bodyOf({ messages: [{ role: 'system', content: 'Say hi.' }] });
+    expect({ systemInstruction, contents }).toEqual({
+      systemInstruction: undefined,
+      contents: [{ role: 'user', parts: [{ text: 'Say hi.' }] }],
+    });
+  });
+
+  test('that say nothing are left out, and refusals are what was said', () => {
+    expect(
+      contentsOf([
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: '', refusal: null },
+        { role: 'assistant', content: null, refusal: 'No.' },
+        { role: 'assistant', content: [{ type: 'refusal', refusal: 'Really.' }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: '' },
+            { type: 'text', text: 'Why?' },
+          ],
+        },
+      ]),
+    ).toEqual([
+      { role: 'user', parts: [{ text: 'Hi' }] },
+      { role: 'model', parts: [{ text: 'No.' }, { text: 'Really.' }] },
+      { role: 'user', parts: [{ text: 'Why?' }] },
+    ]);
+  });
+
+  test('lose the names of who speaks, and say so', () => {
+    expect(build({ messages: [{ role: 'user', name: 'Ann', content: 'Hi' }] }).dropped).toEqual(['messages[0].name']);
+  });
+});
+
+describe('media', () => {
+  test('in the request itself go as they are', () => {
+    expect(
+      parts(
+        { type: 'image_url', image_url: { url: 'data:image/PNG;base64,aGk=', detail: 'auto' } },
+        { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'mp3' } },
+        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } },
+      ),
+    ).toEqual([
+      {
+        role: 'user',
+        parts: [
+          { inlineData: { mimeType: 'image/png', data: 'aGk=' } },
+          { inlineData: { mimeType: 'audio/mp3', data: 'UklGRg==' } },
+          { inlineData: { mimeType: 'application/pdf', data: 'JVBERg==' } },
+        ],
+      },
+    ]);
+  });
+
+  test.each([
+    ['https://example.com/cat.png', 'image/png'],
+    ['https://example.com/cat.JPG?size=2#x.png', 'image/jpeg'],
+    ['https://example.com/a.b/cat', 'image/jpeg'],
+    ['https://example.com/cat.webp?sig=a.b', 'image/webp'],
+  ])('at an address are fetched by Google, with the type that it shows: %s', (url, mimeType) => {
+    expect(parts({ type: 'image_url', image_url: { url } })).toEqual([
+      { role: 'user', parts: [{ fileData: { fileUri: url, mimeType } }] },
+    ]);
+  });
+
+  test('lose the detail asked for, and say so', () => {
+    const content = [{ type: 'image_url' as const, image_url: { url: 'https://a.example/b.png', detail: 'low' } }];
+    expect(build({ messages: [{ role: 'user', content }] }).dropped).toEqual([
+      'messages[0].content[0].image_url.detail',
+    ]);
+  });
+});
+
+describe('a request that cannot be said', () => {
+  const refusal = (messages: ChatRequest['messages']) => adapter.request(providerCall({ messages }, { upstream: NEW }));
+
+  test.each<[string, ChatRequest['messages']]>([
+    [
+      'messages[0].content[1].image_url.url',
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'x' },
+            { type: 'image_url', image_url: { url: 'data:image/svg+xml,<svg/>' } },
+          ],
+        },
+      ],
+    ],
+    ['messages[0].content[0].file.file_data', [{ role: 'user', content: [{ type: 'file', file: {} }] }]],
+    ['messages[0].tool_call_id', [{ role: 'tool', tool_call_id: 'nobody', content: 'x' }]],
+    [
+      'messages[0].content[0]',
+      [
+        {
+          role: 'function',
+          name: 'f',
+          content: [{ type: 'file', file: { file_data: 'data:text/plain;base64,eA==' } }],
+        },
+      ],
+    ],
+  ])('is refused, naming %s', (path, messages) => {
+    expect(refusal(messages)).toEqual({ kind: 'rejected', message: expect.stringContaining(`${path} `) });
+  });
+});
+
+describe('tools', () => {
+  const parameters = { type: 'object', properties: { city: { type: 'string' } }, additionalProperties: false };
+  const tools = [
+    { type: 'function' as const, function: { name: 'f', description: 'F.', parameters } },
+    { type: 'function' as const, function: { name: 'g', parameters: {} } },
+  ];
+
+  test('are declared with their JSON schema', () => {
+    expect(bodyOf({ tools }).tools).toEqual([
+      { functionDeclarations: [{ name: 'f', description: 'F.', parametersJsonSchema: parameters }, { name: 'g' }] },
+    ]);
+    expect(bodyOf({ tools: [], tool_choice: 'required' })).not.toHaveProperty('tools');
+  });
+
+  test.each<[ChatRequest['tool_choice'], object]>([
+    [undefined, { mode: 'AUTO' }],
+    [null, { mode: 'AUTO' }],
+    ['auto', { mode: 'AUTO' }],
+    ['none', { mode: 'NONE' }],
+    ['required', { mode: 'ANY' }],
+    [
+      { type: 'function', function: { name: 'g' } },
+      { mode: 'ANY', allowedFunctionNames: ['g'] },
+    ],
+  ])('are called as tool_choice says: %j', (tool_choice, functionCallingConfig) => {
+    expect(bodyOf({ tools, tool_choice }).toolConfig).toEqual({ functionCallingConfig });
+  });
+
+  test('that are strict are held to their schema', () => {
+    const strict = [{ type: 'function' as const, function: { name: 'f', strict: true, parameters } }];
+    expect(bodyOf({ tools: strict }).toolConfig).toEqual({ functionCallingConfig: { mode: 'VALIDATED' } });
+  });
+
+  const call = (id: string, name: string, args: string) => ({
+    id,
+    type: 'function' as const,
+    function: { name, arguments: args },
+  });
+  const history: ChatRequest['messages'] = [
+    { role: 'user', content: 'Weather?' },
+    { role: 'assistant', content: null, tool_calls: [call('a', 'f', '{"city":"Paris"}'), call('b', 'g', '')] },
+    { role: 'tool', tool_call_id: 'b', content: '12345678901234567890' },
+    {
+      role: 'tool',
+      tool_call_id: 'a',
+      content: [
+        { type: 'text', text: '{"t":' },
+        { type: 'text', text: '7}' },
+      ],
+    },
+    { role: 'user', content: 'And?' },
+  ];
+
+  test('and their results stand in one content each, by the call’s name, and from Gemini 3 on its ID', () => {
+    expect(contentsOf(history, NEW)).toEqual([
+      { role: 'user', parts: [{ text: 'Weather?' }] },
+      {
+        role: 'model',
+        parts: [
+          {
+            functionCall: { id: 'a', name: 'f', args: { city: 'Paris' } },
+            thoughtSignature: 'skip_thought_signature_validator',
+          },
+          { functionCall: { id: 'b', name: 'g', args: {} } },
+        ],
+      },
+      {
+        role: 'user',
+        parts: [
+          { functionResponse: { id: 'b', name: 'g', response: { output: '12345678901234567890' } } },
+          { functionResponse: { id: 'a', name: 'f', response: { output: '{"t":7}' } } },
+        ],
+      },
+      { role: 'user', parts: [{ text: 'And?' }] },
+    ]);
+    const before = JSON.stringify(contentsOf(history, OLD));
+    expect(before).not.toContain('"id"');
+    expect(before).not.toContain('thoughtSignature');
+  });
+
+  test('called twice with one ID answer the call before them', () => {
+    const again: ChatRequest['messages'] = [
+      ...history,
+      { role: 'assistant', content: null, tool_calls: [call('a', 'g', '{}')] },
+      { role: 'tool', tool_call_id: 'a', content: 'x' },
+    ];
+    expect(JSON.stringify(contentsOf(again, OLD))).toEndWith(
+      '{"functionResponse":{"name":"g","response":{"output":"x"}}}]}]',
+    );
+  });
+
+  test.each(['{"a":', '[1]', 'null', 'hi'])('called with what is no object do not break a conversation: %s', (text) => {
+    const messages: ChatRequest['messages'] = [
+      { role: 'assistant', content: null, tool_calls: [call('a', 'f', text)] },
+    ];
+    expect(contentsOf(messages, OLD)).toEqual([
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: { arguments: text } } }] },
+    ]);
+  });
+});
+
+describe('the configuration', () => {
+  test('carries what the caller set, and the cap in any case', () => {
+    const request: Partial<ChatRequest> = {
+      temperature: 1.5,
+      top_p: 0.9,
+      seed: 2 ** 32 + 7,
+      stop: ['a', 'b'],
+      n: 2,
+      logprobs: true,
+      top_logprobs: 3,
+      response_format: { type: 'json_object' },
+    };
+    expect(configOf(request, { upstream: OLD, outputCap: 77 })).toEqual({
+      maxOutputTokens: 77,
+      temperature: 1.5,
+      topP: 0.9,
+      seed: 7,
+      stopSequences: ['a', 'b'],
+      candidateCount: 2,
+      responseLogprobs: true,
+      logprobs: 3,
+      responseMimeType: 'application/json',
+    });
+  });
+
+  test('says nothing of what says nothing', () => {
+    const request: Partial<ChatRequest> = {
+      temperature: null,
+      stop: '',
+      n: 1,
+      logprobs: false,
+      top_logprobs: 0,
+      response_format: { type: 'text' },
+      frequency_penalty: 0,
+      parallel_tool_calls: true,
+      max_tokens: 5,
+      metadata: { a: 'b' },
+    };
+    expect(build(request)).toMatchObject({ body: { generationConfig: { maxOutputTokens: 1_000 } }, dropped: [] });
+    expect(configOf({ stop: 'end' })).toEqual({ maxOutputTokens: 1_000, stopSequences: ['end'] });
+    expect(configOf({ logprobs: true, top_logprobs: 0 })).toEqual({ maxOutputTokens: 1_000, responseLogprobs: true });
+  });
+
+  test('holds the answer to a JSON schema; a reference stands alone in it', () => {
+    const schema = {
+      $defs: { City: { type: 'object' } },
+      type: 'object',
+      properties: {
+        city: { $ref: '#/$defs/City', description: 'Where.' },
+        other: { $ref: '#/$defs/City' },
+      },
+    };
+    expect(configOf({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } })).toEqual({
+      maxOutputTokens: 1_000,
+      responseMimeType: 'application/json',
+      responseJsonSchema: {
+        ...schema,
+        properties: {
+          city: { description: 'Where.', anyOf: [{ $ref: '#/$defs/City' }] },
+          other: { $ref: '#/$defs/City' },
+        },
+      },
+    });
+  });
+
+  test.each([
+    [OLD, true, []],
+    [OLD, false, ['temperature', 'top_p']],
+    ['gemini-3.5-flash', true, []],
+    ['gemini-3.5-flash-lite', true, ['temperature', 'top_p']],
+    ['gemini-3.6-flash', true, ['temperature', 'top_p']],
+    ['gemini-3.10-pro', true, ['temperature', 'top_p']],
+    ['gemini-4-argon', true, ['temperature', 'top_p']],
+    ['gemini-flash-latest', true, ['temperature', 'top_p']],
+  ])('leaves out sampling that the model does not heed, and says so: %s', (upstream, acceptsTemperature, dropped) => {
+    const made = build({ temperature: 0.2, top_p: 0.5, user: 'u' }, { upstream, model: { acceptsTemperature } });
+    expect(made.dropped).toEqual(['user', ...dropped]);
+    expect(made.body.generationConfig).toEqual({
+      maxOutputTokens: 1_000,
+      ...(dropped.length === 0 && { temperature: 0.2, topP: 0.5 }),
+    });
+  });
+
+  test('passes extras on, which replace nothing of ours', () => {
+    const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
+    const extras = { safetySettings, generationConfig: { maxOutputTokens: 1_000_000 } };
+    expect(bodyOf({}, { extras })).toMatchObject({ safetySettings, generationConfig: { maxOutputTokens: 1_000 } });
+  });
+});

@@ -1,0 +1,287 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { StreamPart } from '../../src/contract/parts.ts';
+import { effort } from '../deep/effort.ts';
+import { joined } from '../support/provider-call.ts';
+import { fixture, framesOf, geminiAdapter } from './fixtures/gemini/adapter.ts';
+
+const adapter = geminiAdapter();
+const { runs, seed } = effort('gemini-stream', 100, 10_000);
+
+/** Parts of the responses of one stream. */
+function read(...responses: object[]): StreamPart[] {
+  const reader = adapter.stream();
+  return responses.flatMap((response) => reader.read({ event: '', data: JSON.stringify(response) }));
+}
+function streamOf(name: string): StreamPart[] {
+  const reader = adapter.stream();
+  return framesOf(fixture(name)).flatMap((frame) => reader.read(frame));
+}
+const replyOf = (name: string) => [...adapter.reply(fixture(name))];
+const candidate = (parts: readonly object[], more: object = {}) => ({ candidates: [{ content: { parts }, ...more }] });
+
+const text = (words: string, choice = 0): StreamPart => ({ type: 'text', choice, text: words });
+const finish = (reason: 'stop' | 'length' | 'tool_calls' | 'content_filter', raw: string, choice = 0): StreamPart => ({
+  type: 'finish',
+  choice,
+  reason,
+  raw,
+});
+const usage = (input: number, output: number, reasoning = 0, cached = 0): StreamPart => ({
+  type: 'usage',
+  usage: {
+    inputTokens: input,
+    cachedInputTokens: cached,
+    cacheWriteTokens: 0,
+    outputTokens: output,
+    reasoningTokens: reasoning,
+  },
+});
+const call = (index: number, id: string, name: string, args: string, signature?: string): StreamPart => ({
+  type: 'tool-call',
+  choice: 0,
+  index,
+  id,
+  name,
+  arguments: args,
+  ...(signature && { extra: { google: { thought_signature: signature } } }),
+});
+
+describe('an answer', () => {
+  test.each<[string, StreamPart[]]>([
+    ['success', [text('A cat is a small carnivorous mammal.'), finish('stop', 'STOP'), usage(5012, 96, 87, 4096)]],
+    ['length', [finish('length', 'MAX_TOKENS'), usage(11, 1024, 1024)]],
+    ['continuation', [text('Lemma 1.'), finish('length', 'CONTINUATION'), usage(30, 32_768, 32_000)]],
+    ['safety', [text('First, you'), finish('content_filter', 'SAFETY'), usage(14, 3)]],
+    [
+      'tool-call',
+      [
+        call(0, 'f7k2m9qx', 'check_flight', '{"flight":"AA100"}', 'EpMBCpABAXLI2nzkVx4gq0S1gnatureA=='),
+        finish('tool_calls', 'STOP'),
+        usage(61, 82, 64),
+      ],
+    ],
+    [
+      'unnumbered-call',
+      [
+        text('Let me look.'),
+        call(0, 'call_zXkfab3pKsuW1MkP2v3Y0AQ_0_0', 'list_files', '{}'),
+        finish('tool_calls', 'STOP'),
+        usage(40, 7),
+      ],
+    ],
+    [
+      'blocked',
+      [
+        usage(23, 0),
+        {
+          type: 'failure',
+          failure: { kind: 'rejected', message: 'the provider blocked the prompt: PROHIBITED_CONTENT' },
+        },
+      ],
+    ],
+    [
+      'malformed-call',
+      [
+        usage(88, 0),
+        {
+          type: 'failure',
+          failure: { kind: 'malformed', message: 'the model’s answer broke: MALFORMED_FUNCTION_CALL' },
+        },
+      ],
+    ],
+  ])('in one piece is read: %s', (name, parts) => {
+    expect(replyOf(`${name}.json`)).toEqual(parts);
+    // A stream of one response says the same.
+    expect(read(JSON.parse(fixture(`${name}.json`)))).toEqual(parts);
+  });
+
+  test('of several candidates has as many choices, and probabilities in OpenAI’s shape', () => {
+    const yes = { token: 'Yes', logprob: -0.105, bytes: null };
+    expect(replyOf('candidates.json')).toEqual([
+      text('Yes'),
+      {
+        type: 'logprobs',
+        choice: 0,
+        content: [{ ...yes, top_logprobs: [yes, { token: 'No', logprob: -2.3, bytes: null }] }],
+        refusal: [],
+      },
+      finish('stop', 'STOP'),
+      text('No', 1),
+      finish('stop', 'STOP', 1),
+      usage(9, 2),
+    ]);
+  });
+
+  test('in a list of responses is read as their stream', () => {
+    const responses = framesOf(fixture('stream.sse')).map(({ data }) => data);
+    expect(adapter.reply(`[${responses.join(',')}]`)).toEqual(streamOf('stream.sse'));
+  });
+
+  test.each(['', 'junk', 'null', '7', '[]', '{}', '{"candidates":[]}', '{"usageMetadata":{"promptTokenCount":1}}'])(
+    'that is none is a failure: %s',
+    (body) => {
+      expect(adapter.reply(body).at(-1)).toMatchObject({ type: 'failure', failure: { kind: 'malformed' } });
+    },
+  );
+});
+
+describe('a stream', () => {
+  test('gives its text, and usage behind the finish', () => {
+    expect(joined(streamOf('stream.sse').filter(({ type }) => type !== 'usage'))).toEqual([
+      text('The sky is blue — “Rayleigh” scattering. 🌤'),
+      finish('stop', 'STOP'),
+    ]);
+    expect(streamOf('stream.sse').at(-1)).toEqual(usage(8, 12));
+  });
+
+  test('gives parallel calls a stable index, and each signature to its call', () => {
+    expect(streamOf('parallel-calls.sse').filter(({ type }) => type !== 'usage')).toEqual([
+      { type: 'reasoning', choice: 0, text: '**Weighing the cities**\n\nBoth are needed.' },
+      call(0, 'a1b2c3d4', 'get_weather', '{"city":"Paris"}', 'EqABCp0BAXLI2nxPar4llelS1gA=='),
+      call(1, 'e5f6g7h8', 'get_weather', '{"city":"Tōkyō","days":[1,2]}'),
+      finish('tool_calls', 'STOP'),
+    ]);
+  });
+
+  test('gives thoughts, and the signature of an answer without calls as state of the message', () => {
+    expect(joined(streamOf('thinking.sse').filter(({ type }) => type !== 'usage'))).toEqual([
+      { type: 'reasoning', choice: 0, text: '**Counting**\n\nI add the primes.' },
+      text('The sum is 129.'),
+      { type: 'state', choice: 0, extra: { google: { thought_signature: 'EjQKMgFyyNp8tiVKYI89Tex7S1g==' } } },
+      finish('stop', 'STOP'),
+    ]);
+    expect(streamOf('thinking.sse').at(-1)).toEqual(usage(17, 126, 120));
+  });
+
+  test('says the same however its text was cut into responses, and its bytes into pieces', () => {
+    const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+    const piece = fc.oneof(
+      words.map((said) => ({ text: said })),
+      words.map((said) => ({ text: said, thought: true })),
+      words.map((name) => ({ functionCall: { name, id: `id_${name}`, args: { name } } })),
+    );
+    const cuts = fc.infiniteStream(fc.nat({ max: 7 }));
+    fc.assert(
+      fc.property(fc.array(piece, { minLength: 1, maxLength: 12 }), cuts, (pieces, cut) => {
+        const whole = joined(adapter.reply(JSON.stringify(candidate(pieces, { finishReason: 'STOP' }))));
+        const responses = pieces.flatMap((part) => {
+          if (!('text' in part)) return [candidate([part])];
+          const letters = [...part.text];
+          const at = cut.next().value ?? 0;
+          const halves = [letters.slice(0, at).join(''), letters.slice(at).join('')];
+          return halves.map((half) => candidate([{ ...part, text: half }]));
+        });
+        responses.push(candidate([{ text: '' }], { finishReason: 'STOP' }));
+        const sse = responses.map((response) => `data: ${JSON.stringify(response)}\r\n\r\n`).join('');
+        const reader = adapter.stream();
+        expect(joined(framesOf(sse).flatMap((frame) => reader.read(frame)))).toEqual(whole);
+      }),
+      { numRuns: runs, seed },
+    );
+  });
+
+  test('gives calls without IDs one that no other answer has', () => {
+    const idsOf = (responseId: string | undefined, index = 0) =>
+      read({
+        responseId,
+        ...candidate([{ functionCall: { name: 'f' } }, { functionCall: { name: 'f' } }], { index }),
+      }).map((part) => (part.type === 'tool-call' ? part.id : ''));
+    expect(idsOf('abc')).toEqual(['call_abc_0_0', 'call_abc_0_1']);
+    expect(idsOf('abc', 1)).toEqual(['call_abc_1_0', 'call_abc_1_1']);
+    expect(idsOf(undefined)).toEqual(['call_0_0', 'call_0_1']);
+    // OpenAI takes 40 characters, should the conversation go on there.
+    expect(Math.max(...idsOf('x'.repeat(99)).map((id = '') => id.length))).toBeLessThanOrEqual(40);
+  });
+
+  test('of odd members gives what can be read of it, and never throws', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (odd, other) => {
+        const functionCall = { name: odd, args: other, id: odd };
+        const parts = [
+          odd,
+          { text: odd, thought: other, thoughtSignature: odd },
+          { functionCall, thoughtSignature: other },
+        ];
+        const logprobsResult = { chosenCandidates: [odd, { token: odd }], topCandidates: [other, { candidates: odd }] };
+        for (const content of [odd, { parts: odd }, { parts }]) {
+          const candidates = [odd, { content, index: odd, finishReason: other, logprobsResult }];
+          const response = {
+            candidates,
+            promptFeedback: { blockReason: odd },
+            usageMetadata: { promptTokenCount: odd },
+          };
+          expect(Array.isArray(read(response, { candidates: odd, error: other, responseId: odd }))).toBe(true);
+          adapter.failure(
+            400,
+            new Headers(),
+            JSON.stringify({ error: { message: odd, details: [odd, { violations: [other] }] } }),
+          );
+        }
+      }),
+      { numRuns: runs, seed },
+    );
+    expect(adapter.stream().read({ event: '', data: '' })).toEqual([]);
+  });
+});
+
+describe('a finish', () => {
+  test.each([
+    ['STOP', 'stop'],
+    ['MAX_TOKENS', 'length'],
+    ['SAFETY', 'content_filter'],
+    ['RECITATION', 'content_filter'],
+    ['BLOCKLIST', 'content_filter'],
+    ['PROHIBITED_CONTENT', 'content_filter'],
+    ['SPII', 'content_filter'],
+    ['IMAGE_SAFETY', 'content_filter'],
+    ['LANGUAGE', 'content_filter'],
+    ['OTHER', 'content_filter'],
+    ['SOMETHING_NEW', 'content_filter'],
+  ])('of %s means %s, and keeps the raw one', (raw, reason) => {
+    expect(read(candidate([], { finishReason: raw }))).toEqual([finish(reason as 'stop', raw)]);
+  });
+
+  test('that is unspecified is none, and one of a broken answer is a failure behind its usage', () => {
+    expect(read(candidate([], { finishReason: 'FINISH_REASON_UNSPECIFIED' }), candidate([], {}))).toEqual([]);
+    for (const raw of ['UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE']) {
+      const broken = { ...candidate([{ text: 'x' }], { finishReason: raw }), usageMetadata: { promptTokenCount: 1 } };
+      expect(read(broken).map(({ type }) => type)).toEqual(['text', 'usage', 'failure']);
+    }
+    expect(read(candidate([{ functionCall: {} }]))).toMatchObject([
+      { type: 'failure', failure: { kind: 'malformed' } },
+    ]);
+  });
+
+  test('of calls that the cap cut off is of the cap', () => {
+    expect(read(candidate([{ functionCall: { name: 'f' } }], { finishReason: 'MAX_TOKENS' })).at(-1)).toEqual(
+      finish('length', 'MAX_TOKENS'),
+    );
+  });
+});
+
+describe('usage', () => {
+  const of = (usageMetadata: object) => read({ usageMetadata });
+
+  test('counts the cache within the prompt, thoughts beside the answer, and what tools brought in with the prompt', () => {
+    expect(
+      of({
+        promptTokenCount: 1_000,
+        cachedContentTokenCount: 600,
+        toolUsePromptTokenCount: 50,
+        candidatesTokenCount: 20,
+        thoughtsTokenCount: 300,
+        totalTokenCount: 1_370,
+      }),
+    ).toEqual([usage(1_050, 320, 300, 600)]);
+  });
+
+  test('counts thoughts once where the total tells that they are among the answer', () => {
+    const among = { promptTokenCount: 10, candidatesTokenCount: 120, thoughtsTokenCount: 100, totalTokenCount: 130 };
+    expect(of(among)).toEqual([usage(10, 120, 100)]);
+  });
+
+  test('without a prompt is none', () => {
+    expect(of({ candidatesTokenCount: 5 })).toEqual([]);
+  });
+});

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { StreamPart } from '../../src/contract/parts.ts';
+import { isPlausible, type Usage } from '../../src/core/usage.ts';
+import { frameParser } from '../../src/upstream/frames.ts';
+import { joined, openaiAdapter } from '../support/provider-call.ts';
+
+const FOLDER = join(import.meta.dir, 'fixtures');
+const adapter = openaiAdapter();
+
+/** The parts of a body as a provider sends it, in one piece or as a stream. */
+function partsIn(path: string): StreamPart[] {
+  const text = readFileSync(join(FOLDER, path), 'utf8');
+  if (path.endsWith('.json')) return joined(adapter.reply(text));
+  const frames = frameParser('sse');
+  const reader = adapter.stream();
+  return joined([...frames.push(text), ...frames.end()].flatMap((frame) => reader.read(frame)));
+}
+
+const choice = 0;
+const text = (words: string): StreamPart => ({ type: 'text', choice, text: words });
+const thought = (words: string): StreamPart => ({ type: 'reasoning', choice, text: words });
+const finish = (reason: 'stop' | 'length' | 'tool_calls' | 'content_filter', raw: string = reason): StreamPart => ({
+  type: 'finish',
+  choice,
+  reason,
+  raw,
+});
+const call = (id: string, args: string, index = 0, extra?: Readonly<Record<string, unknown>>): StreamPart => ({
+  type: 'tool-call',
+  choice,
+  index,
+  id,
+  name: 'get_weather',
+  arguments: args,
+  ...(extra && { extra }),
+});
+/** Input, of it cached, of it written to the cache, output, of it reasoning. */
+const used = (input: number, cached: number, written: number, output: number, reasoning: number): StreamPart => ({
+  type: 'usage',
+  usage: {
+    inputTokens: input,
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    outputTokens: output,
+    reasoningTokens: reasoning,
+  },
+});
+const details = (...entries: object[]): StreamPart => ({
+  type: 'state',
+  choice,
+  details: entries.map((entry) => ({ ...entry })),
+});
+const signed = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0 };
+const OSLO = '{"city":"Oslo"}';
+
+const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
+  'openai/success.json': [text('Rain, later sun.'), finish('stop'), used(2006, 1920, 64, 300, 192)],
+  'openai/stream.sse': [text('Rain, later sun.'), finish('stop'), used(12, 0, 0, 9, 0)],
+  'openai/parallel-calls.sse': [
+    call('call_A1', OSLO),
+    call('call_B2', '{"city":"Rome"}', 1),
+    finish('tool_calls'),
+    used(80, 0, 0, 44, 0),
+  ],
+  'openai/named-call.json': [call('call_C3', OSLO), finish('tool_calls', 'stop'), used(80, 0, 0, 12, 0)],
+  'openai/refusal.json': [
+    { type: 'refusal', choice, text: 'I can’t help with that.' },
+    finish('stop'),
+    used(20, 0, 0, 8, 0),
+  ],
+  'openai/length.json': [finish('length'), used(20, 0, 0, 64, 64)],
+  'openai/filtered.json': [text('As for'), finish('content_filter'), used(20, 0, 0, 2, 0)],
+  'openai-compatible/azure-filtered.sse': [text('They'), finish('content_filter'), used(15, 0, 0, 1, 0)],
+  'openai-compatible/cerebras-thinking.sse': [
+    thought('Two and two.'),
+    text('4'),
+    finish('stop'),
+    used(70, 0, 0, 40, 28),
+  ],
+  'openai-compatible/deepseek-broken-off.json': [
+    text('Half'),
+    used(100, 64, 0, 50, 30),
+    {
+      type: 'failure',
+      failure: {
+        kind: 'overloaded',
+        message: 'the upstream broke the answer off: insufficient_system_resource',
+      },
+    },
+  ],
+  'openai-compatible/deepseek-thinking.sse': [
+    thought('Two and two.'),
+    text('4'),
+    finish('stop'),
+    used(100, 64, 0, 50, 30),
+  ],
+  'openai-compatible/deepseek-tool-call.json': [
+    thought('Oslo, then.'),
+    call('call_00_x', '{"city": "Oslo"}'),
+    finish('tool_calls'),
+    used(100, 64, 0, 50, 30),
+  ],
+  'openai-compatible/fireworks-thinking.json': [
+    thought('Two and two.'),
+    text('4'),
+    finish('stop'),
+    used(20, 0, 0, 12, 0),
+  ],
+  'openai-compatible/google-compatible-call.json': [
+    { type: 'state', choice, extra: { google: { thought_signature: 'bWVzc2FnZQ==' } } },
+    call('function-call-1', OSLO, 0, { google: { thought_signature: 'Y2FsbA==' } }),
+    finish('tool_calls'),
+    used(20, 0, 0, 9, 0),
+  ],
+  'openai-compatible/groq-stopped.sse': [
+    text('Half'),
+    { type: 'failure', failure: { kind: 'server', message: 'over capacity', status: undefined } },
+  ],
+  'openai-compatible/groq-thinking.sse': [thought('Two and two.'), text('4'), finish('stop'), used(90, 64, 0, 40, 25)],
+  'openai-compatible/llama-cpp-tool-call.sse': [
+    thought('Oslo, then.'),
+    call('pXq7', OSLO),
+    finish('tool_calls'),
+    used(30, 10, 0, 8, 0),
+  ],
+  'openai-compatible/lm-studio-stream.sse': [text('Rain.'), finish('stop'), used(12, 0, 0, 3, 0)],
+  'openai-compatible/mistral-length.json': [text('A long'), finish('length', 'model_length'), used(30, 16, 0, 22, 0)],
+  'openai-compatible/mistral-parallel-calls.sse': [
+    call('Dx7Kq2mBv', '{"city": "Oslo"}'),
+    call('h3Pz9TwLa', '{"city": "Rome"}', 1),
+    finish('tool_calls'),
+    used(30, 16, 0, 22, 0),
+  ],
+  'openai-compatible/mistral-thinking.json': [
+    thought('Two and two.'),
+    text('4'),
+    finish('stop'),
+    used(30, 16, 0, 22, 0),
+  ],
+  'openai-compatible/moonshot-thinking.sse': [
+    thought('Two and two.'),
+    text('4'),
+    finish('stop'),
+    used(60, 48, 0, 20, 0),
+  ],
+  'openai-compatible/ollama-tool-call.json': [
+    thought('Oslo, then.'),
+    call('call_x1y2z3', OSLO),
+    finish('tool_calls'),
+    used(160, 0, 0, 25, 0),
+  ],
+  'openai-compatible/openrouter-encrypted.json': [
+    details({
+      type: 'reasoning.encrypted',
+      data: 'CiQB0e2Kb==',
+      format: 'google-gemini-v1',
+      index: 0,
+      id: 'tool_0_get_weather',
+    }),
+    call('tool_0_get_weather', OSLO),
+    finish('tool_calls'),
+    used(50, 10, 20, 60, 33),
+  ],
+  'openai-compatible/openrouter-failed.sse': [
+    text('Half'),
+    { type: 'failure', failure: { kind: 'server', message: 'Provider disconnected unexpectedly', status: 502 } },
+  ],
+  'openai-compatible/openrouter-thinking.sse': [
+    thought('Two and '),
+    details({ ...signed, text: 'Two and ' }),
+    thought('two.'),
+    details({ ...signed, text: 'two.' }),
+    details({ ...signed, signature: 'EqQBsig==' }),
+    text('4'),
+    finish('stop'),
+    used(50, 10, 20, 60, 33),
+  ],
+  'openai-compatible/together-success.json': [text('Rain.'), finish('stop', 'eos'), used(42, 0, 0, 3, 0)],
+  'openai-compatible/vllm-thinking.sse': [thought('Two and two.'), text('4'), finish('stop'), used(20, 0, 0, 14, 0)],
+  'openai-compatible/xai-tool-call.json': [
+    thought('Oslo, then.'),
+    call('call_61', OSLO),
+    finish('tool_calls', ''),
+    used(199, 163, 0, 226, 200),
+  ],
+  'openai-compatible/zai-sensitive.json': [text('As for'), finish('content_filter', 'sensitive'), used(15, 0, 0, 2, 0)],
+};
+
+describe('a body as its provider sends it', () => {
+  test.each(Object.keys(TABLE))('is read for what it says: %s', (path) => {
+    expect(partsIn(path)).toEqual([...(TABLE[path] ?? [])]);
+  });
+
+  test('is in the table above, and what it reports can be true', () => {
+    const bodies = ['openai', 'openai-compatible'].flatMap((folder) =>
+      readdirSync(join(FOLDER, folder))
+        .filter((name) => /\.(?:sse|json)$/.test(name) && name !== 'errors.json')
+        .map((name) => `${folder}/${name}`),
+    );
+    expect(bodies.toSorted()).toEqual(Object.keys(TABLE).toSorted());
+    const usages = Object.values(TABLE).flatMap((parts) =>
+      parts.flatMap((part): Usage[] => (part.type === 'usage' ? [part.usage] : [])),
+    );
+    expect(usages.filter((usage) => !isPlausible(usage))).toEqual([]);
+  });
+});
+
+interface ErrorCase {
+  readonly by: string;
+  readonly status: number;
+  readonly kind: string;
+  readonly body: unknown;
+}
+
+describe.each(['openai', 'openai-compatible'])('an error of %s', (folder) => {
+  const cases: ErrorCase[] = JSON.parse(readFileSync(join(FOLDER, folder, 'errors.json'), 'utf8'));
+
+  test.each(cases.map((one) => [one.by, one] as const))('is of the right kind, and explained: %s', (_, one) => {
+    const failure = adapter.failure(one.status, new Headers(), JSON.stringify(one.body));
+    expect<string>(failure.kind).toBe(one.kind);
+    expect(failure.status).toBe(one.status);
+    expect(failure.message).toMatch(/\w{3}/);
+    expect(failure.message).not.toContain('{');
+    expect(failure.message).not.toStartWith('status');
+  });
+});
+
+test('an error that names the place of what is wrong is told with it', () => {
+  const body = { detail: [{ loc: ['body', 'messages', 0, 'name'], msg: 'Extra inputs are not permitted' }] };
+  expect(adapter.failure(422, new Headers(), JSON.stringify(body)).message).toBe(
+    'body.messages.0.name: Extra inputs are not permitted',
+  );
+});
