@@ -13,6 +13,8 @@ const WORD = /^[A-Za-z_ -]{1,40}$/;
 export class Meter {
   /** The usage last reported by the upstream. */
   reported: Usage | null = null;
+  /** More came behind it: it may have been a count of what there was so far. */
+  isOutdated = false;
   /** When the first content part came, ms on the exchange's clock. */
   firstContentAt: number | null = null;
   /** Time spent waiting for the upstream once content had come, ms. */
@@ -30,8 +32,11 @@ export class Meter {
 
   observe(parts: readonly StreamPart[], now: number): void {
     for (const part of parts) {
-      if (part.type === 'usage') this.reported = part.usage;
-      else if (isContent(part)) {
+      if (part.type === 'usage') {
+        this.reported = part.usage;
+        this.isOutdated = false;
+      } else if (isContent(part)) {
+        this.isOutdated = true;
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
         this.said.hear(part);
@@ -78,11 +83,11 @@ export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected
   const counted = Math.min(meter.counted, outputMax);
   if (!reported) return { usage: plainUsage(inputTokens, counted), estimated: true };
   const isWhole = reported.inputTokens !== 0 && (reported.outputTokens !== 0 || counted === 0);
-  if (isWhole) return { usage: reported, estimated: false };
+  if (isWhole && !meter.isOutdated) return { usage: reported, estimated: false };
   const usage = {
     ...reported,
     inputTokens: reported.inputTokens || inputTokens,
-    outputTokens: reported.outputTokens || counted,
+    outputTokens: meter.isOutdated ? Math.max(reported.outputTokens, counted) : reported.outputTokens || counted,
   };
   return { usage, estimated: true };
 }

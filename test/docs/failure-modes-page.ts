@@ -5,6 +5,8 @@ import { type Charge, type Fault, isRepeatable, type Outcome, verdictOn } from '
 const CHARGES: Readonly<Record<Charge, string>> = {
   nothing: 'nothing',
   reported: 'what was reported',
+  begun: 'what was reported at its beginning',
+  completed: 'the prompt as reported, the output as counted',
   counted: 'what was counted',
   broken: 'a broken answer',
   reserved: 'all that was reserved',
@@ -31,6 +33,21 @@ function forBoth({ json, stream }: Fault, tell: (outcome: Outcome) => string): s
   return ofJson === ofStream ? ofJson : `JSON: ${ofJson}; stream: ${ofStream}`;
 }
 
+/** What a caller or an invoice sees otherwise in a dialect, in a line each. */
+function exceptionsOf(fault: Fault): string[] {
+  const tell = (outcome: Outcome | null): string =>
+    outcome === null ? 'makes no sense' : `${alone(outcome)}, costs ${CHARGES[outcome.charged]}`;
+  return Object.entries(fault.except ?? {}).flatMap(
+    ([dialect, { because, json = fault.json, stream = fault.stream }]) => {
+      const told = [
+        ...(tell(json) === tell(fault.json) ? [] : [`JSON: ${tell(json)}`]),
+        ...(tell(stream) === tell(fault.stream) ? [] : [`stream: ${tell(stream)}`]),
+      ];
+      return told.length === 0 ? [] : `- \`${dialect}\` ${fault.does}: ${told.join('; ')}, for ${because}`;
+    },
+  );
+}
+
 function rowOf(fault: Fault): string {
   const cells = [
     fault.does,
@@ -44,18 +61,21 @@ function rowOf(fault: Fault): string {
 
 /** `docs/failure-modes.md`, made from the table of faults that the tests run; a test holds the file to it. */
 export function failureModesPage(): string {
-  const sections = GROUPS.map(
-    ({ title, faults }) => `## ${title}
+  const sections = GROUPS.map(({ title, faults }) => {
+    const exceptions = faults.flatMap(exceptionsOf);
+    return `## ${title}
 
 | the upstream … | alone | with another | costs | health |
 | --- | --- | --- | --- | --- |
 ${faults.map(rowOf).join('\n')}
-`,
-  );
+${exceptions.length === 0 ? '' : `\nOtherwise:\n\n${exceptions.join('\n')}\n`}`;
+  });
   return `# When an upstream fails
 
 What callers get for everything that an upstream can do wrong. \`test/fault\` plays each row through a real server, as JSON
 and as a stream, alone, with another endpoint of the model, and with a fallback; this page is made of the same table.
+The upstreams speak OpenAI’s dialect, and those of Anthropic and Gemini, each with its own errors and its own way to
+report usage; the same comes of it, except where a line below a table says otherwise.
 
 **alone**: nobody else can answer. _Not again_: the error says \`x-should-retry: false\`, for something was charged or the
 same would come of it. _What came, then_: the caller has read some of a stream. It ends with one

@@ -1,32 +1,42 @@
-import type { Behaviour } from '../support/fake-upstream.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
+import type { Event } from './dialect.ts';
 import { type Asked, answered, cut, type Fault, failed, HASTY, lost } from './outcome.ts';
 import {
   begin,
-  DONE,
-  event,
-  finish,
-  JUNK,
+  eventText,
+  JSON_TYPE,
   LAST_PIECE,
+  ok,
   piece,
-  REPLY,
-  REPORT,
-  ROLE,
   reply,
-  SPOKEN,
-  STREAM,
+  SSE,
   send,
-  USAGE,
-  WORDS,
+  spoken,
+  stream,
+  told,
+  unclosed,
   whole,
-  word,
 } from './wire.ts';
+import { JUNK, TEXT, USAGE, WORDS } from './words.ts';
 
-const http = (behaviour: (asked: Asked) => Behaviour) => ({ speaks: 'http', behaviour }) as const;
+const http = (answer: (asked: Asked) => Response) => ({ speaks: 'http', answer }) as const;
 /** Well-formed HTTP with these bytes as its body. */
 const body = (writes: (asked: Asked) => readonly (string | Uint8Array)[], ...lines: readonly string[]) =>
   ({ speaks: 'bytes', play: (line, asked) => send(line, asked, writes(asked), ...lines) }) satisfies Fault['upstream'];
 const broken = (kind: 'malformed' | 'server') => ({ json: failed(kind), stream: failed(kind) });
+
+/** Begins an answer, and then sends this error; with JSON, in its place. */
+const errorAmid = (error: (asked: Asked) => Event) =>
+  ({
+    speaks: 'bytes',
+    async play(line, asked) {
+      if (!asked.stream) return send(line, asked, [JSON.stringify(error(asked))]);
+      await begin(line, asked);
+      await line.write(piece(told(asked.dialect, [error(asked)])));
+      await line.write(LAST_PIECE);
+      line.end();
+    },
+  }) satisfies Fault['upstream'];
 
 /** More than an event may have, and more than a JSON answer may. */
 const GIANT_EVENT = `data: {"junk":"${JUNK.repeat(160_000)}"}\n\n`;
@@ -45,31 +55,32 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: '200 with an error body',
     of: '200 with an error body',
     does: 'answers 200 with an error as JSON',
-    upstream: http(() => ({ form: 'json', raw: [JSON.stringify({ error: { message: JUNK, type: 'server_error' } })] })),
+    upstream: http(({ dialect }) => Response.json(dialect.error(500, JUNK))),
     ...broken('server'),
   },
   {
     name: '200 with an error as its first event',
     of: '200 with an error body',
     does: 'answers 200 with an error as its first event',
-    upstream: http(() => ({ form: 'sse', raw: [event({ error: { message: JUNK, type: 'server_error' } })] })),
+    upstream: http((asked) => ok(asked, told(asked.dialect, [asked.dialect.error(500, JUNK)]), SSE)),
     ...broken('server'),
   },
   {
     name: '200 that is an error itself',
     of: '200 with an error body',
-    does: 'answers 200 with a bare error, by its `object`',
-    upstream: http(({ stream }) => {
-      const error = { object: 'error', message: JUNK, type: 'InternalServerError', code: 500 };
-      return { raw: [stream ? event(error) : JSON.stringify(error)] };
+    does: 'answers 200 with an error in a less usual form of its dialect (bare, with `object`)',
+    upstream: http((asked) => {
+      const error = JSON.stringify(asked.dialect.oddError(JUNK));
+      return ok(asked, asked.stream ? eventText('', error) : error);
     }),
     ...broken('server'),
+    except: { gemini: { because: 'it comes in a list, which no event is', stream: failed('malformed') } },
   },
   {
     name: '200 with a 429 in its body',
     of: '200 with an error body',
-    does: 'answers 200 with an error whose code is 429',
-    upstream: http(() => ({ form: 'json', raw: [JSON.stringify({ error: { message: JUNK, code: 429 } })] })),
+    does: 'answers 200 with the error of a 429',
+    upstream: http(({ dialect }) => Response.json(dialect.error(429, JUNK))),
     json: failed('rate_limited', 'upstream_rate_limited'),
     stream: failed('rate_limited', 'upstream_rate_limited'),
   },
@@ -77,21 +88,21 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: '200 empty',
     of: '200 empty',
     does: 'answers 200 with an empty body',
-    upstream: http(() => ({ raw: [] })),
+    upstream: http((asked) => ok(asked, '')),
     ...broken('malformed'),
   },
   {
     name: 'HTML',
     of: 'HTML',
     does: 'answers 200 with a page of HTML',
-    upstream: http(() => ({ raw: [`<!doctype html><h1>${JUNK}</h1>`], contentType: 'text/html; charset=utf-8' })),
+    upstream: http((asked) => ok(asked, `<!doctype html><h1>${JUNK}</h1>`, 'text/html; charset=utf-8')),
     ...broken('malformed'),
   },
   {
     name: 'a plain content type',
     of: 'wrong content type',
     does: 'calls its answer `text/plain`',
-    upstream: http((asked) => ({ raw: [whole(asked)], contentType: 'text/plain' })),
+    upstream: http((asked) => ok(asked, whole(asked), 'text/plain')),
     json: answered(),
     stream: answered(),
   },
@@ -99,17 +110,17 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'the content type of the other form',
     of: 'wrong content type',
     does: 'calls JSON a stream, and a stream JSON',
-    upstream: http((asked) => ({
-      raw: [whole(asked)],
-      contentType: asked.stream ? 'application/json' : 'text/event-stream',
-    })),
+    upstream: http((asked) => ok(asked, whole(asked), asked.stream ? JSON_TYPE : SSE)),
     ...broken('malformed'),
   },
   {
     name: 'JSON for a stream and the reverse',
     of: 'JSON for a stream and the reverse',
     does: 'answers in the form that was not asked for',
-    upstream: http(({ stream }) => (stream ? { form: 'json', raw: [REPLY] } : { form: 'sse', raw: [STREAM] })),
+    upstream: http((asked) => {
+      const { dialect } = asked;
+      return asked.stream ? ok(asked, reply(dialect), JSON_TYPE) : ok(asked, stream(dialect), SSE);
+    }),
     json: answered(),
     stream: answered(),
   },
@@ -117,9 +128,10 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'an answer without choices',
     of: '200 empty',
     does: 'reports usage and gives no choice',
-    upstream: http(({ stream }) => ({
-      raw: [stream ? ROLE + REPORT + DONE : JSON.stringify({ object: 'chat.completion', choices: [], usage: USAGE })],
-    })),
+    upstream: http((asked) => {
+      const { stream, dialect } = asked;
+      return ok(asked, stream ? told(dialect, dialect.emptyEvents(USAGE)) + dialect.end : dialect.emptyReply(USAGE));
+    }),
     json: failed('malformed', 'upstream_failed', 'reported'),
     stream: failed('malformed', 'upstream_failed', 'reported'),
   },
@@ -166,15 +178,29 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'missing usage',
     of: 'missing usage',
     does: 'reports no usage',
-    upstream: http(() => ({ text: WORDS, usage: 'missing' })),
+    upstream: http((asked) => ok(asked, whole(asked, null))),
     json: answered('counted'),
     stream: answered('counted'),
+  },
+  {
+    name: 'usage that stops',
+    of: 'missing usage',
+    does: 'reports its usage so far, and none at its end',
+    upstream: http((asked) => {
+      const { stream, dialect } = asked;
+      if (!stream) return ok(asked, reply(dialect, null));
+      const words = WORDS.flatMap((text, at) => dialect.word(text, { ...USAGE, output: Math.min(at, 1) }));
+      const events = [...dialect.opening(USAGE), ...words, ...dialect.finish('stop', null)];
+      return ok(asked, told(dialect, events) + dialect.end);
+    }),
+    json: answered('counted'),
+    stream: answered('completed'),
   },
   {
     name: 'usage of zero',
     of: 'missing usage',
     does: 'reports zero tokens',
-    upstream: http(() => ({ text: WORDS, usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } })),
+    upstream: http((asked) => ok(asked, whole(asked, { prompt: 0, output: 0 }))),
     json: answered('counted'),
     stream: answered('counted'),
   },
@@ -182,11 +208,13 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'repeated usage',
     of: 'repeated usage',
     does: 'reports running counts, and then its usage twice',
-    upstream: body(({ stream }) => {
-      const running = (completion_tokens: number) => ({ usage: { ...USAGE, completion_tokens } });
-      const words = WORDS.map((text, at) => word(text, running(at)));
-      if (stream) return [ROLE, ...words, finish(), REPORT, REPORT, DONE];
-      return [REPLY.replace('{', `{"usage":${JSON.stringify(running(1).usage)},`)];
+    upstream: body(({ stream, dialect }) => {
+      const running = (output: number) => ({ ...USAGE, output });
+      const first = JSON.stringify(dialect.counted(running(1)));
+      if (!stream) return [reply(dialect).replace('{', `${first.slice(0, -1)},`)];
+      const words = WORDS.flatMap((text, at) => dialect.word(text, running(at)));
+      const end = [...dialect.finish('stop', USAGE), ...dialect.report(USAGE)];
+      return [told(dialect, dialect.opening(USAGE), words, end), dialect.end];
     }),
     json: answered(),
     stream: answered(),
@@ -195,7 +223,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'impossible usage',
     of: 'absurd usage',
     does: 'reports −1 and 10³⁰⁸ tokens',
-    upstream: http(() => ({ text: WORDS, usage: { prompt_tokens: -1, completion_tokens: 1e308 } })),
+    upstream: http((asked) => ok(asked, whole(asked, { prompt: -1, output: 1e308 }))),
     json: answered('reserved'),
     stream: answered('reserved'),
   },
@@ -203,7 +231,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'absurd usage',
     of: 'absurd usage',
     does: 'reports 5,000 tokens where 20 were allowed',
-    upstream: http(() => ({ text: WORDS, usage: { prompt_tokens: 11, completion_tokens: 5_000 } })),
+    upstream: http((asked) => ok(asked, whole(asked, { prompt: 11, output: 5_000 }))),
     json: answered('reserved'),
     stream: answered('reserved'),
   },
@@ -211,10 +239,10 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'duplicate finish',
     of: 'duplicate finish',
     does: 'finishes twice',
-    upstream: body(({ stream }) => {
-      if (stream) return [SPOKEN, finish(), word(JUNK), finish('length'), REPORT, DONE];
-      const choice = (JSON.parse(REPLY) as { choices: unknown[] }).choices[0];
-      return [reply({}, {}, { choices: [choice, choice] })];
+    upstream: body(({ stream, dialect }) => {
+      if (!stream) return [dialect.replyEndedTwice(TEXT, USAGE)];
+      const again = [...dialect.word(JUNK, null), ...dialect.finish('length', USAGE)];
+      return [spoken(dialect), told(dialect, dialect.finish('stop', null), again), dialect.end];
     }),
     json: answered(),
     stream: answered(),
@@ -223,7 +251,12 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'data after [DONE]',
     of: 'data after [DONE]',
     does: 'goes on after `[DONE]`; with JSON, after its end',
-    upstream: body(({ stream }) => [stream ? SPOKEN + finish() + DONE + word(JUNK) + finish() : `${REPLY}{"x":1}`]),
+    upstream: body(({ stream, dialect }) => {
+      if (!stream) return [`${reply(dialect)}{"x":1}`];
+      const finish = dialect.finish('stop', null);
+      const again = told(dialect, dialect.word(JUNK, null), finish);
+      return [spoken(dialect, 4, null) + told(dialect, finish) + dialect.end + again];
+    }),
     json: failed('malformed'),
     stream: answered('counted'),
   },
@@ -231,15 +264,20 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'finish after [DONE]',
     of: 'data after [DONE]',
     does: 'says `[DONE]` amid its answer; with JSON, ends before its last brace',
-    upstream: body(({ stream }) => (stream ? [SPOKEN, DONE, word(JUNK) + finish() + REPORT] : [REPLY.slice(0, -1)])),
+    upstream: body(({ stream, dialect }) => {
+      if (!stream) return [reply(dialect).slice(0, -1)];
+      const rest = told(dialect, dialect.word(JUNK, null), dialect.finish('stop', USAGE));
+      return [spoken(dialect), dialect.end, rest];
+    }),
     json: failed('malformed'),
     stream: cut('cut'),
+    except: { gemini: { because: 'it has no mark of its end', stream: null } },
   },
   {
     name: 'no [DONE]',
     of: 'no [DONE]',
     does: 'ends without `[DONE]`, with whatever form was asked for',
-    upstream: body(() => [SPOKEN + finish() + REPORT], 'content-type: text/event-stream'),
+    upstream: body(({ dialect }) => [unclosed(dialect)], `content-type: ${SSE}`),
     json: answered(),
     stream: answered(),
   },
@@ -247,7 +285,10 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'no [DONE], nor usage',
     of: 'no [DONE]',
     does: 'ends after its finish',
-    upstream: body(({ stream }) => (stream ? [SPOKEN, finish()] : [reply({}, {}, { usage: null })])),
+    upstream: body(({ stream, dialect }) => {
+      if (!stream) return [reply(dialect, null)];
+      return [spoken(dialect, 4, null), told(dialect, dialect.finish('stop', null))];
+    }),
     json: answered('counted'),
     stream: answered('counted'),
   },
@@ -273,8 +314,8 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     does: 'ends its lines with CR and LF',
     upstream: body((asked) =>
       asked.stream
-        ? [...STREAM.replaceAll('\n', '\r\n')]
-        : [JSON.stringify(JSON.parse(REPLY), null, 2).replaceAll('\n', '\r\n')],
+        ? [...whole(asked).replaceAll('\n', '\r\n')]
+        : [JSON.stringify(JSON.parse(whole(asked)), null, 2).replaceAll('\n', '\r\n')],
     ),
     json: answered(),
     stream: answered(),
@@ -283,28 +324,28 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'comments',
     of: 'comments',
     does: 'sends comments and unknown fields between events; with JSON, white space before it',
-    upstream: body(({ stream }) => {
-      if (!stream) return ['\n', '   \n', REPLY];
-      return STREAM.split(/(?<=\n\n)/).flatMap((one) => [`: ${JUNK}\n\n`, 'retry: 1\n', `id: ${JUNK}\n`, one]);
+    upstream: body((asked) => {
+      if (!asked.stream) return ['\n', '   \n', whole(asked)];
+      return whole(asked)
+        .split(/(?<=\n\n)/)
+        .flatMap((one) => [`: ${JUNK}\n\n`, 'retry: 1\n', `id: ${JUNK}\n`, one]);
     }),
     json: answered(),
     stream: answered(),
   },
   {
+    name: 'overloaded amid an answer',
+    of: '200 with an error body',
+    does: 'begins an answer, and then says that it is overloaded',
+    upstream: errorAmid(({ dialect }) => dialect.error(503, JUNK)),
+    json: failed('overloaded'),
+    stream: cut('overloaded'),
+  },
+  {
     name: 'key echoed amid a stream',
     of: 'key echoed in an error',
     does: 'begins an answer, and then sends an error that repeats the key',
-    upstream: {
-      speaks: 'bytes',
-      async play(line, asked) {
-        const error = { error: { message: `Incorrect API key: ${UPSTREAM_KEY}`, type: 'server_error', code: 500 } };
-        if (!asked.stream) return send(line, asked, [JSON.stringify(error)]);
-        await begin(line, asked);
-        await line.write(piece(event(error)));
-        await line.write(LAST_PIECE);
-        line.end();
-      },
-    },
+    upstream: errorAmid(({ dialect }) => dialect.error(500, `Incorrect API key: ${UPSTREAM_KEY}`)),
     json: failed('server'),
     stream: cut('server'),
   },

@@ -1,34 +1,35 @@
-import { type Asked, answered, cut, type Fault, failed, HASTY, late, lost, stalled } from './outcome.ts';
+import { type Asked, answered, cut, type Fault, failed, HASTY, late, lost, onceBegun, stalled } from './outcome.ts';
 import type { Line } from './raw-upstream.ts';
 import {
   begin,
-  DONE,
   drip,
-  HALF_REPLY,
+  eventText,
+  half,
   head,
-  JUNK,
   LAST_PIECE,
   piece,
-  REPLY,
-  ROLE,
   reply,
-  SPOKEN,
-  STREAM,
   send,
-  WORDS,
-  word,
+  spoken,
+  told,
+  unclosed,
+  wordAt,
 } from './wire.ts';
+import { JUNK, TEXT, USAGE } from './words.ts';
 
 const bytes = (play: (line: Line, asked: Asked) => void | Promise<void>) => ({ speaks: 'bytes', play }) as const;
 const CHUNKED = 'transfer-encoding: chunked';
 
 /** Begins an answer and ends it so: with these bytes, and cleanly or not. */
-const after = (data: string | null, end: (line: Line) => unknown) =>
+const after = (data: ((asked: Asked) => string) | null, end: (line: Line) => unknown) =>
   bytes(async (line, asked) => {
     await begin(line, asked);
-    if (data !== null) await line.write(piece(data));
+    if (data !== null) await line.write(piece(data(asked)));
     await end(line);
   });
+
+/** An event that is no JSON, by the name of those that bring text. */
+const broken = ({ dialect }: Asked): string => eventText(dialect.nameOf(dialect.word('', null)[0]!), `{${JUNK}}`);
 
 async function close(line: Line): Promise<void> {
   await line.write(LAST_PIECE);
@@ -44,7 +45,12 @@ export const BREAK_FAULTS: readonly Fault[] = [
     deadlines: HASTY,
     upstream: bytes(async (line, asked) => {
       await line.write(head(asked, CHUNKED));
-      await drip(line, 100, (at) => piece(asked.stream ? word('aaaa') : (HALF_REPLY[at] ?? ' ')));
+      const { dialect } = asked;
+      const begun = half({ ...asked, stream: false });
+      await drip(line, 100, (at) => {
+        if (!asked.stream) return piece(begun[at] ?? ' ');
+        return piece(told(dialect, at === 0 ? dialect.opening(USAGE) : [], wordAt(dialect, 'aaaa', at)));
+      });
     }),
     json: late,
     stream: stalled,
@@ -77,7 +83,8 @@ export const BREAK_FAULTS: readonly Fault[] = [
     deadlines: HASTY,
     upstream: bytes(async (line, asked) => {
       await line.write(head(asked, CHUNKED));
-      await line.write(piece(asked.stream ? STREAM.replace(DONE, '') : REPLY));
+      const { dialect } = asked;
+      await line.write(piece(asked.stream ? unclosed(dialect) : reply(dialect)));
     }),
     json: late,
     stream: answered(),
@@ -95,12 +102,15 @@ export const BREAK_FAULTS: readonly Fault[] = [
     of: 'truncated SSE',
     does: 'closes the connection before any content',
     upstream: bytes(async (line, asked) => {
+      const { dialect } = asked;
+      const opening = told(dialect, dialect.opening(USAGE));
       await line.write(head(asked, CHUNKED));
-      await line.write(piece(asked.stream ? ROLE : '{'));
+      await line.write(piece(asked.stream ? opening || ':\n\n' : '{'));
       line.end();
     }),
     json: lost('cut'),
     stream: lost('cut'),
+    except: onceBegun('cut'),
   },
   {
     name: 'cleanly truncated SSE',
@@ -114,15 +124,19 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'cleanly truncated SSE, before content',
     of: 'cleanly truncated SSE',
     does: 'ends before any content as if it were whole',
-    upstream: bytes((line, asked) => send(line, asked, [asked.stream ? ROLE + DONE : '{}'])),
+    upstream: bytes((line, asked) => {
+      const { stream, dialect } = asked;
+      return send(line, asked, [stream ? told(dialect, dialect.opening(USAGE)) + dialect.end || ':\n\n' : '{}']);
+    }),
     json: failed('malformed'),
     stream: failed('malformed'),
+    except: onceBegun('malformed'),
   },
   {
     name: 'half a chunk of JSON',
     of: 'half a chunk of JSON',
     does: 'ends within the JSON of a chunk',
-    upstream: after('data: {"id":"x","cho', close),
+    upstream: after(({ dialect }) => told(dialect, dialect.word(JUNK, null)).slice(0, -9), close),
     json: failed('malformed'),
     stream: cut('cut'),
   },
@@ -130,7 +144,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'malformed chunk',
     of: 'malformed chunk',
     does: 'begins with something that is no JSON',
-    upstream: bytes((line, asked) => send(line, asked, [asked.stream ? `data: {${JUNK}}\n\n` : `{${JUNK}}`])),
+    upstream: bytes((line, asked) => send(line, asked, [asked.stream ? broken(asked) : `{${JUNK}}`])),
     json: failed('malformed'),
     stream: failed('malformed'),
   },
@@ -138,7 +152,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'malformed chunk amid an answer',
     of: 'malformed chunk',
     does: 'goes on with something that is no JSON',
-    upstream: after(`data: {${JUNK}}\n\n`, close),
+    upstream: after(broken, close),
     json: failed('malformed'),
     stream: cut('malformed'),
   },
@@ -167,7 +181,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
     of: 'cleanly truncated SSE',
     does: 'states a `content-length` that cuts its answer',
     upstream: bytes(async (line, asked) => {
-      const begun = asked.stream ? ROLE + word(WORDS[0]) + word(WORDS[1]) : HALF_REPLY;
+      const begun = half(asked);
       await line.write(head(asked, `content-length: ${Buffer.byteLength(begun)}`, 'connection: close') + begun);
       if (asked.stream) await asked.seen;
       line.end();
@@ -180,7 +194,7 @@ export const BREAK_FAULTS: readonly Fault[] = [
     of: 'truncated SSE',
     does: 'states a `content-length` that its answer does not fill',
     upstream: bytes(async (line, asked) => {
-      const begun = asked.stream ? ROLE + word(WORDS[0]) + word(WORDS[1]) : REPLY;
+      const begun = asked.stream ? half(asked) : reply(asked.dialect);
       await line.write(head(asked, 'content-length: 99999') + begun);
       if (asked.stream) await asked.seen;
       line.end();
@@ -192,9 +206,10 @@ export const BREAK_FAULTS: readonly Fault[] = [
     name: 'no finish',
     of: 'no finish',
     does: 'gives no reason for its end',
-    upstream: bytes((line, asked) =>
-      send(line, asked, asked.stream ? [SPOKEN, DONE] : [reply({}, { finish_reason: null })]),
-    ),
+    upstream: bytes((line, asked) => {
+      const { stream, dialect } = asked;
+      return send(line, asked, stream ? [spoken(dialect), dialect.end] : [dialect.reply(TEXT, USAGE, false)]);
+    }),
     json: failed('cut', 'upstream_failed', 'reported'),
     stream: cut('cut'),
   },

@@ -1,6 +1,7 @@
 import { type Asked, answered, answeredAfter, type Fault, failed, HASTY, late, lost } from './outcome.ts';
 import type { Line } from './raw-upstream.ts';
-import { drip, head, JUNK, LAST_PIECE, piece, send, TEXT, USAGE, WORDS, whole } from './wire.ts';
+import { drip, head, LAST_PIECE, ok, piece, send, whole } from './wire.ts';
+import { JUNK, TEXT } from './words.ts';
 
 const nobody = (address: 'nobody' | 'unresolvable' | 'untrusted' | 'plain') =>
   ({ speaks: 'nothing', address }) as const;
@@ -92,7 +93,13 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
     name: 'late headers',
     of: 'slow headers',
     does: 'sends its head late, within the deadline',
-    upstream: { speaks: 'http', behaviour: () => ({ text: WORDS, usage: USAGE, headersAfterMs: 300 }) },
+    upstream: {
+      speaks: 'http',
+      async answer(asked) {
+        await Bun.sleep(300);
+        return ok(asked, whole(asked));
+      },
+    },
     json: answered(),
     stream: answered(),
   },

@@ -1,5 +1,7 @@
-import { type Asked, answered, type Fault, failed } from './outcome.ts';
-import { DONE, delta, finish, REPORT, ROLE, reply, send, TEXT } from './wire.ts';
+import type { CallForm, ToolText } from './dialect.ts';
+import { type Asked, answered, type Fault, failed, onceBegun } from './outcome.ts';
+import { send, told } from './wire.ts';
+import { TEXT, USAGE } from './words.ts';
 
 const bytes = (writes: (asked: Asked) => readonly (string | Uint8Array)[]) =>
   ({ speaks: 'bytes', play: (line, asked) => send(line, asked, writes(asked)) }) satisfies Fault['upstream'];
@@ -7,9 +9,11 @@ const good = { json: answered(), stream: answered() };
 
 /** An answer of one text in either form. */
 const saying =
-  (content: string) =>
-  ({ stream }: Asked): string =>
-    stream ? ROLE + delta({ content }) + finish() + REPORT + DONE : reply({ content });
+  (text: string) =>
+  ({ stream, dialect }: Asked): string =>
+    stream
+      ? told(dialect, dialect.opening(USAGE), dialect.word(text, null), dialect.finish('stop', USAGE)) + dialect.end
+      : dialect.reply(text, USAGE);
 
 const everyByte = (text: string): Uint8Array[] => Array.from(Buffer.from(text), (byte) => Uint8Array.of(byte));
 
@@ -22,14 +26,14 @@ function withBytes(text: string, mark: string, ...inserted: readonly number[]): 
 }
 
 /** What the tool of the table is called with. */
-export const TOOL = { name: 'look_up', arguments: '{"city":"Köln","days":[1,2]}' } as const;
+export const TOOL: ToolText = { name: 'look_up', arguments: '{"city":"Köln","days":[1,2]}' };
 const ASK_TOOLS = { tools: [{ type: 'function', function: { name: TOOL.name } }], tool_choice: 'auto' };
 
-const calls = (...tool_calls: readonly object[]): string => delta({ tool_calls });
-const toolStream = (first: object, rest: (text: string) => object): string =>
-  ROLE + calls(first) + [...TOOL.arguments].map((text) => calls(rest(text))).join('') + finish('tool_calls');
-const toolReply = (call: object): string =>
-  reply({ content: null, tool_calls: [call] }, { finish_reason: 'tool_calls' });
+/** A call of the tool in either form. */
+const calling = (form: CallForm) =>
+  bytes(({ stream, dialect }) => [
+    stream ? told(dialect, dialect.callEvents(TOOL, form, USAGE)) + dialect.end : dialect.callReply(TOOL, form, USAGE),
+  ]);
 
 /** Answers whose content is written oddly. */
 export const CONTENT_FAULTS: readonly Fault[] = [
@@ -38,12 +42,7 @@ export const CONTENT_FAULTS: readonly Fault[] = [
     of: 'tool deltas split mid-JSON',
     does: 'streams the arguments of a tool call letter by letter',
     ask: ASK_TOOLS,
-    upstream: bytes(({ stream }) => {
-      const fn = { name: TOOL.name, arguments: '' };
-      if (!stream) return [toolReply({ id: 'call_1', type: 'function', function: TOOL })];
-      const first = { index: 0, id: 'call_1', type: 'function', function: fn };
-      return [toolStream(first, (text) => ({ index: 0, function: { arguments: text } })) + REPORT + DONE];
-    }),
+    upstream: calling('whole'),
     ...good,
   },
   {
@@ -51,12 +50,7 @@ export const CONTENT_FAULTS: readonly Fault[] = [
     of: 'missing index or id',
     does: 'leaves out the index and the ID of a tool call, and the index of a choice',
     ask: ASK_TOOLS,
-    upstream: bytes(({ stream }) => {
-      if (!stream) return [toolReply({ function: TOOL }).replace('"index":0,', '')];
-      const fn = { name: TOOL.name, arguments: '' };
-      const text = toolStream({ function: fn }, (arguments_) => ({ function: { arguments: arguments_ } }));
-      return [text.replaceAll('"index":0,', '') + REPORT + DONE];
-    }),
+    upstream: calling('untidy'),
     ...good,
   },
   {
@@ -64,13 +58,13 @@ export const CONTENT_FAULTS: readonly Fault[] = [
     of: 'missing index or id',
     does: 'never names the tool that it calls',
     ask: ASK_TOOLS,
-    upstream: bytes(({ stream }) => {
-      const fn = { arguments: TOOL.arguments };
-      if (!stream) return [toolReply({ id: 'call_1', function: fn })];
-      return [toolStream({ index: 0, id: 'call_1', function: fn }, () => ({ index: 0 })) + REPORT + DONE];
-    }),
+    upstream: calling('nameless'),
     json: failed('malformed', 'upstream_failed', 'reported'),
     stream: failed('malformed'),
+    except: {
+      ...onceBegun('malformed'),
+      gemini: { because: 'its usage comes with the call', stream: failed('malformed', 'upstream_failed', 'reported') },
+    },
   },
   {
     name: 'split UTF-8',
@@ -110,5 +104,6 @@ export const CONTENT_FAULTS: readonly Fault[] = [
     upstream: bytes((asked) => [withBytes(saying('aaaa#bbbb')(asked), '#', 0)]),
     json: failed('malformed'),
     stream: failed('malformed'),
+    except: onceBegun('malformed'),
   },
 ];

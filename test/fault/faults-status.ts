@@ -1,6 +1,8 @@
 import { UPSTREAM_KEY } from '../support/policies.ts';
+import type { Dialect } from './dialect.ts';
 import { type Fault, failed, type Outcome } from './outcome.ts';
-import { drip, JUNK } from './wire.ts';
+import { drip } from './wire.ts';
+import { JUNK } from './words.ts';
 
 const PAUSE_MS = 30_000;
 
@@ -9,18 +11,22 @@ const limited = failed('rate_limited', 'upstream_rate_limited');
 const tooLong = failed('context', 'context_length_exceeded');
 const refused = failed('rejected', 'upstream_rejected_request');
 
-/** Answers with an error of OpenAI's shape. */
-const says = (status: number, error: object = {}, headers: () => Record<string, string> = () => ({})) =>
+/** Answers with an error as its dialect has it. */
+const says = (
+  status: number,
+  body: (dialect: Dialect) => object = (dialect) => dialect.error(status, JUNK),
+  headers: () => Record<string, string> = () => ({}),
+) =>
   ({
     speaks: 'http',
-    behaviour: () => ({ status, error: { message: `status ${status}`, ...error }, headers: headers() }),
-  }) as const;
+    answer: ({ dialect }) => Response.json(body(dialect), { status, headers: headers() }),
+  }) satisfies Fault['upstream'];
 
 const plain = (status: 401 | 403 | 404 | 413 | 500 | 502 | 503 | 504 | 529, outcome: Outcome): Fault => ({
   name: String(status),
   of: String(status) as `${typeof status}`,
   does: `answers ${status}`,
-  upstream: says(status, { message: JUNK }),
+  upstream: says(status),
   ...both(outcome),
 });
 
@@ -30,15 +36,21 @@ export const STATUS_FAULTS: readonly Fault[] = [
     name: '429 without retry-after',
     of: '429 without retry-after',
     does: 'answers 429, and not for how long',
-    upstream: says(429, { type: 'rate_limit_error', message: JUNK }),
+    upstream: says(429),
     ...both(limited),
   },
   {
     name: '429 with retry-after in seconds',
     of: '429 with retry-after in seconds',
     pauseMs: PAUSE_MS,
-    does: 'answers 429 with `retry-after: 30`',
-    upstream: says(429, {}, () => ({ 'retry-after': String(PAUSE_MS / 1_000) })),
+    does: 'answers 429 and says for how many seconds, as its dialect does (`retry-after: 30`)',
+    upstream: {
+      speaks: 'http',
+      answer({ dialect }) {
+        const { headers, body } = dialect.pause(PAUSE_MS / 1_000);
+        return Response.json(body, { status: 429, headers });
+      },
+    },
     ...both(limited),
   },
   {
@@ -46,7 +58,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
     of: '429 with retry-after in milliseconds',
     pauseMs: PAUSE_MS,
     does: 'answers 429 with `retry-after-ms: 30000`',
-    upstream: says(429, {}, () => ({ 'retry-after-ms': String(PAUSE_MS) })),
+    upstream: says(429, undefined, () => ({ 'retry-after-ms': String(PAUSE_MS) })),
     ...both(limited),
   },
   {
@@ -55,7 +67,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
     pauseMs: PAUSE_MS,
     does: 'answers 429 with a date as `retry-after`',
     // A date has no parts of a second.
-    upstream: says(429, {}, () => ({
+    upstream: says(429, undefined, () => ({
       'retry-after': new Date(Date.now() + PAUSE_MS + 999).toUTCString(),
     })),
     ...both(limited),
@@ -64,14 +76,14 @@ export const STATUS_FAULTS: readonly Fault[] = [
     name: '400',
     of: '400',
     does: 'answers 400: it refuses the content',
-    upstream: says(400, { message: 'messages[0] is not to its taste', type: 'invalid_request_error' }),
+    upstream: says(400, (dialect) => dialect.error(400, 'messages[0] is not to its taste')),
     ...both(refused),
   },
   {
     name: '400, too long',
     of: '413',
-    does: 'answers 400 with the code `context_length_exceeded`',
-    upstream: says(400, { code: 'context_length_exceeded', message: JUNK }),
+    does: 'answers 400: the prompt is too long',
+    upstream: says(400, (dialect) => dialect.tooLong(JUNK)),
     ...both(tooLong),
   },
   plain(401, failed('auth')),
@@ -82,7 +94,10 @@ export const STATUS_FAULTS: readonly Fault[] = [
   plain(502, failed('server')),
   plain(503, failed('overloaded')),
   plain(504, failed('timeout', 'upstream_timeout')),
-  plain(529, failed('overloaded')),
+  {
+    ...plain(529, failed('overloaded')),
+    except: { gemini: { because: 'it knows no such status', ...both(failed('server')) } },
+  },
   {
     name: '500 without end',
     of: '500',
@@ -103,7 +118,8 @@ export const STATUS_FAULTS: readonly Fault[] = [
     does: 'answers 502 with a page of HTML',
     upstream: {
       speaks: 'http',
-      behaviour: () => ({ status: 502, error: `<html><h1>${JUNK}</h1></html>`, contentType: 'text/html' }),
+      answer: () =>
+        new Response(`<html><h1>${JUNK}</h1></html>`, { status: 502, headers: { 'content-type': 'text/html' } }),
     },
     ...both(failed('server')),
   },
@@ -112,21 +128,29 @@ export const STATUS_FAULTS: readonly Fault[] = [
     of: 'redirect',
     does: 'answers 307',
     // Whoever follows it loops, and is seen to by the count of its requests.
-    upstream: { speaks: 'http', behaviour: () => ({ status: 307, headers: { location: '/v1/chat/completions' } }) },
+    upstream: { speaks: 'http', answer: () => new Response(null, { status: 307, headers: { location: '?' } }) },
     ...both(failed('not_found')),
   },
   {
     name: 'key echoed in a 401',
     of: 'key echoed in an error',
-    does: 'answers 401 and repeats the key',
-    upstream: says(401, { message: `Incorrect API key provided: ${UPSTREAM_KEY}.`, code: 'invalid_api_key' }),
+    does: 'refuses its key, as its dialect does, and repeats it',
+    upstream: {
+      speaks: 'http',
+      answer({ dialect }) {
+        const { status, body } = dialect.refusedKey(`Incorrect API key provided: ${UPSTREAM_KEY}.`);
+        return Response.json(body, { status });
+      },
+    },
     ...both(failed('auth')),
   },
   {
     name: 'key echoed in a 400',
     of: 'key echoed in an error',
     does: 'answers 400 and repeats the key and its own address',
-    upstream: says(400, { message: `Not with ${UPSTREAM_KEY} at http://10.0.0.1:8080/v1, nor 127.0.0.1:80.` }),
+    upstream: says(400, (dialect) =>
+      dialect.error(400, `Not with ${UPSTREAM_KEY} at http://10.0.0.1:8080/v1, nor 127.0.0.1:80.`),
+    ),
     ...both(refused),
   },
 ];

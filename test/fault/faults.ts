@@ -1,9 +1,13 @@
+import type { Dialect } from './dialect.ts';
 import { ANSWER_FAULTS } from './faults-answer.ts';
 import { BREAK_FAULTS } from './faults-break.ts';
 import { CONNECTION_FAULTS } from './faults-connection.ts';
 import { CONTENT_FAULTS } from './faults-content.ts';
 import { STATUS_FAULTS } from './faults-status.ts';
 import { type Deadlines, type Fault, isFinal, type Outcome, PATIENT } from './outcome.ts';
+import { anthropic } from './wire-anthropic.ts';
+import { gemini } from './wire-gemini.ts';
+import { openai } from './wire-openai.ts';
 
 /** Everything that an upstream can do wrong, and what becomes of it: the matrix and `docs/failure-modes.md` are made of it. */
 export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [
@@ -23,7 +27,23 @@ export type Form = (typeof FORMS)[number];
 export const SETTINGS = ['alone', 'endpoint', 'fallback'] as const;
 export type Setting = (typeof SETTINGS)[number];
 
-export const outcomeOf = (fault: Fault, form: Form): Outcome => (form === 'SSE' ? fault.stream : fault.json);
+export const DIALECTS: readonly Dialect[] = [openai, anthropic, gemini];
+
+/** What becomes of a fault in this dialect; null where it makes no sense there. */
+export function outcomeOf(fault: Fault, form: Form, { name }: Dialect): Outcome | null {
+  const key = form === 'SSE' ? 'stream' : 'json';
+  const own = fault.except?.[name]?.[key];
+  return own === undefined ? fault[key] : own;
+}
+
+/**
+ * What the gateway makes of a failure is the same in every dialect, and tried in one. In the others it shows what their
+ * adapters make of the fault: beside another endpoint, and alone where the caller is told for how long to wait.
+ */
+export const settingsOf = (fault: Fault, { name }: Dialect): readonly Setting[] =>
+  SETTINGS.filter(
+    (setting) => name === 'openai' || setting === 'endpoint' || (setting === 'alone' && fault.pauseMs !== undefined),
+  );
 
 export const deadlinesOf = ({ deadlines = PATIENT }: Fault): Deadlines => deadlines;
 

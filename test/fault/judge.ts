@@ -5,11 +5,11 @@ import { type Answer, waitFor } from '../support/answers.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
-import { deadlinesOf, isTakenOver, outcomeOf } from './faults.ts';
+import { deadlinesOf, isTakenOver } from './faults.ts';
 import { TOOL } from './faults-content.ts';
 import { isRepeatable, type Kind, type Outcome } from './outcome.ts';
 import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
-import { JUNK, TEXT, USAGE, WORDS } from './wire.ts';
+import { JUNK, TEXT, USAGE, WORDS } from './words.ts';
 
 /** A response as its caller got it, whole. */
 export interface Got {
@@ -46,19 +46,18 @@ const PROMPT = 8;
 const CAP = 20;
 /** Microcredits, by the prices of the test policy. */
 const costOf = (input: number, output: number): number => 1_000 * input + 4_000 * output;
-export const REPORTED = costOf(USAGE.prompt_tokens, USAGE.completion_tokens);
+export const REPORTED = costOf(USAGE.prompt, USAGE.output);
 const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tokens);
 
 /** Failures that no other attempt at the same endpoint could mend, or none in time. */
 const FINAL: ReadonlySet<Kind> = new Set(['auth', 'rejected', 'context', 'not_found', 'timeout']);
 
 /** What no caller may ever see of an upstream. */
-const SECRETS = [JUNK, 'chatcmpl-fake', 'fp_fake', 'req_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
+const SECRETS = [JUNK, 'chatcmpl-fake', 'fp_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
 
 /** Checks all that one answer to a fault promises: to its caller, in its record and in the books. */
 export async function judge(box: Signalbox, one: Case, got: Got): Promise<void> {
-  const { fault, form, setting, id } = one;
-  const outcome = outcomeOf(fault, form);
+  const { fault, setting, outcome, id } = one;
   const text = `${JSON.stringify([...got.headers])} ${got.body}`;
   expect([...SECRETS, `${id}-upstream`, '<'].filter((junk) => text.includes(junk))).toEqual([]);
   expect(got.headers.get('x-request-id')).toStartWith('req_');
@@ -69,9 +68,9 @@ export async function judge(box: Signalbox, one: Case, got: Got): Promise<void> 
   else if (outcome.ends === 'answered') expectAnswer(one, got, fault.text ?? TEXT);
   else if (outcome.ends === 'failed') await expectFailure(one, outcome, got);
   else expectCut(outcome, got);
-  const total = await expectBooks(box, one, outcome, got);
+  const total = await expectBooks(box, one, got);
   expectPrice(got, total);
-  await expectRecord(box, one, outcome, got);
+  await expectRecord(box, one, got);
 }
 
 interface Said {
@@ -125,9 +124,8 @@ function saidAtOnce({ choices, platform, error }: Answer): Said {
 
 /** A whole answer, that tells who gave it and what it cost. */
 function expectAnswer(one: Case, got: Got, text: string): void {
-  const { fault, form, setting, id } = one;
+  const { fault, setting, outcome, id } = one;
   const took = text === HEALTHY_TEXT;
-  const outcome = outcomeOf(fault, form);
   const calls = fault.ask !== undefined && !took;
   const answer = said(got);
   expect([got.status, answer.error]).toEqual([200, undefined]);
@@ -140,7 +138,7 @@ function expectAnswer(one: Case, got: Got, text: string): void {
   expect(got.headers.get('x-signalbox-model')).toBe(model);
   const reported = took || (outcome.ends === 'answered' && outcome.charged === 'reported');
   if (reported) expect(answer.platform?.estimated).toBe(false);
-  else if (outcome.charged === 'counted') expect(answer.platform?.estimated).toBe(true);
+  else if (/counted|completed/.test(outcome.charged)) expect(answer.platform?.estimated).toBe(true);
 }
 
 /** An error in time for a status of its own. */
@@ -170,7 +168,7 @@ function expectCut({ code }: Outcome & { ends: 'cut' }, got: Got): void {
 const isCharge = ({ kind }: Entry): boolean => kind === 'post' || kind === 'settle' || kind === 'expire';
 
 /** That the reservation is closed, once, and what it was charged; gives that. */
-async function expectBooks(box: Signalbox, one: Case, outcome: Outcome, { headers }: Got): Promise<number> {
+async function expectBooks(box: Signalbox, one: Case, { headers }: Got): Promise<number> {
   const id = parseId('dec_', headers.get('x-signalbox-decision-id') ?? '');
   expect(id).not.toBeNull();
   const rows = await waitFor(() => {
@@ -180,18 +178,20 @@ async function expectBooks(box: Signalbox, one: Case, outcome: Outcome, { header
   expect(rows.filter(({ kind }) => kind === 'settle' || kind === 'expire')).toHaveLength(1);
   const charges = rows.filter(isCharge);
   const total = charges.reduce((sum, { amount }) => sum + amount, 0);
-  const took = isTakenOver(outcome, one.setting);
+  const took = isTakenOver(one.outcome, one.setting);
   const last = charges.at(-1)!;
   if (took) {
     expect(last).toMatchObject({ amount: HEALTHY, estimated: 0, output_tokens: HEALTHY_USAGE.completion_tokens });
   }
-  expectCharge(one, outcome, rows, total - (took ? HEALTHY : 0), took);
+  expectCharge(one, rows, total - (took ? HEALTHY : 0), took);
   return total;
 }
 
 /** What the upstream at fault is owed: as much as it counted itself, or what the docs say. */
-function expectCharge(one: Case, outcome: Outcome, rows: readonly Entry[], charged: number, took: boolean): void {
+function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: boolean): void {
+  const { outcome, dialect } = one;
   const last = rows.filter(isCharge).at(-1)!;
+  const prompt = outcome.ends === 'cut' && dialect.counts !== 'at its end' ? USAGE.prompt : PROMPT;
   const reserved = rows.reduce((sum, { kind, amount }) => sum + (/^(reserve|raise)$/.test(kind) ? amount : 0), 0);
   switch (outcome.charged) {
     case 'nothing':
@@ -200,6 +200,12 @@ function expectCharge(one: Case, outcome: Outcome, rows: readonly Entry[], charg
     case 'reported':
       // Each of its answers has cost that, and a connection that broke had none.
       expect(charged).toBe(REPORTED * (one.calls - (outcome.ends === 'answered' && outcome.after ? 1 : 0)));
+      return;
+    case 'begun':
+      expect(charged).toBe(costOf(USAGE.prompt, 1) * one.calls);
+      return;
+    case 'completed':
+      expect([charged, last.estimated]).toEqual([costOf(USAGE.prompt, WORDS.length), 1]);
       return;
     case 'counted':
       expect([charged, last.estimated]).toEqual([costOf(PROMPT, WORDS.length), 1]);
@@ -213,9 +219,9 @@ function expectCharge(one: Case, outcome: Outcome, rows: readonly Entry[], charg
         expect(charged).toBe(0);
         return;
       }
-      expect(last).toMatchObject({ estimated: 1, input_tokens: PROMPT, amount: charged });
+      expect(last).toMatchObject({ estimated: 1, input_tokens: prompt, amount: charged });
       expect(last.output_tokens).toBeWithin(outcome.ends === 'cut' ? 1 : 0, CAP + 1);
-      expect(charged).toBe(costOf(PROMPT, last.output_tokens!));
+      expect(charged).toBe(costOf(prompt, last.output_tokens!));
       expect(charged).toBeLessThanOrEqual(reserved);
   }
 }
@@ -245,7 +251,8 @@ export async function attemptsOf(box: Signalbox, { headers }: Got): Promise<read
 }
 
 /** Each attempt is in the record, as it ended, and no more of them than the upstream has seen. */
-async function expectRecord(box: Signalbox, one: Case, outcome: Outcome, got: Got): Promise<void> {
+async function expectRecord(box: Signalbox, one: Case, got: Got): Promise<void> {
+  const { outcome } = one;
   const attempts = await attemptsOf(box, got);
   if (got.status === 200) expect(said(got).platform?.attempts).toMatchObject(attempts);
   const own = attempts.filter(({ provider }) => provider === one.id).map(({ failure }) => failure);

@@ -8,7 +8,7 @@ import { AGAIN, CASES, type Case, POOR, type Stage, setStage } from './stage.ts'
 
 /**
  * Every fault that an upstream can have × JSON and SSE × alone, with another endpoint and with a fallback, through the
- * real server. The table is in `faults.ts`; `docs/failure-modes.md` is made of it.
+ * real server; in the dialects beside OpenAI's with another endpoint. The table is in `faults.ts`; `docs/failure-modes.md` is made of it.
  */
 let stage: Stage;
 const PATIENCE = 90_000;
@@ -18,12 +18,15 @@ beforeAll(async () => {
 }, PATIENCE);
 afterAll(() => stage?.stop());
 
+const titleOf = ({ fault, dialect, form, setting }: Case): string =>
+  `${fault.name}: ${dialect.name}, ${form}, ${setting}`;
+
 const run = async (one: Case): Promise<void> => judge(stage.box, one, await ask(stage.box, one));
 
 describe('a fault of a connection that was kept', () => {
   // By themselves: there is room for so many idle connections only, and others would take it.
   for (const one of CASES.filter(({ fault }) => fault.warm)) {
-    test(`${one.fault.name}: ${one.form}, ${one.setting}`, async () => {
+    test(titleOf(one), async () => {
       expect((await ask(stage.box, one)).status).toBe(200);
       // A connection is not with those that can be used again the moment that its answer is read.
       for (let tries = 0; tries < 10 && !one.reused; tries++) {
@@ -83,7 +86,7 @@ describe('a fault', () => {
   // The slow ones first: the others fit in beside them.
   const slow = ({ fault }: Case) => Number(fault.deadlines !== undefined);
   for (const one of cases.toSorted((a, b) => slow(b) - slow(a))) {
-    test.concurrent(`${one.fault.name}: ${one.form}, ${one.setting}`, () => run(one), PATIENCE);
+    test.concurrent(titleOf(one), () => run(one), PATIENCE);
   }
 });
 

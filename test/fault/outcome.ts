@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { CONTRACT } from '../support/error-contract.ts';
-import type { Behaviour } from '../support/fake-upstream.ts';
+import type { Dialect } from './dialect.ts';
 import type { Item } from './list.ts';
 import type { Line } from './raw-upstream.ts';
 
@@ -21,10 +21,11 @@ export const KINDS = [
 ] as const satisfies readonly Kind[];
 
 /**
- * What an attempt costs: nothing; the usage that its upstream reported; the tokens counted here; as an answer that broke
- * off (the prompt, and of the output at least what was seen and at most the cap); or all that was set aside.
+ * What an attempt costs: nothing; the usage that its upstream reported; what it had reported at its beginning; the
+ * prompt that it reported and the output counted here; both as counted here; as an answer that broke off (the prompt, and
+ * of the output at least what was seen and at most the cap); or all that was set aside.
  */
-export type Charge = 'nothing' | 'reported' | 'counted' | 'broken' | 'reserved';
+export type Charge = 'nothing' | 'reported' | 'begun' | 'completed' | 'counted' | 'broken' | 'reserved';
 
 /** How one attempt ends that meets a fault, as the gateway has to see it. */
 export type Outcome =
@@ -42,6 +43,7 @@ export type Outcome =
 
 /** One request as the upstream sees it. */
 export interface Asked {
+  readonly dialect: Dialect;
   readonly stream: boolean;
   /** Which request on its connection it is, from 1. */
   readonly nth: number;
@@ -52,7 +54,7 @@ export interface Asked {
 /** Who misbehaves, and at which level. */
 export type Upstream =
   /** An HTTP server whose answers are odd. */
-  | { readonly speaks: 'http'; behaviour(asked: Asked): Behaviour }
+  | { readonly speaks: 'http'; answer(asked: Asked): Response | Promise<Response> }
   /** A TCP server that writes what no HTTP server would. */
   | { readonly speaks: 'bytes'; play(line: Line, asked: Asked): void | Promise<void> }
   /** Nobody who would take a request. */
@@ -77,6 +79,16 @@ export interface Fault {
   readonly text?: string;
   readonly json: Outcome;
   readonly stream: Outcome;
+  /** What is otherwise in a dialect, and why. */
+  readonly except?: Readonly<Partial<Record<Dialect['name'], Exception>>>;
+}
+
+export interface Exception {
+  /** As a clause: "it reports the prompt at once". */
+  readonly because: string;
+  /** Null where the fault makes no sense. */
+  readonly json?: Outcome | null;
+  readonly stream?: Outcome | null;
 }
 
 export interface Deadlines {
@@ -105,11 +117,19 @@ export const failed = (kind: Kind, code: ErrorCode = 'upstream_failed', charged:
   charged,
 });
 
+/** No answer came, behind the event that reports the prompt. */
+const begun = (kind: Kind): Outcome => failed(kind, 'upstream_failed', 'begun');
+
 /** The request was taken and not answered to its end: what it made is owed, and it should not be repeated blindly. */
 export const lost = (kind: Kind): Outcome => failed(kind, 'upstream_failed', 'broken');
 
 /** Nothing came in time. */
 export const late: Outcome = { ends: 'failed', ...TIMED_OUT, charged: 'broken' };
+
+/** Exceptions of a dialect that reports its prompt before anything else. */
+export const onceBegun = (kind: Kind) => ({
+  anthropic: { because: 'it reports the prompt at once', stream: begun(kind) },
+});
 
 /** Content came, and then the connection broke or what came made no sense. */
 export const cut = (kind: Kind): Outcome => ({ ends: 'cut', kind, code: 'upstream_failed', charged: 'broken' });

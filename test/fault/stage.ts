@@ -1,18 +1,21 @@
-import type { Behaviour } from '../support/fake-upstream.ts';
-import { type FakeUpstream, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
-import { deadlinesOf, FAULTS, FORMS, type Form, SETTINGS, type Setting } from './faults.ts';
-import { type Asked, type Fault, KINDS, type Kind, VERDICTS } from './outcome.ts';
+import type { Dialect } from './dialect.ts';
+import { DIALECTS, deadlinesOf, FAULTS, FORMS, type Form, outcomeOf, type Setting, settingsOf } from './faults.ts';
+import { type Asked, type Fault, KINDS, type Kind, type Outcome, VERDICTS } from './outcome.ts';
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { openai } from './wire-openai.ts';
 
-/** A fault in one form and one setting. Each has a model and a provider of its own: what health makes of one stays there. */
+/** A fault in one dialect, form and setting. Each has a model and a provider of its own: what health makes of one stays there. */
 export interface Case {
   /** Names its model and its provider. */
   readonly id: string;
   readonly fault: Fault;
+  readonly dialect: Dialect;
   readonly form: Form;
   readonly setting: Setting;
+  readonly outcome: Outcome;
   /** The `model` to ask for. */
   readonly asks: string;
   /** Requests that its own upstream has read. */
@@ -36,43 +39,39 @@ const slugOf = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
+/** Null where the fault makes no sense. */
+function caseOf(prefix: string, fault: Fault, dialect: Dialect, form: Form, setting: Setting): Case | null {
+  const outcome = outcomeOf(fault, form, dialect);
+  if (outcome === null) return null;
+  const id = [prefix, dialect.name, form.toLowerCase(), setting].join('-');
+  const asks = setting === 'fallback' ? `pick-${id}` : id;
+  const seen = Promise.withResolvers<void>();
+  return { id, fault, dialect, form, setting, outcome, asks, calls: 0, reused: false, seen };
+}
+
 export const CASES: readonly Case[] = FAULTS.flatMap((fault) =>
-  FORMS.flatMap((form) =>
-    SETTINGS.map((setting): Case => {
-      const id = `${slugOf(fault.name)}-${form.toLowerCase()}-${setting}`;
-      const asks = setting === 'fallback' ? `pick-${id}` : id;
-      return { id, fault, form, setting, asks, calls: 0, reused: false, seen: Promise.withResolvers() };
-    }),
+  DIALECTS.flatMap((dialect) =>
+    FORMS.flatMap((form) =>
+      settingsOf(fault, dialect).flatMap((setting) => caseOf(slugOf(fault.name), fault, dialect, form, setting) ?? []),
+    ),
   ),
 );
+
+const named = (name: string): Fault => FAULTS.find((fault) => fault.name === name)!;
 
 /** By the kind of failure: where a fault comes again and again, alone and with another endpoint. */
 export const AGAIN: readonly { readonly kind: Kind; readonly alone: Case; readonly beside: Case }[] = KINDS.map(
   (kind) => {
-    const fault = FAULTS.find(({ name }) => name === VERDICTS[kind].shownBy)!;
-    const caseOf = (setting: Setting): Case => {
-      const id = `again-${kind.replace('_', '-')}-${setting}`;
-      return { id, fault, form: 'JSON', setting, asks: id, calls: 0, reused: false, seen: Promise.withResolvers() };
-    };
-    return { kind, alone: caseOf('alone'), beside: caseOf('endpoint') };
+    const again = (setting: Setting) =>
+      caseOf(`again-${kind.replace('_', '-')}`, named(VERDICTS[kind].shownBy), openai, 'JSON', setting)!;
+    return { kind, alone: again('alone'), beside: again('endpoint') };
   },
 );
 
 /** Whose first attempt costs so much that there may be no other: what was reported is owed, though nothing came of it. */
-export const POOR: readonly Case[] = FORMS.map((form): Case => {
-  const id = `poor-${form.toLowerCase()}`;
-  const fault = FAULTS.find(({ name }) => name === 'an answer without choices')!;
-  return {
-    id,
-    fault,
-    form,
-    setting: 'fallback',
-    asks: `pick-${id}`,
-    calls: 0,
-    reused: false,
-    seen: Promise.withResolvers(),
-  };
-});
+export const POOR: readonly Case[] = FORMS.map(
+  (form) => caseOf('poor', named('an answer without choices'), openai, form, 'fallback')!,
+);
 
 const ALL: readonly Case[] = [...CASES, ...AGAIN.flatMap(({ alone, beside }) => [alone, beside]), ...POOR];
 
@@ -89,23 +88,24 @@ export async function setStage(): Promise<Stage> {
     key: UPSTREAM_KEY,
     behaviour: { text: HEALTHY_TEXT, usage: HEALTHY_USAGE },
   });
-  const http = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: playHttp });
+  const http = startHttpUpstream();
   let trapped = 0;
   const untrusted = await startRawUpstream(() => trapped++, { tls: true });
   const raw = new Map<Case, RawUpstream>();
   await Promise.all(ALL.map(async (one) => startRaw(one, raw)));
   const addresses = {
-    nobody: `http://127.0.0.1:${portOfNobody()}/v1`,
-    unresolvable: 'http://nonexistent.invalid/v1',
-    untrusted: `https://127.0.0.1:${untrusted.port}/v1`,
-    plain: `https://127.0.0.1:${http.port}/v1`,
+    nobody: `http://127.0.0.1:${portOfNobody()}`,
+    unresolvable: 'http://nonexistent.invalid',
+    untrusted: `https://127.0.0.1:${untrusted.port}`,
+    plain: `https://127.0.0.1:${http.port}`,
   };
   const urlOf = (one: Case): string => {
     const { upstream } = one.fault;
-    if (upstream.speaks === 'nothing') return addresses[upstream.address];
-    return upstream.speaks === 'http' ? http.url : `http://127.0.0.1:${raw.get(one)!.port}/v1`;
+    if (upstream.speaks === 'nothing') return addresses[upstream.address] + one.dialect.base;
+    if (upstream.speaks === 'http') return `http://127.0.0.1:${http.port}/${one.id}${one.dialect.base}`;
+    return `http://127.0.0.1:${raw.get(one)!.port}${one.dialect.base}`;
   };
-  const box = await startSignalbox({ policy: policyOf(healthy, urlOf), env: UPSTREAM_ENV });
+  const box = await startSignalbox({ policy: policyOf(healthy.url, urlOf), env: UPSTREAM_ENV });
   return {
     box,
     get trapped() {
@@ -114,13 +114,13 @@ export async function setStage(): Promise<Stage> {
     async stop() {
       await box.stop();
       for (const server of [untrusted, ...raw.values()]) server.stop();
-      await Promise.all([healthy.stop(), http.stop()]);
+      await Promise.all([healthy.stop(), http.stop(true)]);
     },
   };
 }
 
-function policyOf(healthy: FakeUpstream, urlOf: (one: Case) => string): string {
-  const upstreams = Object.fromEntries(ALL.map((one) => [one.id, urlOf(one)]));
+function policyOf(healthy: string, urlOf: (one: Case) => string): string {
+  const upstreams = Object.fromEntries(ALL.map((one) => [one.id, { url: urlOf(one), adapter: one.dialect.adapter }]));
   const models = Object.fromEntries(
     ALL.map(({ id, fault, setting }) => {
       const { firstTokenMs, idleMs, totalMs } = deadlinesOf(fault);
@@ -132,23 +132,41 @@ function policyOf(healthy: FakeUpstream, urlOf: (one: Case) => string): string {
     ({ id, asks }) => `  ${asks}: { strategy: auto, models: { require: 'model.id in ["${id}", "healthy"]' } }`,
   );
   return testPolicy(
-    { ...upstreams, healthy: healthy.url },
+    { ...upstreams, healthy },
     { ...models, healthy: { endpoints: ['healthy'], quality: 0.2 } },
     `selectors:\n${selectors.join('\n')}\ngateway: { retries_max: ${RETRIES_MAX} }\n`,
   );
 }
 
-/** Cases by the name that their upstream knows their model by. */
-const byUpstreamName = new Map(ALL.map((one) => [`${one.id}-upstream`, one]));
-
-function playHttp({ body }: RecordedRequest): Behaviour {
-  const one = byUpstreamName.get(String(body.model));
-  if (one?.fault.upstream.speaks !== 'http') return { status: 404 };
-  one.calls++;
-  return one.fault.upstream.behaviour(askedOf(one, 1));
+/** One server for all whose HTTP is well-formed: the first part of the path tells the case, the rest is its dialect's. */
+function startHttpUpstream(): ReturnType<typeof Bun.serve> {
+  const cases = new Map(ALL.map((one) => [one.id, one]));
+  return Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const one = cases.get(pathname.split('/')[1]!);
+      if (one?.fault.upstream.speaks !== 'http') return new Response(null, { status: 418 });
+      const { base, path, auth } = one.dialect;
+      const asked = askedOf(one, 1);
+      const isThere = pathname + search === `/${one.id}${base}${path(`${one.id}-upstream`, asked.stream)}`;
+      const isKnown = request.headers.get(auth.header) === auth.prefix + UPSTREAM_KEY;
+      // Nothing that any fault comes to.
+      if (!isThere || !isKnown || request.method !== 'POST') return new Response(null, { status: 418 });
+      one.calls++;
+      return one.fault.upstream.answer(asked);
+    },
+  });
 }
 
-const askedOf = ({ form, seen }: Case, nth: number): Asked => ({ stream: form === 'SSE', nth, seen: seen.promise });
+const askedOf = ({ dialect, form, seen }: Case, nth: number): Asked => ({
+  dialect,
+  stream: form === 'SSE',
+  nth,
+  seen: seen.promise,
+});
 
 /** A server for this case alone: whoever breaks connections breaks none of the others. */
 async function startRaw(one: Case, servers: Map<Case, RawUpstream>): Promise<void> {

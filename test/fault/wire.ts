@@ -1,51 +1,54 @@
+import type { Dialect, Event, Tokens } from './dialect.ts';
 import type { Asked } from './outcome.ts';
 import type { Line } from './raw-upstream.ts';
+import { TEXT, USAGE, WORDS } from './words.ts';
 
-/** A mark in all that an upstream says and no caller may see. */
-export const JUNK = 'upstream-junk';
+/** An event of a stream around a JSON text. */
+export const eventText = (name: string, json: string): string =>
+  `${name === '' ? '' : `event: ${name}\n`}data: ${json}\n\n`;
+/** Events as the text of a stream. */
+export const told = ({ nameOf }: Dialect, ...events: readonly (readonly Event[])[]): string =>
+  events
+    .flat()
+    .map((event) => eventText(nameOf(event), JSON.stringify(event)))
+    .join('');
 
-/** The usual answer: four tokens by our own count. */
-export const WORDS = ['aaaa', ' bbbb', ' cccc', ' dddd'] as const;
-export const TEXT = WORDS.join('');
-/** What every upstream of the matrix reports for it. */
-export const USAGE = { prompt_tokens: 11, completion_tokens: 6, total_tokens: 17 } as const;
+/** The usual answer as a stream, up to its finish: its first `count` words. */
+export function spoken(dialect: Dialect, count: number = WORDS.length, usage: Tokens | null = USAGE): string {
+  const words = WORDS.slice(0, count).flatMap((text, at) => wordAt(dialect, text, at, usage));
+  return told(dialect, dialect.opening(usage), words);
+}
 
-const frame = { id: `chatcmpl-${JUNK}`, created: 1_760_000_000, model: JUNK, system_fingerprint: JUNK };
+/** The word at this place, with the count so far where the dialect has one. */
+export function wordAt(dialect: Dialect, text: string, at: number, usage: Tokens | null = USAGE): readonly Event[] {
+  const running = usage && dialect.counts === 'all along' ? { ...usage, output: Math.min(at + 1, usage.output) } : null;
+  return dialect.word(text, running);
+}
 
-/** One event of a stream. */
-export const event = (fields: object): string => `data: ${JSON.stringify(fields)}\n\n`;
-export const chunk = (fields: object): string => event({ ...frame, object: 'chat.completion.chunk', ...fields });
-export const delta = (fields: object, more: object = {}): string =>
-  chunk({ choices: [{ index: 0, delta: fields, finish_reason: null }], ...more });
-export const word = (content: string, more: object = {}): string => delta({ content }, more);
-export const finish = (reason = 'stop'): string => chunk({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
-export const ROLE = delta({ role: 'assistant', content: '' });
-export const REPORT = chunk({ choices: [], usage: USAGE });
-export const DONE = 'data: [DONE]\n\n';
-
-/** The usual answer as a stream, up to its finish. */
-export const SPOKEN = [ROLE, ...WORDS.map((text) => word(text))].join('');
+/** The usual answer as a stream, without the mark of its end. */
+export const unclosed = (dialect: Dialect, usage: Tokens | null = USAGE): string =>
+  spoken(dialect, WORDS.length, usage) + told(dialect, dialect.finish('stop', usage));
 /** The usual answer as a stream, whole. */
-export const STREAM = SPOKEN + finish() + REPORT + DONE;
-
-/** An answer in one piece. */
-export const reply = (message: object = {}, choice: object = {}, more: object = {}): string =>
-  JSON.stringify({
-    ...frame,
-    object: 'chat.completion',
-    choices: [
-      { index: 0, message: { role: 'assistant', content: TEXT, ...message }, finish_reason: 'stop', ...choice },
-    ],
-    usage: USAGE,
-    ...more,
-  });
-export const REPLY = reply();
+export const stream = (dialect: Dialect, usage: Tokens | null = USAGE): string =>
+  unclosed(dialect, usage) + dialect.end;
+/** The usual answer in one piece. */
+export const reply = (dialect: Dialect, usage: Tokens | null = USAGE): string => dialect.reply(TEXT, usage);
 /** The first half of one. */
-export const HALF_REPLY = REPLY.slice(0, REPLY.indexOf('cccc'));
+const halfReply = (dialect: Dialect): string => reply(dialect).split('cccc')[0]!;
 
-export const whole = ({ stream }: Asked): string => (stream ? STREAM : REPLY);
+/** The usual answer in the form that was asked for. */
+export const whole = (asked: Asked, usage: Tokens | null = USAGE): string =>
+  asked.stream ? stream(asked.dialect, usage) : reply(asked.dialect, usage);
+/** What comes of one before it breaks off. */
+export const half = ({ stream, dialect }: Asked): string => (stream ? spoken(dialect, 2) : halfReply(dialect));
 
-const typeFor = ({ stream }: Asked): string => (stream ? 'text/event-stream' : 'application/json');
+export const SSE = 'text/event-stream';
+export const JSON_TYPE = 'application/json';
+const typeFor = ({ stream }: Asked): string => (stream ? SSE : JSON_TYPE);
+
+/** A 200 with this body, as what was asked for or of another type. */
+export const ok = (asked: Asked, body: string, type: string = typeFor(asked)): Response =>
+  new Response(body, { headers: { 'content-type': type } });
 
 /** The head of a 200, fit for the form that was asked for. */
 export function head(asked: Asked, ...lines: readonly string[]): string {
@@ -71,7 +74,8 @@ export async function send(
   ...lines: readonly string[]
 ): Promise<void> {
   await line.write(head(asked, CHUNKED, 'connection: close', ...lines));
-  for (const data of writes) await line.write(piece(data));
+  // An empty chunk would be the last one.
+  for (const data of writes) if (data.length > 0) await line.write(piece(data));
   await line.write(LAST_PIECE);
   line.end();
 }
@@ -79,7 +83,7 @@ export async function send(
 /** Begins an answer and leaves it in its middle, with the caller having read some of it where it is a stream. */
 export async function begin(line: Line, asked: Asked): Promise<void> {
   await line.write(head(asked, CHUNKED));
-  await line.write(piece(asked.stream ? ROLE + word(WORDS[0]) + word(WORDS[1]) : HALF_REPLY));
+  await line.write(piece(half(asked)));
   if (asked.stream) await asked.seen;
 }
 

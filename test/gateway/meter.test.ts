@@ -57,6 +57,20 @@ test('a whole answer is charged as reported; of what a report leaves at 0, the p
   fc.assert(law, { numRuns: 500 });
 });
 
+test('a report that more came behind is a count of so far: of its output and what was seen the larger is charged', () => {
+  const law = fc.property(answer, tokens, (given, more) => {
+    const { text, inputTokens, outputMax } = given;
+    const early = plainUsage(more + 1, more);
+    const meter = metered(told(early), said(text));
+    const seen = Math.min(meter.counted, outputMax);
+    const { usage, estimated } = completeUsage(meter, { inputTokens, outputMax });
+    expect([usage, estimated]).toEqual([plainUsage(more + 1, Math.max(more, seen)), true]);
+    meter.observe([told(plainUsage(7, 9))], 0);
+    expect(completeUsage(meter, { inputTokens, outputMax })).toEqual({ usage: plainUsage(7, 9), estimated: false });
+  });
+  fc.assert(law, { numRuns: 500 });
+});
+
 test('a cut answer is charged the most of what was seen, reported and will have been made: but for the report, within the cap', () => {
   const pace = fc.record({
     tokensPerSecond: fc.integer({ min: 1, max: 500 }),

@@ -4,14 +4,11 @@ import { streamText } from 'ai';
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { effort } from '../deep/effort.ts';
+import type { Tokens } from '../fault/dialect.ts';
+import { DIALECTS } from '../fault/faults.ts';
+import { type Line, type RawRequest, type RawUpstream, startRawUpstream } from '../fault/raw-upstream.ts';
+import { eventText, LAST_PIECE, piece, SSE, told, wordAt } from '../fault/wire.ts';
 import { type Answer, eventsOf } from '../support/answers.ts';
-import {
-  type Behaviour,
-  type FakeUpstream,
-  type RecordedRequest,
-  startFakeUpstream,
-} from '../support/fake-upstream.ts';
-import { chunksOf } from '../support/openai-wire.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
@@ -21,77 +18,99 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
  */
 const { runs, seed, proved } = effort('stream-cuts', 12, 500);
 
-let upstream: FakeUpstream;
+let upstream: RawUpstream;
 let box: Signalbox;
 
 beforeAll(async () => {
-  upstream = startFakeUpstream({ behaviour: cutAsAsked });
+  upstream = await startRawUpstream(cutAsAsked);
   const more = '    deadlines: { first_token_ms: 400, idle_ms: 400 }\n';
-  box = await startSignalbox({
-    policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'], more } }),
-    env: UPSTREAM_ENV,
-  });
+  const upstreams = STREAMS.map(({ name, adapter, base }) => [name, { url: urlOf(base), adapter }] as const);
+  const models = STREAMS.map(({ name }) => [name, { endpoints: [name], more }] as const);
+  const policy = testPolicy(Object.fromEntries(upstreams), Object.fromEntries(models));
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
 });
 afterAll(async () => {
   await box.stop();
-  await upstream.stop();
+  upstream.stop();
 });
+
+const urlOf = (base: string): string => `http://127.0.0.1:${upstream.port}${base}`;
 
 const TEXT = ['one ', 'two ', 'drei 💡 ', 'four'];
 const WHOLE = TEXT.join('');
-/** The stream as it would be, whole: role, four of content, the finish, the usage, `[DONE]`. */
-const EVENTS = [
-  ...chunksOf({ model: 'm', messages: [], stream_options: { include_usage: true } }, { text: TEXT }).map(
-    (chunk) => `data: ${JSON.stringify(chunk)}\n\n`,
-  ),
-  'data: [DONE]\n\n',
-];
-const BYTES = new TextEncoder().encode(EVENTS.join(''));
+const USAGE: Tokens = { prompt: 11, output: 6 };
+/** What is counted here at least: of the prompt that tells a cut, and of a letter of the answer. */
+const PROMPT_LEAST = 8;
+const LETTER_LEAST = 0.1;
+/** By the prices of the test policy. */
+const creditsOf = ({ prompt, output }: Tokens): number => (prompt + 4 * output) / 1_000;
 const sizeOf = (events: readonly string[]) => new TextEncoder().encode(events.join('')).length;
-/** With so many bytes every choice has had its finish: no more than usage is missing, which is counted here. */
-const FINISHED = sizeOf(EVENTS.slice(0, -2));
-/** With so many there is content. */
-const BEGUN = sizeOf(EVENTS.slice(0, 1));
-const BOUNDARIES = EVENTS.map((_, at) => sizeOf(EVENTS.slice(0, at)));
+
+/** The stream of each dialect as it would be, whole: what opens it, four words, the finish with its usage, its end. */
+const STREAMS = DIALECTS.map((dialect) => {
+  const { name, adapter, base } = dialect;
+  const opening = dialect.opening(USAGE);
+  const words = TEXT.flatMap((text, at) => wordAt(dialect, text, at, USAGE));
+  const all = [...opening, ...words, ...dialect.finish('stop', USAGE)];
+  const finishedAt = all.length - dialect.finish('stop', USAGE).length + dialect.finish('stop', null).length;
+  const events = all.map((event) => told(dialect, [event]));
+  return {
+    name,
+    adapter,
+    base,
+    bytes: new TextEncoder().encode(events.join('') + dialect.end),
+    boundaries: [...events, dialect.end].map((_, at) => sizeOf(events.slice(0, at))),
+    /** With so many bytes there is content. */
+    begun: sizeOf(events.slice(0, opening.length)),
+    /** With so many the answer has had its finish: no more than usage is missing, which is counted here. */
+    finished: sizeOf(events.slice(0, finishedAt)),
+    /** With so many its usage is known. */
+    reported: sizeOf(events),
+    /** An event that breaks off within its JSON. */
+    junk: eventText(dialect.nameOf(words[0]!), JSON.stringify(words[0]).slice(0, 40)),
+  };
+});
 
 /** `reset`: the connection breaks. `end`: it ends as if all was well. `stall`: nothing more comes. `junk`: nonsense comes. */
 const KINDS = ['reset', 'end', 'stall', 'junk'] as const;
 interface Cut {
+  readonly dialect: (typeof DIALECTS)[number]['name'];
   readonly kind: (typeof KINDS)[number];
   /** Bytes of the answer before it. */
   readonly at: number;
 }
 
 /** The prompt says how its answer is to be cut, so that many can run at once. */
-function cutAsAsked({ body }: RecordedRequest): Behaviour {
-  const { content } = (body.messages as readonly { readonly content: string }[]).at(-1)!;
-  const { kind, at } = JSON.parse(content) as Cut;
-  const begun = [BYTES.slice(0, at)].filter(({ length }) => length > 0);
-  switch (kind) {
-    case 'reset':
-      return { form: 'sse', raw: [...begun, '-'], cutAfter: begun.length };
-    case 'end':
-      return { form: 'sse', raw: begun };
-    case 'stall':
-      return { form: 'sse', raw: begun, keepOpen: true };
-    case 'junk':
-      return { form: 'sse', raw: [...begun, '\n\ndata: {"choices":[{"index":0,"del\n\n'] };
-  }
+const promptOf = ({ dialect, kind, at }: Cut): string => `cut ${dialect} ${kind} ${at}`;
+
+async function cutAsAsked(line: Line, { body }: RawRequest): Promise<void> {
+  const [, dialect, kind, at] = /cut (\w+) (\w+) (\d+)/.exec(JSON.stringify(body))!;
+  const { bytes, junk } = STREAMS.find(({ name }) => name === dialect)!;
+  await line.write(`HTTP/1.1 200 OK\r\ncontent-type: ${SSE}\r\ntransfer-encoding: chunked\r\n\r\n`);
+  if (Number(at) > 0) await line.write(piece(bytes.slice(0, Number(at))));
+  if (kind === 'stall') return;
+  // Nonsense begins with a blank line, which ends the event before it.
+  if (kind === 'junk') await line.write(piece(`\n\n${junk}`));
+  // Time for what was written to be read before the connection breaks.
+  if (kind === 'reset') return void setTimeout(() => line.reset(), 20);
+  await line.write(LAST_PIECE);
 }
 
 /** What a reader made of an answer: the text that it saw, and whether it took that for the end. */
 interface Heard {
   readonly text: string;
   readonly finished: boolean;
+  /** What it was told of the cost, by the bare reader. */
+  readonly platform?: Pick<Answer['platform'], 'estimated' | 'credits_consumed'>;
 }
-type Reader = (messages: { role: 'user'; content: string }[]) => Promise<Heard>;
+type Reader = (model: string, messages: { role: 'user'; content: string }[]) => Promise<Heard>;
 
 const readers: Readonly<Record<string, Reader>> = {
-  async openai(messages) {
+  async openai(model, messages) {
     const client = new OpenAI({ apiKey: box.key, baseURL: `${box.url}/v1`, maxRetries: 0 });
     let text = '';
     try {
-      const stream = await client.chat.completions.create({ model: 'best', messages, stream: true });
+      const stream = await client.chat.completions.create({ model, messages, stream: true });
       for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
       return { text, finished: true };
     } catch (error) {
@@ -99,9 +118,9 @@ const readers: Readonly<Record<string, Reader>> = {
       return { text, finished: false };
     }
   },
-  async 'openai’s helper'(messages) {
+  async 'openai’s helper'(model, messages) {
     const client = new OpenAI({ apiKey: box.key, baseURL: `${box.url}/v1`, maxRetries: 0 });
-    const stream = client.chat.completions.stream({ model: 'best', messages });
+    const stream = client.chat.completions.stream({ model, messages });
     let text = '';
     stream.on('content', (delta) => {
       text += delta;
@@ -111,15 +130,15 @@ const readers: Readonly<Record<string, Reader>> = {
       () => ({ text, finished: false }),
     );
   },
-  async 'the AI SDK'(messages) {
+  async 'the AI SDK'(model, messages) {
     const provider = createOpenAICompatible({ name: 'signalbox', apiKey: box.key, baseURL: `${box.url}/v1` });
-    const result = streamText({ model: provider('best'), messages, maxRetries: 0, onError: () => {} });
+    const result = streamText({ model: provider(model), messages, maxRetries: 0, onError: () => {} });
     const parts = await Array.fromAsync(result.fullStream);
     const text = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
     return { text, finished: parts.every(({ type }) => type !== 'error') };
   },
-  async 'a bare reader'(messages) {
-    const response = await box.post('/v1/chat/completions', { model: 'best', messages, stream: true });
+  async 'a bare reader'(model, messages) {
+    const response = await box.post('/v1/chat/completions', { model, messages, stream: true });
     if (!response.ok) {
       const { error } = (await response.json()) as Pick<Answer, 'error'>;
       expect([502, 504]).toContain(response.status);
@@ -130,45 +149,63 @@ const readers: Readonly<Record<string, Reader>> = {
     const last = chunks.at(-1)!;
     // One or the other, and never both.
     expect(last.error === undefined).toBe(done);
-    if (!done) expect(last.platform.routed_model).toBe('best');
+    if (!done) expect(last.platform.routed_model).toBe(model);
     expect(chunks.some(({ choices }) => choices?.[0]?.finish_reason)).toBe(done);
-    return { text: chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join(''), finished: done };
+    const text = chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('');
+    return { text, finished: done, platform: last.platform };
   },
 };
 
 /** That every reader sees what came, and takes it for the end only if it was. */
 async function expectTruth(cut: Cut): Promise<void> {
-  const messages = [{ role: 'user' as const, content: JSON.stringify(cut) }];
+  const messages = [{ role: 'user' as const, content: promptOf(cut) }];
+  const { finished, reported } = STREAMS.find(({ name }) => name === cut.dialect)!;
   // Nonsense begins with a blank line, which ends the event before it.
-  const isWhole = cut.at >= (cut.kind === 'junk' ? FINISHED - 2 : FINISHED);
+  const read = cut.at + (cut.kind === 'junk' ? 2 : 0);
+  const isWhole = read >= finished;
   const heard = await Promise.all(
-    Object.entries(readers).map(async ([name, read]) => ({ name, ...(await read(messages)) })),
+    Object.entries(readers).map(async ([name, read]) => ({ name, ...(await read(cut.dialect, messages)) })),
   );
   for (const { text } of heard) expect(WHOLE).toStartWith(text);
   expect(heard.map(({ name, finished }) => [name, finished])).toEqual(heard.map(({ name }) => [name, isWhole]));
   if (isWhole) expect(heard.map(({ text }) => text)).toEqual(heard.map(() => WHOLE));
+  const { text, platform } = heard.find(({ platform }) => platform) ?? {};
+  if (!platform) return;
+  const { estimated, credits_consumed: credits } = platform;
+  // What was reported behind the finish, else no less than what was seen.
+  const seen = { prompt: PROMPT_LEAST, output: LETTER_LEAST * (text?.length ?? 0) };
+  if (read >= reported) expect([estimated, credits]).toEqual([false, creditsOf(USAGE)]);
+  else expect([estimated, credits >= creditsOf(seen)]).toEqual([true, true]);
 }
 
-describe.each(KINDS)('a stream that is cut by %s', (kind) => {
-  test('between any two chunks never looks finished', async () => {
-    expect(BOUNDARIES.filter((at) => at < FINISHED).length).toBe(6);
-    await Promise.all(BOUNDARIES.map((at) => expectTruth({ kind, at })));
-  }, 30_000);
-});
+describe.each(STREAMS)('a stream of $name', ({ name: dialect, bytes, boundaries, begun, finished }) => {
+  test.each(KINDS)(
+    'that is cut by %s between any two events never looks finished',
+    async (kind) => {
+      expect(boundaries.filter((at) => at < finished).length).toBeGreaterThan(TEXT.length);
+      await Promise.all(boundaries.map((at) => expectTruth({ dialect, kind, at })));
+    },
+    30_000,
+  );
 
-test(`a stream that is cut at any byte never looks finished (seed ${seed})`, async () => {
-  const cuts = fc.record({ kind: fc.constantFrom(...KINDS), at: fc.integer({ min: BEGUN, max: BYTES.length }) });
-  await fc.assert(fc.asyncProperty(cuts, expectTruth), { seed, numRuns: runs });
-  proved('streams cut at any byte by a reset, an end, a stall or nonsense: no client took one for finished');
-}, 3_600_000);
+  test(`that is cut at any byte never looks finished (seed ${seed})`, async () => {
+    const at = fc.integer({ min: begun, max: bytes.length });
+    const cuts = fc.record({ dialect: fc.constant(dialect), kind: fc.constantFrom(...KINDS), at });
+    await fc.assert(fc.asyncProperty(cuts, expectTruth), { seed, numRuns: runs });
+    proved(
+      `${dialect}: streams cut at any byte by a reset, an end, a stall or nonsense: no client took one for finished`,
+    );
+  }, 3_600_000);
+});
 
 test('nor one that ends because the server is killed', async () => {
   const own = await startSignalbox({
-    policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }),
+    policy: testPolicy({ fake: urlOf('/v1') }, { best: { endpoints: ['fake'] } }),
     env: UPSTREAM_ENV,
   });
   const client = new OpenAI({ apiKey: own.key, baseURL: `${own.url}/v1`, maxRetries: 0 });
-  const content = JSON.stringify({ kind: 'stall', at: BOUNDARIES[3]! } satisfies Cut);
+  const { boundaries } = STREAMS.find(({ name }) => name === 'openai')!;
+  const content = promptOf({ dialect: 'openai', kind: 'stall', at: boundaries[3]! });
   const stream = await client.chat.completions.create({
     model: 'best',
     messages: [{ role: 'user', content }],

@@ -1,10 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
+import { shipped } from '../../plugins/index.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import { type FrameParser, frameParser } from '../../src/upstream/frames.ts';
+import type { WireAdapter } from '../../src/contract/provider.ts';
+import { frameParser } from '../../src/upstream/frames.ts';
 import { effort } from '../deep/effort.ts';
-import { openaiAdapter, openTo, partsOf } from '../support/provider-call.ts';
-import { cuts, type StreamText, split, streamTexts } from './stream-text.ts';
+import { openTo, partsOf } from '../support/provider-call.ts';
+import { cuts, DIALECT_NAMES, type DialectName, type StreamText, split, streamTexts } from './stream-text.ts';
 
 /**
  * Any split of a stream's bytes, within a UTF-8 sequence or a CRLF, any mixture of line ends, comments, keep-alives and
@@ -13,37 +16,55 @@ import { cuts, type StreamText, split, streamTexts } from './stream-text.ts';
 const { runs, seed, proved } = effort('stream-splits', 500, 50_000);
 const encoder = new TextEncoder();
 
-/** What the chunks say, each given to the reader as a frame of its own: no bytes, no lines. */
-function meant({ chunks }: StreamText): StreamPart[] {
-  const reader = openaiAdapter().stream();
-  return chunks.flatMap((data) => [...reader.read({ event: '', data })]);
+/** The adapters, with their default settings. */
+const ADAPTERS: Readonly<Record<DialectName, WireAdapter>> = {
+  openai: wireAdapter('openai-compatible'),
+  anthropic: wireAdapter('anthropic'),
+  gemini: wireAdapter('gemini'),
+};
+
+function wireAdapter(name: string): WireAdapter {
+  const plugin = shipped.find((one) => one.kind === 'provider' && one.name === name);
+  const prepared = plugin?.kind === 'provider' ? plugin.prepare(Value.Create(plugin.settings)) : null;
+  if (prepared?.kind !== 'wire') throw new Error(`no wire adapter is named ${name}`);
+  return prepared;
 }
 
-type Read = (pieces: readonly Uint8Array[]) => StreamPart[];
+/** What the events say, each given to the reader as a frame of its own: no bytes, no lines. */
+function meant({ events }: StreamText, adapter: WireAdapter): StreamPart[] {
+  const reader = adapter.stream();
+  return events.flatMap((frame) => [...reader.read(frame)]);
+}
+
+type Read = (pieces: readonly Uint8Array[], adapter: WireAdapter) => StreamPart[];
 
 /** As a call reads it. */
-const read: Read = (pieces) => {
+const read: Read = (pieces, adapter) => {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const parser = frameParser('sse');
   const texts = pieces.map((piece) => decoder.decode(piece, { stream: true }));
-  return readTexts([...texts, decoder.decode()], parser);
+  return readTexts([...texts, decoder.decode()], adapter, parser);
 };
 
-function readTexts(texts: readonly string[], parser: FrameParser): StreamPart[] {
-  const reader = openaiAdapter().stream();
+function readTexts(texts: readonly string[], adapter: WireAdapter, parser = frameParser('sse')): StreamPart[] {
+  const reader = adapter.stream();
   const frames = texts.flatMap((text) => [...parser.push(text)]);
   return [...frames, ...parser.end()].flatMap((frame) => [...reader.read(frame)]);
 }
 
-const anySplit = (reading: Read) =>
-  fc.property(streamTexts, cuts, (stream, places) => {
-    expect(reading(split(encoder.encode(stream.text), places))).toEqual(meant(stream));
+const anySplit = (dialect: DialectName, reading: Read) =>
+  fc.property(streamTexts(dialect), cuts, (stream, places) => {
+    const adapter = ADAPTERS[dialect];
+    expect(reading(split(encoder.encode(stream.text), places), adapter)).toEqual(meant(stream, adapter));
   });
 
 describe('a stream says the same', () => {
   test(`however it is cut, its lines end and comments stand between (seed ${seed})`, () => {
-    fc.assert(anySplit(read), { seed, numRuns: runs });
-    proved('any split of a stream, any line ends, comments, keep-alives and byte order mark: the same parts');
+    for (const dialect of DIALECT_NAMES) fc.assert(anySplit(dialect, read), { seed, numRuns: runs });
+    const dialects = DIALECT_NAMES.join(', ');
+    proved(
+      `any split of a stream (${dialects}), any line ends, comments, keep-alives and byte order mark: the same parts`,
+    );
   });
 
   /** Each makes a mistake that a reader could really make; the law must see it. */
@@ -52,50 +73,52 @@ describe('a stream says the same', () => {
     return [...pieces.map((piece) => decoder.decode(piece, { stream: true })), decoder.decode()];
   };
   const mutants: Readonly<Record<string, Read>> = {
-    'decodes each piece for itself': (pieces) =>
+    'decodes each piece for itself': (pieces, adapter) =>
       readTexts(
         pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(piece)),
-        frameParser('sse'),
+        adapter,
       ),
-    'loses a CR at the end of a piece': (pieces) =>
+    'loses a CR at the end of a piece': (pieces, adapter) =>
       readTexts(
         decoded(pieces).map((text) => text.replace(/\r$/, '')),
-        frameParser('sse'),
+        adapter,
       ),
-    'takes CR and LF in two pieces for two ends': (pieces) =>
+    'takes CR and LF in two pieces for two ends': (pieces, adapter) =>
       readTexts(
         decoded(pieces).map((text) => text.replace(/\r$/, '\n')),
-        frameParser('sse'),
+        adapter,
       ),
-    'knows no CR': (pieces) =>
+    'knows no CR': (pieces, adapter) =>
       readTexts(
         decoded(pieces).map((text) => text.replaceAll('\r', '')),
-        frameParser('sse'),
+        adapter,
       ),
-    'takes a comment for data': (pieces) =>
+    'takes a comment for data': (pieces, adapter) =>
       readTexts(
         [
           decoded(pieces)
             .join('')
             .replaceAll(/(^|[\r\n]):/g, '$1data:'),
         ],
-        frameParser('sse'),
+        adapter,
       ),
-    'keeps the byte order mark': (pieces) => readTexts(['\uFEFF', ...decoded(pieces)], frameParser('sse')),
-    'takes every data line for an event': (pieces) =>
+    'keeps the byte order mark': (pieces, adapter) => readTexts(['\uFEFF', ...decoded(pieces)], adapter),
+    'takes every data line for an event': (pieces, adapter) =>
       readTexts(
         [
           decoded(pieces)
             .join('')
             .replaceAll(/(data:[^\r\n]*)(\r\n|\r|\n)/g, '$1\n\n'),
         ],
-        frameParser('sse'),
+        adapter,
       ),
-    'reads only whole pieces': (pieces) => decoded(pieces).flatMap((text) => readTexts([text], frameParser('sse'))),
+    'reads only whole pieces': (pieces, adapter) => decoded(pieces).flatMap((text) => readTexts([text], adapter)),
   };
 
   test.each(Object.entries(mutants))('and a reader that %s is found out', (_, mutant) => {
-    expect(fc.check(anySplit(mutant), { seed, numRuns: 2_000 }).failed).toBeTrue();
+    for (const dialect of DIALECT_NAMES) {
+      expect([dialect, fc.check(anySplit(dialect, mutant), { seed, numRuns: 2_000 }).failed]).toEqual([dialect, true]);
+    }
   });
 });
 
@@ -134,15 +157,31 @@ function startPieceServer() {
   };
 }
 
+/** What a call reads of them: nothing behind the usage that comes behind the finish. */
+function upToWhole(parts: readonly StreamPart[]): StreamPart[] {
+  const finish = parts.findIndex(({ type }) => type === 'finish');
+  const usage = parts.findIndex(({ type }, at) => type === 'usage' && at > finish);
+  return parts.slice(0, usage + 1);
+}
+
 describe('over a socket', () => {
   const server = startPieceServer();
   afterAll(() => server.stop());
 
-  test(`a stream says the same, however it is cut (seed ${seed})`, async () => {
-    const law = fc.asyncProperty(streamTexts, fc.array(fc.nat(8_192), { maxLength: 40 }), async (stream, places) => {
-      server.lay(split(encoder.encode(stream.text), places));
-      expect(await partsOf(openTo(server.url))).toEqual(meant(stream));
-    });
-    await fc.assert(law, { seed, numRuns: Math.min(runs, 2_000) / 10 });
-  }, 60_000);
+  test.each(DIALECT_NAMES)(
+    `a stream of %s says the same, however it is cut (seed ${seed})`,
+    async (dialect) => {
+      const adapter = ADAPTERS[dialect];
+      const law = fc.asyncProperty(
+        streamTexts(dialect),
+        fc.array(fc.nat(8_192), { maxLength: 40 }),
+        async (stream, places) => {
+          server.lay(split(encoder.encode(stream.text), places));
+          expect(await partsOf(openTo(server.url, { adapter }))).toEqual(upToWhole(meant(stream, adapter)));
+        },
+      );
+      await fc.assert(law, { seed, numRuns: Math.min(runs, 2_000) / 10 });
+    },
+    60_000,
+  );
 });

@@ -1,13 +1,18 @@
 import fc from 'fast-check';
+import type { Frame } from '../../src/contract/provider.ts';
+import type { Event } from '../fault/dialect.ts';
+import { blockDelta, blockStart, blockStop, change, PING, STOP, start } from '../fault/wire-anthropic.ts';
+import { response } from '../fault/wire-gemini.ts';
+import { chunk, DONE, delta, finish } from '../fault/wire-openai.ts';
 
 /**
  * Streams of one answer as text, told in every way that the rules of server-sent events allow: whatever the line
  * ends, comments and fields between, they say the same.
  */
 export interface StreamText {
-  /** The JSON texts of the chunks, as they are meant. */
-  readonly chunks: readonly string[];
-  /** The stream, with its noise; ends with `[DONE]`. */
+  /** The events, as they are meant. */
+  readonly events: readonly Frame[];
+  /** The stream, with its noise. */
   readonly text: string;
 }
 
@@ -29,39 +34,83 @@ const words = fc.oneof(
   ),
 );
 
-const chunkOf = (delta: object, finish_reason: string | null = null) => ({
-  id: 'chatcmpl-1',
-  object: 'chat.completion.chunk',
-  created: 1_760_000_000,
-  model: 'm',
-  choices: [{ index: 0, delta, finish_reason }],
-});
+/** Arguments of a call in pieces that are no JSON of their own. */
+const pieces = fc.array(words, { minLength: 1, maxLength: 4 });
+const tokens = { prompt: 7, output: 5 };
 
-const said = fc.oneof(
-  words.map((content) => chunkOf({ content })),
-  words.map((reasoning_content) => chunkOf({ reasoning_content })),
-);
+/** The events of whole answers, by their dialect. */
+const ANSWERS = { openai: openaiAnswers(), anthropic: anthropicAnswers(), gemini: geminiAnswers() } as const;
+export type DialectName = keyof typeof ANSWERS;
+export const DIALECT_NAMES = Object.keys(ANSWERS) as DialectName[];
 
-/** A call with its arguments in pieces that are no JSON of their own. */
-const toolCall = fc.tuple(fc.nat(2), fc.array(words, { minLength: 1, maxLength: 4 })).map(([index, pieces]) => [
-  chunkOf({
-    tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'look', arguments: '' } }],
-  }),
-  ...pieces.map((piece) => chunkOf({ tool_calls: [{ index, function: { arguments: piece } }] })),
-]);
-
-const usage = { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 };
-
-/** All chunks of a whole answer, usage last. */
-const answers = fc
-  .tuple(fc.array(said, { maxLength: 8 }), fc.option(toolCall, { nil: [] }))
-  .map(([texts, call]) => [
-    chunkOf({ role: 'assistant', content: '' }),
-    ...texts,
-    ...call,
-    chunkOf({}, call.length > 0 ? 'tool_calls' : 'stop'),
-    { ...chunkOf({}), choices: [], usage },
+function openaiAnswers(): fc.Arbitrary<readonly Frame[]> {
+  const said = fc.oneof(
+    words.map((content) => delta({ content })),
+    words.map((reasoning_content) => delta({ reasoning_content })),
+  );
+  const call = fc.tuple(fc.nat(2), pieces).map(([index, texts]) => [
+    delta({
+      tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'look', arguments: '' } }],
+    }),
+    ...texts.map((text) => delta({ tool_calls: [{ index, function: { arguments: text } }] })),
   ]);
+  return fc.tuple(fc.array(said, { maxLength: 8 }), fc.option(call, { nil: [] })).map(([texts, calls]) => {
+    const end = [finish(calls.length > 0 ? 'tool_calls' : 'stop'), chunk([], tokens)];
+    const all = [delta({ role: 'assistant', content: '' }), ...texts, ...calls, ...end];
+    return [...all.map((event) => frameOf(event, '')), { event: '', data: DONE }];
+  });
+}
+
+/** Blocks one after the other, each with its deltas; thoughts with their signature, calls with their arguments in pieces. */
+function anthropicAnswers(): fc.Arbitrary<readonly Frame[]> {
+  const thinking = fc
+    .tuple(fc.array(words, { maxLength: 4 }), fc.base64String({ minLength: 4 }))
+    .map(([texts, signature]) => ({
+      block: { type: 'thinking', thinking: '', signature: '' },
+      deltas: [
+        ...texts.map((text) => ({ type: 'thinking_delta', thinking: text })),
+        { type: 'signature_delta', signature },
+      ],
+    }));
+  const redacted = fc.base64String().map((data) => ({ block: { type: 'redacted_thinking', data }, deltas: [] }));
+  const text = fc.array(words, { maxLength: 4 }).map((texts) => ({
+    block: { type: 'text', text: '', citations: null },
+    deltas: texts.map((said) => ({ type: 'text_delta', text: said })),
+  }));
+  const call = fc.tuple(fc.nat(99), pieces).map(([id, texts]) => ({
+    block: { type: 'tool_use', id: `toolu_${id}`, name: 'look', input: {} },
+    deltas: texts.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+  }));
+  const blocks = fc.array(fc.oneof(thinking, redacted, text, call), { maxLength: 5 });
+  return fc.tuple(blocks, fc.boolean()).map(([all, pings]) => {
+    const told = all.flatMap(({ block, deltas }, index): Event[] => [
+      blockStart(index, block),
+      ...(pings ? [PING] : []),
+      ...deltas.map((one) => blockDelta(index, one)),
+      blockStop(index),
+    ]);
+    const reason = all.some(({ block }) => block.type === 'tool_use') ? 'tool_use' : 'end_turn';
+    return [start(tokens), ...told, change(reason, tokens), STOP].map((event) => frameOf(event, String(event.type)));
+  });
+}
+
+/** A response in each event: texts, thoughts and calls, some of them signed. */
+function geminiAnswers(): fc.Arbitrary<readonly Frame[]> {
+  const part = fc.oneof(
+    words.map((text) => ({ text })),
+    words.map((text) => ({ text, thought: true })),
+    fc.dictionary(words, words, { maxKeys: 3 }).map((args) => ({ functionCall: { name: 'look', args } })),
+  );
+  const signed = fc
+    .tuple(part, fc.option(fc.base64String({ minLength: 4 }), { nil: undefined }))
+    .map(([one, thoughtSignature]) => (thoughtSignature === undefined ? one : { ...one, thoughtSignature }));
+  return fc.array(fc.array(signed, { minLength: 1, maxLength: 3 }), { maxLength: 8 }).map((all) => {
+    const told = all.map((parts, at) => response(parts, null, { ...tokens, output: Math.min(at, tokens.output) }));
+    return [...told, response([{ text: '' }], 'STOP', tokens)].map((event) => frameOf(event, ''));
+  });
+}
+
+const frameOf = (said: Event, event: string): Frame => ({ event, data: JSON.stringify(said) });
 
 /** What may stand between two events and says nothing. A line each; an empty one ends no event, for none is open. */
 const noise = fc.array(
@@ -85,6 +134,8 @@ interface Manner {
   readonly space: boolean;
   /** The JSON over several `data` lines. */
   readonly tall: boolean;
+  /** The event's name before its data, or behind. */
+  readonly nameFirst: boolean;
 }
 
 const manner: fc.Arbitrary<Manner> = fc.record({
@@ -92,12 +143,16 @@ const manner: fc.Arbitrary<Manner> = fc.record({
   within: fc.constantFrom(null, ': still thinking', 'id: 8'),
   space: fc.boolean(),
   tall: fc.boolean(),
+  nameFirst: fc.boolean(),
 });
 
-function linesOf(json: string, { between, within, space, tall }: Manner): string[] {
+function linesOf({ event, data: json }: Frame, { between, within, space, tall, nameFirst }: Manner): string[] {
+  const name = event === '' ? [] : [`event:${space ? ' ' : ''}${event}`];
+  const [before, behind] = nameFirst ? [name, []] : [[], name];
   const told = tall && json.startsWith('{') ? JSON.stringify(JSON.parse(json), null, 1).split('\n') : [json];
   const data = told.map((line) => `data:${space || line.startsWith(' ') ? ' ' : ''}${line}`);
-  return [...between, ...data.slice(0, 1), ...(within === null ? [] : [within]), ...data.slice(1), ''];
+  const rest = [...(within === null ? [] : [within]), ...data.slice(1)];
+  return [...between, ...before, ...data.slice(0, 1), ...rest, ...behind, ''];
 }
 
 const ending = fc.constantFrom('\n', '\r\n', '\r');
@@ -113,18 +168,19 @@ function ended(lines: readonly string[], endings: readonly string[]): string {
   return text;
 }
 
-export const streamTexts: fc.Arbitrary<StreamText> = fc
-  .record({
-    answer: answers,
-    manners: fc.array(manner, { minLength: 1, maxLength: 6 }),
-    endings: fc.array(ending, { minLength: 1, maxLength: 5 }),
-    mark: fc.boolean(),
-  })
-  .map(({ answer, manners, endings, mark }) => {
-    const chunks = answer.map((chunk) => JSON.stringify(chunk));
-    const lines = [...chunks, '[DONE]'].flatMap((json, at) => linesOf(json, manners[at % manners.length]!));
-    return { chunks, text: (mark ? '\uFEFF' : '') + ended(lines, endings) };
-  });
+/** Streams of a dialect. */
+export const streamTexts = (dialect: DialectName): fc.Arbitrary<StreamText> =>
+  fc
+    .record({
+      events: ANSWERS[dialect],
+      manners: fc.array(manner, { minLength: 1, maxLength: 6 }),
+      endings: fc.array(ending, { minLength: 1, maxLength: 5 }),
+      mark: fc.boolean(),
+    })
+    .map(({ events, manners, endings, mark }) => {
+      const lines = events.flatMap((event, at) => linesOf(event, manners[at % manners.length]!));
+      return { events, text: (mark ? '\uFEFF' : '') + ended(lines, endings) };
+    });
 
 /** How a stream's bytes are cut: at these places, each taken modulo its length. Often into single bytes. */
 export const cuts: fc.Arbitrary<readonly number[]> = fc.oneof(

@@ -229,9 +229,9 @@ describe('a stream', () => {
       { type: 'message_stop' },
     );
     expect(said(parts)).toEqual([
+      usage(3, 0),
       call(0, 'c', 'f', '{"a":1}'),
       finish('tool_calls', 'tool_use'),
-      usage(3, 0),
     ] as StreamPart[]);
   });
 
@@ -283,7 +283,8 @@ describe('the state of an answer', () => {
     return body.choices[0].message;
   }
   function sentBack(message: ChatMessage): unknown {
-    const messages: ChatMessage[] = [{ role: 'user', content: 'a' }, message, { role: 'user', content: 'b' }];
+    const results = (message.tool_calls ?? []).map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'r' }));
+    const messages: ChatMessage[] = [{ role: 'user', content: 'a' }, message, ...results, { role: 'user', content: 'b' }];
     const { body } = wireRequest(adapter, providerCall({ messages }, { upstream: 'claude-fable-5-1' }));
     return (body.messages as { content: unknown }[])[1]?.content;
   }

@@ -257,7 +257,7 @@ describe('calls of tools', () => {
     const calls = ['{"a":', '[1]', 'null'].map((args, at) => made(`c${at}`, 'look', args));
     const { messages } = messagesOf([
       { role: 'assistant', content: null, tool_calls: calls },
-      { role: 'user', content: 'a' },
+      ...calls.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'r' })),
     ]);
     expect(messages).toMatchObject([
       {
@@ -288,6 +288,7 @@ describe('calls of tools', () => {
       messages: [
         { role: 'assistant', content: null, tool_calls: [made('c1'), made('c2', 'stop')] },
         { role: 'tool', tool_call_id: 'c1', content: 'r1' },
+        { role: 'tool', tool_call_id: 'c2', content: 'r2' },
       ],
     });
     const schema = { type: 'object', properties: {} };

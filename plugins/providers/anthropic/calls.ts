@@ -27,10 +27,10 @@ export class Calls {
     return [...calls, this.#made(functionId(name), name, textOf(older.arguments))];
   }
 
-  /** Which call a message answers; undefined where it names none. */
+  /** Which call a message answers; undefined for none that was made. */
   answeredBy({ role, name = '', tool_call_id: id }: ChatMessage): string | undefined {
     if (role === 'function') return this.#latest.get(functionId(name));
-    return id === undefined ? undefined : (this.#latest.get(id) ?? plain(id));
+    return id === undefined ? undefined : this.#latest.get(id);
   }
 
   #made(id: string, name: string, text: string): Block {

@@ -75,11 +75,14 @@ function partBlock(part: ContentPart, place: Place): Block[] {
 
 function imageBlock(image: { readonly url: string; readonly detail?: string }, { path, notes }: Place): Block[] {
   if (image.detail !== undefined && image.detail !== 'auto') notes.drop('image_url.detail');
-  if (!/^data:/i.test(image.url)) return [{ type: 'image', source: { type: 'url', url: image.url } }];
+  if (/^https:/i.test(image.url)) return [{ type: 'image', source: { type: 'url', url: image.url } }];
   const inline = inlineData(image.url);
   const mediaType = IMAGES.get(inline?.mediaType ?? '');
   if (inline && mediaType) return [base64Image(mediaType, inline.base64)];
-  notes.refuse(`${path}.image_url.url`, 'is no base64 data: URL of a JPEG, PNG, GIF or WebP image');
+  notes.refuse(
+    `${path}.image_url.url`,
+    'is neither an https address nor a base64 data: URL of a JPEG, PNG, GIF or WebP image',
+  );
   return [];
 }
 

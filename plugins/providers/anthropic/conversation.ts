@@ -4,6 +4,7 @@ import type { Block } from './cache.ts';
 import { Calls } from './calls.ts';
 import { blocksOf, type Place, textBlock, textBlocksOf, writtenIn } from './content.ts';
 import { isThought, type Thought, thoughtsIn } from './state.ts';
+import { isToolName } from './tools.ts';
 import { type Turn, Turns } from './turns.ts';
 
 export interface Conversation {
@@ -27,12 +28,16 @@ export function conversationOf(
     if (message.name !== undefined && message.role !== 'function') place.notes.drop('messages[].name');
     addMessage(message, turns, calls, place);
   }
-  return { ...turns.end(), called: calls.names };
+  const { unanswered, ...conversation } = turns.end();
+  if (unanswered !== null) tools.notes.refuse(unanswered, 'makes a call of a tool that no message after it answers');
+  if (!calls.names.every(isToolName))
+    tools.notes.refuse('messages', 'call a tool by a name that the API does not take');
+  return { ...conversation, called: calls.names };
 }
 
 function addMessage(message: ChatMessage, turns: Turns, calls: Calls, place: Place): void {
   const { role, content } = message;
-  if (role === 'assistant') turns.answer(assistantBlocks(message, calls, place));
+  if (role === 'assistant') turns.answer(assistantBlocks(message, calls, place), place.path);
   else if (role === 'user') turns.say(withMark(blocksOf(content, place), message, place));
   else if (role === 'system' || role === 'developer') {
     turns.instruct(withMark(textBlocksOf(content, place), message, place));
@@ -41,8 +46,8 @@ function addMessage(message: ChatMessage, turns: Turns, calls: Calls, place: Pla
     const blocks = blocksOf(content, place);
     const result = { type: 'tool_result', tool_use_id: id, ...(blocks.length > 0 && { content: blocks }) };
     // What answers no call is said as it is.
-    if (id === undefined) turns.say(withMark(blocks, message, place));
-    else turns.result(place.marks.keep(result, message));
+    if (turns.awaits(id)) turns.result(place.marks.keep(result, message));
+    else turns.say(withMark(blocks, message, place));
   }
 }
 

@@ -28,7 +28,7 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
   const whole = marks.keep({}, call.extras);
   const tools = toolsOf(request, rules.jsonSchema, notes, marks);
   const conversation = conversationOf(request.messages, rules.inlineSystem, { notes, marks });
-  const turns = ending(conversation.turns);
+  const turns = ending(conversation.turns, rules, notes);
   const choice = toolChoiceOf(request);
   const isForced = choice?.type === 'any' || choice?.type === 'tool';
   const thinking = thinkingFor(call, rules, !isForced && beginsOrGoesOn(turns));
@@ -83,9 +83,12 @@ function undeclared({ called }: Conversation): Block {
 }
 
 /** The turns, fit for an answer to follow: the models that go on from a beginning of theirs want no blanks behind it. */
-function ending(turns: readonly Turn[]): readonly Turn[] {
+function ending(turns: readonly Turn[], rules: Rules, notes: Notes): readonly Turn[] {
   const last = turns.at(-1);
+  if (last?.content.length === 0) notes.refuse('messages', 'say nothing');
   if (last?.role !== 'assistant') return turns;
+  // What came behind it was blank.
+  if (rules.endsWithUser) notes.refuse('messages', 'end with an answer, which this model does not go on from');
   const content = last.content.map((block, at) =>
     at === last.content.length - 1 && typeof block.text === 'string' ? { ...block, text: block.text.trimEnd() } : block,
   );

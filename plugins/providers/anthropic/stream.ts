@@ -10,15 +10,18 @@ export class EventReader implements StreamReader {
   readonly #blocks = new BlockReader();
   /** What was told so far: each event tells the sum of some figures. */
   #usage: Json = {};
+  #isOver = false;
 
   read(frame: Frame): readonly StreamPart[] {
-    if (frame.data === '') return [];
+    if (this.#isOver || frame.data === '') return [];
     const event = parseJson(frame.data);
     if (!isObject(event)) {
       return [{ type: 'failure', failure: { kind: 'malformed', message: 'an event is not a JSON object' } }];
     }
     const parts: StreamPart[] = [];
-    this.#event(textOf(event.type) || frame.event, event, parts);
+    // Who stands between may send an error by its member alone.
+    const type = textOf(event.type) || frame.event || (event.error ? 'error' : '');
+    this.#event(type, event, parts);
     return parts;
   }
 
@@ -40,8 +43,7 @@ export class EventReader implements StreamReader {
         this.#end(event, parts);
         break;
       case 'message_stop':
-        // The last figures, for who was told none with the finish: behind it they say that the answer is whole.
-        this.#count({}, parts);
+        this.#isOver = true;
         break;
       case 'error':
         parts.push({ type: 'failure', failure: failureOfError(event.error) });

@@ -4,14 +4,28 @@ import type { Block, CacheMarks } from './cache.ts';
 import type { Notes } from './notes.ts';
 import { structured } from './schema.ts';
 
+/** What names of tools are made of. */
+const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+/** Not at the top of a tool's schema. */
+const COMBINED = ['oneOf', 'allOf', 'anyOf'] as const;
+
 /** Strict tools of one request at most. */
 const STRICT_MAX = 20;
 
 /** The request's tools. `canBeStrict`: the model keeps to their schemas if told to. */
 export function toolsOf(request: ChatRequest, canBeStrict: boolean, notes: Notes, marks: CacheMarks): Block[] {
   let strict = 0;
-  return (request.tools ?? []).map((tool) => {
+  const names = new Set<string>();
+  return (request.tools ?? []).map((tool, at) => {
     const { name, description, parameters, strict: asked } = tool.function;
+    const path = `tools[${at}].function`;
+    if (!isToolName(name))
+      notes.refuse(`${path}.name`, 'is not made of letters, digits, underscores and hyphens alone');
+    if (names.has(name)) notes.refuse(`${path}.name`, 'is that of another tool');
+    if (COMBINED.some((word) => parameters != null && word in parameters)) {
+      notes.refuse(`${path}.parameters`, 'has oneOf, allOf or anyOf at its top, which the API refuses');
+    }
+    names.add(name);
     const schema = asked && canBeStrict && strict < STRICT_MAX ? structured(schemaOf(parameters)) : null;
     const isStrict = schema !== null && 'schema' in schema;
     if (isStrict) strict++;
@@ -25,6 +39,8 @@ export function toolsOf(request: ChatRequest, canBeStrict: boolean, notes: Notes
     return marks.keep(block, [tool, tool.function].find((each: Json) => each.cache_control != null) ?? tool);
   });
 }
+
+export const isToolName = (name: string): boolean => NAME.test(name);
 
 /** What a conversation calls must be declared, though it is not to be called again. */
 export function declared(names: readonly string[]): Block[] {
@@ -42,7 +58,7 @@ export function toolChoiceOf({ tool_choice: choice, parallel_tool_calls: paralle
 
 type Parameters = Tool['function']['parameters'];
 
-/** Parameters left out are none. */
+/** Parameters left out are none. They are members of an object, whatever the schema says. */
 function schemaOf(parameters: Parameters): Block {
-  return { type: 'object', ...(parameters ?? { properties: {} }) };
+  return { ...(parameters ?? { properties: {} }), type: 'object' };
 }

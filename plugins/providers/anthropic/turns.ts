@@ -18,6 +18,9 @@ export class Turns {
   #results: Block[] = [];
   #said: Block[] = [];
   #instructions: Block[] = [];
+  /** Calls of the last answer that wait for their results, and the path of the message that made each. */
+  readonly #open = new Map<unknown, string>();
+  #unanswered: string | null = null;
 
   /** `inline`: the model takes system messages amid a conversation. */
   constructor(inline: boolean) {
@@ -33,13 +36,21 @@ export class Turns {
     this.#said.push(...blocks);
   }
 
+  /** Whether the result of this call may come now. */
+  awaits(call: string | undefined): boolean {
+    return this.#open.has(call);
+  }
+
   result(block: Block): void {
+    this.#open.delete(block.tool_use_id);
     this.#results.push(block);
   }
 
-  answer(content: readonly Block[]): void {
+  /** `path` is that of the message. */
+  answer(content: readonly Block[], path: string): void {
     if (content.length === 0) return;
     this.#endUser();
+    for (const { type, id } of content) if (type === 'tool_use') this.#open.set(id, path);
     const last = this.#turns.at(-1);
     if (last?.role === 'assistant') this.#turns.pop();
     this.#turns.push({
@@ -48,12 +59,20 @@ export class Turns {
     });
   }
 
-  /** All of it. */
-  end(): { readonly system: readonly Block[]; readonly turns: readonly Turn[] } {
+  /** All of it, and the first message that made a call which has no result: the API refuses such. */
+  end(): { readonly system: readonly Block[]; readonly turns: readonly Turn[]; readonly unanswered: string | null } {
     this.#endUser();
+    this.#endCalls();
+    const unanswered = this.#unanswered;
     // Who has nothing but instructions wants an answer to them.
-    if (this.#turns.length === 0) return { system: [], turns: [{ role: 'user', content: this.#system }] };
-    return { system: this.#system, turns: this.#turns };
+    if (this.#turns.length === 0) return { system: [], turns: [{ role: 'user', content: this.#system }], unanswered };
+    return { system: this.#system, turns: this.#turns, unanswered };
+  }
+
+  #endCalls(): void {
+    const [path = null] = this.#open.values();
+    this.#unanswered ??= path;
+    this.#open.clear();
   }
 
   #endUser(): void {
@@ -62,6 +81,7 @@ export class Turns {
     this.#results = [];
     this.#said = [];
     this.#instructions = [];
+    if (content.length + instructions.length > 0) this.#endCalls();
     if (content.length > 0) this.#turns.push({ role: 'user', content });
     if (instructions.length === 0) return;
     if (content.length === 0) this.#turns.push({ role: 'user', content: instructions });
