@@ -141,7 +141,9 @@ export function usageBody(usage: Usage, estimated: boolean): object {
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
     // Left out of the text where they are undefined.
-    prompt_tokens_details: estimated ? undefined : { cached_tokens: usage.cachedInputTokens },
+    prompt_tokens_details: estimated
+      ? undefined
+      : { cached_tokens: usage.cachedInputTokens, cache_write_tokens: usage.cacheWriteTokens || undefined },
     completion_tokens_details: estimated ? undefined : { reasoning_tokens: usage.reasoningTokens },
   };
 }

@@ -22,7 +22,12 @@ export const Usage = named('Usage', 'Tokens of one completion.', {
   total_tokens: tokens('The sum of the two.', 46),
   prompt_tokens_details: Type.Optional(
     Type.Object(
-      { cached_tokens: tokens('Part of `prompt_tokens` that was read from the provider’s cache.', 0) },
+      {
+        cached_tokens: tokens('Part of `prompt_tokens` that was read from the provider’s cache.', 0),
+        cache_write_tokens: Type.Optional(
+          tokens('Part of `prompt_tokens` that was written to the provider’s cache; absent for none.', 2_048),
+        ),
+      },
       { description: 'Absent when the tokens were counted here.' },
     ),
   ),
