@@ -40,9 +40,12 @@ const snapshot = shippedSnapshot(EVERY_VARIABLE);
 const code = (text: string) => `\`${text}\``;
 const codes = (texts: Iterable<string>) => [...texts].map(code).join(', ');
 
+/** Laid out as the formatter does, so that it has nothing to say about what was made. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => Bun.stringWidth(cells[at] ?? ''))));
+  const padded = (cell: string, at: number) => cell + ' '.repeat((widths[at] ?? 0) - Bun.stringWidth(cell));
+  const line = (cells: readonly string[]) => `| ${cells.map(padded).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
 function presets(): string {
