@@ -1,21 +1,49 @@
-import { defineProvider, Type } from 'signalbox/plugin';
+import { defineProvider } from 'signalbox/plugin';
+import { AnswerReader, readReply } from './openai/answer.ts';
+import { reasoningModelLacks } from './openai/models.ts';
+import { formatOf } from './openai/reasoning.ts';
+import { requestOf } from './openai/request.ts';
+import { OpenAiSettings } from './openai/settings.ts';
 import { chatCompletions } from './openai-compatible/dialect.ts';
-import { OPENAI } from './openai-compatible/presets.ts';
 import { PLAIN } from './openai-compatible/settings.ts';
 
-/** OpenAI itself: its own dialect, with the rules of its reasoning models. */
+// developers.openai.com/api/docs/guides/prompt-caching; `prompt_cache_options` in the types of openai 7.55.0.
+const PASSED = ['verbosity', 'prompt_cache_key', 'safety_identifier'];
+
+/** OpenAI's models, by chat completions and by Responses, with the rules of those that reason. */
 export const openai = defineProvider({
   name: 'openai',
   status: 'stable',
-  settings: Type.Object({}, { additionalProperties: false }),
+  settings: OpenAiSettings,
   presets: {
     openai: {
       baseUrl: 'https://api.openai.com/v1',
       apiKeyEnv: 'OPENAI_API_KEY',
-      passthrough: ['verbosity', 'prompt_cache_key', 'safety_identifier'],
-      // developers.openai.com/api/docs/guides/prompt-caching; `prompt_cache_options` in the types of openai 7.55.0.
+      passthrough: PASSED,
       cache: { ttlS: 1_800, tokensMin: 1_024 },
     },
+    // @ai-sdk/azure 3.0.128: `https://{resource}.openai.azure.com/openai/v1`, with the models of the resource's deployments.
+    'azure-openai': {
+      baseUrlEnv: 'AZURE_OPENAI_BASE_URL',
+      basePath: '/openai/v1',
+      apiKeyEnv: 'AZURE_OPENAI_API_KEY',
+      passthrough: PASSED,
+      settings: { service: 'azure' },
+    },
   },
-  prepare: () => chatCompletions({ ...PLAIN, ...OPENAI }),
+  prepare(settings) {
+    const auth = settings.service === 'azure' ? 'api-key' : 'authorization';
+    const chat = chatCompletions({ ...PLAIN, auth, max_tokens_field: 'max_completion_tokens' });
+    const format = formatOf(settings);
+    return {
+      ...chat,
+      lacks: (model, upstream) => [
+        ...chat.lacks(model, upstream),
+        ...(model.capabilities.includes('reasoning') ? reasoningModelLacks(upstream) : []),
+      ],
+      request: (call) => requestOf(call, chat, settings),
+      reply: (body) => readReply(body, format),
+      stream: () => new AnswerReader(format),
+    };
+  },
 });

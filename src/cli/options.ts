@@ -40,9 +40,9 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       On SIGTERM it takes no new requests and gives those under way --drain-ms to finish.
       A change of the policy is in force within a second; SIGHUP has it looked at now.
   signalbox policy check [DIR] [--json] [--strict] [--data DIR]
-      Tells all that is wrong with the policy in DIR. It needs no provider's key. Ends with 0 when it may
-      serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge. Where there is a ledger
-      in --data, the policy must fit to it.
+      Tells all that is wrong with the policy in DIR (or --policies DIR). It needs no provider's key. Ends with 0
+      when it may serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge. Where there
+      is a ledger in --data, the policy must fit to it.
   signalbox policy explain [DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT] [--input-tokens N]
                            [--output-tokens N] [--cost-weight N] [--quality-weight N] [--label K=V]...
                            [--metadata K=V]... [--key ID] [--key-models ID,ID] [--time 2026-11-20T08:00:00Z] [--json]
@@ -95,20 +95,29 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
   if (name === 'keys' || name === 'ledger') return { name, ...dataOf(rest, env) };
-  if (name === 'policy') return { name, folder: env.SIGNALBOX_POLICIES || shippedPolicies, ...dataOf(rest, env) };
+  if (name === 'policy') {
+    // As `serve` has it; a folder among the arguments wins.
+    const { folder, args } = folderOf('--policies', rest);
+    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || shippedPolicies), ...dataOf(args, env) };
+  }
   throw new UsageError(`There is no command \`${name}\`; there are serve, policy, keys, ledger, version and help.`);
 }
 
 const dataFolder = (env: Environment): string => env.SIGNALBOX_DATA || join('.', '.signalbox');
 
-/** `--data` may stand anywhere among the arguments of the subcommand. */
 function dataOf(rest: readonly string[], env: Environment): { data: string; args: readonly string[] } {
-  const at = rest.findIndex((argument) => argument === '--data' || argument.startsWith('--data='));
-  if (at < 0) return { data: dataFolder(env), args: rest };
-  const joined = rest[at]!.startsWith('--data=');
-  const data = joined ? rest[at]!.slice('--data='.length) : rest[at + 1];
-  if (!data || (!joined && data.startsWith('-'))) throw new UsageError('--data needs a folder.');
-  return { data, args: rest.toSpliced(at, joined ? 1 : 2) };
+  const { folder, args } = folderOf('--data', rest);
+  return { data: folder ?? dataFolder(env), args };
+}
+
+/** The flag of a folder may stand anywhere among the arguments of the subcommand. */
+function folderOf(flag: string, rest: readonly string[]): { folder: string | null; args: readonly string[] } {
+  const at = rest.findIndex((argument) => argument === flag || argument.startsWith(`${flag}=`));
+  if (at < 0) return { folder: null, args: rest };
+  const joined = rest[at]!.startsWith(`${flag}=`);
+  const folder = joined ? rest[at]!.slice(flag.length + 1) : rest[at + 1];
+  if (!folder || (!joined && folder.startsWith('-'))) throw new UsageError(`${flag} needs a folder.`);
+  return { folder, args: rest.toSpliced(at, joined ? 1 : 2) };
 }
 
 function serveCommand(args: readonly string[], env: Environment, shippedPolicies: string): Command {

@@ -34,6 +34,8 @@ export interface ProviderPreset {
   readonly baseUrl?: string;
   /** The variable that holds its address, for what runs where only the operator knows. */
   readonly baseUrlEnv?: string;
+  /** Where its API is on the host, for an address in that variable that names the host alone: `/v1`. */
+  readonly basePath?: string;
   /** The variable that holds its key; absent for what needs none. */
   readonly apiKeyEnv?: string;
   /** Whether the name in its address may lead to this machine or into a private network. */

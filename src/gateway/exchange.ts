@@ -297,7 +297,8 @@ export class Exchange {
   #giveUp(running: Attempt, failure: ProviderFailure): void {
     const { model, endpoint, meter, call } = running;
     this.#note(running, failure);
-    this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId: call.requestId });
+    const { requestId, sent } = call;
+    this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId, sent });
     if (meter.reported) {
       const { hold } = this.#context;
       const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));

@@ -8,6 +8,8 @@ export interface FailedAttempt {
   readonly failure: ProviderFailure;
   /** The provider's own name of the request; null where it gave none. */
   readonly requestId: string | null;
+  /** False where its adapter could not say the request, and nothing went out; absent for true. */
+  readonly sent?: boolean;
   /** Content had come before; absent for not. */
   readonly hasBegun?: boolean;
 }
@@ -29,6 +31,13 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
   const cause = attempts
     .map(({ provider, model, failure }) => `${provider}/${model}: ${failure.kind} ${failure.message}`)
     .join('; ');
+  const unsent = attempts.at(-1)?.sent === false;
+  if (last?.kind === 'rejected' && unsent) {
+    // Adapters begin with the path of the field.
+    const param = /^[\w.[\]]+(?= )/.exec(last.message)?.[0];
+    const message = `\`${attempts.at(-1)?.model}\` cannot be asked this, and nothing was sent: ${withoutAddresses(last.message)}`;
+    return new SignalboxError('upstream_rejected_request', message, { ...(param && { param }), cause });
+  }
   if (last?.kind === 'rejected') {
     return new SignalboxError(
       'upstream_rejected_request',

@@ -18,6 +18,8 @@ export class ChunkWriter {
   /** Everything of a chunk up to its choices: the same for all of a stream. */
   readonly #head: string;
   readonly #started = new Set<number>();
+  /** Choices that have said something, or called: the others end with an empty content, as JSON has it. */
+  readonly #said = new Set<number>();
   readonly #finished = new Map<number, FinishReason>();
   /** Tool calls that have no arguments so far. */
   readonly #bare = new Map<string, ToolCall>();
@@ -48,6 +50,7 @@ export class ChunkWriter {
           const its = next?.type === 'logprobs' && next.choice === part.choice ? next : null;
           if (its) at++;
           if (part.type === 'tool-call') this.#note(part);
+          if (part.type !== 'reasoning' && part.type !== 'state') this.#said.add(part.choice);
           out += this.#delta(part.choice, memberOf(part), its ? logprobsMember(its) : '');
         }
       }
@@ -64,7 +67,7 @@ export class ChunkWriter {
     }
     const last = [...this.#finished.keys()].at(-1);
     for (const [choice, reason] of this.#finished) {
-      if (!this.#started.has(choice)) out += this.#delta(choice, '"content":""');
+      if (!this.#said.has(choice)) out += this.#delta(choice, '"content":""');
       const platform = choice === last ? `,"platform":${JSON.stringify(receipt.platform)}` : '';
       out += `${this.#head}{"index":${choice},"delta":{},"finish_reason":"${reason}"}]${platform}}\n\n`;
     }

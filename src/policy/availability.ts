@@ -34,20 +34,23 @@ export function selectAvailable(states: ReadonlyMap<string, ProviderState>, draf
     models.push({ ...model, endpoints: [first, ...rest], firstSlot });
     firstSlot += 1 + rest.length;
   }
-  return { providers: serving, models, leftOut: whatIsLeftOut(states, drafts, serving, models) };
+  return { providers: serving, models, leftOut: whatIsLeftOut(states, drafts, used, serving, models) };
 }
 
 function whatIsLeftOut(
   states: ReadonlyMap<string, ProviderState>,
   drafts: readonly ModelDraft[],
+  used: ReadonlySet<string>,
   serving: ReadonlyMap<string, Provider>,
   models: readonly Model[],
 ): LeftOut {
   const served = new Set(models.map((model) => model.id));
   const providers = [...states.values()]
-    .filter((state) => !serving.has(state.name))
+    // Who is set up and has no model is not heard of otherwise.
+    .filter(({ name }) => !serving.has(name) || !used.has(name))
     .map(({ name, missing }) => {
-      const reason = missing ?? 'it serves only while no other provider can';
+      const idle = used.has(name) ? 'it serves only while no other provider can' : 'no model of the policy names it';
+      const reason = missing ?? idle;
       return { kind: 'provider' as const, name, reason };
     });
   const without = drafts

@@ -144,7 +144,7 @@ function resolveAddress(
   if (variable === undefined) return { url: null, missing: null };
   const value = scope.env.get(variable)?.trim();
   if (!value) return { url: null, missing: `${variable} is not set` };
-  const url = normalUrl(value);
+  const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
   if (url === null) {
     // The value stays out of the message: what is in a variable may be a secret put in the wrong one.
     const message = `the variable ${variable} does not hold an address`;
@@ -161,6 +161,11 @@ function normalUrl(text: string): string | null {
   const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (!plain || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
   return url.href.replace(/\/+$/, '');
+}
+
+/** An address that names a host alone, as people know it, with the path of the API there; any other as it is. */
+function behind(url: string | null, path: string | undefined): string | null {
+  return url !== null && path !== undefined && new URL(url).pathname === '/' ? url + path : url;
 }
 
 /** Only what the address says itself: where a name leads is looked at when it is connected to. */

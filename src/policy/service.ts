@@ -1,4 +1,5 @@
 import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
+import type { Place } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ProviderText } from './schema.ts';
 import { type Named, unknownName } from './scope.ts';
@@ -20,7 +21,7 @@ export function findService(
   const { adapter, preset } = data;
   const plugin = adapter === undefined ? null : plugins.get(adapter);
   if (plugin === undefined) {
-    unknownName('adapter', adapter ?? '', plugins.keys(), placeAt(tree, 'adapter'), report);
+    reportAdapter(placeAt(tree, 'adapter'), adapter ?? '', plugins, report);
     return null;
   }
   if (preset !== undefined) {
@@ -54,6 +55,17 @@ function findPreset(name: string, plugins: ReadonlyMap<string, ProviderPlugin>):
     if (found) return found;
   }
   return null;
+}
+
+function reportAdapter(place: Place, name: string, plugins: ReadonlyMap<string, ProviderPlugin>, report: Report): void {
+  const service = findPreset(name, plugins);
+  if (!service) {
+    unknownName('adapter', name, plugins.keys(), place, report);
+    return;
+  }
+  report.add('unknown-reference', place, `there is no adapter \`${name}\``, {
+    hint: `it is a preset: write \`preset: ${name}\`; \`${service.plugin.name}\` speaks to it`,
+  });
 }
 
 function reportPreset(

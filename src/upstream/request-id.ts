@@ -1,7 +1,16 @@
 import { isHarmless } from './failures.ts';
 
-/** Where providers name a request, the most telling first: OpenAI and most others, Anthropic, Azure, Mistral. */
-const HEADERS = ['x-request-id', 'request-id', 'apim-request-id', 'mistral-correlation-id'] as const;
+/** Where providers name a request: OpenAI and most others first, then those with a name of their own for it. */
+const HEADERS = [
+  'x-request-id',
+  // Anthropic, Azure, Mistral, DeepSeek, Moonshot, OpenRouter.
+  'request-id',
+  'apim-request-id',
+  'mistral-correlation-id',
+  'x-ds-trace-id',
+  'msh-request-id',
+  'x-generation-id',
+] as const;
 
 /** Printable, and no longer than any that was seen. */
 const FORM = /^[\x21-\x7e]{1,128}$/;

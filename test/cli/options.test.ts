@@ -25,3 +25,10 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     });
   }
 });
+
+test('the folder of policies is named as for serve, or alone', () => {
+  const folders = (...argv: string[]) => parseCommand(['policy', ...argv], { SIGNALBOX_POLICIES: 'env' }, 'shipped');
+  expect(folders('check')).toMatchObject({ folder: 'env', args: ['check'] });
+  expect(folders('check', '--policies', 'mine', '--json')).toMatchObject({ folder: 'mine', args: ['check', '--json'] });
+  expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });
+});

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'bun:test';
 import type { Platform } from '../../src/gateway/receipt.ts';
+import { DIALECTS, type DialectName } from '../support/dialects/index.ts';
 import {
   type Behaviour,
   type FakeUpstream,
@@ -15,25 +16,54 @@ export interface Bench {
   readonly upstream: FakeUpstream;
   /** What a client takes as its base URL. */
   readonly baseURL: string;
+  /** Events of a stream up to and with so many pieces of text. */
+  eventsWith(pieces: number): number;
 }
+
+/** The dialects that an upstream may speak: clients must not see which. */
+export const UPSTREAM_DIALECTS = Object.keys(DIALECTS) as DialectName[];
+
+/** The adapter for each, the upstream's names of our models (adapters know by them what a model takes), and what opens a stream. */
+const SPOKEN = {
+  openai: { adapter: 'openai-compatible', best: 'gpt-best', hasty: 'gpt-hasty', plain: 'gpt-plain', opening: 1 },
+  anthropic: {
+    adapter: 'anthropic',
+    best: 'claude-haiku-5-5',
+    hasty: 'claude-haiku-4-5',
+    plain: 'claude-sonnet-4-5',
+    opening: 3,
+  },
+  gemini: {
+    adapter: 'gemini',
+    best: 'gemini-3.8-flash',
+    hasty: 'gemini-3.5-flash-lite',
+    plain: 'gemini-2.5-flash',
+    opening: 0,
+  },
+} as const;
 
 /** After this long without content, a stream's 200 goes out. */
 export const COMMIT_AFTER_MS = 500;
 
-/** Starts both for a test file. What it gives is filled in before the first test runs. */
-export function startBench(): Bench {
+/** Starts both for a group of tests. What it gives is filled in before the first test runs. */
+export function startBench(dialect: DialectName = 'openai'): Bench {
   const bench: { box?: Signalbox; upstream?: FakeUpstream } = {};
+  const { adapter, best, hasty, plain, opening } = SPOKEN[dialect];
   beforeAll(async () => {
-    bench.upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+    bench.upstream = startFakeUpstream({ dialect, key: UPSTREAM_KEY });
     const policy = testPolicy(
-      { fake: bench.upstream.url },
+      { fake: { url: bench.upstream.url, adapter } },
       {
         best: { endpoints: ['fake'], quality: 0.9 },
         hasty: { endpoints: ['fake'], quality: 0.1, more: '    deadlines: { total_ms: 100 }\n' },
         'vendor/plain': { endpoints: ['fake'], price: { input: 0.1, output: 0.4 }, quality: 0.5 },
       },
       `baseline: best\ngateway: { commit_after_ms: ${COMMIT_AFTER_MS}, retries_max: 0 }\n`,
-    ).replaceAll('[tools, json_schema]', '[tools, json_schema, choices, logprobs]');
+    )
+      .replaceAll('[tools, json_schema]', '[tools, json_schema, reasoning, choices, logprobs]')
+      .replace('best-upstream', best)
+      .replace('hasty-upstream', hasty)
+      .replace('vendor/plain-upstream', plain);
     bench.box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   });
   afterAll(async () => {
@@ -50,6 +80,7 @@ export function startBench(): Bench {
     get baseURL() {
       return `${bench.box!.url}/v1`;
     },
+    eventsWith: (pieces) => opening + pieces,
   };
 }
 
@@ -59,8 +90,8 @@ export function platformOf(answer: object | undefined): Platform | undefined {
 }
 
 /** A model that asks for the weather in Bern, and once it has been told, says so. */
-export function asksForWeather({ body }: RecordedRequest): Behaviour {
-  const last = (body.messages as readonly { readonly role: string; readonly content: unknown }[]).at(-1);
-  if (last?.role !== 'tool') return { toolCalls: [{ name: 'weather', arguments: '{"city":"Bern"}', id: 'call_1' }] };
-  return { text: `It is ${String(last.content)} in Bern.` };
+export function asksForWeather({ asked }: RecordedRequest): Behaviour {
+  const [result] = asked.turns.at(-1)?.results ?? [];
+  if (result === undefined) return { toolCalls: [{ name: 'weather', arguments: '{"city":"Bern"}', id: 'call_1' }] };
+  return { text: `It is ${result.text} in Bern.` };
 }

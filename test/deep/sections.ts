@@ -16,6 +16,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
   { name: 'faults-soak', files: ['./test/deep/faults-soak.ts'] },
   { name: 'square-wave', files: ['./test/deep/square-wave.ts'] },
+  { name: 'accepted', files: ['test/property/accepted.test.ts'] },
   { name: 'stream-splits', files: ['test/property/stream-splits.test.ts'] },
   { name: 'stream-cuts', files: ['test/property/stream-cuts.test.ts'] },
   { name: 'replay', files: ['test/property/replay.test.ts'] },

@@ -1,5 +1,5 @@
 import type { ModelTraits, WireAdapter } from '../../src/contract/provider.ts';
-import { capabilityNames } from '../../src/core/capability.ts';
+import { CAPABILITIES, type Capability, capabilityNames } from '../../src/core/capability.ts';
 import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
 import { providerCall } from '../support/provider-call.ts';
@@ -94,7 +94,7 @@ export interface Probed {
 }
 
 /** The capabilities that a request needs because of this. */
-export function neededBy({ fields, beside }: Probe): string[] {
+export function neededBy({ fields, beside }: Probe): Capability[] {
   const needs = (request: Partial<ChatRequest>) => profile({ messages: [PROMPT], ...request }).needs;
   return capabilityNames(needs({ ...beside, ...fields }) & ~needs({ ...beside }));
 }
@@ -102,7 +102,8 @@ export function neededBy({ fields, beside }: Probe): string[] {
 /** What an adapter makes of it: what is new in the body that goes out, or why nothing does. */
 export function madeOf(probe: Probe, { adapter, upstream, model }: Probed): string {
   const lacks = adapter.lacks?.(model, upstream) ?? [];
-  const lacking = neededBy(probe).filter((name) => lacks.includes(name));
+  const has = (name: Capability) => CAPABILITIES[name].of !== 'model' || model.capabilities.includes(name);
+  const lacking = neededBy(probe).filter((name) => lacks.includes(name) || !has(name));
   if (lacking.length > 0) return `not asked: lacks ${lacking.map((name) => `\`${name}\``).join(', ')}`;
   const request = (fields: Partial<ChatRequest>) => ({ messages: [PROMPT], ...probe.beside, ...fields });
   const ask = (fields: Partial<ChatRequest>) =>

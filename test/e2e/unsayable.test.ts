@@ -40,7 +40,11 @@ test('where nobody else may answer the caller is told which field it is, and pay
   const response = await box.post('/v1/chat/completions', { model: 'claude-opus-4-8', ...ARCHIVE });
   const { error } = await answerOf(response);
   expect([response.status, error.code]).toEqual([400, 'upstream_rejected_request']);
+  expect(error.message).toStartWith(
+    '`claude-opus-4-8` cannot be asked this, and nothing was sent: messages[0].content',
+  );
   expect(error.message).toContain('messages[0].content[0].file.file_data is no base64 data: URL of a PDF');
+  expect(error.param).toBe('messages[0].content[0].file.file_data');
   expect(response.headers.get('x-signalbox-credits')).toBe('0');
   expect(claude.requests).toEqual([]);
 });

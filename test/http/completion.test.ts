@@ -67,6 +67,21 @@ describe('what only the model can read', () => {
   });
 });
 
+test('an answer that says nothing has an empty content, in a stream as in JSON', () => {
+  const receipt = { usage: plainUsage(1, 1), platform: { estimated: false } } as unknown as Receipt;
+  const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+  for (const silent of [[], PARTS.slice(0, 1), PARTS.slice(1, 2)]) {
+    const parts = [...silent, finish];
+    const completion = new Completion();
+    completion.add(parts);
+    expect(completion.body(identity, receipt)).toMatchObject({ choices: [{ message: { content: '' } }] });
+    const writer = new ChunkWriter(identity);
+    expect(writer.write(parts) + writer.end(receipt, false)).toContain('"content":""');
+  }
+  const writer = new ChunkWriter(identity);
+  expect(writer.write(PARTS) + writer.end(receipt, false)).not.toContain('"content"');
+});
+
 test('usage tells cached and written tokens as parts of the prompt, by OpenAI’s names', () => {
   const usage = { ...plainUsage(100, 9), cachedInputTokens: 60, cacheWriteTokens: 30, reasoningTokens: 4 };
   const text = (written: number) => JSON.stringify(usageBody({ ...usage, cacheWriteTokens: written }, false));

@@ -32,6 +32,12 @@ describe('a preset', () => {
     });
   });
 
+  test('that is taken for an adapter is told of', () => {
+    const { diagnostics } = loadText(policy('{ adapter: groq, api_key_env: GROQ_API_KEY }'), KEY);
+    expect(diagnostics.map(brief)).toEqual(['2:29 unknown-reference']);
+    expect(diagnostics[0]?.hint).toBe('it is a preset: write `preset: groq`; `openai-compatible` speaks to it');
+  });
+
   test('may name its adapter', () => {
     expect(providerOf('{ adapter: openai-compatible, preset: groq }')).toEqual(providerOf('{ preset: groq }')!);
   });
@@ -65,6 +71,20 @@ describe('a preset', () => {
     const env = { OLLAMA_BASE_URL: 'http://ollama:11434/v1/' };
     const expected = { baseUrl: 'http://ollama:11434/v1', allowPrivateNetwork: true, apiKeyEnv: null };
     expect(providerOf('{ preset: ollama }', env)).toMatchObject(expected);
+  });
+
+  test.each([
+    ['http://ollama:11434', 'http://ollama:11434/v1'],
+    ['http://ollama:11434/', 'http://ollama:11434/v1'],
+    ['http://proxy/ollama', 'http://proxy/ollama'],
+  ])('is found at a host alone, at the path of its API: %s', (OLLAMA_BASE_URL, baseUrl) => {
+    expect(providerOf('{ preset: ollama }', { OLLAMA_BASE_URL })).toMatchObject({ baseUrl });
+  });
+
+  test('leaves an address that the policy states as it is', () => {
+    const env = { OTHER_URL: 'http://127.0.0.1:1' };
+    const expected = { baseUrl: 'http://127.0.0.1:1' };
+    expect(providerOf('{ preset: ollama, base_url_env: OTHER_URL }', env)).toMatchObject(expected);
   });
 });
 

@@ -28,6 +28,16 @@ describe('the shipped policy', () => {
     expect(snapshot.baseline).toBeNull();
   });
 
+  test('says why a server that has an address and no model changes nothing', () => {
+    const snapshot = snapshotOf(load(files, { VLLM_BASE_URL: 'http://127.0.0.1:8000/v1' }));
+    expect(snapshot.models.every(({ id }) => id.startsWith('sim-'))).toBe(true);
+    expect(snapshot.leftOut).toContainEqual({
+      kind: 'provider',
+      name: 'vllm',
+      reason: 'no model of the policy names it',
+    });
+  });
+
   test('serves OpenAI and nothing simulated once its key is set', () => {
     const snapshot = snapshotOf(load(files, { OPENAI_API_KEY: 'x' }));
     expect([...snapshot.providers.keys()]).toEqual(['openai']);

@@ -74,7 +74,7 @@ const providers: ProviderPlugin[] = [
         cache: { ttlS: 7, tokensMin: 8 },
         settings: { max_tokens_field: 'max_completion_tokens', lacks: ['seed'] },
       },
-      ollama: { baseUrlEnv: 'OLLAMA_BASE_URL', allowPrivateNetwork: true },
+      ollama: { baseUrlEnv: 'OLLAMA_BASE_URL', basePath: '/v1', allowPrivateNetwork: true },
     },
     prepare: ({ lacks }) => ({
       kind: 'wire',

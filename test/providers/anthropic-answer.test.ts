@@ -283,8 +283,17 @@ describe('the state of an answer', () => {
     return body.choices[0].message;
   }
   function sentBack(message: ChatMessage): unknown {
-    const results = (message.tool_calls ?? []).map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'r' }));
-    const messages: ChatMessage[] = [{ role: 'user', content: 'a' }, message, ...results, { role: 'user', content: 'b' }];
+    const results = (message.tool_calls ?? []).map(({ id }) => ({
+      role: 'tool' as const,
+      tool_call_id: id,
+      content: 'r',
+    }));
+    const messages: ChatMessage[] = [
+      { role: 'user', content: 'a' },
+      message,
+      ...results,
+      { role: 'user', content: 'b' },
+    ];
     const { body } = wireRequest(adapter, providerCall({ messages }, { upstream: 'claude-fable-5-1' }));
     return (body.messages as { content: unknown }[])[1]?.content;
   }

@@ -165,6 +165,12 @@ describe('a schema', () => {
     });
   });
 
+  test('finds what is referred to by a name in percent signs', () => {
+    const schema = { $ref: '#/$defs/Pick%3CA~1B%3E', $defs: { 'Pick<A/B>': { type: 'string' } } };
+    expect(structured(schema)).toEqual({ schema });
+    expect(structured({ $ref: '#/%', '%': { type: 'string' } })).toHaveProperty('schema');
+  });
+
   test.each([
     ['is recursive', { $ref: '#/$defs/a', $defs: { a: { type: 'array', items: { $ref: '#/$defs/a' } } } }],
     ['is recursive', { type: 'object', properties: { a: { $ref: '#' } } }],

@@ -111,6 +111,22 @@ describe('messages', () => {
   });
 });
 
+describe('calls in the older form', () => {
+  test.each([
+    [NEW, { id: 'function_look' }],
+    [OLD, {}],
+  ])('are understood, as today’s are: %s', (upstream, id) => {
+    const call = { role: 'assistant' as const, content: null, function_call: { name: 'look', arguments: '{"at":2}' } };
+    const asked = { role: 'user' as const, content: 'Hi' };
+    const contents = contentsOf([asked, call, { role: 'function', name: 'look', content: 'r' }], upstream);
+    expect(contents).toMatchObject([
+      { role: 'user', parts: [{ text: 'Hi' }] },
+      { role: 'model', parts: [{ functionCall: { ...id, name: 'look', args: { at: 2 } } }] },
+      { role: 'user', parts: [{ functionResponse: { ...id, name: 'look', response: { output: 'r' } } }] },
+    ]);
+  });
+});
+
 describe('media', () => {
   test('in the request itself go as they are', () => {
     expect(
@@ -167,10 +183,10 @@ describe('a request that cannot be said', () => {
       ],
     ],
     ['messages[0].content[0].file.file_data', [{ role: 'user', content: [{ type: 'file', file: {} }] }]],
-    ['messages[0].tool_call_id', [{ role: 'tool', tool_call_id: 'nobody', content: 'x' }]],
     [
-      'messages[0].content[0]',
+      'messages[1].content[0]',
       [
+        { role: 'assistant', content: null, function_call: { name: 'f', arguments: '' } } as ChatRequest['messages'][0],
         {
           role: 'function',
           name: 'f',
@@ -236,7 +252,7 @@ describe('tools', () => {
     { role: 'user', content: 'And?' },
   ];
 
-  test('and their results stand in one content each, by the call’s name, and from Gemini 3 on its ID', () => {
+  test('and their results stand in one content each, in one order, by the call’s name, and from Gemini 3 on its ID', () => {
     expect(contentsOf(history, NEW)).toEqual([
       { role: 'user', parts: [{ text: 'Weather?' }] },
       {
@@ -252,8 +268,8 @@ describe('tools', () => {
       {
         role: 'user',
         parts: [
-          { functionResponse: { id: 'b', name: 'g', response: { output: '12345678901234567890' } } },
           { functionResponse: { id: 'a', name: 'f', response: { output: '{"t":7}' } } },
+          { functionResponse: { id: 'b', name: 'g', response: { output: '12345678901234567890' } } },
         ],
       },
       { role: 'user', parts: [{ text: 'And?' }] },
@@ -276,10 +292,14 @@ describe('tools', () => {
 
   test.each(['{"a":', '[1]', 'null', 'hi'])('called with what is no object do not break a conversation: %s', (text) => {
     const messages: ChatRequest['messages'] = [
+      { role: 'user', content: 'Hi' },
       { role: 'assistant', content: null, tool_calls: [call('a', 'f', text)] },
+      { role: 'tool', tool_call_id: 'a', content: 'x' },
     ];
-    expect(contentsOf(messages, OLD)).toEqual([
+    expect(contentsOf(messages, OLD)).toMatchObject([
+      { role: 'user' },
       { role: 'model', parts: [{ functionCall: { name: 'f', args: { arguments: text } } }] },
+      { role: 'user' },
     ]);
   });
 });

@@ -25,10 +25,19 @@ function partsOfStream(name: string): StreamPart[] {
   return framesOf(fixture(name)).flatMap((frame) => reader.read(frame));
 }
 
-/** The parts of the model's turn, as the next request gives them back. */
+/** The user's turn and the model's, as the next request gives them back. */
 function givenBack(message: ChatMessage, upstream = NEW): unknown {
-  const call = providerCall({ messages: [{ role: 'user', content: 'Hi' }, message] }, { upstream });
-  return wireRequest(adapter, call).body.contents;
+  const results = (message.tool_calls ?? []).map(
+    ({ id }): ChatMessage => ({ role: 'tool', tool_call_id: id, content: 'r' }),
+  );
+  const messages: ChatMessage[] = [
+    { role: 'user', content: 'Hi' },
+    message,
+    ...results,
+    { role: 'user', content: 'And?' },
+  ];
+  const { contents } = wireRequest(adapter, providerCall({ messages }, { upstream })).body;
+  return (contents as unknown[]).slice(0, 2);
 }
 const turn = (...parts: object[]) => [
   { role: 'user', parts: [{ text: 'Hi' }] },

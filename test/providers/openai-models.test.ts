@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'bun:test';
+import { Value } from '@sinclair/typebox/value';
 import { openai } from '../../plugins/providers/openai.ts';
 import type { Capability } from '../../src/core/capability.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 
-const adapter = openai.prepare({});
-if (adapter.kind !== 'wire') throw new Error('not a wire adapter');
+const adapterOf = (settings: object) => {
+  const prepared = openai.prepare({ ...Value.Create(openai.settings), ...settings });
+  if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
+  return prepared;
+};
+const adapter = adapterOf({});
 
 const sent = (upstream: string, request: Partial<ChatRequest>, capabilities: Capability[] = ['reasoning']) =>
   wireRequest(adapter, providerCall(request, { upstream, model: { capabilities, acceptsTemperature: false } }));
@@ -14,7 +19,13 @@ const tools = [{ type: 'function' as const, function: { name: 'f' } }];
 
 describe('a model of OpenAI’s', () => {
   test('that reasons is capped in the newer field, and drops what is only a hint', () => {
-    const { body, dropped } = sent('gpt-6.1-sol', { temperature: 0.2, top_p: 0.9, user: 'u', metadata: { a: 'b' } });
+    const { path, body, dropped } = sent('gpt-6.1-sol', {
+      temperature: 0.2,
+      top_p: 0.9,
+      user: 'u',
+      metadata: { a: 'b' },
+    });
+    expect(path).toBe('/chat/completions');
     expect(body).toEqual({
       model: 'gpt-6.1-sol',
       messages: [{ role: 'user', content: 'Hello' }],
@@ -28,7 +39,7 @@ describe('a model of OpenAI’s', () => {
 
   test.each<[string, Capability[]]>([
     ['gpt-6.1-sol', []],
-    ['gpt-6-astra', ['tools']],
+    ['gpt-6-astra', []],
     ['gpt-5', []],
     ['o4-mini', ['single_tool_calls']],
     ['a-deployment', []],
@@ -40,35 +51,57 @@ describe('a model of OpenAI’s', () => {
     expect(adapter.lacks?.({ ...traits, capabilities: [] }, upstream)).toEqual([]);
   });
 
-  test.each<[string, string, string]>([
-    ['o4-mini', 'none', 'low'],
-    ['o4-mini', 'xhigh', 'high'],
-    ['gpt-5-mini', 'none', 'minimal'],
-    ['gpt-5.1', 'minimal', 'low'],
-    ['gpt-5.2', 'max', 'xhigh'],
-    ['gpt-5.6-terra', 'minimal', 'low'],
-    ['gpt-6-astra', 'none', 'low'],
-    ['gpt-6.1-sol', 'medium', 'medium'],
-    ['gpt-6.1-sol', 'default', 'default'],
-    ['a-deployment', 'max', 'max'],
-  ])('named %s is asked for the effort %s as %s', (upstream, asked, effort) => {
-    const { body, dropped } = sent(upstream, { reasoning_effort: asked });
-    expect(body.reasoning_effort).toBe(effort);
-    expect(dropped).toEqual([]);
-  });
+  test.each<[string, string, string, string | null]>([
+    ['o4-mini', 'none', 'low', null],
+    ['o4-mini', 'xhigh', 'high', null],
+    ['gpt-5-mini', 'none', 'minimal', null],
+    ['gpt-5.1', 'minimal', 'low', null],
+    ['gpt-5.2', 'max', 'xhigh', null],
+    ['gpt-5.4', 'max', 'xhigh', 'xhigh'],
+    ['gpt-5.6-terra', 'minimal', 'low', 'low'],
+    ['gpt-5.6-terra', 'max', 'xhigh', 'max'],
+    ['gpt-6-astra', 'none', 'low', 'low'],
+    ['gpt-6-astra', 'max', 'xhigh', 'max'],
+    ['gpt-6.1-sol', 'medium', 'medium', 'medium'],
+    ['gpt-6.1-sol', 'default', 'default', 'default'],
+    ['a-deployment', 'max', 'max', null],
+  ])(
+    'named %s is asked for the effort %s as %s, and beside tools as well as it goes',
+    (upstream, asked, effort, beside) => {
+      const alone = sent(upstream, { reasoning_effort: asked });
+      // Who cannot stop reasoning says so.
+      const told = asked === 'none' && effort !== 'none' ? ['reasoning_effort'] : [];
+      expect([alone.path, alone.body.reasoning_effort, alone.dropped]).toEqual(['/chat/completions', effort, told]);
+      const { path, body, dropped } = sent(upstream, { reasoning_effort: asked, tools });
+      if (beside === null) {
+        expect([path, body.reasoning_effort, dropped]).toEqual(['/chat/completions', effort, told]);
+      } else {
+        expect([path, dropped]).toEqual(['/responses', told]);
+        expect(body.reasoning).toEqual({ effort: beside, summary: 'auto' });
+      }
+    },
+  );
 
-  test('that takes no effort beside tools is asked for none, and the caller is told', () => {
-    expect(sent('gpt-5.6-terra', { tools }).body.reasoning_effort).toBe('none');
-    expect(sent('gpt-5.6-terra', { tools }).dropped).toEqual([]);
-    const told = sent('gpt-6-luna', { tools, reasoning_effort: 'high' });
-    expect(told.body.reasoning_effort).toBe('none');
-    expect(told.dropped).toEqual(['reasoning_effort']);
-    expect(sent('gpt-5-mini', { tools, reasoning_effort: 'high' }).body.reasoning_effort).toBe('high');
+  test('that is not to reason beside tools has them in chat completions', () => {
+    const { path, body, dropped } = sent('gpt-5.6-terra', { tools, reasoning_effort: 'none' });
+    expect([path, body.reasoning_effort, dropped]).toEqual(['/chat/completions', 'none', []]);
   });
 
   test('that does not reason is asked for no effort', () => {
-    const { body, dropped } = sent('gpt-4.1', { tools, reasoning_effort: 'high' }, []);
+    const { path, body, dropped } = sent('gpt-4.1', { tools, reasoning_effort: 'high' }, []);
+    expect(path).toBe('/chat/completions');
     expect(body).not.toHaveProperty('reasoning_effort');
     expect(dropped).toEqual(['reasoning_effort']);
   });
+
+  test('of the o-series is told nothing of parallel calls', () => {
+    const asked = { tools, parallel_tool_calls: true };
+    expect(sent('o4-mini', asked).body).not.toHaveProperty('parallel_tool_calls');
+    expect(sent('gpt-5', asked).body).toHaveProperty('parallel_tool_calls', true);
+  });
+});
+
+test('Azure has the key in a header of its own', () => {
+  expect(adapter.auth).toEqual({ header: 'authorization', prefix: 'Bearer ' });
+  expect(adapterOf(openai.presets?.['azure-openai']?.settings ?? {}).auth).toEqual({ header: 'api-key', prefix: '' });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
-import { openai } from '../../plugins/providers/openai.ts';
+import { EFFORTS } from '../../plugins/providers/openai-compatible/efforts.ts';
 import { presets } from '../../plugins/providers/openai-compatible/presets.ts';
 import { DialectSettings, PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
 import type { Capability } from '../../src/core/capability.ts';
@@ -19,7 +19,7 @@ describe('the presets', () => {
   test('are those that the documentation promises', () => {
     expect(NAMES.toSorted()).toEqual(
       [
-        ...['azure-openai', 'cerebras', 'deepseek', 'fireworks', 'groq', 'llama-cpp', 'lm-studio', 'mistral'],
+        ...['cerebras', 'deepseek', 'fireworks', 'groq', 'llama-cpp', 'lm-studio', 'mistral'],
         ...['moonshotai', 'ollama', 'openrouter', 'together', 'vllm', 'xai', 'zai'],
       ].toSorted(),
     );
@@ -42,7 +42,32 @@ describe('the presets', () => {
 
   test('leave nothing to chance: the defaults of the schema are those of a plain server', () => {
     expect(Value.Create(DialectSettings)).toEqual(PLAIN);
-    expect([...Value.Errors(openai.settings, {})]).toEqual([]);
+  });
+});
+
+describe('an effort', () => {
+  test.each<[string, string, readonly string[]]>([
+    // What is asked for: none, minimal, low, medium, high, xhigh, max.
+    ['mistral', 'mistral-small-2603', ['none', 'high', 'high', 'high', 'high', 'high', 'high']],
+    ['groq', 'qwen/qwen3.8-27b', ['none', 'low', 'low', 'medium', 'high', 'high', 'high']],
+    ['groq', 'openai/gpt-oss-120b', ['low', 'low', 'low', 'medium', 'high', 'high', 'high']],
+    ['moonshotai', 'kimi-k3', ['low', 'low', 'low', 'high', 'high', 'max', 'max']],
+    ['zai', 'glm-5.3', ['low', 'low', 'low', 'high', 'high', 'max', 'max']],
+    ['fireworks', 'accounts/fireworks/models/glm-5p3', ['none', 'low', 'low', 'medium', 'high', 'xhigh', 'max']],
+    ['vllm', 'openai/gpt-oss-20b', ['low', 'low', 'low', 'medium', 'high', 'high', 'high']],
+    ['vllm', 'Qwen/Qwen3.8-27B', ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']],
+  ])('goes to %s for %s as the next that it takes', (name, upstream, efforts) => {
+    for (const [at, asked] of EFFORTS.entries()) {
+      const call = { upstream, model: { capabilities: ['reasoning' as const] } };
+      const adapter = openaiAdapter(settingsOf(name));
+      const { body, dropped } = wireRequest(adapter, providerCall({ reasoning_effort: asked }, call));
+      expect(body.reasoning_effort).toBe(efforts[at]!);
+      expect(dropped).toEqual(asked === 'none' && efforts[at] !== 'none' ? ['reasoning_effort'] : []);
+    }
+  });
+
+  test('that nobody knows goes as it is', () => {
+    expect(sent('mistral', { reasoning_effort: 'default' }).body.reasoning_effort).toBe('default');
   });
 });
 
@@ -67,7 +92,6 @@ describe('a request', () => {
     ['together', { seed: 7, max_tokens: 1_000, stop: ['END'] }],
     ['fireworks', { seed: 7, user: 'u', max_tokens: 1_000, stop: ['END'] }],
     ['cerebras', { seed: 7, user: 'u', max_completion_tokens: 1_000, stop: ['END'] }],
-    ['azure-openai', { seed: 7, user: 'u', max_completion_tokens: 1_000, stop: ['END'] }],
     ['moonshotai', { seed: 7, max_completion_tokens: 1_000, stop: ['END'] }],
     ['zai', { seed: 7, max_tokens: 1_000, stop: ['END'], stream: true }],
     ['ollama', { seed: 7, max_tokens: 1_000, stop: ['END'] }],
@@ -88,13 +112,8 @@ describe('a request', () => {
 
   test.each(NAMES)('to %s says `developer` only where that role is known', (name) => {
     const [message] = sent(name, { messages: [{ role: 'developer', content: 'Be kind.' }] }).body.messages as object[];
-    const role = ['azure-openai', 'openrouter'].includes(name) ? 'developer' : 'system';
+    const role = name === 'openrouter' ? 'developer' : 'system';
     expect(message).toEqual({ role, content: 'Be kind.' });
-  });
-
-  test('to Azure carries the key in a header of Azure’s', () => {
-    expect(openaiAdapter(settingsOf('azure-openai')).auth).toEqual({ header: 'api-key', prefix: '' });
-    expect(openaiAdapter().auth).toEqual({ header: 'authorization', prefix: 'Bearer ' });
   });
 });
 
@@ -132,7 +151,6 @@ describe('an answer that comes back', () => {
     ['ollama', { reasoning: 'Hm', ...rest }],
     ['vllm', { reasoning: 'Hm', ...rest }],
     ['openrouter', { reasoning_details: answer.reasoning_details, ...rest }],
-    ['azure-openai', rest],
     ['xai', rest],
     ['lm-studio', rest],
   ])('goes to %s with its reasoning under the name that it wants', (name, members) => {
@@ -238,6 +256,7 @@ test('what cannot be asked of a service is what its preset says, more of models 
   expect(lacks('deepseek', ['reasoning'])).toContain('forced_tools');
   expect(lacks('xai', [])).not.toContain('stop');
   expect(lacks('xai', ['reasoning'])).toContain('stop');
+  expect(lacks('openrouter', [])).toEqual(['choices', 'file_ids']);
   expect(lacks('vllm', [])).toEqual(['file_ids']);
   expect(lacks('vllm', [], false)).toContain('penalties');
 });

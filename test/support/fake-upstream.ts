@@ -158,7 +158,8 @@ async function answer(request: RecordedRequest, behaviour: Behaviour, dialect: D
     await sleep(behaviour.firstChunkAfterMs);
     return new Response(JSON.stringify(dialect.reply(request, behaviour)), { headers: typed('application/json') });
   }
-  return new Response(stream(dialect.events(request, behaviour), behaviour, dialect.end), {
+  const end = dialect.endOf?.(request) ?? dialect.end;
+  return new Response(stream(dialect.events(request, behaviour), behaviour, end), {
     headers: typed('text/event-stream; charset=utf-8'),
   });
 }

@@ -1,5 +1,6 @@
 import type { StreamPart } from 'signalbox/plugin';
 import { isObject, type Json, textOf } from '../json.ts';
+import { malformed } from '../parts.ts';
 import { detailOf, type Thought } from './state.ts';
 
 /** Blocks of an answer that are being read at once, at most; they come one after the other. */
@@ -22,7 +23,7 @@ export class BlockReader {
     if (block.type === 'text') this.#text(block.text, parts);
     else if (block.type === 'redacted_thinking') this.#redacted(textOf(block.data), parts);
     else if (block.type !== 'thinking' && block.type !== 'tool_use') return;
-    else if (this.#open.size >= OPEN_MAX) fail('the answer has too many blocks at once', parts);
+    else if (this.#open.size >= OPEN_MAX) parts.push(malformed('the answer has too many blocks at once'));
     else if (block.type === 'tool_use') this.#call(at, block, parts);
     else {
       const thought: Open = { type: 'thought', text: '', signature: '', chars: this.#chars, calls: this.#calls };
@@ -62,7 +63,7 @@ export class BlockReader {
     const name = textOf(block.name);
     const index = this.#calls++;
     this.#open.set(at, { type: 'call', index, input: block.input, isFed: false });
-    if (name === '') fail('a tool call has no name', parts);
+    if (name === '') parts.push(malformed('a tool call has no name'));
     else
       parts.push({
         type: 'tool-call',
@@ -103,7 +104,3 @@ function feed(call: Extract<Open, { type: 'call' }>, text: string, parts: Stream
 }
 
 const hasMembers = (value: unknown): boolean => isObject(value) && Object.keys(value).length > 0;
-
-function fail(message: string, parts: StreamPart[]): void {
-  parts.push({ type: 'failure', failure: { kind: 'malformed', message } });
-}

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../json.ts';
-import type { Notes } from './notes.ts';
+import type { Notes } from '../notes.ts';
 
 /** A block of a request. */
 export type Block = Json;
@@ -23,17 +23,18 @@ export class CacheMarks {
     return this.#count > 0;
   }
 
-  /** The block with the mark of what it was made of: a part, a message, a tool, or the request. */
-  keep<T extends Block>(block: T, owner: Json): T {
+  /** The block with the mark of what it was made of: a part, a message, a tool, or the request, whose path is empty. */
+  keep<T extends Block>(block: T, owner: Json, path: string): T {
     const asked = owner.cache_control;
     if (!isObject(asked) || block.cache_control !== undefined) return block;
+    const field = path === '' ? 'cache_control' : `${path}.cache_control`;
     if (this.#count === MARKS_MAX) {
-      this.#notes.drop('cache_control');
+      this.#notes.drop(field);
       return block;
     }
     this.#count++;
     // An hour is written at another price than the one that the catalog has.
-    if (asked.ttl === '1h') this.#notes.drop('cache_control.ttl');
+    if (asked.ttl === '1h') this.#notes.drop(`${field}.ttl`);
     return marked(block);
   }
 }

@@ -1,5 +1,5 @@
 import type { ChatMessage } from 'signalbox/plugin';
-import { isObject, parseJson, textOf } from '../json.ts';
+import { answeredId, argumentsOf, callsIn, type MadeCall } from '../calls.ts';
 import type { Block } from './cache.ts';
 
 /**
@@ -18,22 +18,18 @@ export class Calls {
     return [...this.#names];
   }
 
-  /** The calls that an assistant's message makes, in today's form and in the older one. */
+  /** The calls that an assistant's message makes. */
   madeBy(message: ChatMessage): Block[] {
-    const calls = (message.tool_calls ?? []).map(({ id, function: fn }) => this.#made(id, fn.name, fn.arguments));
-    const { function_call: older }: Readonly<Record<string, unknown>> = message;
-    if (!isObject(older)) return calls;
-    const name = textOf(older.name);
-    return [...calls, this.#made(functionId(name), name, textOf(older.arguments))];
+    return callsIn(message).map((call) => this.#made(call));
   }
 
   /** Which call a message answers; undefined for none that was made. */
-  answeredBy({ role, name = '', tool_call_id: id }: ChatMessage): string | undefined {
-    if (role === 'function') return this.#latest.get(functionId(name));
+  answeredBy(message: ChatMessage): string | undefined {
+    const id = answeredId(message);
     return id === undefined ? undefined : this.#latest.get(id);
   }
 
-  #made(id: string, name: string, text: string): Block {
+  #made({ id, name, arguments: text }: MadeCall): Block {
     this.#names.add(name);
     const base = plain(id);
     let wire: string;
@@ -44,19 +40,10 @@ export class Calls {
     } while (this.#taken.has(wire));
     this.#taken.add(wire);
     this.#latest.set(id, wire);
-    return { type: 'tool_use', id: wire, name, input: inputOf(text) };
+    return { type: 'tool_use', id: wire, name, input: argumentsOf(text) };
   }
 }
-
-const functionId = (name: string): string => `function_${name}`;
 
 /** An ID of letters, digits, underscores and hyphens. */
 const plain = (id: string): string =>
   id.replace(/[^a-zA-Z0-9_-]/gu, (char) => `_${char.codePointAt(0)?.toString(16)}_`) || 'call';
-
-/** What a model wrote is no object at times. It is kept for the model to see: its history must not end the conversation. */
-function inputOf(text: string): unknown {
-  if (text.trim() === '') return {};
-  const input = parseJson(text);
-  return isObject(input) ? input : { arguments: text };
-}

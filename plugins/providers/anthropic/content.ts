@@ -1,7 +1,7 @@
 import type { ChatMessage, ContentPart } from 'signalbox/plugin';
 import { inlineData } from '../media.ts';
+import type { Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
-import type { Notes } from './notes.ts';
 
 type Content = ChatMessage['content'];
 
@@ -27,7 +27,7 @@ export function blocksOf(content: Content, place: Place): Block[] {
   if (typeof content === 'string') return textBlock(content);
   return (content ?? []).flatMap((part, at) => {
     const inner = { ...place, path: `${place.path}.content[${at}]` };
-    return partBlock(part, inner).map((block) => place.marks.keep(block, part));
+    return partBlock(part, inner).map((block) => place.marks.keep(block, part, inner.path));
   });
 }
 
@@ -74,7 +74,7 @@ function partBlock(part: ContentPart, place: Place): Block[] {
 }
 
 function imageBlock(image: { readonly url: string; readonly detail?: string }, { path, notes }: Place): Block[] {
-  if (image.detail !== undefined && image.detail !== 'auto') notes.drop('image_url.detail');
+  if (image.detail !== undefined && image.detail !== 'auto') notes.drop(`${path}.image_url.detail`);
   if (/^https:/i.test(image.url)) return [{ type: 'image', source: { type: 'url', url: image.url } }];
   const inline = inlineData(image.url);
   const mediaType = IMAGES.get(inline?.mediaType ?? '');
@@ -112,7 +112,7 @@ function documentSource(mediaType: string, base64: string): Block | null {
 /** The text behind base64; null for what is none. */
 function decoded(base64: string): string | null {
   try {
-    return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
+    return new TextDecoder().decode(Uint8Array.fromBase64(base64));
   } catch {
     return null;
   }

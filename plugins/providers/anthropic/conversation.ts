@@ -25,7 +25,7 @@ export function conversationOf(
   for (const [at, message] of messages.entries()) {
     const place = { ...tools, path: `messages[${at}]` };
     // There is no place for who of several speaks. A function's name is that of its call.
-    if (message.name !== undefined && message.role !== 'function') place.notes.drop('messages[].name');
+    if (message.name !== undefined && message.role !== 'function') place.notes.drop(`${place.path}.name`);
     addMessage(message, turns, calls, place);
   }
   const { unanswered, ...conversation } = turns.end();
@@ -46,15 +46,15 @@ function addMessage(message: ChatMessage, turns: Turns, calls: Calls, place: Pla
     const blocks = blocksOf(content, place);
     const result = { type: 'tool_result', tool_use_id: id, ...(blocks.length > 0 && { content: blocks }) };
     // What answers no call is said as it is.
-    if (turns.awaits(id)) turns.result(place.marks.keep(result, message));
+    if (turns.awaits(id)) turns.result(place.marks.keep(result, message, place.path));
     else turns.say(withMark(blocks, message, place));
   }
 }
 
 /** A mark on a message is one on its last block. Thoughts take none. */
-function withMark(blocks: readonly Block[], owner: Json, { marks }: Place): Block[] {
+function withMark(blocks: readonly Block[], owner: Json, { marks, path }: Place): Block[] {
   const last = blocks.length - 1;
-  return blocks.map((block, at) => (at === last && !isThought(block) ? marks.keep(block, owner) : block));
+  return blocks.map((block, at) => (at === last && !isThought(block) ? marks.keep(block, owner, path) : block));
 }
 
 function assistantBlocks(message: ChatMessage, calls: Calls, place: Place): Block[] {
@@ -69,7 +69,7 @@ function assistantBlocks(message: ChatMessage, calls: Calls, place: Place): Bloc
   return withMark(inPlace(thoughts, writtenIn(message.content, place) + refusal, made), owner, place);
 }
 
-/** Thoughts, text and calls in the order in which they came. */
+/** Thoughts, text and calls in the order in which they came. A thought that was cut off behind them is refused, and left out. */
 function inPlace(thoughts: readonly Thought[], text: string, calls: readonly Block[]): Block[] {
   const blocks: Block[] = [];
   let chars = 0;
@@ -79,5 +79,6 @@ function inPlace(thoughts: readonly Thought[], text: string, calls: readonly Blo
     chars = Math.max(chars, thought.chars);
     made = Math.max(made, thought.calls);
   }
-  return [...blocks, ...textBlock(text.slice(chars)), ...calls.slice(made)];
+  blocks.push(...textBlock(text.slice(chars)), ...calls.slice(made));
+  return blocks.slice(0, blocks.findLastIndex((block) => !isThought(block)) + 1);
 }

@@ -1,23 +1,6 @@
 import type { ProviderFailure } from 'signalbox/plugin';
+import { type Kind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
 import { isObject, type Json, parseJson, textOf } from '../json.ts';
-import { oneLine, plainText, READ_MAX } from '../words.ts';
-
-type Kind = ProviderFailure['kind'];
-
-const STATUSES: ReadonlyMap<number, Kind> = new Map([
-  [401, 'auth'],
-  [402, 'auth'],
-  [403, 'auth'],
-  [404, 'not_found'],
-  [408, 'timeout'],
-  // Of a resource that changes at the moment: it passes.
-  [409, 'server'],
-  [413, 'context'],
-  [429, 'rate_limited'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
-  [529, 'overloaded'],
-]);
 
 const TYPES: ReadonlyMap<string, Kind> = new Map([
   ['invalid_request_error', 'rejected'],
@@ -64,9 +47,7 @@ export function failureOfError(error: unknown): ProviderFailure {
 
 /** `status` is null where the answer had begun. */
 function kindOf(error: Json, status: number | null): Kind {
-  const type = textOf(error.type);
-  const byStatus = status === null ? undefined : STATUSES.get(status);
-  const kind = byStatus ?? TYPES.get(type) ?? (status !== null && status < 500 ? 'rejected' : 'server');
+  const kind = kindOfStatus(status ?? 500, TYPES.get(textOf(error.type)));
   if (kind !== 'rejected') return kind;
   const words = textOf(error.message).slice(0, READ_MAX);
   if (CONTEXT.test(words)) return 'context';

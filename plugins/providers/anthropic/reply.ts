@@ -1,5 +1,6 @@
 import type { StreamPart } from 'signalbox/plugin';
 import { isObject, parseJson } from '../json.ts';
+import { addUsage, malformed } from '../parts.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
 import { finishOf } from './finish.ts';
@@ -18,13 +19,6 @@ export function readReply(body: string): readonly StreamPart[] {
     blocks.stop(at, parts);
   }
   parts.push(...finishOf(reply));
-  const usage = isObject(reply.usage) ? readUsage(reply.usage) : null;
-  // What was used is billed, whether or not anything came of it: nobody reads on behind a failure.
-  const failed = parts.findIndex(({ type }) => type === 'failure');
-  if (usage) parts.splice(failed < 0 ? parts.length : failed, 0, { type: 'usage', usage });
+  addUsage(isObject(reply.usage) ? readUsage(reply.usage) : null, parts);
   return parts;
-}
-
-function malformed(message: string): StreamPart {
-  return { type: 'failure', failure: { kind: 'malformed', message } };
 }

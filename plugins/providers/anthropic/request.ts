@@ -1,8 +1,9 @@
 import type { ChatRequest, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import { answerSchema } from '../answer-schema.ts';
+import { Notes } from '../notes.ts';
 import { type Block, CacheMarks, lastMarked, marked } from './cache.ts';
 import { type Conversation, conversationOf } from './conversation.ts';
 import { type Rules, rulesOf } from './models.ts';
-import { Notes } from './notes.ts';
 import { structured } from './schema.ts';
 import { isThought } from './state.ts';
 import { type Thinking, thinkingFor } from './thinking.ts';
@@ -25,7 +26,7 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
   const notes = new Notes();
   const marks = new CacheMarks(notes);
   const { cache_control: _mark, top_k: _topK, ...extras } = call.extras;
-  const whole = marks.keep({}, call.extras);
+  const whole = marks.keep({}, call.extras, '');
   const tools = toolsOf(request, rules.jsonSchema, notes, marks);
   const conversation = conversationOf(request.messages, rules.inlineSystem, { notes, marks });
   const turns = ending(conversation.turns, rules, notes);
@@ -133,7 +134,7 @@ function stopOf(stop: ChatRequest['stop'], notes: Notes): Block {
 
 function outputOf({ response_format: format }: ChatRequest, { effort }: Thinking, notes: Notes): Block | undefined {
   if (format?.type !== 'json_schema') return effort === undefined ? undefined : { effort };
-  const { schema } = format.json_schema;
+  const schema = answerSchema(format.json_schema, notes);
   const result = schema === undefined ? { why: 'is left out' } : structured(schema);
   if ('schema' in result) return { effort, format: { type: 'json_schema', schema: result.schema } };
   notes.refuse('response_format.json_schema.schema', `${result.why}, which the API cannot hold an answer to`);

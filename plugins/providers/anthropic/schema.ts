@@ -1,4 +1,4 @@
-import { isObject, type Json, listOf, textOf } from '../json.ts';
+import { isObject, type Json, listOf, referenced, textOf } from '../json.ts';
 
 /** Keywords that structured outputs take as they are. */
 const PLAIN: ReadonlySet<string> = new Set(['title', 'description', 'default', 'type', 'required']);
@@ -89,7 +89,7 @@ class Translation {
   /** Refuses a reference that leads out of the schema, nowhere, or back to itself. */
   #reference(ref: string): string {
     if (this.#sound.has(ref)) return ref;
-    const target = ref.startsWith('#') ? at(this.#root, ref) : undefined;
+    const target = referenced(this.#root, ref);
     if (target === undefined) this.why ||= 'has a $ref to something outside of it';
     else if (this.#open.has(ref)) this.why ||= 'is recursive';
     else {
@@ -109,14 +109,3 @@ const isObjectType = ({ type, properties }: Json): boolean =>
   type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(properties);
 
 const isPrimitive = (value: unknown): boolean => value === null || typeof value !== 'object';
-
-/** What a JSON pointer such as `#/$defs/Item` leads to. */
-function at(root: Json, pointer: string): unknown {
-  let value: unknown = root;
-  for (const step of pointer.split('/').slice(1)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
-    value = value[name];
-  }
-  return value;
-}

@@ -1,5 +1,6 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { isObject, type Json, parseJson, textOf } from '../json.ts';
+import { malformed } from '../parts.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
 import { finishOf } from './finish.ts';
@@ -15,9 +16,7 @@ export class EventReader implements StreamReader {
   read(frame: Frame): readonly StreamPart[] {
     if (this.#isOver || frame.data === '') return [];
     const event = parseJson(frame.data);
-    if (!isObject(event)) {
-      return [{ type: 'failure', failure: { kind: 'malformed', message: 'an event is not a JSON object' } }];
-    }
+    if (!isObject(event)) return [malformed('an event is not a JSON object')];
     const parts: StreamPart[] = [];
     // Who stands between may send an error by its member alone.
     const type = textOf(event.type) || frame.event || (event.error ? 'error' : '');

@@ -1,7 +1,7 @@
 import type { ChatRequest, Tool } from 'signalbox/plugin';
 import type { Json } from '../json.ts';
+import type { Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
-import type { Notes } from './notes.ts';
 import { structured } from './schema.ts';
 
 /** What names of tools are made of. */
@@ -29,14 +29,15 @@ export function toolsOf(request: ChatRequest, canBeStrict: boolean, notes: Notes
     const schema = asked && canBeStrict && strict < STRICT_MAX ? structured(schemaOf(parameters)) : null;
     const isStrict = schema !== null && 'schema' in schema;
     if (isStrict) strict++;
-    else if (asked) notes.drop('tools[].function.strict');
+    else if (asked) notes.drop(`${path}.strict`);
     const block = {
       name,
       ...(description && { description }),
       input_schema: isStrict ? schema.schema : schemaOf(parameters),
       ...(isStrict && { strict: true }),
     };
-    return marks.keep(block, [tool, tool.function].find((each: Json) => each.cache_control != null) ?? tool);
+    const owner = [tool, tool.function].find((each: Json) => each.cache_control != null) ?? tool;
+    return marks.keep(block, owner, `tools[${at}]`);
   });
 }
 

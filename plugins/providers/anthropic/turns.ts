@@ -1,4 +1,5 @@
 import type { Block } from './cache.ts';
+import { isThought } from './state.ts';
 
 export interface Turn {
   readonly role: 'user' | 'assistant' | 'system';
@@ -50,6 +51,8 @@ export class Turns {
   answer(content: readonly Block[], path: string): void {
     if (content.length === 0) return;
     this.#endUser();
+    // Who thought at the very start was told the instructions as a user's, and is told them so again.
+    if (this.#turns.length === 0 && this.#system.length > 0 && content.some(isThought)) this.#endInstructions();
     for (const { type, id } of content) if (type === 'tool_use') this.#open.set(id, path);
     const last = this.#turns.at(-1);
     if (last?.role === 'assistant') this.#turns.pop();
@@ -63,10 +66,13 @@ export class Turns {
   end(): { readonly system: readonly Block[]; readonly turns: readonly Turn[]; readonly unanswered: string | null } {
     this.#endUser();
     this.#endCalls();
-    const unanswered = this.#unanswered;
-    // Who has nothing but instructions wants an answer to them.
-    if (this.#turns.length === 0) return { system: [], turns: [{ role: 'user', content: this.#system }], unanswered };
-    return { system: this.#system, turns: this.#turns, unanswered };
+    if (this.#turns.length === 0) this.#endInstructions();
+    return { system: this.#system, turns: this.#turns, unanswered: this.#unanswered };
+  }
+
+  /** Who has nothing but instructions wants an answer to them. */
+  #endInstructions(): void {
+    this.#turns.push({ role: 'user', content: this.#system.splice(0) });
   }
 
   #endCalls(): void {

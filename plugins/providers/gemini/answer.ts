@@ -1,5 +1,6 @@
 import type { Frame, ProviderFailure, StreamPart, StreamReader } from 'signalbox/plugin';
 import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
+import { malformed } from '../parts.ts';
 import { failureOfError } from './failure.ts';
 import { failureOfFinish, finishReason } from './finish.ts';
 import { signatureMembers } from './signature.ts';
@@ -101,8 +102,4 @@ function logprobs(choice: number, result: unknown, parts: StreamPart[]): void {
 function tokenOf(candidate: unknown): Json {
   const { token, logProbability } = isObject(candidate) ? candidate : {};
   return { token: textOf(token), logprob: typeof logProbability === 'number' ? logProbability : 0, bytes: null };
-}
-
-function malformed(message: string): StreamPart {
-  return { type: 'failure', failure: { kind: 'malformed', message } };
 }

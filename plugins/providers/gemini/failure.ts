@@ -1,11 +1,9 @@
 import type { ProviderFailure } from 'signalbox/plugin';
+import { type Kind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
 import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
-import { oneLine, plainText, READ_MAX } from '../words.ts';
 
-type Kind = ProviderFailure['kind'];
-
-/** By the name of a `google.rpc.Code`, or by the status in HTTP where the body has none. */
-const KINDS: ReadonlyMap<string | number, Kind> = new Map<string | number, Kind>([
+/** By the name of a `google.rpc.Code`. */
+const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['INVALID_ARGUMENT', 'rejected'],
   ['OUT_OF_RANGE', 'rejected'],
   ['UNIMPLEMENTED', 'rejected'],
@@ -19,16 +17,6 @@ const KINDS: ReadonlyMap<string | number, Kind> = new Map<string | number, Kind>
   ['DEADLINE_EXCEEDED', 'timeout'],
   ['CANCELLED', 'server'],
   ['ABORTED', 'server'],
-  [401, 'auth'],
-  [402, 'auth'],
-  [403, 'auth'],
-  [404, 'not_found'],
-  [408, 'timeout'],
-  [413, 'context'],
-  [429, 'rate_limited'],
-  [499, 'server'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
 ]);
 
 /** Google calls all of these an invalid argument. */
@@ -66,9 +54,8 @@ function failureOf(error: Json, status: number | undefined, words: string): Prov
 }
 
 function kindOf(error: Json, status: number | undefined, details: readonly Json[], words: string): Kind {
-  const kind = KINDS.get(textOf(error.status)) ?? KINDS.get(status ?? 500);
-  const named = kind ?? (status !== undefined && status >= 400 && status < 500 ? 'rejected' : 'server');
-  if (named !== 'rejected') return named;
+  const kind = KINDS.get(textOf(error.status)) ?? kindOfStatus(status ?? 500);
+  if (kind !== 'rejected') return kind;
   if (KEY.test(words) || details.some(({ reason }) => textOf(reason).startsWith('API_KEY_'))) return 'auth';
   return CONTEXT.test(words) ? 'context' : 'rejected';
 }

@@ -1,19 +1,31 @@
 import type { ChatMessage, ContentPart } from 'signalbox/plugin';
 import type { Json } from '../json.ts';
 import { inlineData } from '../media.ts';
+import type { Notes } from '../notes.ts';
 
-/** What the translation has to say beside its result. Fields by their path, such as `messages[2].content[1].file`. */
-export interface Notes {
-  /** Hints that have no place in the dialect. */
-  readonly dropped: string[];
-  /** Why the request cannot be said at all. */
-  readonly refused: string[];
-}
+type Content = ChatMessage['content'];
 
 /** The parts of a message's content; empty texts, which Gemini refuses, are left out. */
-export function partsOf(content: ChatMessage['content'], path: string, notes: Notes): Json[] {
+export function partsOf(content: Content, path: string, notes: Notes): Json[] {
   if (typeof content === 'string') return textPart(content);
-  return (content ?? []).flatMap((part, at) => partOf(part, `${path}[${at}]`, notes));
+  return (content ?? []).flatMap((part, at) => {
+    dropHint(part, `${path}[${at}]`, notes);
+    return partOf(part, `${path}[${at}]`, notes);
+  });
+}
+
+/** The same for who may only write. */
+export function textsOf(content: Content, path: string, notes: Notes): Json[] {
+  for (const [at, { type }] of (typeof content === 'string' ? [] : (content ?? [])).entries()) {
+    if (type === 'text' || type === 'refusal') continue;
+    notes.refuse(`${path}[${at}]`, 'is no text: the API takes other things from users alone');
+  }
+  return partsOf(content, path, notes);
+}
+
+/** Gemini caches unasked: hints of what to cache have no place. */
+export function dropHint(owner: Json, path: string, notes: Notes): void {
+  if (owner.cache_control != null) notes.drop(`${path}.cache_control`);
 }
 
 export const textPart = (text: string): Json[] => (text === '' ? [] : [{ text }]);
@@ -26,38 +38,56 @@ function partOf(part: ContentPart, path: string, notes: Notes): Json[] {
       return textPart(part.refusal);
     case 'image_url':
       return imagePart(part.image_url, `${path}.image_url`, notes);
-    case 'input_audio': {
-      const { data, format } = part.input_audio;
-      return [{ inlineData: { mimeType: `audio/${format.toLowerCase()}`, data } }];
+    case 'input_audio':
+      return audioPart(part.input_audio, `${path}.input_audio`, notes);
+    case 'file': {
+      const made = dataPart(part.file.file_data ?? '', '');
+      if (!made) notes.refuse(`${path}.file.file_data`, 'is no base64 data: URL of a PDF, a text, an image or a sound');
+      return made ?? [];
     }
-    case 'file':
-      return dataPart(part.file.file_data ?? '', `${path}.file.file_data`, notes);
   }
 }
 
 function imagePart({ url, detail }: { url: string; detail?: string }, path: string, notes: Notes): Json[] {
-  if (detail === 'low' || detail === 'high') notes.dropped.push(`${path}.detail`);
-  if (/^data:/i.test(url)) {
-    const type = inlineData(url)?.mediaType.replace(/^image\//, '') ?? '';
-    if (READABLE.has(type)) return dataPart(url, `${path}.url`, notes);
-    notes.refused.push(`${path}.url is no base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image`);
-    return [];
+  if (detail === 'low' || detail === 'high') notes.drop(`${path}.detail`);
+  if (/^https:/i.test(url)) return [{ fileData: { fileUri: url, mimeType: imageType(url) } }];
+  const made = dataPart(url, 'image/');
+  if (!made) {
+    notes.refuse(
+      `${path}.url`,
+      'is neither an https address nor a base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image',
+    );
   }
-  return [{ fileData: { fileUri: url, mimeType: imageType(url) } }];
+  return made ?? [];
 }
 
-function dataPart(url: string, path: string, notes: Notes): Json[] {
+function audioPart({ data, format }: { data: string; format: string }, path: string, notes: Notes): Json[] {
+  const made = dataPart(`data:audio/${format};base64,${data}`, 'audio/');
+  if (!made) notes.refuse(path, 'is no base64 data of a format that this model hears, such as wav or mp3');
+  return made ?? [];
+}
+
+/** The data of a `data:` URL; null for what is none, or not of this kind, or not read by Gemini. */
+function dataPart(url: string, kind: string): Json[] | null {
   const data = inlineData(url);
-  if (data) return [{ inlineData: { mimeType: data.mediaType, data: data.base64 } }];
-  notes.refused.push(`${path} is not a base64 data: URL, the only form in which this model takes data`);
-  return [];
+  const mimeType = data && mimeTypeOf(data.mediaType);
+  return mimeType?.startsWith(kind) ? [{ inlineData: { mimeType, data: data?.base64 } }] : null;
 }
 
-/** Images that it reads: ai.google.dev/gemini-api/docs/image-understanding. */
-const READABLE: ReadonlySet<string> = new Set(['png', 'jpeg', 'webp', 'heic', 'heif']);
+/** What it reads: the pages image-, video-, audio- and document-processing of ai.google.dev/gemini-api/docs. */
+const READ =
+  /^(?:image\/(?:png|jpeg|webp|heic|heif)|audio\/(?:wav|mp3|mpeg|m4a|aiff|aac|ogg|opus|flac|webm)|(?:video|text)\/.+|application\/pdf)$/;
+const TEXTS = /^application\/(?:json|xml|yaml|x-yaml|javascript)$/;
+
+/** Google's name of a type; null for what it does not read. */
+function mimeTypeOf(mediaType: string): string | null {
+  if (mediaType === 'image/jpg') return 'image/jpeg';
+  if (TEXTS.test(mediaType)) return 'text/plain';
+  return READ.test(mediaType) ? mediaType : null;
+}
 
 /** Gemini wants the type of what it fetches: by the ending of the address, and most images are JPEG. */
 function imageType(url: string): string {
   const ending = /\.([a-z]+)$/i.exec(url.replace(/[?#].*$/s, ''))?.[1]?.toLowerCase() ?? '';
-  return `image/${READABLE.has(ending) ? ending : 'jpeg'}`;
+  return mimeTypeOf(`image/${ending}`) ?? 'image/jpeg';
 }

@@ -1,25 +1,27 @@
-import type { ChatRequest, HttpCall, ProviderCall, ProviderFailure, Tool } from 'signalbox/plugin';
+import type { ChatRequest, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import { answerSchema } from '../answer-schema.ts';
 import type { Json } from '../json.ts';
+import { Notes } from '../notes.ts';
 import { conversationOf } from './contents.ts';
 import { bareName, isFixed, thinkingConfig } from './generation.ts';
-import type { Notes } from './parts.ts';
 import { geminiSchema } from './schema.ts';
+import { toolsOf } from './tools.ts';
 
 /** Builds `POST /models/…:generateContent`. */
 export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
   const { request, upstream } = call;
-  const notes: Notes = { dropped: [], refused: [] };
+  const notes = new Notes();
   const { system, contents } = conversationOf(request.messages, upstream, notes);
-  const [refused] = notes.refused;
-  if (refused !== undefined) return { kind: 'rejected', message: refused };
-  if (request.user != null) notes.dropped.push('user');
+  const tools = toolsOf(request, notes);
+  if (request.user != null) notes.drop('user');
   const body = {
     ...call.extras,
     contents,
     ...(system.length > 0 && { systemInstruction: { parts: system } }),
-    ...toolsOf(request),
-    generationConfig: { ...samplingOf(call, notes), ...formatOf(request), ...thinkingOf(call, notes) },
+    ...tools,
+    generationConfig: { ...samplingOf(call, notes), ...formatOf(request, notes), ...thinkingOf(call, notes) },
   };
+  if (notes.refused !== '') return { kind: 'rejected', message: notes.refused };
   return { path: pathOf(call), headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
@@ -36,9 +38,9 @@ function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes
   const config: Record<string, unknown> = { maxOutputTokens: outputCap };
   const samples = model.acceptsTemperature && !isFixed(upstream);
   if (temperature != null && samples) config.temperature = temperature;
-  else if (temperature != null) notes.dropped.push('temperature');
+  else if (temperature != null) notes.drop('temperature');
   if (topP != null && samples) config.topP = topP;
-  else if (topP != null) notes.dropped.push('top_p');
+  else if (topP != null) notes.drop('top_p');
   // A seed here has 32 bits; the same one stays the same.
   if (seed != null) config.seed = seed | 0;
   if (stop?.length) config.stopSequences = typeof stop === 'string' ? [stop] : stop;
@@ -48,9 +50,9 @@ function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes
   return config;
 }
 
-function formatOf({ response_format: format }: ChatRequest): Json {
+function formatOf({ response_format: format }: ChatRequest, notes: Notes): Json {
   if (format == null || format.type === 'text') return {};
-  const schema = format.type === 'json_schema' ? format.json_schema.schema : undefined;
+  const schema = format.type === 'json_schema' ? answerSchema(format.json_schema, notes) : undefined;
   return {
     responseMimeType: 'application/json',
     ...(schema && { responseJsonSchema: geminiSchema(schema) }),
@@ -61,27 +63,6 @@ function thinkingOf({ request, model, upstream }: ProviderCall, notes: Notes): J
   const { reasoning_effort: effort } = request;
   const reasons = model.capabilities.includes('reasoning');
   const config = reasons ? (thinkingConfig(upstream, effort) ?? thinkingConfig(upstream, null)) : null;
-  if (effort != null && !(reasons && thinkingConfig(upstream, effort))) notes.dropped.push('reasoning_effort');
+  if (effort != null && !(reasons && thinkingConfig(upstream, effort))) notes.drop('reasoning_effort');
   return config ? { thinkingConfig: config } : {};
-}
-
-function toolsOf({ tools, tool_choice: choice }: ChatRequest): Json {
-  if (!tools?.length) return {};
-  return {
-    tools: [{ functionDeclarations: tools.map(declarationOf) }],
-    toolConfig: { functionCallingConfig: callingOf(tools, choice ?? 'auto') },
-  };
-}
-
-function declarationOf({ function: { name, description, parameters } }: Tool): Json {
-  const hasParameters = parameters != null && Object.keys(parameters).length > 0;
-  return { name, description, ...(hasParameters && { parametersJsonSchema: geminiSchema(parameters) }) };
-}
-
-function callingOf(tools: readonly Tool[], choice: NonNullable<ChatRequest['tool_choice']>): Json {
-  if (typeof choice === 'object') return { mode: 'ANY', allowedFunctionNames: [choice.function.name] };
-  if (choice === 'none') return { mode: 'NONE' };
-  if (choice === 'required') return { mode: 'ANY' };
-  // Holds the arguments to their schema, as `strict` asks for.
-  return { mode: tools.some((tool) => tool.function.strict) ? 'VALIDATED' : 'AUTO' };
 }

@@ -1,5 +1,6 @@
 import type { StreamPart } from 'signalbox/plugin';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
+import { malformed } from '../parts.ts';
 import { failureOfFinish, finishReason } from './finish.ts';
 import { detailsText } from './messages.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -45,9 +46,7 @@ export class ChoiceReader {
     const failure = failureOfFinish(raw);
     if (failure) return { type: 'failure', failure };
     const calls = this.#calls.get(choice);
-    if (calls?.nameless) {
-      return { type: 'failure', failure: { kind: 'malformed', message: 'a tool call has no name' } };
-    }
+    if (calls?.nameless) return malformed('a tool call has no name');
     return { type: 'finish', choice, reason: finishReason(raw, calls !== undefined), raw };
   }
 

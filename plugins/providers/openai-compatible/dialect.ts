@@ -1,4 +1,4 @@
-import type { PreparedProvider } from 'signalbox/plugin';
+import type { PreparedProvider, WireAdapter } from 'signalbox/plugin';
 import { readFailure } from './failure.ts';
 import { readReply } from './reply.ts';
 import { buildRequest, lacksOf } from './request.ts';
@@ -6,14 +6,14 @@ import type { DialectSettings } from './settings.ts';
 import { ChunkReader } from './stream.ts';
 
 /** OpenAI's chat completions as one server speaks them. */
-export function chatCompletions(settings: DialectSettings): PreparedProvider {
+export function chatCompletions(settings: DialectSettings): WireAdapter & Required<Pick<PreparedProvider, 'lacks'>> {
   return {
     kind: 'wire',
     dialect: 'openai',
     frames: 'sse',
     auth:
       settings.auth === 'api-key' ? { header: 'api-key', prefix: '' } : { header: 'authorization', prefix: 'Bearer ' },
-    lacks: (model, upstream) => lacksOf(settings, model, upstream),
+    lacks: (model) => lacksOf(settings, model),
     request: (call) => buildRequest(call, settings),
     reply: readReply,
     stream: () => new ChunkReader(),

@@ -1,23 +1,6 @@
 import type { ProviderFailure } from 'signalbox/plugin';
+import { type Kind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
 import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
-import { oneLine, plainText, READ_MAX } from '../words.ts';
-
-type Kind = ProviderFailure['kind'];
-
-const STATUSES: ReadonlyMap<number, Kind> = new Map([
-  [401, 'auth'],
-  [402, 'auth'],
-  [403, 'auth'],
-  [404, 'not_found'],
-  [408, 'timeout'],
-  // Fireworks: the account is suspended.
-  [412, 'auth'],
-  [413, 'context'],
-  [429, 'rate_limited'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
-  [529, 'overloaded'],
-]);
 
 /** Codes and types that mean one thing wherever they stand, by whoever has them. */
 const NAMES: ReadonlyMap<string, Kind> = new Map([
@@ -45,7 +28,8 @@ const NAMES: ReadonlyMap<string, Kind> = new Map([
 const CONTEXT =
   /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length|tokens.{0,40} must be <=/i;
 /** At the beginning only: a refusal may quote a prompt that is about keys. */
-const KEY = /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid)/i;
+const KEY =
+  /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid|your organization must be verified)/i;
 const MODEL = /^\W*(?:model not exist|invalid model:)/i;
 /** A 403 that is about what was said, by xAI and OpenRouter: the key is not refused. */
 const MODERATED = /violates usage guidelines|requires moderation|input was flagged/i;
@@ -82,7 +66,8 @@ function kindOf(status: number, error: Json, words: string): Kind {
   if (status === 403 && (isFlagged(error) || MODERATED.test(words.slice(0, READ_MAX)))) return 'rejected';
   // Groq: more tokens than may be sent in a minute.
   if (status === 413 && named === 'rate_limited') return named;
-  return STATUSES.get(status) ?? (status >= 400 && status < 500 ? 'rejected' : 'server');
+  // Fireworks: the account is suspended.
+  return status === 412 ? 'auth' : kindOfStatus(status);
 }
 
 /** The kind by codes and types, or by the usual wordings; undefined where neither tells. */

@@ -1,4 +1,5 @@
 import type { ChatMessage, ContentPart, Members, Tool } from 'signalbox/plugin';
+import { inTodaysForm } from '../calls.ts';
 import { isObject, listOf, textOf } from '../json.ts';
 import { nineLetters } from './call-ids.ts';
 import type { DialectSettings } from './settings.ts';
@@ -27,7 +28,7 @@ export function messagesFor(
   reasons: boolean,
   dropped: string[],
 ): readonly Members[] {
-  return messages.map((message, index) => {
+  return messages.map(inTodaysForm).map((message, index) => {
     const at = `messages[${index}]`;
     const sent: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(message)) {

@@ -1,4 +1,5 @@
 import type { Capability, ProviderPreset } from 'signalbox/plugin';
+import type { Effort } from './efforts.ts';
 import type { DialectSettings } from './settings.ts';
 
 interface Preset extends ProviderPreset {
@@ -11,11 +12,11 @@ const NO_FILES: readonly Capability[] = ['audio_input', 'file_input', 'file_ids'
 /** Who takes neither a bias nor an answer kept to one call. */
 const NEITHER: readonly Capability[] = ['logit_bias', 'single_tool_calls'];
 
-/** OpenAI's models, at OpenAI or Azure. */
-export const OPENAI = {
-  max_tokens_field: 'max_completion_tokens',
-  model_rules: 'openai',
-} as const satisfies Partial<DialectSettings>;
+/** What models take whose makers know three depths of thought and no way around it. */
+const DEPTHS: readonly Effort[] = ['low', 'high', 'max'];
+
+/** What most servers take that can also be told not to think. */
+const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 
 /**
  * Services that speak the dialect. Each entry names what its settings were read from; `lacks` has what the service’s
@@ -24,7 +25,7 @@ export const OPENAI = {
 export const presets: Readonly<Record<string, Preset>> = {
   // Types of @mistralai/mistralai 2.7.0. What they do not have is answered with 422 `extra_forbidden`
   // (mistralai/platform-docs-public#7, BerriAI/litellm#30835). Its streams end with the usage unasked; an answer goes on
-  // from its beginning only where a `prefix` says so.
+  // from its beginning only where a `prefix` says so. Efforts: withceleste/celeste-python#311.
   mistral: {
     baseUrl: 'https://api.mistral.ai/v1',
     apiKeyEnv: 'MISTRAL_API_KEY',
@@ -34,6 +35,7 @@ export const presets: Readonly<Record<string, Preset>> = {
       unknown_members: 'left_out',
       seed_field: 'random_seed',
       tool_call_ids: 'nine_letters',
+      efforts: ['none', 'high'],
       leave_out: ['user', 'name', 'stream_options'],
       lacks: ['logit_bias', 'logprobs', 'continuation', ...NO_FILES],
     },
@@ -50,6 +52,7 @@ export const presets: Readonly<Record<string, Preset>> = {
       developer_role: 'system',
       reasoning_history: 'reasoning',
       unknown_members: 'left_out',
+      efforts: [...USUAL],
       lacks: ['penalties', 'logit_bias', 'logprobs', 'choices', 'json_with_tools', ...NO_FILES],
     },
   },
@@ -62,6 +65,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     settings: {
       developer_role: 'system',
       reasoning_history: 'demanded',
+      efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
       leave_out: ['user'],
       lacks: ['seed', 'penalties', 'choices', 'json_schema', ...NEITHER, ...NO_FILES],
       reasoning_lacks: ['forced_tools'],
@@ -75,18 +79,20 @@ export const presets: Readonly<Record<string, Preset>> = {
     settings: {
       max_tokens_field: 'max_completion_tokens',
       developer_role: 'system',
+      efforts: [...USUAL, 'xhigh'],
       leave_out: ['name'],
       lacks: ['penalties', 'logit_bias', ...NO_FILES],
       reasoning_lacks: ['stop'],
     },
   },
 
-  // Types of @openrouter/sdk 1.3.19; openrouter.ai/docs/use-cases/reasoning-tokens.
+  // Types of @openrouter/sdk 1.3.19, which have no `n`: one choice comes, whatever is asked
+  // (OpenRouterArchived/openrouter-runner#99); openrouter.ai/docs/use-cases/reasoning-tokens.
   openrouter: {
     baseUrl: 'https://openrouter.ai/api/v1',
     apiKeyEnv: 'OPENROUTER_API_KEY',
     passthrough: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'reasoning', 'verbosity', 'session_id'],
-    settings: { reasoning_history: 'reasoning_details', cache_hints: 'sent', lacks: ['file_ids'] },
+    settings: { reasoning_history: 'reasoning_details', cache_hints: 'sent', lacks: ['choices', 'file_ids'] },
   },
 
   // Types of together-ai 0.52.0: log probabilities are asked for, and told, in a form of its own.
@@ -97,17 +103,23 @@ export const presets: Readonly<Record<string, Preset>> = {
     settings: {
       developer_role: 'system',
       reasoning_history: 'reasoning_content',
+      efforts: ['low', 'medium', 'high'],
       leave_out: ['user'],
       lacks: ['logprobs', 'high_temperature', 'single_tool_calls', ...NO_FILES],
     },
   },
 
-  // @ai-sdk/fireworks 2.0.90; docs.fireworks.ai/guides/reasoning.
+  // @ai-sdk/fireworks 2.0.90; docs.fireworks.ai/guides/reasoning. Efforts: theopenco/llmgateway#3350.
   fireworks: {
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     apiKeyEnv: 'FIREWORKS_API_KEY',
     passthrough: ['top_k', 'min_p', 'repetition_penalty', 'reasoning_history'],
-    settings: { developer_role: 'system', reasoning_history: 'reasoning_content', lacks: [...NO_FILES] },
+    settings: {
+      developer_role: 'system',
+      reasoning_history: 'reasoning_content',
+      efforts: [...USUAL, 'xhigh', 'max'],
+      lacks: [...NO_FILES],
+    },
   },
 
   // Types of @cerebras/cerebras_cloud_sdk 1.91.0; what they do not have is refused (QwenLM/qwen-code#11045).
@@ -120,20 +132,14 @@ export const presets: Readonly<Record<string, Preset>> = {
       developer_role: 'system',
       reasoning_history: 'reasoning',
       unknown_members: 'left_out',
+      efforts: [...USUAL],
       lacks: [...NO_FILES],
     },
   },
 
-  // @ai-sdk/azure 3.0.128: `https://{resource}.openai.azure.com/openai/v1`, with the models of the resource's deployments.
-  'azure-openai': {
-    baseUrlEnv: 'AZURE_OPENAI_BASE_URL',
-    apiKeyEnv: 'AZURE_OPENAI_API_KEY',
-    passthrough: ['verbosity', 'prompt_cache_key', 'safety_identifier'],
-    settings: { auth: 'api-key', ...OPENAI },
-  },
-
   // platform.kimi.ai/docs/api/chat by way of mnfst/modelparams.dev#168, promptfoo/promptfoo#10132 (usage),
-  // UKGovernmentBEIS/inspect_ai#5152 (named tools). The platform fixes how its models are sampled.
+  // UKGovernmentBEIS/inspect_ai#5152 (named tools), huggingface/tau#560 (efforts). The platform fixes how its models are
+  // sampled.
   moonshotai: {
     baseUrl: 'https://api.moonshot.ai/v1',
     apiKeyEnv: 'MOONSHOT_API_KEY',
@@ -142,12 +148,14 @@ export const presets: Readonly<Record<string, Preset>> = {
       developer_role: 'system',
       reasoning_history: 'demanded',
       named_tool_choice: 'as_required',
+      efforts: [...DEPTHS],
       leave_out: ['user'],
       lacks: ['seed', 'penalties', 'choices', ...NEITHER, ...NO_FILES],
     },
   },
 
-  // docs.z.ai/guides/capabilities/thinking-mode, docs.bigmodel.cn (chat completions), java.agentscope.io (GLM).
+  // docs.z.ai/guides/capabilities/thinking-mode, docs.bigmodel.cn (chat completions), java.agentscope.io (GLM). Efforts of
+  // GLM-5.3, which refuses all others: charmbracelet/catwalk#603.
   zai: {
     baseUrl: 'https://api.z.ai/api/paas/v4',
     apiKeyEnv: 'ZAI_API_KEY',
@@ -155,6 +163,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     settings: {
       developer_role: 'system',
       reasoning_history: 'reasoning_content',
+      efforts: [...DEPTHS],
       leave_out: ['user', 'name', 'stream_options'],
       lacks: [
         'seed',
@@ -174,23 +183,28 @@ export const presets: Readonly<Record<string, Preset>> = {
   // set `num_ctx` in the model.
   ollama: {
     baseUrlEnv: 'OLLAMA_BASE_URL',
+    basePath: '/v1',
     allowPrivateNetwork: true,
     settings: {
       developer_role: 'system',
       reasoning_history: 'reasoning',
+      efforts: [...USUAL, 'max'],
       leave_out: ['user'],
       lacks: ['choices', 'forced_tools', 'image_urls', ...NEITHER, ...NO_FILES],
     },
   },
 
-  // lmstudio-ai/docs openai-compat/chat-completions.md; lmstudio-ai/lmstudio-bug-tracker#670 (tools), #189 (JSON).
+  // lmstudio-ai/docs openai-compat/chat-completions.md; lmstudio-ai/lmstudio-bug-tracker#670 (tools), #189 (JSON);
+  // yoy123/lmstudio-copilot-provider#35 (efforts).
   'lm-studio': {
     baseUrlEnv: 'LM_STUDIO_BASE_URL',
+    basePath: '/v1',
     allowPrivateNetwork: true,
     passthrough: ['top_k', 'repeat_penalty'],
     settings: {
       developer_role: 'system',
       named_tool_choice: 'as_required',
+      efforts: [...USUAL],
       leave_out: ['user'],
       lacks: ['choices', 'logprobs', 'json_mode', 'image_urls', 'single_tool_calls', ...NO_FILES],
     },
@@ -199,6 +213,7 @@ export const presets: Readonly<Record<string, Preset>> = {
   // docs.vllm.ai (OpenAI-compatible server); vllm-project/vllm#27755 (the name of reasoning).
   vllm: {
     baseUrlEnv: 'VLLM_BASE_URL',
+    basePath: '/v1',
     allowPrivateNetwork: true,
     passthrough: ['top_k', 'min_p', 'repetition_penalty'],
     settings: { developer_role: 'system', reasoning_history: 'reasoning', leave_out: ['user'], lacks: ['file_ids'] },
@@ -207,6 +222,7 @@ export const presets: Readonly<Record<string, Preset>> = {
   // ggml-org/llama.cpp tools/server/README.md and common/chat.cpp (`tool_choice` is a word).
   'llama-cpp': {
     baseUrlEnv: 'LLAMA_CPP_BASE_URL',
+    basePath: '/v1',
     allowPrivateNetwork: true,
     passthrough: ['top_k', 'min_p', 'repeat_penalty'],
     settings: {

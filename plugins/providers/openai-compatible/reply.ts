@@ -1,12 +1,16 @@
 import type { StreamPart } from 'signalbox/plugin';
 import { isObject, listOf, parseJson } from '../json.ts';
+import { addUsage, malformed } from '../parts.ts';
 import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
 import { readUsage } from './usage.ts';
 
 /** Reads an answer that came in one piece, into the parts that a stream of it would give. */
 export function readReply(body: string): readonly StreamPart[] {
-  const reply = parseJson(body);
+  return readCompletion(parseJson(body));
+}
+
+export function readCompletion(reply: unknown): readonly StreamPart[] {
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];
   const error = errorIn(reply);
   if (error) return [{ type: 'failure', failure: failureOfError(error) }];
@@ -14,14 +18,7 @@ export function readReply(body: string): readonly StreamPart[] {
   const reader = new ChoiceReader();
   const choices = listOf(reply.choices);
   for (const choice of choices) reader.read(choice, parts);
-  const usage = readUsage(reply.usage);
-  // What was used is billed, whether or not anything came of it: nobody reads on behind a failure.
-  const failed = parts.findIndex(({ type }) => type === 'failure');
-  if (usage) parts.splice(failed < 0 ? parts.length : failed, 0, { type: 'usage', usage });
+  addUsage(readUsage(reply.usage), parts);
   if (choices.length === 0) parts.push(malformed('the answer has no choices'));
   return parts;
-}
-
-function malformed(message: string): StreamPart {
-  return { type: 'failure', failure: { kind: 'malformed', message } };
 }

@@ -1,6 +1,6 @@
 import type { Capability, ChatRequest, HttpCall, ModelTraits, ProviderCall } from 'signalbox/plugin';
+import { effortsOf, rounded } from './efforts.ts';
 import { messagesFor, toolsFor } from './messages.ts';
-import { effortFor, reasoningModelLacks } from './openai-models.ts';
 import type { DialectSettings } from './settings.ts';
 
 type Fields = Record<string, unknown>;
@@ -32,14 +32,11 @@ const NEUTRAL: Readonly<Record<string, unknown>> = {
 };
 
 /** What cannot be asked of a model of this server. */
-export function lacksOf(settings: DialectSettings, model: ModelTraits, upstream: string): readonly Capability[] {
+export function lacksOf(settings: DialectSettings, model: ModelTraits): readonly Capability[] {
   const lacks: Capability[] = [...settings.lacks];
   // Models that refuse a temperature refuse the other sampling controls with it.
   if (!model.acceptsTemperature) lacks.push('penalties');
-  if (model.capabilities.includes('reasoning')) {
-    lacks.push(...settings.reasoning_lacks);
-    if (settings.model_rules === 'openai') lacks.push(...reasoningModelLacks(upstream));
-  }
+  if (model.capabilities.includes('reasoning')) lacks.push(...settings.reasoning_lacks);
   return lacks;
 }
 
@@ -64,7 +61,7 @@ export function buildRequest(call: ProviderCall, settings: DialectSettings): Htt
   if (typeof body.stop === 'string') body.stop = [body.stop];
   if (request.seed != null) body[settings.seed_field] = request.seed;
   Object.assign(body, toolFields(call, settings, dropped));
-  Object.assign(body, effortField(call, settings, 'tools' in body, dropped));
+  Object.assign(body, effortField(call, settings, dropped));
   body[settings.max_tokens_field] = call.outputCap;
   if (call.stream) {
     body.stream = true;
@@ -79,17 +76,17 @@ export function buildRequest(call: ProviderCall, settings: DialectSettings): Htt
 const leavesUser = ({ leave_out }: DialectSettings): boolean => leave_out.includes('user');
 
 /** An empty list (`stop: []`), map or default says what leaving it out says, and is refused by some servers. */
-function saysNothing(field: string, value: unknown): boolean {
+export function saysNothing(field: string, value: unknown): boolean {
   if (value === null || (field in NEUTRAL && value === NEUTRAL[field])) return true;
   if (typeof value !== 'object') return false;
   return 'type' in value ? value.type === 'text' : Object.keys(value).length === 0;
 }
 
 /** What is said of tools, which is nothing where there are none. */
-function toolFields({ request, model, upstream }: ProviderCall, settings: DialectSettings, dropped: string[]): Fields {
+function toolFields({ request, model }: ProviderCall, settings: DialectSettings, dropped: string[]): Fields {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
   if (!request.tools?.length) return {};
-  const lacks = lacksOf(settings, model, upstream);
+  const lacks = lacksOf(settings, model);
   // Who cannot be made to call has no `tool_choice`: `auto` needs no saying, and for `none` the tools stay away.
   const isChoosable = !lacks.includes('forced_tools');
   if (choice === 'none' && !isChoosable) return {};
@@ -104,13 +101,14 @@ function toolFields({ request, model, upstream }: ProviderCall, settings: Dialec
 
 function effortField(
   { request, model, upstream }: ProviderCall,
-  { model_rules }: DialectSettings,
-  withTools: boolean,
+  { efforts }: DialectSettings,
   dropped: string[],
 ): Fields {
   const asked = request.reasoning_effort ?? undefined;
+  if (asked === undefined) return {};
   const reasons = model.capabilities.includes('reasoning');
-  const effort = !reasons || model_rules === 'none' ? asked : effortFor(upstream, asked, withTools);
-  if (asked !== undefined && (!reasons || (effort === 'none' && asked !== 'none'))) dropped.push('reasoning_effort');
-  return reasons && effort !== undefined ? { reasoning_effort: effort } : {};
+  const effort = rounded(asked, effortsOf(upstream, efforts));
+  // Told where it is left out, and where a model reasons that was not to, or the other way round.
+  if (!reasons || (effort === 'none') !== (asked === 'none')) dropped.push('reasoning_effort');
+  return reasons ? { reasoning_effort: effort } : {};
 }

@@ -1,4 +1,5 @@
 import { CAPABILITY_NAMES, Type } from 'signalbox/plugin';
+import { EFFORTS } from './efforts.ts';
 
 /** One of a few words; the first is the default. */
 function oneOf<const Words extends readonly [string, ...string[]]>(words: Words, description: string) {
@@ -14,7 +15,7 @@ function someOf<const Words extends readonly string[]>(words: Words, description
 /** What servers of the dialect differ in. Presets state it; a policy may. */
 export const DialectSettings = Type.Object(
   {
-    auth: oneOf(['authorization', 'api-key'], 'The header that carries the key; Azure has one of its own.'),
+    auth: oneOf(['authorization', 'api-key'], 'The header that carries the key.'),
     max_tokens_field: oneOf(
       ['max_tokens', 'max_completion_tokens'],
       'The request field that caps the output. OpenAI wants the newer one for reasoning models.',
@@ -44,9 +45,9 @@ export const DialectSettings = Type.Object(
       ['as_they_are', 'nine_letters'],
       'The form of tool call IDs. Mistral wants nine letters and digits; others are turned into such.',
     ),
-    model_rules: oneOf(
-      ['none', 'openai'],
-      'Whether the models’ own names tell which parameters they take, as OpenAI’s do.',
+    efforts: someOf(
+      EFFORTS,
+      'The values of `reasoning_effort` that the server takes, from least to most; another is rounded to the next of them. Empty for all.',
     ),
     leave_out: someOf(
       ['user', 'name', 'stream_options'],
@@ -73,7 +74,7 @@ export const PLAIN: DialectSettings = {
   seed_field: 'seed',
   named_tool_choice: 'sent',
   tool_call_ids: 'as_they_are',
-  model_rules: 'none',
+  efforts: [],
   leave_out: [],
   lacks: [],
   reasoning_lacks: [],

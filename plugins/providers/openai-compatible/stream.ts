@@ -1,5 +1,6 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { isObject, type Json, listOf, parseJson } from '../json.ts';
+import { malformed } from '../parts.ts';
 import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
 import { readUsage } from './usage.ts';
@@ -18,9 +19,7 @@ export class ChunkReader implements StreamReader {
       return NOTHING;
     }
     const chunk = parseJson(frame.data);
-    if (!isObject(chunk)) {
-      return [{ type: 'failure', failure: { kind: 'malformed', message: 'a chunk is not a JSON object' } }];
-    }
+    if (!isObject(chunk)) return [malformed('a chunk is not a JSON object')];
     const error = errorIn(chunk) ?? (frame.event === 'error' ? chunk : null);
     if (error) return [{ type: 'failure', failure: failureOfError(error) }];
     const parts: StreamPart[] = [];

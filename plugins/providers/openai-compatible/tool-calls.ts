@@ -1,5 +1,6 @@
 import type { Members, StreamPart } from 'signalbox/plugin';
 import { isObject, textOf } from '../json.ts';
+import { malformed } from '../parts.ts';
 
 /** Calls of one choice at most. */
 const CALLS_MAX = 512;
@@ -69,9 +70,7 @@ export class ToolCalls {
         ? null
         : { type: 'tool-call', choice, index, arguments: text, ...(extra && { extra }) };
     }
-    if (!known && index >= CALLS_MAX) {
-      return { type: 'failure', failure: { kind: 'malformed', message: 'the answer has too many tool calls' } };
-    }
+    if (!known && index >= CALLS_MAX) return malformed('the answer has too many tool calls');
     const call: Call = known ?? { upstreamIndex, id: id || `call_${choice}_${index}`, name: '', early: '' };
     this.#calls[index] = call;
     call.name = name;

@@ -1,4 +1,4 @@
-type Json = Readonly<Record<string, unknown>>;
+import { isObject, type Json, referenced } from '../json.ts';
 
 const DEPTH_MAX = 12;
 /** Values made for one schema at most: a schema can ask for exponentially many. */
@@ -23,7 +23,7 @@ export function instanceOf(schema: unknown): unknown {
 
   function make(from: unknown, depth: number): unknown {
     if (--left < 0 || depth > DEPTH_MAX || !isObject(from)) return null;
-    if (typeof from.$ref === 'string') return make(resolve(root, from.$ref), depth + 1);
+    if (typeof from.$ref === 'string') return make(referenced(root, from.$ref), depth + 1);
     if ('const' in from) return from.const;
     for (const stated of ['enum', 'examples'] as const) {
       const values = from[stated];
@@ -85,20 +85,4 @@ function number(schema: Json, step: number): number {
   if (typeof exclusiveMinimum === 'number') return exclusiveMinimum + step;
   if (typeof maximum === 'number') return Math.min(1, maximum);
   return typeof exclusiveMaximum === 'number' ? Math.min(1, exclusiveMaximum - step) : 1;
-}
-
-/** Follows `#/a/b`; nothing outside the schema is looked at. */
-function resolve(root: Json, ref: string): unknown {
-  if (!ref.startsWith('#')) return null;
-  let at: unknown = root;
-  for (const step of ref.slice(1).split('/').filter(Boolean)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (!isObject(at) || !Object.hasOwn(at, name)) return null;
-    at = at[name];
-  }
-  return at;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -16,6 +16,8 @@ export interface Dialect {
   events(request: WireRequest, behaviour: Behaviour): readonly string[];
   /** What follows the last event. */
   readonly end: string;
+  /** The same for one request, where its path decides. */
+  endOf?(request: WireRequest): string;
   /** The API's own words for a failure. */
   failure(kind: FailureKind): Failure;
   /** The body of an error of this status, with `fields` over the usual ones. */

@@ -8,26 +8,37 @@ import {
   type FailureKind,
   lines,
   mergedTurns,
+  refusalBy,
   type Turn,
   turn,
   type WireRequest,
 } from './dialect.ts';
+import { checkResponses } from './openai-input.ts';
+import { asked as askedOfResponses, eventsOf, responseOf } from './openai-responses.ts';
+import { checkChat } from './openai-rules.ts';
 
-/** OpenAI's chat completions. */
+/** OpenAI's chat completions, and its Responses. */
 export const openai: Dialect = {
   basePath: '/v1',
   refusal,
   asksForStream: ({ body }) => body.stream === true,
   asked,
-  reply: ({ body }, behaviour) => replyOf(body, behaviour),
-  events: ({ body }, behaviour) => chunksOf(body, behaviour).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`),
+  reply: (request, behaviour) =>
+    isResponses(request) ? responseOf(request, behaviour) : replyOf(request.body, behaviour),
+  events: (request, behaviour) =>
+    isResponses(request)
+      ? eventsOf(request, behaviour)
+      : chunksOf(request.body, behaviour).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`),
   end: 'data: [DONE]\n\n',
+  endOf: (request) => (isResponses(request) ? '' : openai.end),
   failure: (kind) => FAILURES[kind],
   errorBody: (status, fields) => ({
     error: { ...errorBody(`status ${status}`, 'server_error', null).error, ...fields },
   }),
   headers: { 'x-request-id': 'req_fake' },
 };
+
+const isResponses = ({ path }: WireRequest): boolean => path === '/v1/responses';
 
 function refused(status: number, message: string, type: string, code: string | null): Failure {
   return { status, body: errorBody(message, type, code) };
@@ -54,24 +65,28 @@ const FAILURES: Readonly<Record<FailureKind, Failure>> = {
   timeout: refused(504, 'The request timed out.', 'server_error', null),
 };
 
-function refusal({ method, path, headers, body }: WireRequest, key: string | undefined): Failure | null {
+function refusal(request: WireRequest, key: string | undefined): Failure | null {
+  const { method, path, headers, body } = request;
   if (key !== undefined && headers.get('authorization') !== `Bearer ${key}`) {
     const given = headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
     const message = given ? `Incorrect API key provided: ${given}.` : "You didn't provide an API key.";
     return refused(401, message, 'invalid_request_error', 'invalid_api_key');
   }
+  if (method === 'POST' && isResponses(request)) return refusalBy(() => checkResponses(body));
   if (method !== 'POST' || path !== '/v1/chat/completions') {
     return refused(404, `Invalid URL (${method} ${path})`, 'invalid_request_error', null);
   }
   if (typeof body.model !== 'string' || !Array.isArray(body.messages)) {
     return refused(400, 'you must provide a model parameter and messages', 'invalid_request_error', null);
   }
-  return null;
+  return refusalBy(() => checkChat(body));
 }
 
 const isInstruction = ({ role }: Json): boolean => role === 'system' || role === 'developer';
 
-function asked({ body }: WireRequest): Asked {
+function asked(request: WireRequest): Asked {
+  if (isResponses(request)) return askedOfResponses(request);
+  const { body } = request;
   const messages = listOf(body.messages).filter(isObject);
   const format = Object(body.response_format);
   const cap = body.max_completion_tokens ?? body.max_tokens;

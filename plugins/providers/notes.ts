@@ -8,11 +8,11 @@ export class Notes {
     return [...this.#dropped];
   }
 
+  /** `field` is its path in the request, such as `messages[2].name`. */
   drop(field: string): void {
     this.#dropped.add(field);
   }
 
-  /** `field` is its path in the request. */
   refuse(field: string, why: string): void {
     this.refused ||= `${field} ${why}`;
   }

@@ -1,0 +1,52 @@
+import type { ChatMessage, Members } from 'signalbox/plugin';
+import { isObject, parseJson, textOf } from './json.ts';
+
+/** A call of a tool that an earlier answer made. */
+export interface MadeCall {
+  readonly id: string;
+  readonly name: string;
+  /** What the model wrote: a JSON text, if it got so far. */
+  readonly arguments: string;
+  /** The call as the caller sent it, with the state that it may bear. */
+  readonly sent: Members;
+}
+
+/** The calls of an assistant's message, in today's form and in the older one. */
+export function callsIn(message: ChatMessage): readonly MadeCall[] {
+  const calls = (message.tool_calls ?? []).map((call): MadeCall => {
+    const { name, arguments: text } = call.function;
+    return { id: call.id, name, arguments: text, sent: call };
+  });
+  const { function_call: older }: Members = message;
+  if (!isObject(older)) return calls;
+  const name = textOf(older.name);
+  return [...calls, { id: olderId(name), name, arguments: textOf(older.arguments), sent: older }];
+}
+
+/** The ID of the call that a `tool` message, or an older `function` one, answers; undefined where it names none. */
+export function answeredId({ role, name = '', tool_call_id: id }: ChatMessage): string | undefined {
+  return role === 'function' ? olderId(name) : id;
+}
+
+/** Calls in the older form have no ID: their function's name stands for it. */
+const olderId = (name: string): string => `function_${name}`;
+
+/** What a model wrote is no object at times. It is kept for the model to see: its history must not end the conversation. */
+export function argumentsOf(text: string): Members {
+  if (text.trim() === '') return {};
+  const args = parseJson(text);
+  return isObject(args) ? args : { arguments: text };
+}
+
+/** The message with its calls, or what it answers, in today's form: most services know no other. */
+export function inTodaysForm(message: ChatMessage): ChatMessage {
+  const { function_call: older, ...rest }: Members & ChatMessage = message;
+  if (message.role === 'function') {
+    const { name: _, ...result } = rest;
+    return { ...result, role: 'tool', tool_call_id: answeredId(message) };
+  }
+  if (!isObject(older)) return message;
+  const name = textOf(older.name);
+  const call = { type: 'function', function: { name, arguments: textOf(older.arguments) } } as const;
+  return { ...rest, tool_calls: [...(message.tool_calls ?? []), { id: olderId(name), ...call }] };
+}

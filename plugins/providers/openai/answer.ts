@@ -1,0 +1,76 @@
+import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
+import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
+import { readCompletion } from '../openai-compatible/reply.ts';
+import { ChunkReader } from '../openai-compatible/stream.ts';
+import { failureOf, readEnding } from './ending.ts';
+import { ItemReader } from './items.ts';
+import type { Format } from './reasoning.ts';
+
+/** Reads an answer that came in one piece, from either endpoint. */
+export function readReply(body: string, format: Format): readonly StreamPart[] {
+  const reply = parseJson(body);
+  if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
+  const parts: StreamPart[] = [];
+  const items = new ItemReader(format);
+  for (const [at, item] of listOf(reply.output).entries()) items.end(at, item, parts);
+  readEnding(textOf(reply.status), reply, items, parts);
+  return parts;
+}
+
+/** Tells events of a response, and errors, from chunks where the event's name is gone. */
+const OF_RESPONSE = /"type"\s*:\s*"(?:response\.|error")/;
+
+/** Reads one stream, from either endpoint. */
+export class AnswerReader implements StreamReader {
+  readonly #chunks = new ChunkReader();
+  readonly #items: ItemReader;
+
+  constructor(format: Format) {
+    this.#items = new ItemReader(format);
+  }
+
+  read(frame: Frame): readonly StreamPart[] {
+    const { event: name, data } = frame;
+    const isEvent = name === '' ? OF_RESPONSE.test(data) : name === 'error' || name.startsWith('response.');
+    const event = isEvent ? parseJson(data) : null;
+    const type = isObject(event) ? textOf(event.type) || name : '';
+    // What is neither is a chunk that nobody can read.
+    if (!isObject(event) || type === '') return this.#chunks.read(frame);
+    const parts: StreamPart[] = [];
+    this.#event(type, event, parts);
+    return parts;
+  }
+
+  /** Events yet unknown are none of ours: the API may add some. */
+  #event(type: string, event: Json, parts: StreamPart[]): void {
+    const items = this.#items;
+    const at = typeof event.output_index === 'number' ? event.output_index : 0;
+    switch (type) {
+      case 'response.output_item.added':
+        items.begin(at, event.item, parts);
+        break;
+      case 'response.output_text.delta':
+        items.say('text', at, '', event.delta, parts);
+        break;
+      case 'response.refusal.delta':
+        items.say('refusal', at, '', event.delta, parts);
+        break;
+      case 'response.reasoning_summary_text.delta':
+        items.say('reasoning', at, event.summary_index, event.delta, parts);
+        break;
+      case 'response.function_call_arguments.delta':
+        items.feed(at, event.delta, parts);
+        break;
+      case 'response.output_item.done':
+        items.end(at, event.item, parts);
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        readEnding(type.slice('response.'.length), isObject(event.response) ? event.response : {}, items, parts);
+        break;
+      case 'error':
+        parts.push({ type: 'failure', failure: failureOf(isObject(event.error) ? event.error : event) });
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { canonicalUsage, type FinishReason, type ProviderFailure, type StreamPart, type Usage } from 'signalbox/plugin';
+import { isObject, type Json, numberOf, textOf } from '../json.ts';
+import { failureOfError } from '../openai-compatible/failure.ts';
+import type { ItemReader } from './items.ts';
+
+/** Why an answer is incomplete, in OpenAI's older words. */
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['max_output_tokens', 'length'],
+  ['content_filter', 'content_filter'],
+]);
+
+/** Codes of errors that are about what was sent. */
+const OF_CONTENT = /^invalid_prompt$|policy|image/;
+
+/** Reads how an answer ended and what it used. `status`: `completed`, `incomplete`, or anything else for a failure. */
+export function readEnding(status: string, response: Json, items: ItemReader, parts: StreamPart[]): void {
+  const usage = readUsage(response.usage);
+  const used: readonly StreamPart[] = usage ? [{ type: 'usage', usage }] : [];
+  const finish = finishOf(status, response, items.hasCalls);
+  // What was used is billed, whether or not anything came of it: nobody reads on behind a failure.
+  if (!finish) {
+    const { error } = response;
+    const cut: ProviderFailure = { kind: 'cut', message: `the answer ended as ${status || 'nothing'}` };
+    parts.push(...used, { type: 'failure', failure: isObject(error) ? failureOf(error) : cut });
+    return;
+  }
+  // In one piece: clients there are that keep the last one alone.
+  if (items.details.length > 0) parts.push({ type: 'state', choice: 0, details: items.details });
+  parts.push(finish, ...used);
+}
+
+function finishOf(status: string, response: Json, hasCalls: boolean): StreamPart | null {
+  const details = isObject(response.incomplete_details) ? response.incomplete_details : {};
+  const raw = status === 'incomplete' ? textOf(details.reason) || status : status;
+  const reason = REASONS.get(raw) ?? (hasCalls ? 'tool_calls' : 'stop');
+  return status === 'completed' || status === 'incomplete' ? { type: 'finish', choice: 0, reason, raw } : null;
+}
+
+/** The failure that an error tells of, of a response or amid its stream. */
+export function failureOf(error: Json): ProviderFailure {
+  const failure = failureOfError(error);
+  return failure.kind === 'server' && OF_CONTENT.test(textOf(error.code)) ? { ...failure, kind: 'rejected' } : failure;
+}
+
+function readUsage(usage: unknown): Usage | null {
+  if (!isObject(usage)) return null;
+  const input = numberOf(usage.input_tokens);
+  const output = numberOf(usage.output_tokens);
+  if (input === undefined || output === undefined) return null;
+  const { input_tokens_details: read, output_tokens_details: written } = usage;
+  return canonicalUsage(
+    {
+      input,
+      cachedInput: isObject(read) ? numberOf(read.cached_tokens) : undefined,
+      cacheWrite: isObject(read) ? numberOf(read.cache_write_tokens) : undefined,
+      output,
+      reasoning: isObject(written) ? numberOf(written.reasoning_tokens) : undefined,
+    },
+    { cached: true, cacheWrite: true, reasoning: true },
+  );
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { answerOf } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { MODELS, type ModelName, startWorld, type World } from './dialects-support.ts';
+
+/** What can be said to each dialect, and what cannot: the latter is told before anything is sent. */
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+const upstreamOf = (name: ModelName) => world.upstreams[MODELS[name].dialect];
+const QUESTION = { role: 'user', content: 'Hello' };
+const chat = (body: object) => world.box.post('/v1/chat/completions', { messages: [QUESTION], ...body });
+
+const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+const PDF = 'data:application/pdf;base64,JVBERi0=';
+const image = (url: string) => ({ type: 'image_url', image_url: { url } });
+const file = (members: object) => ({ type: 'file', file: members });
+const sound = (format: string) => ({ type: 'input_audio', input_audio: { data: 'UklGRg==', format } });
+
+describe('media reach the model as they are:', () => {
+  test.each<[ModelName, string, object, string]>([
+    ['claude', 'an image', image(PNG), PNG],
+    ['gpt', 'an image', image(PNG), PNG],
+    ['gemini', 'an image', image(PNG), PNG],
+    ['claude', 'an image’s address', image('https://example.com/a.jpg'), 'https://example.com/a.jpg'],
+    ['gpt', 'an image’s address', image('https://example.com/a.jpg'), 'https://example.com/a.jpg'],
+    ['gemini', 'an image’s address', image('https://example.com/a.jpg'), 'https://example.com/a.jpg'],
+    ['claude', 'a PDF', file({ filename: 'a.pdf', file_data: PDF }), PDF],
+    ['gpt', 'a PDF', file({ filename: 'a.pdf', file_data: PDF }), PDF],
+    ['gemini', 'a PDF', file({ filename: 'a.pdf', file_data: PDF }), PDF],
+    ['gpt', 'sound', sound('wav'), 'data:audio/wav;base64,UklGRg=='],
+    ['gemini', 'sound', sound('mp3'), 'data:audio/mp3;base64,UklGRg=='],
+  ])('%s gets %s', async (model, _, part, address) => {
+    const content = [{ type: 'text', text: 'What is this?' }, part];
+    const response = await chat({ model, messages: [{ role: 'user', content }] });
+    expect(await answerOf(response)).toMatchObject({ model });
+    expect(upstreamOf(model).requests.at(-1)?.asked.turns).toEqual([
+      { role: 'user', text: 'What is this?', media: [address], calls: [], results: [] },
+    ]);
+  });
+});
+
+const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
+const json = (schema: object) => ({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } });
+const said = (part: object) => ({ messages: [{ role: 'user', content: [part] }] });
+const beginning = { messages: [QUESTION, { role: 'assistant', content: 'The answer is ' }] };
+
+describe('what a dialect has no words for is refused by capability, and nothing is sent:', () => {
+  test.each<[ModelName, string, object]>([
+    ['claude', 'logprobs', { logprobs: true }],
+    ['claude', 'seed', { seed: 0 }],
+    ['claude', 'penalties', { frequency_penalty: 0.5 }],
+    ['claude', 'logit_bias', { logit_bias: { 5: 1 } }],
+    ['claude', 'json_mode', { response_format: { type: 'json_object' } }],
+    ['claude', 'audio_input', said(sound('wav'))],
+    ['claude', 'file_ids', said(file({ file_id: 'file-1' }))],
+    ['claude', 'continuation', beginning],
+    ['gpt', 'stop', { stop: ['END'] }],
+    ['gemini', 'penalties', { presence_penalty: 1 }],
+    ['gemini', 'logit_bias', { logit_bias: { 5: 1 } }],
+    ['gemini', 'single_tool_calls', { tools: TOOLS, parallel_tool_calls: false }],
+    ['gemini', 'file_ids', said(file({ file_id: 'file-1' }))],
+  ])('%s lacks %s', async (model, capability, body) => {
+    const before = upstreamOf(model).requests.length;
+    for (const stream of [false, true]) {
+      const { message } = await expectError(await chat({ model, ...body, stream }), 'no_eligible_model');
+      expect(message).toContain(`it lacks ${capability}.`);
+    }
+    expect(upstreamOf(model).requests).toHaveLength(before);
+  });
+
+  test.each<ModelName>(['claude', 'gemini'])('%s gives one answer alone', async (model) => {
+    const before = upstreamOf(model).requests.length;
+    await expectError(await chat({ model, n: 2 }), 'unsupported_parameter', 'n');
+    expect(upstreamOf(model).requests).toHaveLength(before);
+  });
+});
+
+describe('what a dialect cannot say although it could be asked for is refused by its field, and nothing is sent:', () => {
+  test.each<[ModelName, string, object]>([
+    ['claude', 'messages[0].content[0].image_url.url', said(image('data:image/bmp;base64,AAAA'))],
+    ['claude', 'messages[0].content[0].image_url.url', said(image('data:image/png,AAAA'))],
+    ['claude', 'messages[0].content[0].file.file_data', said(file({ file_data: 'data:audio/wav;base64,AAAA' }))],
+    ['claude', 'stop', { stop: '\n' }],
+    ['claude', 'tools[0].function.name', { tools: [{ type: 'function', function: { name: 'a.b' } }] }],
+    ['claude', 'response_format.json_schema.schema', json({ type: 'object' })],
+    ['gemini', 'messages[0].content[0].image_url.url', said(image('data:image/png,AAAA'))],
+    ['gemini', 'messages[0].content[0].file.file_data', said(file({ file_data: 'AAAA' }))],
+  ])('%s and %s', async (model, field, body) => {
+    const before = upstreamOf(model).requests.length;
+    const { message } = await expectError(await chat({ model, ...body }), 'upstream_rejected_request', expect.any(String));
+    expect(message).toContain(field);
+    expect(upstreamOf(model).requests).toHaveLength(before);
+  });
+});

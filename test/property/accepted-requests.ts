@@ -1,0 +1,349 @@
+import fc from 'fast-check';
+import type { ChatRequest } from '../../src/core/chat-request.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What earlier answers bear that only the model which gave them can read. */
+export interface State {
+  readonly ofMessage: fc.Arbitrary<Fields>;
+  ofCall(name: string, args: string): Fields;
+}
+
+/**
+ * Any request that the gateway's schema takes: mostly sensible ones, with something odd here and there, as clients of
+ * all kinds send them.
+ */
+export function anyRequest(state: State): fc.Arbitrary<ChatRequest> {
+  return fc
+    .record({
+      names: toolNames,
+      start: opening(state),
+      episodes: fc.array(episode(state), { maxLength: 5 }),
+      end: ending(state),
+    })
+    .chain(({ names, start, episodes, end }) => {
+      const messages = [start, ...episodes, end].flatMap((each, turn) => each({ turn, names }));
+      return fc.record({ messages: fc.constant(messages), fields: fields(names), marks: fc.nat({ max: 255 }) });
+    })
+    .map(({ messages, fields, marks }) => {
+      const request: Fields = {
+        ...fields,
+        model: 'any',
+        messages: messages.map((message, at) => ((marks >> at) & 1 && marks % 5 === 0 ? marked(message) : message)),
+      };
+      // Its schema is asked before anything else.
+      return request as ChatRequest;
+    });
+}
+
+/** Mostly the one, at times the other. */
+function mostly<T>(common: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, times: number): fc.Arbitrary<T> {
+  return fc.oneof({ weight: times, arbitrary: common }, { weight: 1, arbitrary: odd });
+}
+
+/** With these members at times. */
+const maybe = (members: Record<string, fc.Arbitrary<unknown>>, times = 3): fc.Arbitrary<Fields> =>
+  mostly(fc.constant({}), fc.record(members, { requiredKeys: [] }), times);
+
+const marked = (owner: Fields): Fields => ({ ...owner, cache_control: { type: 'ephemeral' } });
+
+const words = fc.constantFrom('Hello!', 'How is the weather in Bern?', 'It is 20 °C.', 'One\n\ntwo ', 'Grüezi 💡');
+const text = mostly(words, fc.oneof(fc.constantFrom('', ' ', '\n\t', '{', '<b>'), fc.string({ unit: 'grapheme' })), 9);
+
+const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+const textPart = text.map((value): Fields => ({ type: 'text', text: value }));
+const image = (urls: fc.Arbitrary<string>): fc.Arbitrary<Fields> =>
+  fc.record({ url: urls, more: maybe({ detail: fc.constantFrom('auto', 'low', 'high') }) }).map(({ url, more }) => ({
+    type: 'image_url',
+    image_url: { url, ...more },
+  }));
+const file = (members: Fields): Fields => ({ type: 'file', file: members });
+const pdf = fc.constant(file({ filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' }));
+const audio = fc
+  .constantFrom('wav', 'mp3', 'MP3')
+  .map((format): Fields => ({ type: 'input_audio', input_audio: { data: 'UklGRg==', format } }));
+const oddPart: fc.Arbitrary<Fields> = fc.oneof(
+  image(
+    fc.constantFrom(
+      'data:image/bmp;base64,AAAA',
+      'data:image/svg+xml,<svg/>',
+      'data:image/png;base64,',
+      'data:image/png;base64,not base64!',
+      'data:;base64,AAAA',
+      'http://example.com/a.jpg',
+    ),
+  ),
+  fc.constantFrom(
+    file({ filename: 'a.txt', file_data: 'data:text/plain;charset=utf-8;base64,SGk=' }),
+    file({ file_data: 'data:text/plain;base64,' }),
+    file({ file_data: 'SGk=' }),
+    file({ file_id: 'file-1' }),
+    file({}),
+    { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'amr' } },
+    { type: 'input_audio', input_audio: { data: '', format: 'wav' } },
+    { type: 'refusal', refusal: 'No.' },
+  ),
+);
+const media = fc.oneof(
+  { weight: 4, arbitrary: image(fc.constant(PNG)) },
+  { weight: 3, arbitrary: image(fc.constantFrom('https://example.com/a.jpg', 'https://example.com/a?b=.png')) },
+  { weight: 2, arbitrary: pdf },
+  { weight: 1, arbitrary: audio },
+  { weight: 1, arbitrary: oddPart },
+);
+const parts = (of: fc.Arbitrary<Fields>): fc.Arbitrary<readonly Fields[]> =>
+  fc
+    .tuple(fc.array(of, { minLength: 1, maxLength: 3 }), fc.nat({ max: 40 }))
+    .map(([list, at]) => list.map((part, index) => (index === at ? marked(part) : part)));
+
+/** Some messages, told in which turn they stand and which tools there are. */
+type Episode = (where: { readonly turn: number; readonly names: readonly string[] }) => Fields[];
+
+const always = (arbitrary: fc.Arbitrary<Fields>): fc.Arbitrary<Episode> => arbitrary.map((message) => () => [message]);
+
+const userContent = mostly<unknown>(text, parts(mostly(textPart, media, 1)), 3);
+/** Words alone. */
+const written: fc.Arbitrary<unknown> = fc.oneof(text, parts(textPart));
+const user = fc
+  .record({ content: userContent, more: maybe({ name: fc.constant('bob') }, 20) })
+  .map(({ content, more }): Fields => ({ role: 'user', content, ...more }));
+const system = fc
+  .record({ role: fc.constantFrom('system', 'developer'), content: written })
+  .map((message): Fields => message);
+const shown = maybe({ reasoning_content: text, refusal: fc.constant(null), annotations: fc.constant([]) });
+
+const answer = (state: State): fc.Arbitrary<Fields> =>
+  fc
+    .record({ content: written, shown, more: mostly(fc.constant({}), state.ofMessage, 2) })
+    .map(({ content, shown, more }) => ({ role: 'assistant', content, ...shown, ...more }));
+
+const refused = text.map((refusal): Fields => ({ role: 'assistant', content: null, refusal }));
+
+const args = mostly(
+  fc.constantFrom('{"city":"Bern"}', '{}', '{"a":[1,2,{"b":null}]}', ' {"n":1e400} '),
+  fc.constantFrom('', ' ', '{"city":', '[1]', 'null', '"Bern"', '{"__proto__":1}'),
+  9,
+);
+const IDS: Readonly<Record<string, (turn: number, at: number) => string>> = {
+  own: (turn, at) => `call_${turn}_${at}`,
+  repeated: (_, at) => `call_${at}`,
+  dotted: (turn, at) => `functions.weather:${turn}.${at}`,
+  long: (turn, at) => `${'x'.repeat(90)}${turn}${at}`,
+  foreign: (turn, at) => `é ${turn}/${at}`,
+  bare: (turn, at) => (at === 0 ? String(turn) : `${turn}_${at + 1}`),
+};
+const ids = fc.oneof({ weight: 6, arbitrary: fc.constant('own') }, fc.constantFrom(...Object.keys(IDS)));
+
+/** Tools called that the request does not offer. */
+const CALLED = ['weather', 'get_time', 'of-old'];
+const call = fc.record({ tool: fc.nat({ max: 4 }), args, bears: fc.boolean() });
+
+/** What goes wrong with the results of tools: nothing, mostly. */
+const trouble = mostly(
+  fc.constant('none'),
+  fc.constantFrom('missing', 'twice', 'user before', 'system before', 'none at all', 'twins'),
+  25,
+);
+
+/** Calls of tools and their results, in any order. */
+const toolStep = (state: State): fc.Arbitrary<Episode> =>
+  fc
+    .record({
+      calls: fc.array(call, { minLength: 1, maxLength: 3 }),
+      said: mostly(fc.constant<unknown>(null), written, 2),
+      shown,
+      more: mostly(fc.constant({}), state.ofMessage, 1),
+      ids,
+      results: fc.array(fc.oneof(written, written, parts(mostly(textPart, media, 20))), { minLength: 3, maxLength: 3 }),
+      isReversed: fc.boolean(),
+      trouble,
+    })
+    .map(({ calls, said, shown, more, ids, results, isReversed, trouble }) => ({ turn, names }) => {
+      const made = calls.map(({ tool, args, bears }, at) => {
+        const name = names[tool] ?? CALLED[tool % CALLED.length]!;
+        const id = IDS[ids]!(turn, trouble === 'twins' ? 0 : at);
+        return { id, type: 'function', function: { name, arguments: args }, ...(bears && state.ofCall(name, args)) };
+      });
+      const message = { role: 'assistant', content: said, ...shown, ...more, tool_calls: made };
+      const answers = made.map(({ id }, at): Fields => ({ role: 'tool', tool_call_id: id, content: results[at] }));
+      if (isReversed) answers.reverse();
+      if (trouble === 'missing') answers.pop();
+      if (trouble === 'twice') answers.push({ ...answers[0] });
+      if (trouble === 'user before') answers.unshift({ role: 'user', content: 'And?' });
+      if (trouble === 'system before') answers.unshift({ role: 'system', content: 'Be brief.' });
+      return trouble === 'none at all' ? [message] : [message, ...answers];
+    });
+
+/** A call as it was made before there were tools. */
+const functionStep = fc.record({ args, result: text }).map(
+  ({ args, result }): Episode =>
+    () => [
+      { role: 'assistant', content: null, function_call: { name: 'weather', arguments: args } },
+      { role: 'function', name: 'weather', content: result },
+    ],
+);
+
+const stray = fc.constantFrom<Fields>(
+  { role: 'tool', tool_call_id: 'nobody', content: '20 °C' },
+  { role: 'function', name: 'nobody', content: '20 °C' },
+  { role: 'assistant', content: null, tool_calls: [], refusal: 'No.' },
+);
+
+const episode = (state: State): fc.Arbitrary<Episode> =>
+  fc.oneof(
+    { weight: 8, arbitrary: always(user) },
+    { weight: 3, arbitrary: always(system) },
+    { weight: 5, arbitrary: always(answer(state)) },
+    { weight: 6, arbitrary: toolStep(state) },
+    { weight: 1, arbitrary: functionStep },
+    { weight: 1, arbitrary: always(mostly(refused, stray, 4)) },
+  );
+
+const opening = (state: State): fc.Arbitrary<Episode> =>
+  fc.oneof(
+    { weight: 12, arbitrary: always(user) },
+    {
+      weight: 8,
+      arbitrary: fc.tuple(system, user).map(
+        (both): Episode =>
+          () =>
+            both,
+      ),
+    },
+    { weight: 1, arbitrary: always(system) },
+    { weight: 1, arbitrary: episode(state) },
+  );
+
+/** Mostly somebody waits for an answer. */
+const ending = (state: State): fc.Arbitrary<Episode> =>
+  fc.oneof(
+    { weight: 12, arbitrary: always(user) },
+    { weight: 6, arbitrary: toolStep(state) },
+    { weight: 1, arbitrary: always(answer(state)) },
+    { weight: 2, arbitrary: always(system) },
+  );
+
+const toolNames = mostly(
+  fc.uniqueArray(fc.constantFrom('weather', 'get_time', 'search-web', 'a'.repeat(64)), { maxLength: 3 }),
+  fc.array(fc.constantFrom('weather', 'a.b', '9lives', 'wie wär’s', '_'), { minLength: 1, maxLength: 3 }),
+  20,
+);
+
+const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+/** Ever odder ones behind the first. */
+const schema = mostly<unknown>(
+  fc.constantFrom<unknown>(
+    city,
+    { ...city, additionalProperties: false },
+    { type: 'object', properties: {} },
+    { type: 'object', properties: { of: { $ref: '#/$defs/of', description: 'x' } }, $defs: { of: { type: 'string' } } },
+    { type: 'object', properties: { n: { type: ['integer', 'null'], minimum: 1 }, all: { type: 'array', items: {} } } },
+    { type: 'object', properties: { one: { anyOf: [{ const: 'a' }, { enum: [1, null] }] } }, required: ['one'] },
+  ),
+  fc.constantFrom<unknown>(
+    {},
+    { properties: { city: { type: 'string' } } },
+    { type: 'object', properties: { any: true, no: false } },
+    { type: 'object', properties: { next: { $ref: '#' } } },
+    { type: 'object', properties: { of: { $ref: 'https://example.com/of.json' } } },
+    { type: 'object', anyOf: [{ required: ['a'] }], properties: { a: {} } },
+    { type: 'object', oneOf: [city], $schema: 'https://json-schema.org/draft/2020-12/schema' },
+    {
+      type: 'object',
+      patternProperties: { '^x': { type: 'string' } },
+      properties: { cache_control: { type: 'null' } },
+    },
+    { type: 'string' },
+    { type: ['object', 'null'], properties: {} },
+    undefined,
+  ),
+  10,
+);
+
+const tool = (name: string): fc.Arbitrary<Fields> =>
+  fc
+    .record({
+      more: maybe({ description: text, strict: fc.constantFrom(true, false, null) }, 1),
+      parameters: mostly<Fields>(
+        schema.map((parameters) => ({ parameters })),
+        fc.constantFrom({}, { parameters: null }),
+        6,
+      ),
+      isMarked: mostly(fc.constant(false), fc.constant(true), 12),
+    })
+    .map(({ more, parameters, isMarked }) => {
+      const made = { type: 'function', function: { name, ...more, ...parameters } };
+      return isMarked ? marked(made) : made;
+    });
+
+/** Each is there at times, and seldom says something odd. */
+const CHOICES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  stream: fc.boolean(),
+  temperature: mostly(fc.constantFrom(0, 0.5, 1, null), fc.constantFrom(1.5, 2), 9),
+  top_p: fc.constantFrom(0, 0.5, 0.95, 1, null),
+  frequency_penalty: mostly(fc.constantFrom(0, null), fc.constant(0.5), 9),
+  presence_penalty: mostly(fc.constantFrom(0, null), fc.constant(-1), 9),
+  n: mostly(fc.constantFrom(1, null), fc.constant(3), 9),
+  stop: mostly<unknown>(fc.constantFrom('END', ['a', 'b'], []), fc.constantFrom('', '\n', [' ', 'x'], null), 4),
+  seed: mostly(fc.constant(null), fc.constantFrom(0, 7, -(2 ** 40)), 3),
+  logit_bias: mostly(fc.constant({}), fc.constant({ 50256: -100 }), 9),
+  reasoning_effort: mostly(
+    fc.constantFrom('none', 'minimal', 'low', 'medium', 'high'),
+    fc.constantFrom('xhigh', 'max', 'often', '', null),
+    3,
+  ),
+  user: fc.constantFrom('u-1', '', null),
+  metadata: fc.constant({ team: 'a' }),
+  parallel_tool_calls: mostly(fc.constantFrom(true, null), fc.constant(false), 4),
+};
+
+/** What rules of models are mostly about. */
+const OFTEN: ReadonlySet<string> = new Set(['temperature', 'reasoning_effort', 'stream']);
+
+/** One field in some is there. */
+const sparse = fc
+  .record(
+    Object.fromEntries(
+      Object.entries(CHOICES).map(([name, value]) => [
+        name,
+        mostly(fc.constant(undefined), value, OFTEN.has(name) ? 2 : 5),
+      ]),
+    ),
+  )
+  .map((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)));
+
+const format = mostly<Fields>(
+  fc.constantFrom({}, { response_format: null }, { response_format: { type: 'text' } }),
+  fc.oneof(fc.constant({ response_format: { type: 'json_object' } }), {
+    weight: 3,
+    arbitrary: schema.map((of) => ({
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: of, strict: true } },
+    })),
+  }),
+  6,
+);
+const logprobs = mostly<Fields>(
+  fc.constant({}),
+  fc.constantFrom({ logprobs: false }, { logprobs: true }, { logprobs: true, top_logprobs: 2 }),
+  25,
+);
+
+function fields(names: readonly string[]): fc.Arbitrary<Fields> {
+  const choices = ['auto', 'none', 'required', ...names.map((name) => ({ type: 'function', function: { name } }))];
+  const tools: fc.Arbitrary<Fields> =
+    names.length === 0
+      ? fc.constant({})
+      : fc
+          .record({
+            tools: fc.tuple(...names.map(tool)),
+            choice: mostly<Fields>(
+              fc.constant({}),
+              fc.constantFrom(...choices).map((tool_choice) => ({ tool_choice })),
+              2,
+            ),
+          })
+          .map(({ tools, choice }): Fields => ({ tools, ...choice }));
+  return fc
+    .record({ sparse, format, logprobs, tools })
+    .map(({ sparse, format, logprobs, tools }) => ({ ...sparse, ...format, ...logprobs, ...tools }));
+}

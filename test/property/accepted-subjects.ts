@@ -1,0 +1,138 @@
+import { shipped } from '../../plugins/index.ts';
+import { PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
+import type { StreamPart } from '../../src/contract/parts.ts';
+import type {
+  HttpCall,
+  ModelTraits,
+  PreparedProvider,
+  ProviderCall,
+  WireAdapter,
+} from '../../src/contract/provider.ts';
+import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
+import type { ChatMessage } from '../../src/core/chat-request.ts';
+import { Completion } from '../../src/http/completion.ts';
+import type { WireRequest } from '../support/dialects/dialect.ts';
+import { DIALECTS, type DialectName } from '../support/dialects/index.ts';
+import type { Behaviour } from '../support/fake-upstream.ts';
+
+export type Adapter = WireAdapter & PreparedProvider;
+
+/** An adapter, and names of models by which it knows what they take. */
+export interface Subject {
+  readonly name: string;
+  readonly dialect: DialectName;
+  readonly adapter: Adapter;
+  readonly upstreams: readonly string[];
+  /** Fields of its own that the preset lets through. */
+  readonly extras?: readonly Readonly<Record<string, unknown>>[];
+}
+
+const MARK = { type: 'ephemeral', ttl: '1h' };
+
+export const SUBJECTS: readonly Subject[] = [
+  {
+    name: 'Claude of old',
+    dialect: 'anthropic',
+    adapter: adapterOf('anthropic', { prompt_cache: 'by_caller' }),
+    upstreams: ['claude-opus-4-1', 'claude-haiku-4-5', 'claude-sonnet-4-5', 'claude-opus-4-6'],
+    extras: [{ top_k: 5 }, { cache_control: MARK }],
+  },
+  {
+    name: 'Claude of today',
+    dialect: 'anthropic',
+    adapter: adapterOf('anthropic', { prompt_cache: 'auto' }),
+    upstreams: ['claude-sonnet-5', 'claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-1'],
+    extras: [{ top_k: 5 }, { cache_control: MARK }],
+  },
+  {
+    name: 'Gemini 2.5',
+    dialect: 'gemini',
+    adapter: adapterOf('gemini', {}),
+    upstreams: ['gemini-2.5-flash', 'gemini-2.5-pro'],
+    extras: [{ safetySettings: [] }],
+  },
+  {
+    name: 'Gemini of today',
+    dialect: 'gemini',
+    adapter: adapterOf('gemini', {}),
+    upstreams: [
+      'gemini-3.1-pro-preview',
+      'gemini-3.5-flash-lite',
+      'gemini-3.8-flash',
+      'gemini-4-pro',
+      'gemini-flash-latest',
+    ],
+  },
+  {
+    name: 'OpenAI’s dialect',
+    dialect: 'openai',
+    adapter: adapterOf('openai-compatible', PLAIN),
+    upstreams: ['plain'],
+    extras: [{ verbosity: 'low' }],
+  },
+];
+
+function adapterOf(name: string, settings: Readonly<Record<string, unknown>>): Adapter {
+  const plugin = shipped.find((one) => one.name === name);
+  if (plugin?.kind !== 'provider') throw new Error(`there is no adapter ${name}`);
+  const prepared = plugin.prepare(settings);
+  if (prepared.kind !== 'wire') throw new Error('not a wire adapter');
+  return prepared;
+}
+
+/** A model that can do all that the dialect has. */
+export function traitsOf(reasons: boolean, acceptsTemperature: boolean): ModelTraits {
+  const capabilities = MODEL_CAPABILITIES.filter((name) => reasons || name !== 'reasoning');
+  return { capabilities, acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 100 };
+}
+
+/** The bits of what can be asked of a model. */
+export function abilities({ adapter }: Subject, { model, upstream }: ProviderCall): number {
+  const lacks = adapter.lacks?.(model, upstream) ?? [];
+  return (capabilityBits(model.capabilities) | OF_EVERY_DIALECT) & ~lackingBits(lacks);
+}
+
+const KEY = 'key-of-the-fake';
+
+/** The request as its server would get it. */
+export function onTheWire({ dialect, adapter }: Subject, { path, headers, body }: HttpCall): WireRequest {
+  const url = new URL(`http://localhost${DIALECTS[dialect].basePath}${path}`);
+  const { header, prefix } = adapter.auth;
+  return {
+    method: 'POST',
+    path: url.pathname,
+    query: url.searchParams,
+    headers: new Headers({ 'content-type': 'application/json', ...headers, [header]: prefix + KEY }),
+    text: body,
+    body: JSON.parse(body),
+  };
+}
+
+/** Why the server refuses it; null if it takes it. */
+export function refusalOf({ dialect }: Subject, request: WireRequest): string | null {
+  const refusal = DIALECTS[dialect].refusal(request, KEY);
+  return refusal && JSON.stringify(refusal.body);
+}
+
+/** What the server answers, as the caller gets it and gives it back. */
+export function answerTo({ dialect, adapter }: Subject, request: WireRequest, behaviour: Behaviour): ChatMessage {
+  const server = DIALECTS[dialect];
+  const completion = new Completion();
+  completion.add(
+    server.asksForStream(request)
+      ? partsOf(adapter, server.events(request, behaviour).join('') + server.end)
+      : adapter.reply(JSON.stringify(server.reply(request, behaviour))),
+  );
+  const receipt = { usage: {}, platform: {} } as Parameters<Completion['body']>[1];
+  const body = JSON.parse(JSON.stringify(completion.body({ id: 'i', created: 1, model: 'm' }, receipt)));
+  return body.choices[0].message;
+}
+
+function partsOf(adapter: Adapter, stream: string): StreamPart[] {
+  const reader = adapter.stream();
+  return stream.split(/\r?\n\r?\n/).flatMap((frame) => {
+    const [, event = ''] = /^event: (.*)$/m.exec(frame) ?? [];
+    const [, data = ''] = /^data: (.*)$/m.exec(frame) ?? [];
+    return [...reader.read({ event, data })];
+  });
+}

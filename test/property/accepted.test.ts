@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
+import { ChatRequest } from '../../src/core/chat-request.ts';
+import type { GatewayPolicy } from '../../src/core/snapshot.ts';
+import { screen, screenKinds } from '../../src/gateway/screen.ts';
+import { compileCheck } from '../../src/http/validation.ts';
+import { profile } from '../../src/routing/profile/profile.ts';
+import { effort } from '../deep/effort.ts';
+import type { WireRequest } from '../support/dialects/dialect.ts';
+import { MUTANTS } from './accepted-mutants.ts';
+import { anyRequest } from './accepted-requests.ts';
+import { STATE } from './accepted-state.ts';
+import { abilities, answerTo, onTheWire, refusalOf, SUBJECTS, type Subject, traitsOf } from './accepted-subjects.ts';
+
+/**
+ * What we send is taken: of any request that the gateway takes, an adapter makes one that its provider takes, unless it
+ * says before what the provider lacks, or which field it cannot say. And the conversation goes on: whatever is answered,
+ * and however much of it the client keeps, the next request is taken too.
+ */
+const { runs, seed, proved } = effort('accepted', 400, 40_000);
+
+const check = compileCheck(ChatRequest);
+const LIMITS = { messagesMax: 2_048, toolsMax: 256, allowPrivateImageUrls: false } as GatewayPolicy;
+
+/** Whether the gateway itself takes it. */
+function isTaken(request: ChatRequest): boolean {
+  check(request);
+  try {
+    screenKinds(request);
+    screen(request, LIMITS);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A refusal names what it is about by its path. */
+const FIELD = /^(?:messages|tools|stop|response_format)(?:\[\d+\]|\.\w+)* /;
+
+/** What became of a request. */
+type Fate = 'lacking' | 'refused' | 'taken';
+
+interface Sent {
+  readonly fate: Fate;
+  readonly wire?: WireRequest;
+}
+
+function send(subject: Subject, call: ProviderCall): Sent {
+  if (profile(call.request).needs & ~abilities(subject, call)) return { fate: 'lacking' };
+  const made: HttpCall | object = subject.adapter.request(call);
+  if ('kind' in made) {
+    expect<object>(made).toEqual({ kind: 'rejected', message: expect.stringMatching(FIELD) });
+    return { fate: 'refused' };
+  }
+  const wire = onTheWire(subject, made as HttpCall);
+  const refusal = refusalOf(subject, wire);
+  if (refusal !== null) throw new Error(`refused by the provider: ${refusal}\n${wire.text}`);
+  return { fate: 'taken', wire };
+}
+
+/** A request, and the model that it is for. */
+const anyCall = (subject: Subject): fc.Arbitrary<ProviderCall> =>
+  fc
+    .record({
+      request: anyRequest(STATE[subject.dialect]).filter(isTaken),
+      upstream: fc.constantFrom(...subject.upstreams),
+      reasons: fc.boolean(),
+      acceptsTemperature: fc.boolean(),
+      outputCap: fc.constantFrom(1, 500, 3_000, 30_000),
+      extras: fc.constantFrom({}, {}, ...(subject.extras ?? [])),
+    })
+    .map(({ request, upstream, reasons, acceptsTemperature, outputCap, extras }) => ({
+      upstream,
+      request,
+      extras,
+      stream: request.stream === true,
+      outputCap,
+      model: traitsOf(reasons, acceptsTemperature),
+    }));
+
+/** What is sent is taken; `saw` hears what became of it. */
+const isAlwaysTaken = (subject: Subject, saw: (fate: Fate) => void) =>
+  fc.property(anyCall(subject), (call) => {
+    saw(send(subject, call).fate);
+  });
+
+/** How a conversation goes on: what is answered, how much of it the client keeps, and who is asked next. */
+interface Round {
+  readonly reasoning: string | undefined;
+  readonly text: string;
+  /** Tools called, by their place. */
+  readonly calls: readonly number[];
+  /** False: the client keeps only what OpenAI's own API has. */
+  readonly keepsAll: boolean;
+  readonly next: string;
+}
+
+const anyRound = ({ upstreams }: Subject): fc.Arbitrary<Round> =>
+  fc.record({
+    reasoning: fc.constantFrom(undefined, 'Let me think.', 'Hm'),
+    text: fc.constantFrom('', 'I will look it up.', ' Well '),
+    calls: fc.array(fc.nat({ max: 9 }), { maxLength: 3 }),
+    keepsAll: fc.boolean(),
+    next: fc.oneof(fc.constant(''), fc.constantFrom(...upstreams)),
+  });
+
+function goOn(subject: Subject, call: ProviderCall, wire: WireRequest, round: Round): ProviderCall {
+  const { request } = call;
+  const tools = request.tool_choice === 'none' ? [] : (request.tools ?? []);
+  const toolCalls = tools.length === 0 ? [] : round.calls.map((at) => tools[at % tools.length]!.function.name);
+  const behaviour = {
+    reasoning: round.reasoning,
+    text: round.text,
+    toolCalls: toolCalls.map((name) => ({ name, arguments: '{"city":"Bern"}' })),
+  };
+  const answer = answerTo(subject, wire, behaviour);
+  const { role, content, tool_calls: made } = answer;
+  const kept = round.keepsAll
+    ? answer
+    : { role, content, tool_calls: made?.map(({ id, type, function: of }) => ({ id, type, function: of })) };
+  const results = (made ?? []).map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: '20 °C' }));
+  const next = results.length > 0 ? results : [{ role: 'user' as const, content: 'And tomorrow?' }];
+  return {
+    ...call,
+    upstream: round.next || call.upstream,
+    request: { ...request, messages: [...request.messages, kept, ...next] },
+  };
+}
+
+/** What is sent next is taken too; `saw` hears of each request that was. */
+const goesOn = (subject: Subject, saw: () => void) =>
+  fc.property(anyCall(subject), fc.array(anyRound(subject), { minLength: 1, maxLength: 3 }), (first, rounds) => {
+    let call = first;
+    for (const round of rounds) {
+      const { fate, wire } = send(subject, call);
+      if (call !== first) expect(fate).not.toBe('refused');
+      if (!wire) return;
+      saw();
+      call = goOn(subject, call, wire, round);
+    }
+  });
+
+/** What became of any requests, by subject; to be told when all laws held. */
+const shares: string[] = [];
+let continued = 0;
+
+const HOW = { numRuns: runs, seed, includeErrorInReport: true } as const;
+
+describe('what we send is taken by', () => {
+  for (const subject of SUBJECTS) {
+    test(subject.name, () => {
+      const fates: Record<Fate, number> = { lacking: 0, refused: 0, taken: 0 };
+      fc.assert(
+        isAlwaysTaken(subject, (fate) => fates[fate]++),
+        HOW,
+      );
+      const { lacking, refused, taken } = fates;
+      const share = (count: number) => `${Math.round((100 * count) / runs)} %`;
+      const line = `${subject.name} ${share(taken)}, lacking ${share(lacking)}, unsayable ${share(refused)}`;
+      console.log(line);
+      expect(taken).toBeGreaterThan(0.5 * runs);
+      expect(refused).toBeLessThan(0.2 * runs);
+      shares.push(line);
+    });
+  }
+});
+
+describe('a conversation goes on with', () => {
+  for (const subject of SUBJECTS) {
+    test(subject.name, () => {
+      let count = 0;
+      fc.assert(
+        goesOn(subject, () => count++),
+        HOW,
+      );
+      expect(count).toBeGreaterThan(runs);
+      continued += count;
+    });
+  }
+});
+
+describe('the laws find an adapter that', () => {
+  for (const [of, name, mutant] of MUTANTS) {
+    test(`${name} (${of})`, () => {
+      const how = { numRuns: 5_000, seed, endOnFailure: true } as const;
+      const laws = [goesOn(mutant, () => {}), isAlwaysTaken(mutant, () => {})];
+      expect(laws.some((law) => fc.check<unknown[]>(law, how).failed)).toBe(true);
+    }, 60_000);
+  }
+});
+
+test('all of it is told', () => {
+  expect(shares).toHaveLength(SUBJECTS.length);
+  proved(
+    `any request that the gateway takes is taken by its provider or never sent, and told by its field: ${shares.join('; ')}; ${continued} requests of conversations that went on`,
+  );
+});

@@ -1,0 +1,361 @@
+import { describe, expect, test } from 'bun:test';
+import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
+import { providerCall } from '../support/provider-call.ts';
+import { wireRequest } from '../support/wire-request.ts';
+import { openaiOf } from './fixtures/openai-responses/adapter.ts';
+
+type Rest = Parameters<typeof providerCall>[1];
+
+const PNG = 'data:image/png;base64,iVBORw0KGgo=';
+const PDF = 'data:application/pdf;base64,JVBERi0=';
+const look = { type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } };
+const looked = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: false };
+const made = (id: string, args = '{}') => ({
+  id,
+  type: 'function' as const,
+  function: { name: 'look', arguments: args },
+});
+const callItem = (call_id: string, args = '{}') => ({ type: 'function_call', call_id, name: 'look', arguments: args });
+const resultItem = (call_id: string, output: unknown) => ({ type: 'function_call_output', call_id, output });
+const output = (text: string) => ({ type: 'output_text', text });
+const input = (text: string) => ({ type: 'input_text', text });
+
+const callOf = (request: Partial<ChatRequest>, rest: Rest = {}) =>
+  providerCall(
+    { tools: [look], ...request },
+    {
+      upstream: 'gpt-6-luna',
+      stream: false,
+      ...rest,
+      model: { capabilities: ['reasoning'], acceptsTemperature: false, ...rest?.model },
+    },
+  );
+const build = (request: Partial<ChatRequest>, rest?: Rest, adapter = openaiOf()) =>
+  wireRequest(adapter, callOf(request, rest));
+const inputOf = (messages: ChatMessage[], adapter = openaiOf()) => build({ messages }, {}, adapter).body.input;
+
+describe('a request with tools', () => {
+  test('goes to the Responses API, where nothing is kept', () => {
+    const { path, headers, body, dropped } = build({});
+    expect({ path, headers, dropped }).toEqual({ path: '/responses', headers: {}, dropped: [] });
+    expect(body).toEqual({
+      model: 'gpt-6-luna',
+      input: [{ type: 'message', role: 'user', content: 'Hello' }],
+      tools: [looked],
+      reasoning: { summary: 'auto' },
+      max_output_tokens: 1_000,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+    });
+  });
+
+  test.each<[string, Partial<ChatRequest>, object]>([
+    ['an effort', { reasoning_effort: 'high' }, { reasoning: { effort: 'high', summary: 'auto' } }],
+    ['a choice of none', { tool_choice: 'none' }, { tool_choice: 'none' }],
+    ['any choice', { tool_choice: 'auto' }, { tool_choice: 'auto' }],
+    ['a call that must be', { tool_choice: 'required' }, { tool_choice: 'required' }],
+    [
+      'the call that must be',
+      { tool_choice: { type: 'function', function: { name: 'look' } } },
+      { tool_choice: { type: 'function', name: 'look' } },
+    ],
+    ['one call at a time', { parallel_tool_calls: false }, { parallel_tool_calls: false }],
+    ['JSON', { response_format: { type: 'json_object' } }, { text: { format: { type: 'json_object' } } }],
+    [
+      'a schema',
+      {
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 's', description: 'D', schema: {}, strict: true },
+        },
+      },
+      { text: { format: { type: 'json_schema', name: 's', description: 'D', schema: {}, strict: true } } },
+    ],
+    [
+      'a schema that is but a hint',
+      { response_format: { type: 'json_schema', json_schema: { name: 's', schema: {} } } },
+      { text: { format: { type: 'json_schema', name: 's', schema: {}, strict: false } } },
+    ],
+    ['a user', { user: 'u' }, { user: 'u' }],
+    [
+      'nothing that says nothing',
+      { n: 1, seed: null, stop: [], logprobs: false, presence_penalty: 0, logit_bias: {} },
+      {},
+    ],
+    ['nothing that is for us', { metadata: { a: 'b' }, response_format: { type: 'text' } }, {}],
+  ])('asks for %s', (_, asked, fields) => {
+    const { body, dropped } = build(asked);
+    expect(body).toEqual({ ...build({}).body, ...fields });
+    expect(dropped).toEqual([]);
+  });
+
+  test('has tools in the flat form, strict only where they are said to be', () => {
+    const tools: ChatRequest['tools'] = [
+      { type: 'function', function: { name: 'bare' } },
+      { type: 'function', function: { name: 'strict', description: 'D', parameters: {}, strict: true } },
+      { ...look, cache_control: { type: 'ephemeral' } } as typeof look,
+    ];
+    const { body, dropped } = build({ tools });
+    expect(body.tools).toEqual([
+      { type: 'function', name: 'bare', parameters: { type: 'object', properties: {} }, strict: false },
+      { type: 'function', name: 'strict', description: 'D', parameters: {}, strict: true },
+      looked,
+    ]);
+    expect(dropped).toEqual(['tools[2].cache_control']);
+  });
+
+  test('has fields of OpenAI’s own in their places', () => {
+    const extras = { verbosity: 'low', prompt_cache_key: 'k', safety_identifier: 's' };
+    const { body } = build({ response_format: { type: 'json_object' } }, { extras });
+    expect(body).toMatchObject({
+      text: { format: { type: 'json_object' }, verbosity: 'low' },
+      prompt_cache_key: 'k',
+      safety_identifier: 's',
+    });
+    expect(body).not.toHaveProperty('verbosity');
+    expect(build({}, { extras: { verbosity: 'low' } }).body.text).toEqual({ verbosity: 'low' });
+  });
+
+  test('streams with the options that there are', () => {
+    expect(build({}, { stream: true }).body).toEqual({ ...build({}).body, stream: true });
+    const stream_options = { include_usage: true, include_obfuscation: false };
+    expect(build({ stream_options }, { stream: true }).body.stream_options).toEqual({ include_obfuscation: false });
+    expect(build({ stream_options }).body).not.toHaveProperty('stream_options');
+  });
+
+  test('leaves out the sampling controls that a model refuses, and names them', () => {
+    const asked = { temperature: 0.2, top_p: 0.9 };
+    expect(build(asked)).toMatchObject({ dropped: ['temperature', 'top_p'] });
+    expect(build(asked).body).not.toContainAnyKeys(['temperature', 'top_p']);
+    expect(build(asked, { model: { acceptsTemperature: true } })).toMatchObject({ body: asked, dropped: [] });
+  });
+
+  test('asks for no summary where OpenAI gives none', () => {
+    const { body } = build({ reasoning_effort: 'low' }, {}, openaiOf({ reasoning_summaries: 'left_out' }));
+    expect(body.reasoning).toEqual({ effort: 'low' });
+  });
+});
+
+describe('what the Responses API has no words for', () => {
+  const audio: ChatMessage = {
+    role: 'user',
+    content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }],
+  };
+  const BEYOND: readonly (readonly [string, Partial<ChatRequest>, number])[] = [
+    ['seed', { seed: 0 }, 1_000],
+    ['n', { n: 2 }, 1_000],
+    ['stop', { stop: 'END' }, 1_000],
+    ['frequency_penalty', { frequency_penalty: 1 }, 1_000],
+    ['presence_penalty', { presence_penalty: 1 }, 1_000],
+    ['logit_bias', { logit_bias: { 1: 1 } }, 1_000],
+    ['logprobs', { logprobs: true }, 1_000],
+    ['max_completion_tokens', {}, 15],
+    ['messages[1].content[0].input_audio', { messages: [{ role: 'user', content: 'Hear:' }, audio] }, 1_000],
+  ];
+
+  test.each(BEYOND)('is had by chat completions, without reasoning: %s', (_, asked, outputCap) => {
+    const { path, body, dropped } = build({ ...asked, reasoning_effort: 'high' }, { outputCap });
+    expect([path, body.reasoning_effort, body.max_completion_tokens]).toEqual(['/chat/completions', 'none', outputCap]);
+    expect(dropped).toEqual(['reasoning_effort']);
+    expect(build(asked, { outputCap }).dropped).toEqual([]);
+  });
+
+  test.each(BEYOND)('is refused where chat completions take no tools: %s', (field, asked, outputCap) => {
+    const failure = openaiOf().request(callOf(asked, { upstream: 'gpt-6-astra', outputCap }));
+    expect(failure).toMatchObject({ kind: 'rejected' });
+    expect('message' in failure && failure.message.startsWith(`${field} `)).toBe(true);
+  });
+
+  test.each(BEYOND)('is no matter without tools: %s', (_, asked, outputCap) => {
+    const { path, body, dropped } = build({ ...asked, tools: [] }, { upstream: 'gpt-6-astra', outputCap });
+    expect([path, dropped]).toEqual(['/chat/completions', []]);
+    expect(body).toMatchObject({ ...asked, ...(asked.stop && { stop: ['END'] }) });
+  });
+});
+
+describe('a conversation', () => {
+  test('keeps its order, with what each may say', () => {
+    const messages: ChatMessage[] = [
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: 'Look.' },
+      { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }] },
+      { role: 'assistant', content: 'I did.', refusal: null },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'And' },
+          { type: 'refusal', refusal: 'no more.' },
+        ],
+      },
+      { role: 'assistant', content: null, refusal: 'No.' },
+      { role: 'user', content: 'Well?' },
+    ];
+    expect(inputOf(messages)).toEqual([
+      { type: 'message', role: 'system', content: 'Be kind.' },
+      { type: 'message', role: 'user', content: 'Look.' },
+      { type: 'message', role: 'developer', content: [input('Be brief.')] },
+      { type: 'message', role: 'assistant', content: [output('I did.')] },
+      { type: 'message', role: 'assistant', content: [output('And'), { type: 'refusal', refusal: 'no more.' }] },
+      { type: 'message', role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+      { type: 'message', role: 'user', content: 'Well?' },
+    ]);
+  });
+
+  test('has images and files', () => {
+    const content: ChatMessage['content'] = [
+      { type: 'text', text: 'See:' },
+      { type: 'image_url', image_url: { url: PNG } },
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low' } },
+      { type: 'file', file: { file_data: PDF, filename: 'a.pdf' } },
+      { type: 'file', file: { file_id: 'file-1' } },
+    ];
+    const parts = [
+      input('See:'),
+      { type: 'input_image', image_url: PNG, detail: 'auto' },
+      { type: 'input_image', image_url: 'https://example.com/a.png', detail: 'low' },
+      { type: 'input_file', file_data: PDF, filename: 'a.pdf' },
+      { type: 'input_file', file_id: 'file-1' },
+    ];
+    expect(
+      inputOf([
+        { role: 'user', content },
+        { role: 'assistant', tool_calls: [made('c1')] },
+        { role: 'tool', tool_call_id: 'c1', content },
+      ]),
+    ).toEqual([{ type: 'message', role: 'user', content: parts }, callItem('c1'), resultItem('c1', parts)]);
+  });
+
+  test('has calls and what came of them, and tells a word before them from a last one', () => {
+    expect(
+      inputOf([
+        { role: 'assistant', content: 'I look.', tool_calls: [made('c1', '{"at":1}'), made('c2')] },
+        { role: 'tool', tool_call_id: 'c2', content: 'two' },
+        { role: 'tool', tool_call_id: 'c1', content: [{ type: 'text', text: 'one' }] },
+        { role: 'assistant', content: 'Seen.' },
+      ]),
+    ).toEqual([
+      { type: 'message', role: 'assistant', content: [output('I look.')], phase: 'commentary' },
+      callItem('c1', '{"at":1}'),
+      callItem('c2'),
+      resultItem('c2', 'two'),
+      resultItem('c1', [input('one')]),
+      { type: 'message', role: 'assistant', content: [output('Seen.')] },
+    ]);
+  });
+
+  test('has calls of old', () => {
+    expect(
+      inputOf([
+        { role: 'assistant', content: null, function_call: { name: 'look', arguments: '{}' } } as ChatMessage,
+        { role: 'function', name: 'look', content: 'seen' },
+      ]),
+    ).toEqual([callItem('function_look'), resultItem('function_look', 'seen')]);
+  });
+
+  test('has every call under an ID of its own', () => {
+    const turn: ChatMessage[] = [
+      { role: 'assistant', tool_calls: [made('call_0')] },
+      { role: 'tool', tool_call_id: 'call_0', content: 'seen' },
+    ];
+    expect(inputOf([...turn, ...turn])).toEqual([
+      callItem('call_0'),
+      resultItem('call_0', 'seen'),
+      callItem('call_0_2'),
+      resultItem('call_0_2', 'seen'),
+    ]);
+  });
+
+  test('leaves out hints, and names them', () => {
+    const hint = { cache_control: { type: 'ephemeral' } };
+    const { dropped } = build({
+      messages: [
+        { role: 'user', name: 'ann', content: [{ type: 'text', text: 'Hi', ...hint }] },
+        { role: 'user', content: 'there', ...hint } as ChatMessage,
+      ],
+    });
+    expect(dropped).toEqual(['messages[0].name', 'messages[0].content[0].cache_control', 'messages[1].cache_control']);
+  });
+});
+
+describe('reasoning that comes back', () => {
+  const format = 'openai-responses-v1';
+  const summary = (text: string, index: number, id: string) => ({
+    type: 'reasoning.summary',
+    summary: text,
+    index,
+    id,
+    format,
+  });
+  const encrypted = (data: string, index: number, id: string) => ({
+    type: 'reasoning.encrypted',
+    data,
+    index,
+    id,
+    format,
+  });
+  const item = (id: string, data: string, ...texts: string[]) => ({
+    type: 'reasoning',
+    id,
+    summary: texts.map((text) => ({ type: 'summary_text', text })),
+    encrypted_content: data,
+  });
+  const answer = (reasoning_details: unknown, more: Partial<ChatMessage> = {}): ChatMessage => {
+    const message = { content: null, tool_calls: [made('c1'), made('c2')], reasoning_details, ...more };
+    return { role: 'assistant', ...message };
+  };
+
+  test('is what it was, before the calls that it led to', () => {
+    const details = [
+      summary('One.', 0, 'rs_1'),
+      summary('Two.', 0, 'rs_1'),
+      encrypted('d1', 0, 'rs_1'),
+      encrypted('d2', 2, 'rs_2'),
+    ];
+    expect(inputOf([answer(details)])).toEqual([
+      item('rs_1', 'd1', 'One.', 'Two.'),
+      callItem('c1'),
+      item('rs_2', 'd2'),
+      callItem('c2'),
+    ]);
+  });
+
+  test('stands before the words that it led to', () => {
+    const said = { type: 'message', role: 'assistant', content: [output('Yes.')] };
+    expect(inputOf([answer([encrypted('d1', 0, 'rs_1')], { content: 'Yes.', tool_calls: null })])).toEqual([
+      item('rs_1', 'd1'),
+      said,
+    ]);
+  });
+
+  test('never stands last, or alone, or in another order', () => {
+    const details = [encrypted('d1', 7, 'rs_1'), encrypted('d2', 7, 'rs_2'), encrypted('d3', 0, 'rs_3')];
+    const [first, second, third] = [item('rs_1', 'd1'), item('rs_2', 'd2'), item('rs_3', 'd3')];
+    expect(inputOf([answer(details)])).toEqual([callItem('c1'), first, second, third, callItem('c2')]);
+    expect(inputOf([answer(details, { tool_calls: null })])).toEqual([]);
+  });
+
+  test('is left out where it is another’s, or nothing', () => {
+    const strange = [
+      { ...encrypted('d', 0, 'rs_1'), format: 'azure-openai-responses-v1' },
+      { type: 'reasoning.text', text: 'Hm', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+      summary('Hm.', 0, 'rs_1'),
+      encrypted('', 0, 'rs_1'),
+      null,
+      'x',
+    ];
+    for (const details of [strange, 'x', { 0: encrypted('d', 0, 'rs_1') }, undefined]) {
+      expect(inputOf([answer(details)])).toEqual([callItem('c1'), callItem('c2')]);
+    }
+    expect(inputOf([answer(strange)], openaiOf({ service: 'azure' }))).toEqual([
+      item('rs_1', 'd'),
+      callItem('c1'),
+      callItem('c2'),
+    ]);
+  });
+
+  test('stays away from chat completions', () => {
+    const messages = [answer([encrypted('d1', 0, 'rs_1')])];
+    const { body } = build({ messages, reasoning_effort: 'none' });
+    expect(body.messages).toEqual([{ role: 'assistant', content: null, tool_calls: [made('c1'), made('c2')] }]);
+  });
+});
