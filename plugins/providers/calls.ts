@@ -1,4 +1,4 @@
-import type { ChatMessage, Members } from 'signalbox/plugin';
+import { beyondLimits, type ChatMessage, type Members } from 'signalbox/plugin';
 import { isObject, parseJson, textOf } from './json.ts';
 
 /** A call of a tool that an earlier answer made. */
@@ -31,10 +31,16 @@ export function answeredId({ role, name = '', tool_call_id: id }: ChatMessage): 
 /** Calls in the older form have no ID: their function's name stands for it. */
 const olderId = (name: string): string => `function_${name}`;
 
-/** What a model wrote is no object at times. It is kept for the model to see: its history must not end the conversation. */
+/** Values of a call's arguments at most: what is dear to parse would hold up everybody else. */
+const VALUES_MAX = 100_000;
+
+/**
+ * A call's arguments as an object. What is none (a model's mistake, a call that broke off), or nests too deep to be
+ * printed again, is kept for the model to see: its history must not end the conversation.
+ */
 export function argumentsOf(text: string): Members {
   if (text.trim() === '') return {};
-  const args = parseJson(text);
+  const args = beyondLimits(text, VALUES_MAX) === null ? parseJson(text) : undefined;
   return isObject(args) ? args : { arguments: text };
 }
 
@@ -49,4 +55,22 @@ export function inTodaysForm(message: ChatMessage): ChatMessage {
   const name = textOf(older.name);
   const call = { type: 'function', function: { name, arguments: textOf(older.arguments) } } as const;
   return { ...rest, tool_calls: [...(message.tool_calls ?? []), { id: olderId(name), ...call }] };
+}
+
+/** IDs of calls, each given once: callers repeat theirs. The same calls always get the same ones. */
+export class OwnIds {
+  readonly #counts = new Map<string, number>();
+  readonly #taken = new Set<string>();
+
+  /** The ID itself where it is free, else with a number behind it. */
+  next(id: string): string {
+    let own: string;
+    do {
+      const count = (this.#counts.get(id) ?? 0) + 1;
+      this.#counts.set(id, count);
+      own = count === 1 ? id : `${id}_${count}`;
+    } while (this.#taken.has(own));
+    this.#taken.add(own);
+    return own;
+  }
 }

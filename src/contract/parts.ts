@@ -71,4 +71,6 @@ export interface ProviderFailure {
   readonly message: string;
   readonly status?: number;
   readonly retryAfterMs?: number;
+  /** With `malformed`: the model wrote what its provider could not read. A request can bring that about: the endpoint is well. */
+  readonly ofModel?: true;
 }

@@ -4,6 +4,7 @@
 export { Type } from '@sinclair/typebox';
 export { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 export type { ChatMessage, ChatRequest, ContentPart, Tool } from '../core/chat-request.ts';
+export { beyondLimits } from '../core/json-limits.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
 export type { FinishReason, Members, ProviderFailure, StreamPart } from './parts.ts';

@@ -35,6 +35,8 @@ export interface AttemptTime {
   readonly hasOthers: boolean;
 }
 
+/** Characters shown of the path of a field that was left out. */
+const PATH_SHOWN = 128;
 /** Of the time that an endpoint may take, so much must have been left for a timeout to be its fault. */
 const FAIR_SHARE = 0.9;
 /** An endpoint that has shown nothing for this share of it is at fault although its caller left: else who is impatient would never learn better. */
@@ -87,8 +89,10 @@ export class Attempt {
       model: traitsOf(model),
     };
     this.call = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, this.#deadlineAt);
+    // An adapter names fields by their paths: of a long conversation there are thousands, and a caller's own names are of any length.
+    const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
     const left = [...extras.dropped, ...dropped];
-    this.dropped = left.length === 0 ? this.call.dropped : [...left, ...this.call.dropped];
+    this.dropped = left.length === 0 ? own : [...left, ...own];
   }
 
   /** The batch with the first content part, or the failure that came before it. */
@@ -170,8 +174,8 @@ export class Attempt {
     const isOwnFault = hasBegun ? this.#context.clock() < this.#deadlineAt : isFair;
     // Who is not read for long may hang up.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
-    const blame = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
-    this.#trial.failed(failure, blame);
+    const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
+    this.#trial.failed(failure, isBlamed && !failure.ofModel);
     return this.#record(failure);
   }
 

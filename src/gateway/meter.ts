@@ -29,12 +29,15 @@ export class Meter {
   readonly said = new Said();
   #lastContentAt = 0;
   #weight = 0;
+  /** The weight when usage was last reported. */
+  #reportedWeight = 0;
 
   observe(parts: readonly StreamPart[], now: number): void {
     for (const part of parts) {
       if (part.type === 'usage') {
         this.reported = part.usage;
         this.isOutdated = false;
+        this.#reportedWeight = this.#weight;
       } else if (isContent(part)) {
         this.isOutdated = true;
         this.firstContentAt ??= now;
@@ -65,6 +68,11 @@ export class Meter {
   get counted(): number {
     return Math.ceil(this.#weight);
   }
+
+  /** Of these, those that came behind the last report: it cannot have them. */
+  get unreported(): number {
+    return Math.ceil(this.#weight - this.#reportedWeight);
+  }
 }
 
 export interface Measured {
@@ -75,7 +83,8 @@ export interface Measured {
 
 /**
  * The usage of an answer that came to its end: as reported, else as counted. A report without a prompt, or
- * without the output that was seen, says nothing of it: no answer is free for want of figures.
+ * without the output that was seen, says nothing of it, and one that came before the end nothing of what followed: no
+ * answer is free for want of figures.
  */
 export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected): Measured {
   const { reported } = meter;
@@ -84,10 +93,13 @@ export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected
   if (!reported) return { usage: plainUsage(inputTokens, counted), estimated: true };
   const isWhole = reported.inputTokens !== 0 && (reported.outputTokens !== 0 || counted === 0);
   if (isWhole && !meter.isOutdated) return { usage: reported, estimated: false };
+  const sinceReport = Math.min(reported.outputTokens + meter.unreported, outputMax);
   const usage = {
     ...reported,
     inputTokens: reported.inputTokens || inputTokens,
-    outputTokens: meter.isOutdated ? Math.max(reported.outputTokens, counted) : reported.outputTokens || counted,
+    outputTokens: meter.isOutdated
+      ? Math.max(reported.outputTokens, counted, sinceReport)
+      : reported.outputTokens || counted,
   };
   return { usage, estimated: true };
 }

@@ -44,7 +44,7 @@ export class Completion {
       this.failure = part.failure;
       return false;
     }
-    if (!(part.choice >= 0 && part.choice < this.#choices)) {
+    if (!(Number.isInteger(part.choice) && part.choice >= 0 && part.choice < this.#choices)) {
       this.failure = { kind: 'malformed', message: 'the answer has a choice that was not asked for' };
       return false;
     }

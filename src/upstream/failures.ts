@@ -2,6 +2,8 @@ import type { ProviderFailure } from '../contract/parts.ts';
 import { SECRET, scrub } from '../telemetry/secrets.ts';
 
 const MESSAGE_MAX = 300;
+/** Characters of a finish reason; the longest known has 33. */
+const REASON_MAX = 64;
 
 /** Ends a call from within with a failure that is already understood. */
 export class Broken extends Error {
@@ -64,6 +66,11 @@ export function tidyFailure(failure: ProviderFailure, apiKey: string | null): Pr
     .trim();
   if (message.length > MESSAGE_MAX) message = `${message.slice(0, MESSAGE_MAX - 1)}…`;
   return message === failure.message ? failure : { ...failure, message };
+}
+
+/** A finish reason of the provider's own, which is told as it is and kept; empty where it is long, or holds what must not be told. */
+export function tidyReason(raw: string, apiKey: string | null): string {
+  return raw.length <= REASON_MAX && isHarmless(raw, apiKey) ? raw : '';
 }
 
 /** Whether a text of the upstream's holds neither its key nor what looks like a secret. */

@@ -58,6 +58,7 @@ function untilDate(text: string, now: number): number | undefined {
 
 const isNumber = (text: string): boolean => /^\s*\d+(\.\d+)?\s*$/.test(text);
 
-function bounded(ms: number): number {
+/** A wait as the gateway counts it, whoever read it from where. */
+export function bounded(ms: number): number {
   return Math.min(Math.max(0, Math.ceil(ms)), RETRY_AFTER_MAX);
 }

@@ -6,15 +6,17 @@ import { Alarm } from './alarm.ts';
 import type { UpstreamCall, UpstreamTarget } from './call.ts';
 import { Completion } from './completion.ts';
 import { type Opened, Opening } from './connection/opening.ts';
-import { Broken, bodyFailure, openFailure, tidyFailure } from './failures.ts';
+import { Broken, bodyFailure, openFailure, tidyFailure, tidyReason } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
 import { callHeaders } from './http-request.ts';
 import { readText } from './read-text.ts';
 import { requestIdOf } from './request-id.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { bounded, retryAfterMs } from './retry-after.ts';
 
-/** Bytes of a JSON answer at most. */
+/** Bytes of a JSON answer at most; of a stream in its place too, for all of it is kept until its end. */
 const REPLY_MAX = 33_554_432;
+/** Bytes of a stream at most: the longest answers, with 20 probabilities for each token, stay below. */
+const STREAM_MAX = 268_435_456;
 /** Values of a JSON answer, or of an event, at most: one of 100,000 tokens with their probabilities has fewer. */
 const VALUES_MAX = 2_000_000;
 /** Characters of an event that no nesting makes dear to parse. */
@@ -54,6 +56,8 @@ export class WireCall implements UpstreamCall {
   readonly #completion: Completion;
   readonly #opened: Promise<Opened> | Opened;
   readonly #stream: boolean;
+  /** Bytes that the stream may still have. */
+  #bytesLeft: number;
   #opening: Opening | null = null;
   #source: Source | null = null;
   #finishedAt = 0;
@@ -72,6 +76,7 @@ export class WireCall implements UpstreamCall {
     this.#apiKey = target.apiKey;
     this.#deadlines = deadlines;
     this.#stream = call.stream;
+    this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
     this.#totalBy = totalDeadlineAt;
     this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalDeadlineAt) : totalDeadlineAt;
     this.#completion = new Completion(call.request.n ?? 1);
@@ -180,6 +185,8 @@ export class WireCall implements UpstreamCall {
     this.#alarm.set(this.#nextBy());
     const { done, value } = await source.bytes.read();
     if (this.#over) return;
+    this.#bytesLeft -= value?.length ?? 0;
+    if (this.#bytesLeft < 0) throw new Broken('malformed', 'the answer was too large');
     // While the caller is busy with these parts, the upstream is not idle.
     this.#alarm.set(this.#totalBy);
     const text = done ? source.decoder.decode() : source.decoder.decode(value, { stream: true });
@@ -207,7 +214,8 @@ export class WireCall implements UpstreamCall {
       return false;
     }
     for (const part of parts) {
-      if (this.#completion.add(part, batch)) continue;
+      const told = part.type === 'finish' ? { ...part, raw: tidyReason(part.raw, this.#apiKey) } : part;
+      if (this.#completion.add(told, batch)) continue;
       if (this.#completion.failure) this.#fail(this.#completion.failure, batch);
       else this.#finish();
       return false;
@@ -268,7 +276,9 @@ export class WireCall implements UpstreamCall {
   /** Ends the call; with a failure, unless only usage was missing or nobody listens any more. */
   #fail(failure: ProviderFailure, batch: StreamPart[]): void {
     if (!this.#over && !this.#completion.finished) {
-      batch.push({ type: 'failure', failure: tidyFailure(failure, this.#apiKey) });
+      const { retryAfterMs: wait } = failure;
+      const told = wait === undefined ? failure : { ...failure, retryAfterMs: bounded(wait) };
+      batch.push({ type: 'failure', failure: tidyFailure(told, this.#apiKey) });
     }
     this.#over = true;
     this.#close();

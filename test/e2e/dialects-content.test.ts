@@ -91,7 +91,11 @@ describe('what a dialect cannot say although it could be asked for is refused by
     ['gemini', 'messages[0].content[0].file.file_data', said(file({ file_data: 'AAAA' }))],
   ])('%s and %s', async (model, field, body) => {
     const before = upstreamOf(model).requests.length;
-    const { message } = await expectError(await chat({ model, ...body }), 'upstream_rejected_request', expect.any(String));
+    const { message } = await expectError(
+      await chat({ model, ...body }),
+      'upstream_rejected_request',
+      expect.any(String),
+    );
     expect(message).toContain(field);
     expect(upstreamOf(model).requests).toHaveLength(before);
   });

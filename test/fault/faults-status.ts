@@ -94,10 +94,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
   plain(502, failed('server')),
   plain(503, failed('overloaded')),
   plain(504, failed('timeout', 'upstream_timeout')),
-  {
-    ...plain(529, failed('overloaded')),
-    except: { gemini: { because: 'it knows no such status', ...both(failed('server')) } },
-  },
+  plain(529, failed('overloaded')),
   {
     name: '500 without end',
     of: '500',

@@ -57,18 +57,29 @@ test('a whole answer is charged as reported; of what a report leaves at 0, the p
   fc.assert(law, { numRuns: 500 });
 });
 
-test('a report that more came behind is a count of so far: of its output and what was seen the larger is charged', () => {
+test('what came behind the last report is charged as it was seen, within the cap', () => {
   const law = fc.property(answer, tokens, (given, more) => {
     const { text, inputTokens, outputMax } = given;
-    const early = plainUsage(more + 1, more);
-    const meter = metered(told(early), said(text));
-    const seen = Math.min(meter.counted, outputMax);
+    const meter = metered(told(plainUsage(more + 1, more)), said(text));
+    const { counted } = metered(said(text));
     const { usage, estimated } = completeUsage(meter, { inputTokens, outputMax });
-    expect([usage, estimated]).toEqual([plainUsage(more + 1, Math.max(more, seen)), true]);
+    const charged = Math.max(more, Math.min(more + counted, outputMax));
+    expect([usage, estimated]).toEqual([plainUsage(more + 1, charged), true]);
     meter.observe([told(plainUsage(7, 9))], 0);
     expect(completeUsage(meter, { inputTokens, outputMax })).toEqual({ usage: plainUsage(7, 9), estimated: false });
   });
   fc.assert(law, { numRuns: 500 });
+});
+
+test('a report before the end may be a running count: what was seen is charged where it is more', () => {
+  const expected = { inputTokens: 9, outputMax: 1_000 };
+  const text = 'Wherefore art thou Romeo? '.repeat(20);
+  const { counted } = metered(said(text));
+  const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+  const running = metered(said(text), told(plainUsage(7, 1)), finish);
+  expect(completeUsage(running, expected)).toEqual({ usage: plainUsage(7, counted), estimated: true });
+  const whole = metered(said(text), finish, told(plainUsage(7, 3)));
+  expect(completeUsage(whole, expected)).toEqual({ usage: plainUsage(7, 3), estimated: false });
 });
 
 test('a cut answer is charged the most of what was seen, reported and will have been made: but for the report, within the cap', () => {

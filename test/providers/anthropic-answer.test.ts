@@ -228,6 +228,7 @@ describe('a stream', () => {
       { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
       { type: 'message_stop' },
     );
+    // What was counted at the start is not repeated behind the finish, as though it were the whole answer's.
     expect(said(parts)).toEqual([
       usage(3, 0),
       call(0, 'c', 'f', '{"a":1}'),

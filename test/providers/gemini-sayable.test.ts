@@ -88,6 +88,15 @@ describe('results of tools', () => {
   });
 });
 
+test('many answers behind each other are built in time that grows with their number', () => {
+  const ids = Array.from({ length: 50 }, () => 'c');
+  const answers = Array.from({ length: 1_000 }, () => calls(...ids));
+  const began = performance.now();
+  const contents = contentsOf(user, ...answers, ...answers.flatMap(() => ids.map((id) => told(id)))) as object[];
+  expect(performance.now() - began).toBeLessThan(3_000);
+  expect(contents).toHaveLength(3);
+});
+
 describe('a conversation that begins with a call', () => {
   const rest = [asks('c1'), results(['c1', 'r'])];
 
@@ -197,9 +206,7 @@ describe('what cannot be mended is refused by its name:', () => {
     ['tools[0].function.parameters', { tools: [tool('a', { type: 'string' })] }],
     ['tools[0].function.parameters', { tools: [tool('a', { type: ['array', 'null'] })] }],
   ])('%s', (field, request) => {
-    const refusal = refusalOf(request);
-    expect(refusal).toMatchObject({ kind: 'rejected', message: expect.stringContaining(`${field} `) });
-    expect('message' in refusal && refusal.message.indexOf(field)).toBe(0);
+    expect(JSON.stringify(refusalOf(request))).toStartWith(`{"kind":"rejected","message":"${field} `);
   });
 
   test('blanks behind an answer are what older models go on from', () => {

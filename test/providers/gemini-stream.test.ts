@@ -86,7 +86,7 @@ describe('an answer', () => {
         usage(88, 0),
         {
           type: 'failure',
-          failure: { kind: 'malformed', message: 'the model’s answer broke: MALFORMED_FUNCTION_CALL' },
+          failure: { kind: 'malformed', message: 'the model’s answer broke: MALFORMED_FUNCTION_CALL', ofModel: true },
         },
       ],
     ],

@@ -42,6 +42,15 @@ describe('a status outside 2xx', () => {
     expect(failure(400, error(fields)).kind as string).toBe(kind);
   });
 
+  test('of a request that alone is more than a minute has does not send everybody else away', () => {
+    const message =
+      'Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 46530.';
+    const fields = { type: 'tokens', code: 'rate_limit_exceeded' };
+    expect(failure(429, error({ ...fields, message })).kind).toBe('context');
+    expect(failure(413, error({ ...fields, message })).kind).toBe('context');
+    expect(failure(429, error({ ...fields, message: 'Rate limit reached for gpt-4o' })).kind).toBe('rate_limited');
+  });
+
   test.each<[unknown, string]>([
     [{ error: { message: 'a\n  b' } }, 'a b'],
     [{ error: 'flat' }, 'flat'],

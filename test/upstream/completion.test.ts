@@ -42,7 +42,7 @@ describe('an answer', () => {
       read: 2,
       completion: { failure: { kind: 'server' } },
     });
-    for (const choice of [-1, 2, 3, Number.NaN]) {
+    for (const choice of [-1, 0.5, 2, 3, Number.NaN]) {
       const { completion, kept, read } = follow(2, [said(1), said(choice), said(0)]);
       expect([read, kept, completion.failure?.kind]).toEqual([2, [said(1)], 'malformed']);
     }

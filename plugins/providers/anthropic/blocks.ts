@@ -5,6 +5,10 @@ import { detailOf, type Thought } from './state.ts';
 
 /** Blocks of an answer that are being read at once, at most; they come one after the other. */
 const OPEN_MAX = 64;
+/** Calls of one answer at most, as in OpenAI's dialect. */
+const CALLS_MAX = 512;
+/** Characters of one thought and its signature at most; it is kept until its end. Answers have a million tokens at most. */
+const THOUGHT_MAX = 8_388_608;
 
 type Open =
   | { readonly type: 'call'; readonly index: number; readonly input: unknown; isFed: boolean }
@@ -64,6 +68,7 @@ export class BlockReader {
     const index = this.#calls++;
     this.#open.set(at, { type: 'call', index, input: block.input, isFed: false });
     if (name === '') parts.push(malformed('a tool call has no name'));
+    else if (index >= CALLS_MAX) parts.push(malformed('the answer has too many tool calls'));
     else
       parts.push({
         type: 'tool-call',
@@ -79,7 +84,8 @@ export class BlockReader {
     const text = textOf(piece.thinking);
     thought.text += text;
     thought.signature += textOf(piece.signature);
-    if (text !== '') parts.push({ type: 'reasoning', choice: 0, text });
+    if (thought.text.length + thought.signature.length > THOUGHT_MAX) parts.push(malformed('a thought is too long'));
+    else if (text !== '') parts.push({ type: 'reasoning', choice: 0, text });
   }
 
   #signed({ text, signature, chars, calls }: Extract<Open, { type: 'thought' }>, parts: StreamPart[]): void {

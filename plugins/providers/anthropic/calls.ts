@@ -2,6 +2,9 @@ import type { ChatMessage } from 'signalbox/plugin';
 import { answeredId, argumentsOf, callsIn, type MadeCall } from '../calls.ts';
 import type { Block } from './cache.ts';
 
+/** Characters of an ID that are looked at: no provider's is longer, and a caller's may be megabytes. */
+const READ_MAX = 256;
+
 /**
  * The calls of a conversation, under IDs that the API takes: other providers' have other letters, and repeat. The same
  * conversation always gets the same ones.
@@ -31,7 +34,7 @@ export class Calls {
 
   #made({ id, name, arguments: text }: MadeCall): Block {
     this.#names.add(name);
-    const base = plain(id);
+    const base = plain(id.slice(0, READ_MAX));
     let wire: string;
     do {
       const count = (this.#counts.get(base) ?? 0) + 1;

@@ -17,6 +17,9 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 /** Keywords that say nothing about values. */
 const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties', 'examples']);
 
+/** Schemas within or behind each other, by references too, at most: a long chain of them would exhaust the stack. */
+const OPEN_MAX = 512;
+
 /** A schema as the API's structured outputs take it, or why it cannot be said in them. */
 export type Structured = { readonly schema: Json } | { readonly why: string };
 
@@ -32,9 +35,9 @@ export function structured(schema: Json): Structured {
 
 class Translation {
   readonly #root: Json;
-  /** References being followed, and those found to end. */
-  readonly #open = new Set<string>();
-  readonly #sound = new Set<string>();
+  /** Schemas that are being translated, one within or behind the other, and those that are done: each is walked once. */
+  readonly #open = new Set<Json>();
+  readonly #done = new Map<Json, Json>();
   why = '';
 
   constructor(root: Json) {
@@ -46,6 +49,19 @@ class Translation {
       this.why ||= 'has a subschema that is no object';
       return {};
     }
+    const done = this.#done.get(node);
+    if (done) return done;
+    if (this.#open.has(node)) this.why ||= 'is recursive';
+    else if (this.#open.size >= OPEN_MAX) this.why ||= 'has too many references behind each other';
+    else {
+      this.#open.add(node);
+      this.#done.set(node, this.#translated(node));
+      this.#open.delete(node);
+    }
+    return this.#done.get(node) ?? {};
+  }
+
+  #translated(node: Json): Json {
     const out: Record<string, unknown> = {};
     const limits: string[] = [];
     for (const [keyword, value] of Object.entries(node)) {
@@ -88,16 +104,9 @@ class Translation {
 
   /** Refuses a reference that leads out of the schema, nowhere, or back to itself. */
   #reference(ref: string): string {
-    if (this.#sound.has(ref)) return ref;
     const target = referenced(this.#root, ref);
     if (target === undefined) this.why ||= 'has a $ref to something outside of it';
-    else if (this.#open.has(ref)) this.why ||= 'is recursive';
-    else {
-      this.#open.add(ref);
-      this.of(target);
-      this.#open.delete(ref);
-    }
-    this.#sound.add(ref);
+    else this.of(target);
     return ref;
   }
 }

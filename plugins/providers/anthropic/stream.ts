@@ -6,11 +6,20 @@ import { failureOfError } from './failure.ts';
 import { finishOf } from './finish.ts';
 import { readUsage } from './usage.ts';
 
+/** What of a usage is read. All that an upstream may write there, kept and copied with each event, would hold up everybody. */
+const FIGURES = [
+  'input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens',
+  'output_tokens_details',
+] as const;
+
 /** Reads the events of one stream. Events yet unknown are none of ours: the API may add some. */
 export class EventReader implements StreamReader {
   readonly #blocks = new BlockReader();
   /** What was told so far: each event tells the sum of some figures. */
-  #usage: Json = {};
+  readonly #usage: Record<string, unknown> = {};
   #isOver = false;
 
   read(frame: Frame): readonly StreamPart[] {
@@ -58,8 +67,7 @@ export class EventReader implements StreamReader {
 
   #count(usage: unknown, parts: StreamPart[]): void {
     if (!isObject(usage)) return;
-    const told = Object.entries(usage).filter(([, value]) => value !== null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+    for (const figure of FIGURES) this.#usage[figure] = usage[figure] ?? this.#usage[figure];
     const total = readUsage(this.#usage);
     if (total) parts.push({ type: 'usage', usage: total });
   }

@@ -14,6 +14,8 @@ export interface Turn {
 export class Turns {
   readonly #inline: boolean;
   readonly #turns: Turn[] = [];
+  /** The content of the assistant's turn that is being built. */
+  #answer: Block[] | null = null;
   readonly #system: Block[] = [];
   /** Of the user's turn that is being built. */
   #results: Block[] = [];
@@ -54,12 +56,11 @@ export class Turns {
     // Who thought at the very start was told the instructions as a user's, and is told them so again.
     if (this.#turns.length === 0 && this.#system.length > 0 && content.some(isThought)) this.#endInstructions();
     for (const { type, id } of content) if (type === 'tool_use') this.#open.set(id, path);
-    const last = this.#turns.at(-1);
-    if (last?.role === 'assistant') this.#turns.pop();
-    this.#turns.push({
-      role: 'assistant',
-      content: last?.role === 'assistant' ? [...last.content, ...content] : content,
-    });
+    if (!this.#answer) {
+      this.#answer = [];
+      this.#turns.push({ role: 'assistant', content: this.#answer });
+    }
+    for (const block of content) this.#answer.push(block);
   }
 
   /** All of it, and the first message that made a call which has no result: the API refuses such. */
@@ -87,7 +88,10 @@ export class Turns {
     this.#results = [];
     this.#said = [];
     this.#instructions = [];
-    if (content.length + instructions.length > 0) this.#endCalls();
+    if (content.length + instructions.length > 0) {
+      this.#endCalls();
+      this.#answer = null;
+    }
     if (content.length > 0) this.#turns.push({ role: 'user', content });
     if (instructions.length === 0) return;
     if (content.length === 0) this.#turns.push({ role: 'user', content: instructions });

@@ -6,6 +6,9 @@ import { failureOfFinish, finishReason } from './finish.ts';
 import { signatureMembers } from './signature.ts';
 import { readUsage } from './usage.ts';
 
+/** Calls of one choice at most, as in OpenAI's dialect. */
+const CALLS_MAX = 512;
+
 /** Reads an answer that came in one piece: one response, or the list of those that a stream without `alt=sse` gives. */
 export function readReply(body: string): readonly StreamPart[] {
   const reply = parseJson(body);
@@ -72,6 +75,7 @@ export class AnswerReader implements StreamReader {
     const name = textOf(call.name);
     if (name === '') return { kind: 'malformed', message: 'a function call has no name' };
     const index = this.#calls.get(choice) ?? 0;
+    if (index >= CALLS_MAX) return { kind: 'malformed', message: 'the answer has too many tool calls' };
     this.#calls.set(choice, index + 1);
     const id =
       textOf(call.id) || ['call', this.#responseId.slice(0, 28), choice, index].filter((of) => of !== '').join('_');

@@ -34,15 +34,18 @@ function addMessage(message: ChatMessage, path: string, turns: Turns, notes: Not
   } else if (role === 'user') turns.say(partsOf(content, at, notes));
   else if (role === 'system' || role === 'developer') turns.instruct(textsOf(content, at, notes));
   else {
-    const asked = turns.awaiting(answeredId(message));
+    const id = answeredId(message);
     // What answers no call is said as it is.
-    if (!asked) turns.say(partsOf(content, at, notes));
-    else {
-      asked.output = textsOf(content, at, notes)
-        .map(({ text }) => textOf(text))
-        .join('');
-    }
+    if (turns.awaits(id)) turns.result(id, writtenIn(content, at, notes));
+    else turns.say(partsOf(content, at, notes));
   }
+}
+
+/** The result of a tool, in one piece. */
+function writtenIn(content: ChatMessage['content'], path: string, notes: Notes): string {
+  return textsOf(content, path, notes)
+    .map(({ text }) => textOf(text))
+    .join('');
 }
 
 /**

@@ -24,5 +24,5 @@ export function finishReason(raw: string, calls: number): FinishReason {
 
 /** Null for a real finish. */
 export function failureOfFinish(raw: string): ProviderFailure | null {
-  return BROKEN.has(raw) ? { kind: 'malformed', message: `the model’s answer broke: ${raw}` } : null;
+  return BROKEN.has(raw) ? { kind: 'malformed', message: `the model’s answer broke: ${raw}`, ofModel: true } : null;
 }

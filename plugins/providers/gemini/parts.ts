@@ -48,8 +48,18 @@ function partOf(part: ContentPart, path: string, notes: Notes): Json[] {
   }
 }
 
+/**
+ * What Google does not fetch, but knows: files that anybody uploaded with our key, whose absence is a 403 besides, and
+ * videos, which are billed by the second and by no bound for images.
+ */
+const GOOGLES = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|youtube-nocookie\.com|youtu\.be)\.?$/;
+
 function imagePart({ url, detail }: { url: string; detail?: string }, path: string, notes: Notes): Json[] {
   if (detail === 'low' || detail === 'high') notes.drop(`${path}.detail`);
+  if (GOOGLES.test(URL.parse(url)?.hostname ?? '')) {
+    notes.refuse(`${path}.url`, "is a name of Google's for an uploaded file or a video, and no image");
+    return [];
+  }
   if (/^https:/i.test(url)) return [{ fileData: { fileUri: url, mimeType: imageType(url) } }];
   const made = dataPart(url, 'image/');
   if (!made) {

@@ -1,4 +1,4 @@
-import { argumentsOf, type MadeCall } from '../calls.ts';
+import { argumentsOf, type MadeCall, OwnIds } from '../calls.ts';
 import type { Json } from '../json.ts';
 import type { Notes } from '../notes.ts';
 import { UNSIGNED } from './signature.ts';
@@ -20,9 +20,7 @@ export interface SignedCall extends MadeCall {
 }
 
 /** A call of the model's last turn. */
-export interface Asked {
-  /** The caller's ID of it. */
-  readonly id: string;
+interface Asked {
   /** What tells it from others, in Google's terms: its tool, and an ID where the model has them. */
   readonly told: Json;
   /** Of the message that made it. */
@@ -43,7 +41,13 @@ export class Turns {
   readonly #contents: Content[] = [];
   /** What the user says since the model's last turn. */
   #said: Json[] = [];
+  /** The model's turn that is being built. */
+  #answer: Json[] | null = null;
   #asked: Asked[] = [];
+  /** Those that wait for their results, by the caller's ID. */
+  readonly #waiting = new Map<string | undefined, Asked[]>();
+  #hasResults = false;
+  readonly #ids = new OwnIds();
 
   /** `strict`: the model's calls have IDs, and the first one of a turn is signed. */
   constructor(strict: boolean, notes: Notes) {
@@ -52,27 +56,39 @@ export class Turns {
   }
 
   instruct(parts: readonly Json[]): void {
-    if (this.#contents.length + this.#said.length === 0) this.#system.push(...parts);
-    else if (parts.length > 0) this.#said.push(...marked(parts));
+    const isFirst = this.#contents.length + this.#said.length === 0;
+    if (isFirst) for (const part of parts) this.#system.push(part);
+    else if (parts.length > 0) this.say(marked(parts));
   }
 
   say(parts: readonly Json[]): void {
-    this.#said.push(...parts);
+    for (const part of parts) this.#said.push(part);
   }
 
-  /** The first call of this ID that has no result yet: only now may it have one. */
-  awaiting(id: string | undefined): Asked | undefined {
-    return this.#asked.find((asked) => asked.id === id && asked.output === undefined);
+  /** Whether the result of this call may come now. */
+  awaits(id: string | undefined): boolean {
+    return this.#waiting.has(id);
+  }
+
+  /** Of calls that share an ID the first one gets the first result. */
+  result(id: string | undefined, output: string): void {
+    const waiting = this.#waiting.get(id);
+    const asked = waiting?.shift();
+    if (asked) asked.output = output;
+    this.#hasResults = true;
+    if (waiting?.length === 0) this.#waiting.delete(id);
   }
 
   /** `path` is that of the message. */
   answer(texts: readonly Json[], calls: readonly SignedCall[], path: string): void {
     if (texts.length + calls.length === 0) return;
     this.#endUser();
-    const parts = [...texts, ...calls.map((call) => this.#ask(call, path))];
-    const last = this.#contents.at(-1);
-    if (last?.role === 'model') this.#contents.pop();
-    this.#contents.push({ role: 'model', parts: last?.role === 'model' ? [...last.parts, ...parts] : parts });
+    if (!this.#answer) {
+      this.#answer = [];
+      this.#contents.push({ role: 'model', parts: this.#answer });
+    }
+    for (const text of texts) this.#answer.push(text);
+    for (const call of calls) this.#answer.push(this.#ask(call, path));
   }
 
   end(): Conversation {
@@ -92,23 +108,24 @@ export class Turns {
 
   #ask({ id, name, arguments: text, signature }: SignedCall, path: string): Json {
     if (name === '') this.#notes.refuse(path, 'makes a call of a tool without a name');
-    const ids = new Set(this.#asked.map(({ told }) => told.id));
-    let own = id;
-    for (let count = 2; ids.has(own); count++) own = `${id}_${count}`;
-    const told = { ...(this.#strict && { id: own }), name };
+    const asked: Asked = { told: { ...(this.#strict && { id: this.#ids.next(id) }), name }, path };
     const thoughtSignature = signature || (this.#strict && this.#asked.length === 0 ? UNSIGNED : '');
-    this.#asked.push({ id, told, path });
-    return { functionCall: { ...told, args: argumentsOf(text) }, ...(thoughtSignature && { thoughtSignature }) };
+    this.#asked.push(asked);
+    const waiting = this.#waiting.get(id);
+    if (waiting) waiting.push(asked);
+    else this.#waiting.set(id, [asked]);
+    return { functionCall: { ...asked.told, args: argumentsOf(text) }, ...(thoughtSignature && { thoughtSignature }) };
   }
 
   #endUser(): void {
+    const said = this.#said;
+    if (said.length === 0 && !this.#hasResults) return;
     const results = this.#asked.flatMap(({ told, output }) =>
       // In `output`, so that not a digit of it is written anew.
       output === undefined ? [] : [{ functionResponse: { ...told, response: { output } } }],
     );
-    const said = this.#said;
-    if (results.length + said.length === 0) return;
     this.#endAsked();
+    this.#answer = null;
     if (results.length > 0) this.#contents.push({ role: 'user', parts: results });
     if (said.length > 0) this.#contents.push({ role: 'user', parts: said });
     this.#said = [];
@@ -119,6 +136,8 @@ export class Turns {
     const open = this.#asked.find(({ output }) => output === undefined);
     if (open) this.#notes.refuse(open.path, 'makes a call of a tool that no message after it answers');
     this.#asked = [];
+    this.#waiting.clear();
+    this.#hasResults = false;
   }
 }
 

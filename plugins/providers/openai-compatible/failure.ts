@@ -27,6 +27,8 @@ const NAMES: ReadonlyMap<string, Kind> = new Map([
 
 const CONTEXT =
   /maximum context length|context[ _](length|window|size)|prompt is too long|too many (input )?tokens|input (is|was) too long|reduce the length|tokens.{0,40} must be <=/i;
+/** OpenAI's and Groq's. */
+const TOO_LARGE = /^\W*request too large for /i;
 /** At the beginning only: a refusal may quote a prompt that is about keys. */
 const KEY =
   /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid|your organization must be verified)/i;
@@ -41,7 +43,8 @@ const BEHIND_400: ReadonlySet<Kind> = new Set(['context', 'auth', 'not_found', '
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
   const parsed = parseJson(body);
   const words = messageOf(parsed) || plainText(body);
-  return { kind: kindOf(status, fieldsOf(parsed), words), message: oneLine(words) || `status ${status}`, status };
+  const kind = kindOf(status, fieldsOf(parsed), words);
+  return { kind, message: oneLine(words) || `status ${status}`, status, ...blameOf(kind) };
 }
 
 /** The error where an answer was due: in its place, in Groq's own member, or itself by its `object`. Null for none. */
@@ -57,15 +60,23 @@ export function failureOfError(error: unknown): ProviderFailure {
   const words = messageOf({ error });
   const status = [fields.code, fields.status].map(Number).find((code) => code >= 400 && code <= 599);
   const kind = status === undefined ? kindByName(fields, words) : kindOf(status, fields, words);
-  return { kind: kind ?? 'server', message: oneLine(words) || 'the upstream reported an error', status };
+  return {
+    kind: kind ?? 'server',
+    message: oneLine(words) || 'the upstream reported an error',
+    status,
+    ...blameOf(kind),
+  };
 }
+
+/** Where an error says so, it is what the model wrote that was malformed. */
+const blameOf = (kind: Kind | undefined) => (kind === 'malformed' ? ({ ofModel: true } as const) : {});
 
 function kindOf(status: number, error: Json, words: string): Kind {
   const named = kindByName(error, words);
   if (status === 400 || status === 422) return named && BEHIND_400.has(named) ? named : 'rejected';
   if (status === 403 && (isFlagged(error) || MODERATED.test(words.slice(0, READ_MAX)))) return 'rejected';
-  // Groq: more tokens than may be sent in a minute.
-  if (status === 413 && named === 'rate_limited') return named;
+  // More than an account may send in a minute, by itself: no pause helps it, and nobody else's has to wait for it.
+  if ((status === 413 || status === 429) && TOO_LARGE.test(words)) return 'context';
   // Fireworks: the account is suspended.
   return status === 412 ? 'auth' : kindOfStatus(status);
 }

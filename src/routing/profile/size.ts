@@ -114,6 +114,7 @@ function addPart(tally: Tally, part: ContentPart): void {
       addUnknown(tally, part.input_audio, KNOWN_AUDIO);
       // Base64: 3 bytes in 4 characters.
       tally.audioBytes += Math.ceil((part.input_audio.data.length * 3) / 4);
+      if (!isBoundedAudio(part.input_audio)) tally.unboundedMedia++;
       tally.needs |= CAPABILITIES.audio_input.bit;
       return;
     case 'file':
@@ -122,6 +123,17 @@ function addPart(tally: Tally, part: ContentPart): void {
       if (part.file.file_id != null) tally.needs |= CAPABILITIES.file_ids.bit;
   }
 }
+
+/**
+ * Whether the bytes of a sound bound how long it lasts. FLAC, Opus and AAC write an hour of silence in a few kilobytes,
+ * and whoever listens goes by what a file begins with rather than by its label.
+ */
+const isBoundedAudio = ({ format, data }: { readonly format: string; readonly data: string }): boolean =>
+  BOUNDED_AUDIO.has(format.toLowerCase()) && !PACKED_AUDIO.test(data);
+
+const BOUNDED_AUDIO: ReadonlySet<string> = new Set(['wav', 'mp3']);
+/** In base64: `fLaC`, `OggS`, EBML (WebM), AAC's ADTS, and a box of MP4, whose length comes first. */
+const PACKED_AUDIO = /^(?:ZkxhQ|T2dnUw|GkXfo|\/\/[A-Hg-n]|.{5}[GWm2]Z0eX)/;
 
 const isData = (url: string): boolean => /^data:/i.test(url);
 

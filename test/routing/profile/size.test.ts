@@ -34,6 +34,19 @@ describe('what a request needs', () => {
     expect(needs(of('x', { logprobs: true }))).toEqual(['logprobs']);
   });
 
+  test('cannot be bounded by the bytes of a sound that silence packs to nothing, whatever its label', () => {
+    const bounded = (format: string, begin: string) => {
+      const data = Buffer.from(`${begin}${'\0'.repeat(90)}`, 'latin1').toString('base64');
+      return of([{ type: 'input_audio', input_audio: { data, format } }]).unboundedMedia === 0;
+    };
+    const packed = ['fLaC', 'OggS', '\x1aE\xdf\xa3', '\xff\xf1', '\xff\xf9', '\0\0\0 ftypM4A ', '\0\0\0\x1dftypisom'];
+    for (const begin of packed) expect(bounded('mp3', begin)).toBe(false);
+    for (const begin of ['ID3', '\xff\xfb', '\xff\xf3', '\xff\xfa', '\xff\xe3'])
+      expect(bounded('mp3', begin)).toBe(true);
+    expect(bounded('WAV', 'RIFF')).toBe(true);
+    for (const format of ['flac', 'ogg', 'aac', 'webm']) expect(bounded(format, 'RIFF')).toBe(false);
+  });
+
   test('follows from what not every dialect can say', () => {
     const cases: [Partial<Profiled>, string[]][] = [
       [{ seed: 0 }, ['seed']],

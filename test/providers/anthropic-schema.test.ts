@@ -1,0 +1,28 @@
+import { expect, test } from 'bun:test';
+import { structured } from '../../plugins/providers/anthropic/schema.ts';
+
+const closed = { type: 'object', additionalProperties: false } as const;
+
+test('a schema is walked once, however many references lead to the same part of it by other names', () => {
+  const names = Array.from({ length: 8_000 }, (_, at) => at);
+  const big = { ...closed, properties: Object.fromEntries(names.map((at) => [`p${at}`, {}])) };
+  const properties = Object.fromEntries(names.map((at) => [`q${at}`, { $ref: at % 2 === 0 ? '#/$defs/Big' : '#/$defs/%42ig' }]));
+  const schema = { ...closed, properties, $defs: { Big: big } };
+  const began = performance.now();
+  expect(structured(schema)).toEqual({ schema });
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+test('a chain of references that would exhaust the stack is refused', () => {
+  const chain = (length: number) => ({
+    $ref: '#/$defs/a0',
+    $defs: Object.fromEntries(
+      Array.from({ length }, (_, at) => [
+        `a${at}`,
+        at === length - 1 ? { type: 'string' } : { $ref: `#/$defs/a${at + 1}` },
+      ]),
+    ),
+  });
+  expect(structured(chain(200))).toEqual({ schema: chain(200) });
+  expect(structured(chain(30_000))).toEqual({ why: 'has too many references behind each other' });
+});

@@ -1,0 +1,22 @@
+import { afterAll, expect, test } from 'bun:test';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { openTo, partsOf } from '../support/provider-call.ts';
+
+const upstream = startFakeUpstream();
+afterAll(() => upstream.stop());
+
+/** Of words alone, as those who run a server of their own choose them. */
+const KEY = 'our-house-provider-passphrase';
+
+test.each([
+  ['stop', 'stop'],
+  ['repetition_truncation', 'repetition_truncation'],
+  ['a key of ours', KEY],
+  ['a piece of it at the end', `length ${KEY.slice(0, 14)}`],
+  ['a novel', 'word '.repeat(100_000)],
+])('a finish reason is told as it is unless it holds a key or is no word: %s', async (told, finish) => {
+  upstream.next({ text: 'Hello', finish });
+  const parts = await partsOf(openTo(upstream.url, { apiKey: KEY }));
+  const raw = parts.flatMap((part) => (part.type === 'finish' ? [part.raw] : []));
+  expect(raw).toEqual([told === finish ? finish : '']);
+});

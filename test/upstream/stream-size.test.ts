@@ -1,0 +1,34 @@
+import { afterAll, expect, test } from 'bun:test';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { failureIn, openTo, providerCall } from '../support/provider-call.ts';
+
+const upstream = startFakeUpstream();
+afterAll(() => upstream.stop());
+
+const event = (delta: object, finish: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const MEGABYTE = event({ content: 'a'.repeat(1_000_000) });
+
+/** Characters heard of a stream of so many megabytes, and how it ended. */
+async function heard(megabytes: number, stream: boolean) {
+  const raw = [...Array.from({ length: megabytes }, () => MEGABYTE), event({}, 'stop')];
+  upstream.next({ raw, contentType: 'text/event-stream' });
+  const call = openTo(upstream.url, { call: providerCall({}, { stream }), totalMs: 30_000 });
+  let characters = 0;
+  for (let batch = await call.read(); batch; batch = await call.read()) {
+    for (const part of batch) if (part.type === 'text') characters += part.text.length;
+    const failure = failureIn(batch);
+    if (failure) return { characters, failure };
+  }
+  return { characters, failure: null };
+}
+
+test('a stream in the place of a JSON answer is no longer than such an answer may be', async () => {
+  expect(await heard(30, false)).toEqual({ characters: 30_000_000, failure: null });
+  expect((await heard(40, false)).failure).toMatchObject({ kind: 'malformed', message: 'the answer was too large' });
+});
+
+test('a stream may be longer, and not without end', async () => {
+  expect(await heard(40, true)).toEqual({ characters: 40_000_000, failure: null });
+  expect((await heard(280, true)).failure).toMatchObject({ kind: 'malformed', message: 'the answer was too large' });
+}, 20_000);
