@@ -243,7 +243,7 @@ async function upstreamStages(runtime: Runtime, port: number, count: number): Pr
     extras: {},
     stream: false,
     outputCap: 400,
-    model: { capabilities: [], acceptsTemperature: true, ttftMs: 300, outputTokensPerSecond: 100 },
+    model: { capabilities: [], lacks: [], acceptsTemperature: true, ttftMs: 300, outputTokensPerSecond: 100 },
   };
   const headers = { 'content-type': 'application/json' };
   const plain = async () => {

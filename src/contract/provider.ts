@@ -21,6 +21,8 @@ export interface ProviderCall {
 /** What the catalog says about how a model wants to be asked. */
 export interface ModelTraits {
   readonly capabilities: readonly Capability[];
+  /** What of the dialect the catalog says that it does not take. */
+  readonly lacks: readonly Capability[];
   /** False: a temperature is refused and must be left out. */
   readonly acceptsTemperature: boolean;
   /** Pace for answers made in-process. */

@@ -13,7 +13,8 @@ export function traitsOf(model: Described): ModelTraits {
   if (!traits) {
     const { ttftMs, outputTokensPerSecond } = model.latency;
     const capabilities = capabilityNames(model.capabilities & ~OF_EVERY_DIALECT);
-    traits = { capabilities, acceptsTemperature: model.acceptsTemperature, ttftMs, outputTokensPerSecond };
+    const lacks = capabilityNames(OF_EVERY_DIALECT & ~model.capabilities);
+    traits = { capabilities, lacks, acceptsTemperature: model.acceptsTemperature, ttftMs, outputTokensPerSecond };
     known.set(model, traits);
   }
   return traits;

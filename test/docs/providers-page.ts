@@ -80,6 +80,7 @@ const NAMES: Readonly<Record<string, readonly [string, string]>> = {
 
 const traits = (model: Partial<ModelTraits>): ModelTraits => ({
   capabilities: [],
+  lacks: [],
   acceptsTemperature: true,
   ttftMs: 1,
   outputTokensPerSecond: 1,

@@ -83,7 +83,7 @@ function adapterOf(name: string, settings: Readonly<Record<string, unknown>>): A
 /** A model that can do all that the dialect has. */
 export function traitsOf(reasons: boolean, acceptsTemperature: boolean): ModelTraits {
   const capabilities = MODEL_CAPABILITIES.filter((name) => reasons || name !== 'reasoning');
-  return { capabilities, acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 100 };
+  return { capabilities, lacks: [], acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 100 };
 }
 
 /** The bits of what can be asked of a model. */

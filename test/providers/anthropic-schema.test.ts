@@ -6,7 +6,9 @@ const closed = { type: 'object', additionalProperties: false } as const;
 test('a schema is walked once, however many references lead to the same part of it by other names', () => {
   const names = Array.from({ length: 8_000 }, (_, at) => at);
   const big = { ...closed, properties: Object.fromEntries(names.map((at) => [`p${at}`, {}])) };
-  const properties = Object.fromEntries(names.map((at) => [`q${at}`, { $ref: at % 2 === 0 ? '#/$defs/Big' : '#/$defs/%42ig' }]));
+  const properties = Object.fromEntries(
+    names.map((at) => [`q${at}`, { $ref: at % 2 === 0 ? '#/$defs/Big' : '#/$defs/%42ig' }]),
+  );
   const schema = { ...closed, properties, $defs: { Big: big } };
   const began = performance.now();
   expect(structured(schema)).toEqual({ schema });

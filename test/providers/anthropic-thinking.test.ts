@@ -97,7 +97,10 @@ describe('thinking', () => {
 
 describe('what a model lacks', () => {
   const lacking = (upstream: string, acceptsTemperature = true) =>
-    adapter.lacks?.({ capabilities: [], acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 1 }, upstream) ?? [];
+    adapter.lacks?.(
+      { capabilities: [], lacks: [], acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 1 },
+      upstream,
+    ) ?? [];
   const ALWAYS: Capability[] = [
     'json_mode',
     'audio_input',

@@ -105,3 +105,10 @@ test('Azure has the key in a header of its own', () => {
   expect(adapter.auth).toEqual({ header: 'authorization', prefix: 'Bearer ' });
   expect(adapterOf(openai.presets?.['azure-openai']?.settings ?? {}).auth).toEqual({ header: 'api-key', prefix: '' });
 });
+
+test('what the catalog says that a model lacks is not asked of it, and not said where it could be told', () => {
+  const model = { capabilities: ['tools' as const], lacks: ['single_tool_calls' as const, 'forced_tools' as const] };
+  const call = providerCall({ tools, tool_choice: 'auto', parallel_tool_calls: true }, { model });
+  expect(adapter.lacks?.(call.model, 'm')).toEqual(['single_tool_calls', 'forced_tools']);
+  expect(wireRequest(adapter, call).body).not.toContainAnyKeys(['tool_choice', 'parallel_tool_calls']);
+});

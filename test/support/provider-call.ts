@@ -24,6 +24,7 @@ export function providerCall(
     ...others,
     model: {
       capabilities: [],
+      lacks: [],
       acceptsTemperature: true,
       ttftMs: 1,
       outputTokensPerSecond: 100_000,

@@ -33,7 +33,7 @@ const NEUTRAL: Readonly<Record<string, unknown>> = {
 
 /** What cannot be asked of a model of this server. */
 export function lacksOf(settings: DialectSettings, model: ModelTraits): readonly Capability[] {
-  const lacks: Capability[] = [...settings.lacks];
+  const lacks: Capability[] = [...settings.lacks, ...model.lacks];
   // Models that refuse a temperature refuse the other sampling controls with it.
   if (!model.acceptsTemperature) lacks.push('penalties');
   if (model.capabilities.includes('reasoning')) lacks.push(...settings.reasoning_lacks);
