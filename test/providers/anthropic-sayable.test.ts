@@ -131,3 +131,17 @@ describe('what cannot be mended is refused by its name:', () => {
     ]);
   });
 });
+
+test('calls of one answer that share an ID have their results in their order', () => {
+  expect(messagesOf([user, calls('c', 'c'), told('c', 'first'), told('c', 'second')])).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant', content: [use('c'), use('c_2')] },
+    {
+      role: 'user',
+      content: [
+        { tool_use_id: 'c', content: [text('first')] },
+        { tool_use_id: 'c_2', content: [text('second')] },
+      ],
+    },
+  ]);
+});

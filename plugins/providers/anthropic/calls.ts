@@ -1,5 +1,5 @@
 import type { ChatMessage } from 'signalbox/plugin';
-import { answeredId, argumentsOf, callsIn, type MadeCall } from '../calls.ts';
+import { answeredId, argumentsOf, callsIn, OwnIds } from '../calls.ts';
 import type { Block } from './cache.ts';
 
 /** Characters of an ID that are looked at: no provider's is longer, and a caller's may be megabytes. */
@@ -11,10 +11,9 @@ const READ_MAX = 256;
  */
 export class Calls {
   readonly #names = new Set<string>();
-  readonly #counts = new Map<string, number>();
-  readonly #taken = new Set<string>();
-  /** By the caller's ID, that of its latest call. */
-  readonly #latest = new Map<string, string>();
+  readonly #ids = new OwnIds();
+  /** By the caller's ID, those of its latest message's calls that wait for their result. */
+  readonly #waiting = new Map<string, string[]>();
 
   /** The tools called, each once. */
   get names(): readonly string[] {
@@ -23,27 +22,20 @@ export class Calls {
 
   /** The calls that an assistant's message makes. */
   madeBy(message: ChatMessage): Block[] {
-    return callsIn(message).map((call) => this.#made(call));
+    const calls = callsIn(message);
+    for (const { id } of calls) this.#waiting.set(id, []);
+    return calls.map(({ id, name, arguments: text }) => {
+      this.#names.add(name);
+      const own = this.#ids.next(plain(id.slice(0, READ_MAX)));
+      this.#waiting.get(id)?.push(own);
+      return { type: 'tool_use', id: own, name, input: argumentsOf(text) };
+    });
   }
 
-  /** Which call a message answers; undefined for none that was made. */
+  /** Which call a message answers, in the order of the calls where several share an ID; undefined for none that waits. */
   answeredBy(message: ChatMessage): string | undefined {
     const id = answeredId(message);
-    return id === undefined ? undefined : this.#latest.get(id);
-  }
-
-  #made({ id, name, arguments: text }: MadeCall): Block {
-    this.#names.add(name);
-    const base = plain(id.slice(0, READ_MAX));
-    let wire: string;
-    do {
-      const count = (this.#counts.get(base) ?? 0) + 1;
-      this.#counts.set(base, count);
-      wire = count === 1 ? base : `${base}_${count}`;
-    } while (this.#taken.has(wire));
-    this.#taken.add(wire);
-    this.#latest.set(id, wire);
-    return { type: 'tool_use', id: wire, name, input: argumentsOf(text) };
+    return id === undefined ? undefined : this.#waiting.get(id)?.shift();
   }
 }
 
