@@ -138,7 +138,10 @@ function resolveAddress(
     if (url === null) {
       const message = `\`${path}.base_url\` is not an address`;
       scope.report.add('bad-form', placeAt(tree, 'base_url'), message, ADDRESS);
-    } else refuseForbidden(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope);
+    } else {
+      refuseForbidden(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope);
+      refusePathOfCall(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope);
+    }
     return { url, missing: null };
   }
   if (variable === undefined) return { url: null, missing: null };
@@ -149,11 +152,25 @@ function resolveAddress(
     // The value stays out of the message: what is in a variable may be a secret put in the wrong one.
     const message = `the variable ${variable} does not hold an address`;
     scope.report.add('bad-environment', placeAt(tree, 'base_url_env'), message, ADDRESS);
-  } else refuseForbidden(url, `the variable ${variable}`, placeAt(tree, 'base_url_env'), scope);
+  } else {
+    refuseForbidden(url, `the variable ${variable}`, placeAt(tree, 'base_url_env'), scope);
+    refusePathOfCall(url, `the address in ${variable}`, placeAt(tree, 'base_url_env'), scope);
+  }
   return { url, missing: null };
 }
 
 const ADDRESS = { expected: 'http:// or https://, host and path, without user, query and fragment' };
+
+/** The end of an address that a call goes to: paths are appended to what a policy states. */
+const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
+
+function refusePathOfCall(url: string, what: string, place: Place, { report }: Scope): void {
+  const [path] = OF_A_CALL.exec(url) ?? [];
+  if (path === undefined) return;
+  report.add('bad-form', place, `${what} ends in \`${path}\`, which is appended to it with each call`, {
+    expected: 'the address that calls go below, such as https://api.example.com/v1',
+  });
+}
 
 function normalUrl(text: string): string | null {
   if (!URL.canParse(text)) return null;
