@@ -20,6 +20,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'stream-splits', files: ['test/property/stream-splits.test.ts'] },
   { name: 'stream-cuts', files: ['test/property/stream-cuts.test.ts'] },
   { name: 'replay', files: ['test/property/replay.test.ts'] },
+  { name: 'capabilities', files: ['test/routing/capabilities.test.ts'] },
   { name: 'quiet-streams', files: ['test/http/stream-quiet.test.ts'] },
   { name: 'stalled-readers', files: ['test/e2e/stalled.test.ts'] },
   { name: 'idempotency', files: ['test/access/idempotency/state.test.ts'] },
