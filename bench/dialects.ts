@@ -1,0 +1,170 @@
+import { cpus } from 'node:os';
+import { shipped } from '../plugins/index.ts';
+import type { Frame, ProviderCall, WireAdapter } from '../src/contract/provider.ts';
+import type { ChatMessage, ChatRequest } from '../src/core/chat-request.ts';
+import { createRegistry } from '../src/plugin-host/registry.ts';
+import { loadPolicy } from '../src/policy/load.ts';
+import { frameParser } from '../src/upstream/frames.ts';
+import { DIALECTS } from '../test/support/dialects/index.ts';
+import { median, table } from './stats.ts';
+
+/**
+ * `npm run bench:dialects`: what an adapter's translation costs, without a network: a request built, an answer read, and
+ * an event of a stream. The dialects take turns; `openai-compatible` is what the others are compared with. The
+ * bodies are those of the tests' own servers. `--quick` for a look.
+ */
+const ROUNDS = process.argv.includes('--quick') ? 40 : 200;
+const WARM_UP = 40;
+/** Calls in a row before the next has its turn. */
+const BLOCK = 20;
+
+interface Subject {
+  readonly name: string;
+  readonly adapter: string;
+  readonly upstream: string;
+  readonly dialect: keyof typeof DIALECTS;
+}
+
+const SUBJECTS: readonly Subject[] = [
+  { name: 'openai-compatible', adapter: 'openai-compatible', upstream: 'gpt-4.1', dialect: 'openai' },
+  { name: 'openai', adapter: 'openai', upstream: 'gpt-4.1', dialect: 'openai' },
+  { name: 'openai, by Responses', adapter: 'openai', upstream: 'gpt-6.1-sol', dialect: 'openai' },
+  { name: 'anthropic', adapter: 'anthropic', upstream: 'claude-opus-5-5', dialect: 'anthropic' },
+  { name: 'gemini', adapter: 'gemini', upstream: 'gemini-3.8-flash', dialect: 'gemini' },
+];
+
+const tools: NonNullable<ChatRequest['tools']> = Array.from({ length: 20 }, (_, at) => ({
+  type: 'function',
+  function: {
+    name: `tool_${at}`,
+    description: 'Looks something up and says what it has found, in a sentence or two.',
+    parameters: {
+      type: 'object',
+      properties: { query: { type: 'string' }, limit: { type: 'integer' } },
+      required: ['query'],
+    },
+  },
+}));
+
+/** What a user asks, and ten steps of an agent that works on it: 41 messages, some 20 KB with the tools. */
+const steps: ChatMessage[] = Array.from({ length: 20 }, (_, at): ChatMessage[] => {
+  const [id, text] = [
+    `call_${at}`,
+    'The committee met on Tuesday to look at the figures of the last quarter. '.repeat(8),
+  ];
+  const call = {
+    id,
+    type: 'function' as const,
+    function: { name: `tool_${at}`, arguments: '{"query":"figures","limit":3}' },
+  };
+  return [
+    { role: 'assistant', content: 'I look that up.', tool_calls: [call] },
+    { role: 'tool', tool_call_id: id, content: text },
+  ];
+}).flat();
+const chat: ChatRequest = {
+  model: 'm',
+  messages: [
+    { role: 'user', content: 'Which of the two offers is cheaper over three years, and by how much? '.repeat(3) },
+  ],
+};
+const turn: ChatRequest = { ...chat, messages: [...chat.messages, ...steps], tools };
+
+const registry = createRegistry(shipped);
+
+function adapterOf({ adapter }: Subject): WireAdapter {
+  const text = `version: 1
+providers: { p: { adapter: ${adapter}, base_url: "http://127.0.0.1:9/v1" } }
+models: { m: { provider: p, price: { input: 1, output: 1 }, context_window: 9, max_output: 9, quality: { default: 0.5 } } }
+`;
+  const files = [{ path: 'policy.yaml', text }];
+  const { snapshot } = loadPolicy(files, { env: { get: () => undefined }, ...registry, revisionOf: () => 'bench' });
+  const prepared = registry.providers.get(adapter)?.prepare({ ...snapshot?.providers.get('p')?.settings });
+  if (prepared?.kind !== 'wire') throw new Error(`${adapter} does not speak over the network`);
+  return prepared;
+}
+
+const callOf = ({ upstream }: Subject, request: ChatRequest, stream: boolean): ProviderCall => ({
+  upstream,
+  request,
+  extras: {},
+  stream,
+  outputCap: 4_096,
+  model: {
+    capabilities: ['tools', 'reasoning'],
+    lacks: [],
+    acceptsTemperature: false,
+    ttftMs: 1,
+    outputTokensPerSecond: 1,
+  },
+});
+
+/** What the subject's own server answers to a call: in one piece, and as a stream's frames. */
+function answersOf(subject: Subject, adapter: WireAdapter, request: ChatRequest) {
+  const wire = (stream: boolean) => {
+    const made = adapter.request(callOf(subject, request, stream));
+    if (!('body' in made)) throw new Error(made.message);
+    const { pathname, searchParams: query } = new URL(made.path, 'http://x');
+    const path = DIALECTS[subject.dialect].basePath + pathname;
+    return { method: 'POST', path, query, headers: new Headers(), text: made.body, body: JSON.parse(made.body) };
+  };
+  const dialect = DIALECTS[subject.dialect];
+  const text = Array.from({ length: 198 }, () =>
+    'word upon word upon word upon word upon word upon word upon word upon word upon word upon word '.slice(0, 100),
+  );
+  const reply = JSON.stringify(dialect.reply(wire(false), { text }));
+  const frames: readonly Frame[] = frameParser('sse').push(dialect.events(wire(true), { text }).join(''));
+  return { reply, frames };
+}
+
+/** Microseconds of each work, the median of its blocks. They take turns, so that a slow moment meets all of them. */
+function timed(works: readonly (() => void)[]): number[] {
+  const blocks = works.map((): number[] => []);
+  for (let round = -WARM_UP; round < ROUNDS; round++) {
+    works.forEach((work, at) => {
+      const begun = Bun.nanoseconds();
+      for (let i = 0; i < BLOCK; i++) work();
+      if (round >= 0) blocks[at]!.push((Bun.nanoseconds() - begun) / BLOCK / 1_000);
+    });
+  }
+  return blocks.map(median);
+}
+
+const subjects = SUBJECTS.map((subject) => {
+  const adapter = adapterOf(subject);
+  // Without tools a model that reasons is asked by chat completions: only the turn shows Responses.
+  const answers = answersOf(subject, adapter, turn);
+  return { subject, adapter, ...answers };
+});
+const asking = (request: ChatRequest) =>
+  timed(
+    subjects.map(
+      ({ subject, adapter }) =>
+        () =>
+          void adapter.request(callOf(subject, request, true)),
+    ),
+  );
+const [plain, agents] = [asking(chat), asking(turn)];
+const replies = timed(
+  subjects.map(
+    ({ adapter, reply }) =>
+      () =>
+        void adapter.reply(reply),
+  ),
+);
+const streams = timed(
+  subjects.map(({ adapter, frames }) => () => {
+    const reader = adapter.stream();
+    for (const frame of frames) reader.read(frame);
+  }),
+).map((one, at) => one / subjects[at]!.frames.length);
+
+const cell = (values: readonly number[], at: number, digits = 1): string =>
+  `${values[at]!.toFixed(digits)} (${(values[at]! / values[0]!).toFixed(1)})`;
+const rows = [
+  ['µs (ratio)', 'a question, asked', 'an agent’s turn, asked', 'an answer of 20 KB, read', 'an event, read'],
+];
+for (const [at, { subject }] of subjects.entries()) {
+  rows.push([subject.name, cell(plain, at), cell(agents, at), cell(replies, at), cell(streams, at, 2)]);
+}
+console.log(`${cpus()[0]?.model}, Bun ${Bun.version}, ${ROUNDS} rounds of ${BLOCK}\n\n${table(rows)}`);
