@@ -1,17 +1,18 @@
 import { cpus } from 'node:os';
 import { shipped } from '../plugins/index.ts';
-import type { Frame, ProviderCall, WireAdapter } from '../src/contract/provider.ts';
+import type { Frame, HttpCall, ProviderCall, WireAdapter } from '../src/contract/provider.ts';
 import type { ChatMessage, ChatRequest } from '../src/core/chat-request.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
 import { frameParser } from '../src/upstream/frames.ts';
 import { DIALECTS } from '../test/support/dialects/index.ts';
+import type { Behaviour } from '../test/support/fake-upstream.ts';
 import { median, table } from './stats.ts';
 
 /**
  * `npm run bench:dialects`: what an adapter's translation costs, without a network: a request built, an answer read, and
- * an event of a stream. The dialects take turns; `openai-compatible` is what the others are compared with. The
- * bodies are those of the tests' own servers. `--quick` for a look.
+ * an event of a stream, and `JSON.parse` alone of that answer. The dialects take turns; `openai-compatible` is what the
+ * others are compared with. The bodies are those of the tests' own servers. `--quick` for a look.
  */
 const ROUNDS = process.argv.includes('--quick') ? 40 : 200;
 const WARM_UP = 40;
@@ -26,8 +27,8 @@ interface Subject {
 }
 
 const SUBJECTS: readonly Subject[] = [
-  { name: 'openai-compatible', adapter: 'openai-compatible', upstream: 'gpt-4.1', dialect: 'openai' },
-  { name: 'openai', adapter: 'openai', upstream: 'gpt-4.1', dialect: 'openai' },
+  { name: 'openai-compatible', adapter: 'openai-compatible', upstream: 'gpt-5.2', dialect: 'openai' },
+  { name: 'openai, by chat', adapter: 'openai', upstream: 'gpt-5.2', dialect: 'openai' },
   { name: 'openai, by Responses', adapter: 'openai', upstream: 'gpt-6.1-sol', dialect: 'openai' },
   { name: 'anthropic', adapter: 'anthropic', upstream: 'claude-opus-5-5', dialect: 'anthropic' },
   { name: 'gemini', adapter: 'gemini', upstream: 'gemini-3.8-flash', dialect: 'gemini' },
@@ -46,7 +47,7 @@ const tools: NonNullable<ChatRequest['tools']> = Array.from({ length: 20 }, (_, 
   },
 }));
 
-/** What a user asks, and ten steps of an agent that works on it: 41 messages, some 20 KB with the tools. */
+/** What a user asks, and twenty steps of an agent that works on it: 41 messages, some 20 KB with the tools. */
 const steps: ChatMessage[] = Array.from({ length: 20 }, (_, at): ChatMessage[] => {
   const [id, text] = [
     `call_${at}`,
@@ -99,22 +100,39 @@ const callOf = ({ upstream }: Subject, request: ChatRequest, stream: boolean): P
   },
 });
 
-/** What the subject's own server answers to a call: in one piece, and as a stream's frames. */
+/** Markdown, as models answer: unescaping it is most of what reading costs, and a text without escapes would hide that. */
+const LINE = '- **The first offer** is "cheaper",\n  by 18.5 % over three years – see the table.\n';
+/** Some 20 KB. */
+const ANSWER = LINE.repeat(240);
+/** Of 110 letters each; with the call's pieces and what frames them some 200 events. */
+const PIECES: readonly string[] = Array.from({ length: 150 }, () => ANSWER.slice(0, 110));
+const CALL = {
+  name: 'tool_7',
+  arguments: JSON.stringify({ query: 'figures of the last quarter '.repeat(9), limit: 3 }),
+};
+
+const pathOf = ({ adapter, subject }: { adapter: WireAdapter; subject: Subject }, request: ChatRequest): string =>
+  sent(adapter, callOf(subject, request, true)).path;
+
+function sent(adapter: WireAdapter, call: ProviderCall): HttpCall {
+  const made = adapter.request(call);
+  if (!('body' in made)) throw new Error(made.message);
+  return made;
+}
+
+/** What the subject's own server answers to a call: in one piece, and as the frames of two streams, of words and of a call. */
 function answersOf(subject: Subject, adapter: WireAdapter, request: ChatRequest) {
+  const dialect = DIALECTS[subject.dialect];
   const wire = (stream: boolean) => {
-    const made = adapter.request(callOf(subject, request, stream));
-    if (!('body' in made)) throw new Error(made.message);
+    const made = sent(adapter, callOf(subject, request, stream));
     const { pathname, searchParams: query } = new URL(made.path, 'http://x');
-    const path = DIALECTS[subject.dialect].basePath + pathname;
+    const path = dialect.basePath + pathname;
     return { method: 'POST', path, query, headers: new Headers(), text: made.body, body: JSON.parse(made.body) };
   };
-  const dialect = DIALECTS[subject.dialect];
-  const text = Array.from({ length: 198 }, () =>
-    'word upon word upon word upon word upon word upon word upon word upon word upon word upon word '.slice(0, 100),
-  );
-  const reply = JSON.stringify(dialect.reply(wire(false), { text }));
-  const frames: readonly Frame[] = frameParser('sse').push(dialect.events(wire(true), { text }).join(''));
-  return { reply, frames };
+  const framesOf = (behaviour: Behaviour): readonly Frame[] =>
+    frameParser('sse').push(dialect.events(wire(true), behaviour).join(''));
+  const streams = [framesOf({ text: PIECES }), framesOf({ toolCalls: [CALL] })];
+  return { reply: JSON.stringify(dialect.reply(wire(false), { text: ANSWER })), streams };
 }
 
 /** Microseconds of each work, the median of its blocks. They take turns, so that a slow moment meets all of them. */
@@ -132,39 +150,56 @@ function timed(works: readonly (() => void)[]): number[] {
 
 const subjects = SUBJECTS.map((subject) => {
   const adapter = adapterOf(subject);
-  // Without tools a model that reasons is asked by chat completions: only the turn shows Responses.
-  const answers = answersOf(subject, adapter, turn);
-  return { subject, adapter, ...answers };
+  return { subject, adapter, ...answersOf(subject, adapter, turn) };
 });
 const asking = (request: ChatRequest) =>
   timed(
-    subjects.map(
-      ({ subject, adapter }) =>
-        () =>
-          void adapter.request(callOf(subject, request, true)),
-    ),
+    subjects.map(({ subject, adapter }) => {
+      const call = callOf(subject, request, true);
+      return () => void adapter.request(call);
+    }),
   );
 const [plain, agents] = [asking(chat), asking(turn)];
-const replies = timed(
-  subjects.map(
+// Together, for the one is part of the other.
+const reading = timed([
+  ...subjects.map(
     ({ adapter, reply }) =>
       () =>
         void adapter.reply(reply),
   ),
-);
-const streams = timed(
-  subjects.map(({ adapter, frames }) => () => {
-    const reader = adapter.stream();
-    for (const frame of frames) reader.read(frame);
+  ...subjects.map(
+    ({ reply }) =>
+      () =>
+        void JSON.parse(reply),
+  ),
+]);
+const [replies, parsing] = [reading.slice(0, subjects.length), reading.slice(subjects.length)];
+const events = timed(
+  subjects.map(({ adapter, streams }) => () => {
+    for (const frames of streams) {
+      const reader = adapter.stream();
+      for (const frame of frames) reader.read(frame);
+    }
   }),
-).map((one, at) => one / subjects[at]!.frames.length);
+).map((one, at) => one / subjects[at]!.streams.flat().length);
 
 const cell = (values: readonly number[], at: number, digits = 1): string =>
   `${values[at]!.toFixed(digits)} (${(values[at]! / values[0]!).toFixed(1)})`;
 const rows = [
-  ['µs (ratio)', 'a question, asked', 'an agent’s turn, asked', 'an answer of 20 KB, read', 'an event, read'],
+  [
+    'µs (ratio)',
+    'a question, asked',
+    'an agent’s turn, asked',
+    'an answer of 20 KB, read',
+    'of it JSON.parse',
+    'an event, read',
+  ],
 ];
-for (const [at, { subject }] of subjects.entries()) {
-  rows.push([subject.name, cell(plain, at), cell(agents, at), cell(replies, at), cell(streams, at, 2)]);
+for (const [at, one] of subjects.entries()) {
+  // Without tools a model is asked by chat completions, whatever it is asked by with them.
+  const isSame = pathOf(one, chat) === pathOf(one, turn);
+  const question = isSame ? cell(plain, at) : '–';
+  const parsed = parsing[at]!.toFixed(1);
+  rows.push([one.subject.name, question, cell(agents, at), cell(replies, at), parsed, cell(events, at, 2)]);
 }
 console.log(`${cpus()[0]?.model}, Bun ${Bun.version}, ${ROUNDS} rounds of ${BLOCK}\n\n${table(rows)}`);

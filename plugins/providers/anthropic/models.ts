@@ -37,8 +37,20 @@ export type Rules = Readonly<Record<Rule, boolean>>;
 /** `claude-opus-4-8`, `claude-opus-4-20250514`, `claude-3-5-sonnet-20241022`, and as other hosts write them. */
 const NAME = /claude-(?:(\d{1,2})(?:[-.](\d{1,2}))?-)?([a-z]+)(?:-(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?)?/;
 
+/** By name, of models that were asked: every request asks anew. Only as many as policies name. */
+const known = new Map<string, Rules>();
+
 /** What the model of this name takes. One that is not Claude is taken for an early one that does what the catalog says. */
 export function rulesOf(upstream: string): Rules {
+  let found = known.get(upstream);
+  if (!found) {
+    found = readRules(upstream);
+    known.set(upstream, found);
+  }
+  return found;
+}
+
+function readRules(upstream: string): Rules {
   const [name, before, minorBefore, word = '', behind, minorBehind] = NAME.exec(upstream.toLowerCase()) ?? [];
   if (name === undefined) return rules((rule) => rule === 'jsonSchema');
   // A line yet unknown is taken to be as strict as the strictest.
