@@ -327,7 +327,8 @@ export class Exchange {
   #note(running: Attempt, failure: ProviderFailure): void {
     const { model, endpoint, meter, call } = running;
     this.#attempts.push(running.failed(failure));
-    this.#asked.add(endpoint.provider);
+    // What its adapter could not say never reached it: such requests must not use up the retries of everybody else's.
+    if (call.sent || failure.kind !== 'rejected') this.#asked.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
     const { requestId } = call;
     this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, requestId, hasBegun });

@@ -25,13 +25,15 @@ export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => ki
  * `billed`: the last attempt is charged, so that nobody should repeat the request blindly.
  */
 export function failedError(attempts: readonly FailedAttempt[], billed: boolean): SignalboxError {
-  const failures = attempts.map(({ failure }) => failure);
+  const heard = attempts.filter(({ failure, sent }) => failure.kind !== 'rejected' || sent !== false);
+  // Whoever could not be asked tells nothing of those that were: the same request may well be answered later.
+  const failures = (heard.length > 0 ? heard : attempts).map(({ failure }) => failure);
   const last = failures.at(-1);
   const retry = billed || hopeless(failures) ? { retry: false } : {};
   const cause = attempts
     .map(({ provider, model, failure }) => `${provider}/${model}: ${failure.kind} ${failure.message}`)
     .join('; ');
-  const unsent = attempts.at(-1)?.sent === false;
+  const unsent = heard.length === 0;
   if (last?.kind === 'rejected' && unsent) {
     // Adapters begin with the path of the field.
     const param = /^[\w.[\]]+(?= )/.exec(last.message)?.[0];

@@ -59,3 +59,22 @@ test('what its dialect lacks is known before: another model is chosen, and a pin
   expect(error.message).toBe('`claude-opus-4-8` does not meet the request: it lacks seed.');
   expect(claude.requests).toEqual([]);
 });
+
+test('what was never sent uses up no retries of those whose requests are', async () => {
+  const names = ['claude-opus-4-8', 'claude-opus-4-7', 'claude-sonnet-4-6'];
+  const models = Object.fromEntries(names.map((name, at) => [name, { endpoints: ['claude'], quality: 0.9 - at / 10 }]));
+  const policy = testPolicy({ claude: { url: claude.url, adapter: 'anthropic' } }, models);
+  const alone = await startSignalbox({
+    policy: policy.replaceAll('[tools, json_schema]', '[tools, file_input]'),
+    env: UPSTREAM_ENV,
+  });
+  for (let left = 6; left > 0; left--) {
+    const refused = await alone.post('/v1/chat/completions', { model: 'auto', ...ARCHIVE });
+    expect((await answerOf(refused)).error.code).toBe('upstream_rejected_request');
+  }
+  claude.next({ status: 500 });
+  const asked = { model: 'auto', messages: [{ role: 'user', content: 'Hi' }] };
+  const { platform } = await answerOf(await alone.post('/v1/chat/completions', asked));
+  expect(platform.attempts).toMatchObject([{ failure: 'server' }, { failure: null }]);
+  await alone.stop();
+});

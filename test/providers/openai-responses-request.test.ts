@@ -252,6 +252,23 @@ describe('a conversation', () => {
     ).toEqual([callItem('function_look'), resultItem('function_look', 'seen')]);
   });
 
+  test('gives calls that share an ID their results in turn, and takes no ID that another call has', () => {
+    const messages: ChatMessage[] = [
+      { role: 'assistant', content: null, tool_calls: [made('x_2', '0'), made('x', '1'), made('x', '2')] },
+      { role: 'tool', tool_call_id: 'x_2', content: 'none' },
+      { role: 'tool', tool_call_id: 'x', content: 'one' },
+      { role: 'tool', tool_call_id: 'x', content: 'two' },
+    ];
+    expect(inputOf(messages)).toEqual([
+      callItem('x_2', '0'),
+      callItem('x', '1'),
+      callItem('x_3', '2'),
+      resultItem('x_2', 'none'),
+      resultItem('x', 'one'),
+      resultItem('x_3', 'two'),
+    ]);
+  });
+
   test('has every call under an ID of its own', () => {
     const turn: ChatMessage[] = [
       { role: 'assistant', tool_calls: [made('call_0')] },
@@ -263,6 +280,12 @@ describe('a conversation', () => {
       callItem('call_0_2'),
       resultItem('call_0_2', 'seen'),
     ]);
+  });
+
+  test('has no part that a file only claims to be', () => {
+    const file = { type: 'input_image', image_url: PNG, file_data: PDF };
+    const part = { type: 'file' as const, file };
+    expect(inputOf([{ role: 'user', content: [part] }])).toMatchObject([{ content: [{ type: 'input_file' }] }]);
   });
 
   test('leaves out hints, and names them', () => {

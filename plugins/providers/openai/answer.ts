@@ -2,7 +2,8 @@ import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
 import { readCompletion } from '../openai-compatible/reply.ts';
 import { ChunkReader } from '../openai-compatible/stream.ts';
-import { failureOf, readEnding } from './ending.ts';
+import { addUsage } from '../parts.ts';
+import { failureOf, readEnding, readUsage } from './ending.ts';
 import { ItemReader } from './items.ts';
 import type { Format } from './reasoning.ts';
 
@@ -13,7 +14,8 @@ export function readReply(body: string, format: Format): readonly StreamPart[] {
   const parts: StreamPart[] = [];
   const items = new ItemReader(format);
   for (const [at, item] of listOf(reply.output).entries()) items.end(at, item, parts);
-  readEnding(textOf(reply.status), reply, items, parts);
+  if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage), parts);
+  else readEnding(textOf(reply.status), reply, items, parts);
   return parts;
 }
 

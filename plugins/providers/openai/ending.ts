@@ -42,7 +42,7 @@ export function failureOf(error: Json): ProviderFailure {
   return failure.kind === 'server' && OF_CONTENT.test(textOf(error.code)) ? { ...failure, kind: 'rejected' } : failure;
 }
 
-function readUsage(usage: unknown): Usage | null {
+export function readUsage(usage: unknown): Usage | null {
   if (!isObject(usage)) return null;
   const input = numberOf(usage.input_tokens);
   const output = numberOf(usage.output_tokens);

@@ -1,5 +1,5 @@
 import type { ChatMessage, ContentPart, Members } from 'signalbox/plugin';
-import { answeredId, callsIn } from '../calls.ts';
+import { answeredId, callsIn, OwnIds } from '../calls.ts';
 import { type Format, withReasoning } from './reasoning.ts';
 
 type Content = ChatMessage['content'];
@@ -12,24 +12,30 @@ export function inputOf(messages: readonly ChatMessage[], format: Format, droppe
     tellOf(message, `messages[${at}]`, dropped);
     if (role === 'assistant') return withReasoning(message, answerItems(message, ids), format);
     if (role !== 'tool' && role !== 'function') return [{ type: 'message', role, content: contentOf(content) }];
-    const call_id = ids.latest(answeredId(message) ?? '');
+    const call_id = ids.answered(answeredId(message) ?? '');
     return [{ type: 'function_call_output', call_id, output: contentOf(content) }];
   });
 }
 
-/** IDs of calls, each once: those of some servers begin anew with every answer. */
+/** The calls of a conversation under IDs that are each there once: those of some servers begin anew with every answer, or repeat within one. */
 class CallIds {
-  readonly #counts = new Map<string, number>();
+  readonly #own = new OwnIds();
+  /** By the caller's ID, those of its latest message's calls that wait for their result. */
+  readonly #waiting = new Map<string, string[]>();
 
-  next(id: string): string {
-    this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
-    return this.latest(id);
+  /** For the calls of one message, by the caller's IDs. */
+  made(ids: readonly string[]): readonly string[] {
+    for (const id of ids) this.#waiting.set(id, []);
+    return ids.map((id) => {
+      const own = this.#own.next(id);
+      this.#waiting.get(id)?.push(own);
+      return own;
+    });
   }
 
-  /** What `next` gave last. */
-  latest(id: string): string {
-    const count = this.#counts.get(id) ?? 1;
-    return count === 1 ? id : `${id}_${count}`;
+  /** Of calls that share an ID the first one gets the first result. What answers no call keeps its own. */
+  answered(id: string): string {
+    return this.#waiting.get(id)?.shift() ?? id;
   }
 }
 
@@ -56,16 +62,19 @@ function partOf(part: ContentPart): Members {
     case 'image_url':
       return { type: 'input_image', image_url: part.image_url.url, detail: part.image_url.detail ?? 'auto' };
     case 'file':
-      return { type: 'input_file', ...part.file };
+      // Last: a caller's own type would make of it what nobody has looked at.
+      return { ...part.file, type: 'input_file' };
     case 'input_audio':
       return part;
   }
 }
 
 function answerItems(message: ChatMessage, ids: CallIds): readonly Members[] {
-  const calls = callsIn(message).map(({ id, name, arguments: text }) => ({
+  const made = callsIn(message);
+  const own = ids.made(made.map(({ id }) => id));
+  const calls = made.map(({ name, arguments: text }, at) => ({
     type: 'function_call',
-    call_id: ids.next(id),
+    call_id: own[at],
     name,
     arguments: text,
   }));

@@ -5,6 +5,9 @@ import { detailsOf, type Format, summariesOf } from './reasoning.ts';
 
 /** Items of one answer at most. */
 const ITEMS_MAX = 512;
+/** Of what an answer has its caller keep, entries and their characters at most: all of it waits here for the answer's end. */
+const DETAILS_MAX = 524_288;
+const DETAIL_CHARS_MAX = 8_388_608;
 
 type Words = 'text' | 'refusal' | 'reasoning';
 
@@ -13,6 +16,7 @@ interface Item {
   readonly call?: number;
   /** Something of it was told. */
   isTold: boolean;
+  hasEnded?: true;
 }
 
 /** Reads the output of one answer, item by item: a whole item is read like one that begins and ends. */
@@ -22,6 +26,7 @@ export class ItemReader {
   /** Where the last words of each kind stood. */
   readonly #places = new Map<Words, string>();
   readonly #details: Members[] = [];
+  #detailChars = 0;
   #calls = 0;
 
   constructor(format: Format) {
@@ -69,10 +74,20 @@ export class ItemReader {
     if (!isObject(item)) return;
     this.begin(at, item, parts);
     const known = this.#items.get(at);
-    if (!known) return;
+    // Who ends it again would have it said, or kept, again.
+    if (!known || known.hasEnded) return;
+    known.hasEnded = true;
     if (!known.isTold) this.#whole(at, item, parts);
-    if (item.type !== 'reasoning') return;
-    // One by one: a call takes no million arguments.
+    if (item.type === 'reasoning') this.#keep(at, item, parts);
+  }
+
+  #keep(at: number, item: Json, parts: StreamPart[]): void {
+    const summaries = summariesOf(item);
+    for (const text of [textOf(item.encrypted_content), ...summaries]) this.#detailChars += text.length;
+    if (this.#details.length + summaries.length >= DETAILS_MAX || this.#detailChars > DETAIL_CHARS_MAX) {
+      parts.push(malformed('the reasoning to be kept is too long'));
+      return;
+    }
     for (const detail of detailsOf(item, at, this.#format)) this.#details.push(detail);
   }
 

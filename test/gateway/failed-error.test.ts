@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'bun:test';
+import type { ProviderFailure } from '../../src/contract/parts.ts';
+import { type FailedAttempt, failedError } from '../../src/gateway/failure.ts';
+
+const attempt = (model: string, failure: ProviderFailure, sent = true): FailedAttempt => ({
+  model,
+  provider: model,
+  failure,
+  requestId: null,
+  sent,
+});
+const unsayable = attempt('b', { kind: 'rejected', message: 'messages[0].content[0] is no text' }, false);
+const codeOf = (attempts: readonly FailedAttempt[]) => failedError(attempts, false).code;
+
+describe('who could not be asked hides nothing of what another said', () => {
+  test.each([
+    ['rate_limited', 'upstream_rate_limited'],
+    ['context', 'context_length_exceeded'],
+    ['timeout', 'upstream_timeout'],
+    ['server', 'upstream_failed'],
+    ['auth', 'upstream_failed'],
+  ] as const)('%s', (kind, code) => {
+    const said = attempt('a', { kind, message: 'no', retryAfterMs: 7_000 });
+    expect([codeOf([said, unsayable]), codeOf([unsayable, said])]).toEqual([code, code]);
+  });
+
+  test('and is told of where nobody was asked', () => {
+    const { code, info } = failedError([unsayable, unsayable], false);
+    expect([code, info.param]).toEqual(['upstream_rejected_request', 'messages[0].content[0]']);
+  });
+});
