@@ -1,4 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
+import { KNOWN_FIELDS } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
 
 /** What an attempt that failed leaves behind for the record, the log and the final answer. */
@@ -35,10 +36,13 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
     .join('; ');
   const unsent = heard.length === 0;
   if (last?.kind === 'rejected' && unsent) {
-    // Adapters begin with the path of the field.
-    const param = /^[\w.[\]]+(?= )/.exec(last.message)?.[0];
+    // Adapters begin with the path of the field; what begins otherwise names none.
+    const [param, root = ''] = /^(\w+)[\w.[\]]*(?= )/.exec(last.message) ?? [];
     const message = `\`${attempts.at(-1)?.model}\` cannot be asked this, and nothing was sent: ${withoutAddresses(last.message)}`;
-    return new SignalboxError('upstream_rejected_request', message, { ...(param && { param }), cause });
+    return new SignalboxError('upstream_rejected_request', message, {
+      ...(KNOWN_FIELDS.has(root) && { param }),
+      cause,
+    });
   }
   if (last?.kind === 'rejected') {
     return new SignalboxError(

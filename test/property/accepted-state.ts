@@ -44,6 +44,12 @@ const thinking = (text: string, id: string): Fields => ({
 
 const from = (fields: readonly Fields[]): fc.Arbitrary<Fields> => fc.constantFrom(...fields);
 
+/** For OpenAI's own models: the first two would be theirs, and forged. */
+export const OF_OTHERS: State = {
+  ofMessage: from([...NOBODYS.slice(2), ...CLAUDES, ...GEMINIS]),
+  ofCall: () => google('CiQB'),
+};
+
 /** What a conversation may bring along: of other providers, which is not to reach this one, and sound state of its own. */
 export const STATE: Readonly<Record<DialectName, State>> = {
   openai: { ofMessage: from([...NOBODYS, ...CLAUDES, ...GEMINIS]), ofCall: () => google('CiQB') },

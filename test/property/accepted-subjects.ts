@@ -25,6 +25,8 @@ export interface Subject {
   readonly upstreams: readonly string[];
   /** Fields of its own that the preset lets through. */
   readonly extras?: readonly Readonly<Record<string, unknown>>[];
+  /** All of its models reason, take no temperature, and would know encrypted reasoning that is not their own. */
+  readonly isOpenAi?: true;
 }
 
 const MARK = { type: 'ephemeral', ttl: '1h' };
@@ -69,6 +71,14 @@ export const SUBJECTS: readonly Subject[] = [
     adapter: adapterOf('openai-compatible', PLAIN),
     upstreams: ['plain'],
     extras: [{ verbosity: 'low' }],
+  },
+  {
+    name: 'OpenAI’s models',
+    dialect: 'openai',
+    adapter: adapterOf('openai', { service: 'openai', reasoning_summaries: 'auto' }),
+    upstreams: ['gpt-6-luna', 'gpt-6.1-sol', 'gpt-5.6-terra', 'gpt-5.4'],
+    extras: [{ verbosity: 'low' }],
+    isOpenAi: true,
   },
 ];
 

@@ -10,7 +10,7 @@ import { effort } from '../deep/effort.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { MUTANTS } from './accepted-mutants.ts';
 import { anyRequest } from './accepted-requests.ts';
-import { STATE } from './accepted-state.ts';
+import { OF_OTHERS, STATE } from './accepted-state.ts';
 import { abilities, answerTo, onTheWire, refusalOf, SUBJECTS, type Subject, traitsOf } from './accepted-subjects.ts';
 
 /**
@@ -36,7 +36,7 @@ function isTaken(request: ChatRequest): boolean {
 }
 
 /** A refusal names what it is about by its path. */
-const FIELD = /^(?:messages|tools|stop|response_format)(?:\[\d+\]|\.\w+)* /;
+const FIELD = /^(?:messages|tools|stop|response_format|seed|n|max_completion_tokens)(?:\[\d+\]|\.\w+)* /;
 
 /** What became of a request. */
 type Fate = 'lacking' | 'refused' | 'taken';
@@ -63,7 +63,11 @@ function send(subject: Subject, call: ProviderCall): Sent {
 const anyCall = (subject: Subject): fc.Arbitrary<ProviderCall> =>
   fc
     .record({
-      request: anyRequest(STATE[subject.dialect]).filter(isTaken),
+      request: anyRequest(subject.isOpenAi ? OF_OTHERS : STATE[subject.dialect]).filter(
+        // An effort that nobody knows goes to OpenAI as it is, to be refused there.
+        (request) =>
+          isTaken(request) && !(subject.isOpenAi && ['often', ''].includes(request.reasoning_effort ?? 'none')),
+      ),
       upstream: fc.constantFrom(...subject.upstreams),
       reasons: fc.boolean(),
       acceptsTemperature: fc.boolean(),
@@ -76,7 +80,7 @@ const anyCall = (subject: Subject): fc.Arbitrary<ProviderCall> =>
       extras,
       stream: request.stream === true,
       outputCap,
-      model: traitsOf(reasons, acceptsTemperature),
+      model: traitsOf(subject.isOpenAi ?? reasons, !subject.isOpenAi && acceptsTemperature),
     }));
 
 /** What is sent is taken; `saw` hears what became of it. */

@@ -18,7 +18,10 @@ test('hints of what to cache are left out, and named', () => {
         },
         { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: 'r', ...hint }] },
       ],
-      tools: [{ type: 'function', function: { name: 'f' }, ...hint }],
+      tools: [
+        { type: 'function', function: { name: 'f' }, ...hint },
+        { type: 'function', function: { name: 'g', ...hint } },
+      ],
     }),
   );
   expect(JSON.stringify(body)).not.toContain('cache_control');
@@ -27,5 +30,6 @@ test('hints of what to cache are left out, and named', () => {
     'messages[1].content[0].cache_control',
     'messages[3].content[0].cache_control',
     'tools[0].cache_control',
+    'tools[1].function.cache_control',
   ]);
 });

@@ -95,10 +95,11 @@ describe('a request with tools', () => {
       { type: 'function', function: { name: 'strict', description: 'D', parameters: {}, strict: true } },
       { ...look, cache_control: { type: 'ephemeral' } } as typeof look,
     ];
+    const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
     const { body, dropped } = build({ tools });
     expect(body.tools).toEqual([
       { type: 'function', name: 'bare', parameters: { type: 'object', properties: {} }, strict: false },
-      { type: 'function', name: 'strict', description: 'D', parameters: {}, strict: true },
+      { type: 'function', name: 'strict', description: 'D', parameters: NO_PARAMETERS, strict: true },
       looked,
     ]);
     expect(dropped).toEqual(['tools[2].cache_control']);
@@ -327,6 +328,17 @@ describe('reasoning that comes back', () => {
     return { role: 'assistant', ...message };
   };
 
+  /** The items of an answer; with results of its calls, which nobody gets past without. */
+  const itemsOf = (message: ChatMessage, adapter = openaiOf()) => {
+    const results = (message.tool_calls ?? []).map(({ id }) => ({
+      role: 'tool' as const,
+      tool_call_id: id,
+      content: '',
+    }));
+    const items = inputOf([message, ...results], adapter) as unknown[];
+    return items.slice(0, items.length - results.length);
+  };
+
   test('is what it was, before the calls that it led to', () => {
     const details = [
       summary('One.', 0, 'rs_1'),
@@ -334,7 +346,7 @@ describe('reasoning that comes back', () => {
       encrypted('d1', 0, 'rs_1'),
       encrypted('d2', 2, 'rs_2'),
     ];
-    expect(inputOf([answer(details)])).toEqual([
+    expect(itemsOf(answer(details))).toEqual([
       item('rs_1', 'd1', 'One.', 'Two.'),
       callItem('c1'),
       item('rs_2', 'd2'),
@@ -353,8 +365,8 @@ describe('reasoning that comes back', () => {
   test('never stands last, or alone, or in another order', () => {
     const details = [encrypted('d1', 7, 'rs_1'), encrypted('d2', 7, 'rs_2'), encrypted('d3', 0, 'rs_3')];
     const [first, second, third] = [item('rs_1', 'd1'), item('rs_2', 'd2'), item('rs_3', 'd3')];
-    expect(inputOf([answer(details)])).toEqual([callItem('c1'), first, second, third, callItem('c2')]);
-    expect(inputOf([answer(details, { tool_calls: null })])).toEqual([]);
+    expect(itemsOf(answer(details))).toEqual([callItem('c1'), first, second, third, callItem('c2')]);
+    expect(itemsOf(answer(details, { tool_calls: null }))).toEqual([]);
   });
 
   test('is left out where it is another’s, or nothing', () => {
@@ -367,9 +379,9 @@ describe('reasoning that comes back', () => {
       'x',
     ];
     for (const details of [strange, 'x', { 0: encrypted('d', 0, 'rs_1') }, undefined]) {
-      expect(inputOf([answer(details)])).toEqual([callItem('c1'), callItem('c2')]);
+      expect(itemsOf(answer(details))).toEqual([callItem('c1'), callItem('c2')]);
     }
-    expect(inputOf([answer(strange)], openaiOf({ service: 'azure' }))).toEqual([
+    expect(itemsOf(answer(strange), openaiOf({ service: 'azure' }))).toEqual([
       item('rs_1', 'd'),
       callItem('c1'),
       callItem('c2'),

@@ -22,6 +22,7 @@ export function toolsOf({ tools, tool_choice: choice }: ChatRequest, notes: Note
     if (names.has(name)) notes.refuse(`${path}.name`, 'is that of another tool');
     names.add(name);
     dropHint(tool, `tools[${at}]`, notes);
+    dropHint(tool.function, path, notes);
     return { name, description, parametersJsonSchema: schemaOf(parameters, `${path}.parameters`, notes) };
   });
   return {

@@ -82,7 +82,13 @@ const callIdFor = (id: string, settings: DialectSettings): string =>
 
 /** The tools, without cache hints where the server knows none. */
 export function toolsFor(tools: readonly Tool[], settings: DialectSettings, dropped: string[]): readonly Members[] {
-  return tools.map((tool, index) => withoutHint(tool, `tools[${index}]`, settings, dropped));
+  return tools.map((tool, index) => {
+    const at = `tools[${index}]`;
+    const own = withoutHint(tool, at, settings, dropped);
+    // Some clients put it one step further in.
+    const fn = withoutHint(tool.function, `${at}.function`, settings, dropped);
+    return fn === tool.function ? own : { ...own, function: fn };
+  });
 }
 
 function withoutHint(owner: Members, at: string, { cache_hints }: DialectSettings, dropped: string[]): Members {

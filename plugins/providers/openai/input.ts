@@ -1,51 +1,35 @@
 import type { ChatMessage, ContentPart, Members } from 'signalbox/plugin';
-import { answeredId, callsIn, OwnIds } from '../calls.ts';
+import type { Notes } from '../notes.ts';
+import { Calls } from './calls.ts';
 import { type Format, withReasoning } from './reasoning.ts';
 
 type Content = ChatMessage['content'];
 
-/** The conversation as `input` items. Paths of what has no place there are added to `dropped`. */
-export function inputOf(messages: readonly ChatMessage[], format: Format, dropped: string[]): readonly Members[] {
-  const ids = new CallIds();
-  return messages.flatMap((message, at) => {
+/** The conversation as `input` items. */
+export function inputOf(messages: readonly ChatMessage[], format: Format, notes: Notes): readonly Members[] {
+  const calls = new Calls(notes);
+  const items = messages.flatMap((message, at) => {
     const { role, content } = message;
-    tellOf(message, `messages[${at}]`, dropped);
-    if (role === 'assistant') return withReasoning(message, answerItems(message, ids), format);
+    const path = `messages[${at}]`;
+    tellOf(message, path, notes);
+    if (role === 'assistant') return withReasoning(message, answerItems(message, path, calls, notes), format);
     if (role !== 'tool' && role !== 'function') return [{ type: 'message', role, content: contentOf(content) }];
-    const call_id = ids.answered(answeredId(message) ?? '');
+    const call_id = calls.answeredBy(message);
+    // What answers no call is said as it is.
+    if (call_id === undefined) return [{ type: 'message', role: 'user', content: contentOf(content) }];
     return [{ type: 'function_call_output', call_id, output: contentOf(content) }];
   });
-}
-
-/** The calls of a conversation under IDs that are each there once: those of some servers begin anew with every answer, or repeat within one. */
-class CallIds {
-  readonly #own = new OwnIds();
-  /** By the caller's ID, those of its latest message's calls that wait for their result. */
-  readonly #waiting = new Map<string, string[]>();
-
-  /** For the calls of one message, by the caller's IDs. */
-  made(ids: readonly string[]): readonly string[] {
-    for (const id of ids) this.#waiting.set(id, []);
-    return ids.map((id) => {
-      const own = this.#own.next(id);
-      this.#waiting.get(id)?.push(own);
-      return own;
-    });
-  }
-
-  /** Of calls that share an ID the first one gets the first result. What answers no call keeps its own. */
-  answered(id: string): string {
-    return this.#waiting.get(id)?.shift() ?? id;
-  }
+  calls.end();
+  return items;
 }
 
 /** A hint for a cache, and who of several speaks. A function's name is that of its call. */
-function tellOf(message: ChatMessage, path: string, dropped: string[]): void {
-  if (message.name !== undefined && message.role !== 'function') dropped.push(`${path}.name`);
+function tellOf(message: ChatMessage, path: string, notes: Notes): void {
+  if (message.name !== undefined && message.role !== 'function') notes.drop(`${path}.name`);
   const parts: readonly Members[] = Array.isArray(message.content) ? message.content : [];
   const owners = [[path, message] as const, ...parts.map((part, at) => [`${path}.content[${at}]`, part] as const)];
   for (const [at, owner] of owners) {
-    if ('cache_control' in owner && owner.cache_control != null) dropped.push(`${at}.cache_control`);
+    if ('cache_control' in owner && owner.cache_control != null) notes.drop(`${at}.cache_control`);
   }
 }
 
@@ -69,23 +53,20 @@ function partOf(part: ContentPart): Members {
   }
 }
 
-function answerItems(message: ChatMessage, ids: CallIds): readonly Members[] {
-  const made = callsIn(message);
-  const own = ids.made(made.map(({ id }) => id));
-  const calls = made.map(({ name, arguments: text }, at) => ({
-    type: 'function_call',
-    call_id: own[at],
-    name,
-    arguments: text,
-  }));
-  const content = saidIn(message);
+function answerItems(message: ChatMessage, path: string, ids: Calls, notes: Notes): readonly Members[] {
+  const calls = ids.madeBy(message, path);
+  const content = saidIn(message, path, notes);
   // What stands before calls is no last word: models that tell the two apart would take it for one.
   const phase = calls.length > 0 && { phase: 'commentary' };
   return content.length > 0 ? [{ type: 'message', role: 'assistant', content, ...phase }, ...calls] : calls;
 }
 
-function saidIn({ content, refusal }: ChatMessage): readonly Members[] {
+function saidIn({ content, refusal }: ChatMessage, path: string, notes: Notes): readonly Members[] {
   const parts = typeof content === 'string' ? [outputText(content)] : (content ?? []).map(saidPart);
+  const odd = parts.findIndex(({ type }) => type !== 'output_text' && type !== 'refusal');
+  if (odd >= 0) {
+    notes.refuse(`${path}.content[${odd}]`, 'is no text: the API takes other things from users and tools alone');
+  }
   const all = refusal ? [...parts, { type: 'refusal', refusal }] : parts;
   return all.filter((part) => part.text !== '');
 }

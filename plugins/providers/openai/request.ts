@@ -15,7 +15,9 @@ export function requestOf(call: ProviderCall, chat: WireAdapter, settings: OpenA
   if (tools === 'with_effort') return askedInChat(call, chat, effortFor(upstream, asked, 'chat'));
   const effort = effortFor(upstream, asked, 'responses');
   const unsayable = effort === 'none' ? null : beyondResponses(call);
-  if (effort !== 'none' && unsayable === null) return told(buildResponses(call, effort, settings), asked, effort);
+  if (effort !== 'none' && unsayable === null) {
+    return told(buildResponses(call, effort, settings), asked, effort);
+  }
   if (tools === 'without_effort') return askedInChat(call, chat, 'none');
   return { kind: 'rejected', message: `${unsayable} cannot be had of this model beside tools` };
 }
@@ -31,11 +33,15 @@ function askedInChat(call: ProviderCall, chat: WireAdapter, effort: string | und
       parallel_tool_calls: takesParallel ? request.parallel_tool_calls : null,
     },
   });
-  return 'dropped' in made ? told(made, request.reasoning_effort ?? undefined, effort) : made;
+  return told(made, request.reasoning_effort ?? undefined, effort);
 }
 
 /** With the effort among what was left out, where a model that was to reason does not, or the other way round. */
-function told(made: HttpCall, asked: string | undefined, effort: string | undefined): HttpCall {
+function told(
+  made: HttpCall | ProviderFailure,
+  asked: string | undefined,
+  effort: string | undefined,
+): HttpCall | ProviderFailure {
   const isLost = asked !== undefined && (effort === 'none') !== (asked === 'none');
-  return isLost ? { ...made, dropped: [...made.dropped, 'reasoning_effort'] } : made;
+  return isLost && 'dropped' in made ? { ...made, dropped: [...made.dropped, 'reasoning_effort'] } : made;
 }

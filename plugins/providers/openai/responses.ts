@@ -1,8 +1,10 @@
-import type { ChatRequest, HttpCall, Members, ProviderCall, Tool } from 'signalbox/plugin';
+import type { ChatRequest, HttpCall, Members, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import { Notes } from '../notes.ts';
 import { saysNothing } from '../openai-compatible/request.ts';
 import { inputOf } from './input.ts';
 import { formatOf } from './reasoning.ts';
 import type { OpenAiSettings } from './settings.ts';
+import { toolsOf } from './tools.ts';
 
 /** The least cap that the API takes, tokens. */
 const OUTPUT_MIN = 16;
@@ -31,18 +33,22 @@ export function beyondResponses({ request, outputCap }: ProviderCall): string | 
 }
 
 /** Builds `POST /responses`. Nothing is stored there: what a model needs of its reasoning comes back with the messages. */
-export function buildResponses(call: ProviderCall, effort: string | undefined, settings: OpenAiSettings): HttpCall {
+export function buildResponses(
+  call: ProviderCall,
+  effort: string | undefined,
+  settings: OpenAiSettings,
+): HttpCall | ProviderFailure {
   const { request, upstream, extras, outputCap } = call;
-  const dropped: string[] = [];
+  const notes = new Notes();
   const { verbosity, ...others } = extras;
   const summary = settings.reasoning_summaries === 'left_out' ? undefined : 'auto';
   const body = {
     ...others,
     model: upstream,
-    input: inputOf(request.messages, formatOf(settings), dropped),
-    ...toolFields(request, dropped),
-    ...textField(request, verbosity),
-    ...samplingOf(call, dropped),
+    input: inputOf(request.messages, formatOf(settings), notes),
+    ...toolFields(request, notes),
+    ...textField(request, verbosity, notes),
+    ...samplingOf(call, notes),
     ...(request.user != null && { user: request.user }),
     reasoning: { effort, summary },
     max_output_tokens: outputCap,
@@ -50,12 +56,13 @@ export function buildResponses(call: ProviderCall, effort: string | undefined, s
     include: ['reasoning.encrypted_content'],
     ...(call.stream && streamFields(request)),
   };
-  return { path: '/responses', headers: {}, body: JSON.stringify(body), dropped };
+  if (notes.refused !== '') return { kind: 'rejected', message: notes.refused };
+  return { path: '/responses', headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
-function toolFields({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest, dropped: string[]) {
+function toolFields({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest, notes: Notes) {
   return {
-    tools: (tools ?? []).map((tool, at) => functionTool(tool, `tools[${at}]`, dropped)),
+    tools: toolsOf(tools ?? [], notes),
     ...(choice != null && {
       tool_choice: typeof choice === 'string' ? choice : { type: 'function', name: choice.function.name },
     }),
@@ -63,36 +70,25 @@ function toolFields({ tools, tool_choice: choice, parallel_tool_calls: parallel 
   };
 }
 
-/** Of what chat completions leave out they make a tool without parameters that is not strict; here it must be said. */
-function functionTool(tool: Tool & Members, path: string, dropped: string[]): Members {
-  if (tool.cache_control != null) dropped.push(`${path}.cache_control`);
-  const { parameters, strict, ...fn } = tool.function;
-  return {
-    ...fn,
-    type: 'function',
-    parameters: parameters ?? { type: 'object', properties: {} },
-    strict: strict ?? false,
-  };
-}
-
-function textField({ response_format: format }: ChatRequest, verbosity: unknown): Members {
+function textField({ response_format: format }: ChatRequest, verbosity: unknown, notes: Notes): Members {
   const asked = format != null && format.type !== 'text';
   if (!asked && verbosity === undefined) return {};
-  return { text: { ...(asked && { format: formatField(format) }), verbosity } };
+  return { text: { ...(asked && { format: formatField(format, notes) }), verbosity } };
 }
 
-function formatField(format: NonNullable<ChatRequest['response_format']>): Members {
+function formatField(format: NonNullable<ChatRequest['response_format']>, notes: Notes): Members {
   if (format.type !== 'json_schema') return { type: format.type };
   const { strict, ...schema } = format.json_schema;
+  if (!schema.schema) notes.refuse('response_format.json_schema.schema', 'is left out, which the API does not take');
   return { ...schema, type: 'json_schema', strict: strict ?? false };
 }
 
 /** Hints that a model without sampling controls does without. */
-function samplingOf({ request, model }: ProviderCall, dropped: string[]): Members {
+function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
   const asked = Object.entries({ temperature: request.temperature, top_p: request.top_p });
   const given = asked.filter(([, value]) => value != null);
   if (model.acceptsTemperature) return Object.fromEntries(given);
-  dropped.push(...given.map(([name]) => name));
+  for (const [name] of given) notes.drop(name);
   return {};
 }
 

@@ -101,9 +101,18 @@ function checkInput(items: readonly Json[], isStored: boolean): void {
     const known = ITEMS[type];
     if (known === undefined) refuse(`Invalid value: '${type}'.`, path, 'invalid_value');
     membersOf(item, path, known);
+    // decolua/9router#393, openclaw/openclaw#137489.
+    if (textOf(item.call_id).length > 64) {
+      refuse(
+        `Invalid '${path}.call_id': string too long. Expected a string with maximum length 64, but got a string with length ${textOf(item.call_id).length} instead.`,
+        `${path}.call_id`,
+        'string_above_max_length',
+      );
+    }
     if (type === 'message') checkMessage(item, path);
     else if (type === 'function_call') {
       for (const name of ['name', 'arguments']) textAt(item, name, path);
+      if (calls.has(textAt(item, 'call_id', path))) refuse(`Duplicate function call ${item.call_id}.`, 'input');
       calls.add(textAt(item, 'call_id', path));
     } else if (type === 'function_call_output') {
       const id = textAt(item, 'call_id', path);

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'bun:test';
+import { openai } from '../../plugins/providers/openai.ts';
+import type { WireAdapter } from '../../src/contract/provider.ts';
+import type { ChatMessage, ChatRequest } from '../../src/core/chat-request.ts';
+import { providerCall } from '../support/provider-call.ts';
+
+const adapter = openai.prepare({ service: 'openai', reasoning_summaries: 'auto' }) as WireAdapter;
+const look = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } } as const;
+
+function made(request: Partial<ChatRequest>): object {
+  const model = { capabilities: ['reasoning'], acceptsTemperature: false } as const;
+  return adapter.request(providerCall({ tools: [look], ...request }, { upstream: 'gpt-6-luna', model }));
+}
+const bodyOf = (request: Partial<ChatRequest>) => JSON.parse(Object(made(request)).body);
+
+const calls = (...ids: string[]): ChatMessage => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })),
+});
+const result = (id: string, content: string): ChatMessage => ({ role: 'tool', tool_call_id: id, content });
+
+/** Each call's ID, and what answers it. */
+function pairs(...messages: ChatMessage[]): unknown[] {
+  const items: Record<string, unknown>[] = bodyOf({ messages }).input;
+  const ofCalls = items.filter(({ type }) => type === 'function_call').map(({ call_id }) => call_id);
+  return ofCalls.map((id) => [
+    id,
+    items.filter(({ type, call_id }) => type === 'function_call_output' && call_id === id).map(({ output }) => output),
+  ]);
+}
+
+describe('calls of other servers', () => {
+  test('that share an ID in one answer get a result each', () => {
+    expect(pairs(calls('c', 'c'), result('c', 'A'), result('c', 'B'))).toEqual([
+      ['c', ['A']],
+      ['c_2', ['B']],
+    ]);
+  });
+
+  test('keep apart from IDs that were made for others', () => {
+    const messages = [calls('a'), result('a', '1'), calls('a'), result('a', '2'), calls('a_2'), result('a_2', '3')];
+    const ids = pairs(...messages).map((pair) => Object(pair)[0]);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  test('have IDs of 64 characters at most, the same ones in every request', () => {
+    const [one, other] = [`${'x'.repeat(90)}1`, `${'x'.repeat(90)}2`];
+    const messages = [calls(one, other), result(other, 'B'), result(one, 'A')];
+    const made = pairs(...messages);
+    expect(made.map((pair) => Object(pair)[1])).toEqual([['A'], ['B']]);
+    for (const pair of made) expect(Object(pair)[0].length).toBeLessThanOrEqual(64);
+    expect(pairs(...messages, calls('d'), result('d', ''))).toEqual([...made, ['d', ['']]]);
+  });
+
+  test('may have been called otherwise: a result of none is said as it is', () => {
+    const twice = [calls('c'), result('c', 'A'), result('c', 'B'), result('nobody', 'C')];
+    expect(bodyOf({ messages: twice }).input.slice(2)).toEqual([
+      { type: 'message', role: 'user', content: 'B' },
+      { type: 'message', role: 'user', content: 'C' },
+    ]);
+  });
+});
+
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+const tool = (fn: Partial<typeof look.function> & object) => ({
+  tools: [{ ...look, function: { ...look.function, ...fn } }],
+});
+
+test.each<[string, Partial<ChatRequest>]>([
+  ['messages[0]', { messages: [calls('c'), { role: 'user', content: 'And?' }] }],
+  ['messages[0].content[0]', { messages: [{ role: 'assistant', content: [image] }] }],
+  ['tools[0].function.name', tool({ name: 'a b' } as object)],
+  ['tools[0].function.parameters', tool({ parameters: { type: 'string' } } as object)],
+  ['tools[0].function.parameters', tool({ strict: true } as object)],
+  ['response_format.json_schema.schema', { response_format: { type: 'json_schema', json_schema: { name: 'x' } } }],
+])('what cannot be said is told by its field: %s', (field, request) => {
+  expect(made(request)).toEqual({ kind: 'rejected', message: expect.stringMatching(/./) });
+  expect(Object(made(request)).message.split(' ')[0]).toBe(field);
+});
+
+test('parameters that do not say so are those of an object', () => {
+  const parameters = { properties: { a: { type: 'string' } } };
+  expect(bodyOf(tool({ parameters } as object)).tools[0].parameters).toEqual({ ...parameters, type: 'object' });
+});
