@@ -17,10 +17,15 @@ export function callsIn(message: ChatMessage): readonly MadeCall[] {
     const { name, arguments: text } = call.function;
     return { id: call.id, name, arguments: text, sent: call };
   });
-  const { function_call: older }: Members = message;
-  if (!isObject(older)) return calls;
-  const name = textOf(older.name);
-  return [...calls, { id: olderId(name), name, arguments: textOf(older.arguments), sent: older }];
+  const older = olderCall(message);
+  return older ? [...calls, older] : calls;
+}
+
+/** The call that a message makes in the older form; null for none. */
+function olderCall({ function_call: call }: Members): MadeCall | null {
+  if (!isObject(call)) return null;
+  const name = textOf(call.name);
+  return { id: olderId(name), name, arguments: textOf(call.arguments), sent: call };
 }
 
 /** The ID of the call that a `tool` message, or an older `function` one, answers; undefined where it names none. */
@@ -46,15 +51,16 @@ export function argumentsOf(text: string): Members {
 
 /** The message with its calls, or what it answers, in today's form: most services know no other. */
 export function inTodaysForm(message: ChatMessage): ChatMessage {
-  const { function_call: older, ...rest }: Members & ChatMessage = message;
+  const { function_call: _call, ...rest }: Members & ChatMessage = message;
   if (message.role === 'function') {
     const { name: _, ...result } = rest;
     return { ...result, role: 'tool', tool_call_id: answeredId(message) };
   }
-  if (!isObject(older)) return message;
-  const name = textOf(older.name);
-  const call = { type: 'function', function: { name, arguments: textOf(older.arguments) } } as const;
-  return { ...rest, tool_calls: [...(message.tool_calls ?? []), { id: olderId(name), ...call }] };
+  const older = olderCall(message);
+  if (!older) return message;
+  const { id, name, arguments: text } = older;
+  const call = { id, type: 'function', function: { name, arguments: text } } as const;
+  return { ...rest, tool_calls: [...(message.tool_calls ?? []), call] };
 }
 
 /** IDs of calls, each given once: callers repeat theirs. The same calls always get the same ones. */

@@ -21,6 +21,7 @@ import {
   failedError,
   failureIn,
   isFinal,
+  isUnsayable,
   shutError,
   unreadError,
   wasCut,
@@ -328,7 +329,7 @@ export class Exchange {
     const { model, endpoint, meter, call } = running;
     this.#attempts.push(running.failed(failure));
     // What its adapter could not say never reached it: such requests must not use up the retries of everybody else's.
-    if (call.sent || failure.kind !== 'rejected') this.#asked.add(endpoint.provider);
+    if (!isUnsayable(failure, call.sent)) this.#asked.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
     const { requestId } = call;
     this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, requestId, hasBegun });

@@ -15,10 +15,10 @@ export interface FailedAttempt {
   readonly hasBegun?: boolean;
 }
 
-/**
- * The caller's own fault: no other model would take the request. What an adapter could not say to its provider, and
- * never sent, another may still say.
- */
+/** What an adapter could not say to its provider, and never sent: another may still say it. */
+export const isUnsayable = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && !sent;
+
+/** The caller's own fault: no other model would take the request. */
 export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && sent;
 
 /**
@@ -26,7 +26,7 @@ export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => ki
  * `billed`: the last attempt is charged, so that nobody should repeat the request blindly.
  */
 export function failedError(attempts: readonly FailedAttempt[], billed: boolean): SignalboxError {
-  const heard = attempts.filter(({ failure, sent }) => failure.kind !== 'rejected' || sent !== false);
+  const heard = attempts.filter(({ failure, sent = true }) => !isUnsayable(failure, sent));
   // Whoever could not be asked tells nothing of those that were: the same request may well be answered later.
   const failures = (heard.length > 0 ? heard : attempts).map(({ failure }) => failure);
   const last = failures.at(-1);
