@@ -198,6 +198,7 @@ async function ledgerStages(runtime: Runtime, folder: string, count: number): Pr
       caller: CALLER,
       selector: 'auto',
       agentWallet: null,
+      payer: null,
       amounts: [50_000],
       limit: null,
       waitMs: 0,

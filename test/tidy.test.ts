@@ -14,7 +14,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['contract'],
   ['store', 'telemetry'],
   ['policy', 'routing', 'tokenizer', 'ledger', 'access', 'upstream', 'records', 'plugin-host'],
-  ['runtime'],
+  ['runtime', 'payments'],
   ['gateway'],
   ['http', 'cli'],
   ['server'],

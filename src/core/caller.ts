@@ -36,8 +36,9 @@ export interface KeyBudgets {
   readonly budgets: readonly KeyBudget[];
 }
 
-/** Who sends a request: an API key, without its secret. */
+/** Who sends a request: an API key without its secret, or an agent's wallet. */
 export interface Caller {
+  /** ID of the key. Of a wallet, shown by its signature or by a key of its own, the address: either way it is one caller. */
   readonly keyId: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly labels: Readonly<Record<string, string>>;
@@ -47,4 +48,12 @@ export interface Caller {
   readonly limits: KeyLimits | null;
   /** Of the key itself, beside those of the policy. */
   readonly budgets: readonly KeyBudget[];
+  /** The wallets that requests with this key may name as `agent_wallet`; absent for all. */
+  readonly wallets?: ReadonlySet<string>;
 }
+
+/** A wallet that has proved itself. */
+export function walletCaller(wallet: string): Caller {
+  return { keyId: wallet, scopes: WALLET_SCOPES, labels: {}, models: null, limits: null, budgets: [] };
+}
+const WALLET_SCOPES: ReadonlySet<Scope> = new Set(['chat', 'route']);

@@ -83,6 +83,44 @@ export const ERRORS = {
     retry: false,
     means: 'A budget or the key’s balance cannot pay the worst case; `details` names it and when it renews.',
   },
+  payment_required: {
+    status: 402,
+    type: 'payment_required',
+    retry: false,
+    means: 'Pay for it: `details.payment_required` and the header `PAYMENT-REQUIRED` say how, by x402.',
+  },
+  payment_invalid: {
+    status: 402,
+    type: 'payment_required',
+    retry: false,
+    means:
+      'The payment was refused and nothing was charged: `details.reason` says why, and `details.payment_required` is a new quote.',
+  },
+  agent_wallet_mismatch: {
+    status: 403,
+    type: 'permission_error',
+    retry: false,
+    means: 'The payment, or the key, is of another wallet than `agent_wallet` names, or the key may not name that one.',
+  },
+  unsupported_x402_version: {
+    status: 400,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The payment is of another version of x402 than 2.',
+  },
+  payment_unavailable: {
+    status: 503,
+    type: 'server_error',
+    retry: true,
+    means: 'Payments cannot be taken just now: the chain or the facilitator does not answer. Nothing was charged.',
+  },
+  payment_unsettled: {
+    status: 503,
+    type: 'server_error',
+    retry: false,
+    means:
+      'What became of the payment is not known yet. Send the same `PAYMENT-SIGNATURE` again after `retry-after`, and sign no other; `details.payment_id` names it.',
+  },
   not_found: { status: 404, type: 'invalid_request_error', retry: false, means: 'There is nothing at this path.' },
   method_not_allowed: {
     status: 405,

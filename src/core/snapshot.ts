@@ -1,5 +1,6 @@
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
+import type { PaymentPolicy } from './payment-policy.ts';
 import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
 import type { AdmissionPolicy, RateLimit } from './rate-limit.ts';
@@ -40,6 +41,8 @@ export interface PolicySnapshot {
   readonly budgets: readonly Budget[];
   readonly rateLimits: readonly RateLimit[];
   readonly ledger: LedgerPolicy;
+  /** How agents pay for themselves; null where they cannot. */
+  readonly payments: PaymentPolicy | null;
   readonly cases: readonly PolicyCase[];
   /** What the policy names and this environment cannot serve, with the reason. */
   readonly leftOut: readonly { readonly kind: 'provider' | 'model'; readonly name: string; readonly reason: string }[];

@@ -163,6 +163,7 @@ async function reserve(
       caller,
       selector: facts.model,
       agentWallet,
+      payer: null,
       amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
       limit: facts.budget,
       // Who waited must still have time for the answer.

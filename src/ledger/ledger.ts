@@ -2,8 +2,9 @@ import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Write } from '../store/store.ts';
 import type { Alarm } from './desk.ts';
+import type { Deposit, Earmark } from './earmark.ts';
 import type { Hold } from './hold.ts';
 import type { Fund } from './rules/fund.ts';
 import type { Shortage, Standing } from './standing.ts';
@@ -34,8 +35,10 @@ export interface Order {
   readonly caller: Caller;
   /** The `model` of the request. */
   readonly selector: string;
-  /** Beside a key; kept with the entries. */
+  /** What the request named as `agent_wallet` beside a key: kept with the reservation, and moves nothing. */
   readonly agentWallet: string | null;
+  /** The wallet whose balance pays in place of the caller's own; null for the caller's own. */
+  readonly payer: string | null;
   /** The worst case of the choice, then those of its fallbacks. */
   readonly amounts: readonly [Microcredits, ...Microcredits[]];
   /** The request's `budget_limit`; null without one. A first amount above it is a mistake of the program. */
@@ -60,14 +63,28 @@ export interface LedgerStatus {
 }
 
 export interface Ledger {
-  /** What the funds of a caller allow in the windows of `timeMs` (ms since 1970; left out, now); null when none applies. */
-  standing(caller: Caller, selector: string, timeMs?: number): Standing | null;
+  /**
+   * What the funds of a caller allow in the windows of `timeMs` (ms since 1970; left out, now); null when none applies.
+   * `windowsOnly`: whatever its balance holds, for that is yet to be paid in.
+   */
+  standing(caller: Caller, selector: string, timeMs?: number, windowsOnly?: boolean): Standing | null;
   /**
    * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free,
    * at least the first. The reservation is durable before this resolves. Rejects with StoreError when it could
    * not be written, and then nothing is held.
    */
   reserve(order: Order): Promise<Hold | Shortage>;
+  /**
+   * Sets money aside for an order of a wallet that a payment under way will pay in part: `expected` is what that will add
+   * to its balance. Nothing is written before it is captured.
+   */
+  earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage>;
+  /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
+  deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void>;
+  /** Gives a fee back to a wallet's balance, at once in memory; the writes must ride with what calls for it. */
+  waiveFee(wallet: string, fee: Microcredits, note: string): readonly Write[];
+  /** What a key or a wallet has paid in or was granted; null for one that has no balance. */
+  balanceOf(holder: string): Fund | null;
   /** Resolves once all settlements so far outlive this process, or the disk has refused them for now. Never rejects. */
   written(): Promise<void>;
   /**

@@ -126,6 +126,19 @@ export class StoredLedger implements Ledger {
     return isBlocked(amount) ? shortage(amount, amounts[0]) : this.#write(order, account, funds, amount);
   }
 
+  earmark(): never {
+    throw new Error('not built yet');
+  }
+  deposit(): never {
+    throw new Error('not built yet');
+  }
+  waiveFee(): never {
+    throw new Error('not built yet');
+  }
+  balanceOf(): never {
+    throw new Error('not built yet');
+  }
+
   async prepare(terms: LedgerTerms): Promise<() => void> {
     const { promise, resolve: end } = Promise.withResolvers<void>();
     const before = this.#preparing;

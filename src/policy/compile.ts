@@ -101,6 +101,7 @@ function assembled(
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,
     preferences,
+    payments: null,
     cases,
     leftOut,
   };

@@ -79,6 +79,7 @@ export function order(amount: number, over: Partial<Order> = {}): Order {
     caller: CALLER,
     selector: 'auto',
     agentWallet: null,
+    payer: null,
     amounts: [amount],
     limit: null,
     waitMs: 0,

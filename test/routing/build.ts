@@ -119,6 +119,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     budgets: [],
     rateLimits: [],
     ledger: { contentionWaitMs: 2000, onCrash: 'charge' },
+    payments: null,
     cases: [],
     leftOut: [],
     ...more,

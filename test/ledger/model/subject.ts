@@ -71,6 +71,7 @@ export class Subject {
         caller: callerOf(who),
         selector: who.model,
         agentWallet: null,
+        payer: null,
         amounts: [first, ...others],
         limit,
         waitMs: waits ? WAIT_MS : 0,
