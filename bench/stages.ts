@@ -129,6 +129,7 @@ async function admission(folder: string, { snapshot }: Runtime, count: number): 
     policy: () => snapshot,
     limiter: new Limiter(performance.now.bind(performance)),
     gate: new Gate(),
+    isBlocked: () => false,
   };
   const micros = await pure(count, () => admit(request, rules, null)?.handled());
   keys.close();

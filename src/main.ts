@@ -9,10 +9,12 @@ import { runKeys } from './cli/keys.ts';
 import { runLedger } from './cli/ledger.ts';
 import { parseCommand, UsageError } from './cli/options.ts';
 import { runPolicy } from './cli/policy.ts';
+import { runWallets } from './cli/wallets.ts';
 import { steady } from './core/clock.ts';
 import { certificateBody } from './http/certificate.ts';
 import { decisionBody, factsBody } from './http/decisions.ts';
 import { compileCheck } from './http/validation.ts';
+import { paymentMigrations } from './payments/table.ts';
 import { databaseOf, ledgerOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { judgeTools } from './server/policy.ts';
@@ -75,10 +77,12 @@ async function main(): Promise<void> {
     process.exitCode = await runLedger(command.args, { file: databaseOf(command.data), now, write });
     return;
   }
-  const store = await openSqlite(databaseOf(command.data), [accessMigrations]);
+  const file = databaseOf(command.data);
+  const store = await openSqlite(file, [accessMigrations, paymentMigrations]);
   const keys = await openKeys({ store, now });
   try {
-    host.out.write(await runKeys(command.args, { keys, store, file: databaseOf(command.data), now }));
+    const run = command.name === 'keys' ? runKeys : runWallets;
+    host.out.write(await run(command.args, { keys, store, file, now }));
   } finally {
     keys.close();
     await store.close();

@@ -129,7 +129,7 @@ describe('exports', () => {
     // Whoever takes a whole file takes all of it.
     const whole = new Set(
       [...sources, ...tests].flatMap(({ path, text }) =>
-        [...text.matchAll(WHOLE)].map(([, target = '']) => fileAt(path, target)),
+        [...text.matchAll(WHOLE)].map(([, from, target = '']) => fileAt(path, from ?? target)),
       ),
     );
     const idle = sources

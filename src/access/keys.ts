@@ -1,20 +1,10 @@
-import { hash, timingSafeEqual } from 'node:crypto';
-import { type KeyBudgets, SCOPES } from '../core/caller.ts';
-import { iso } from '../core/clock.ts';
-import { type Store, StoreError, type Write } from '../store/store.ts';
-import { bearerOf, isStrong, KEY_RANDOM_BYTES, keyOf, makeKey, parseKey, SECRET_BYTES } from './key.ts';
-import { type Authentication, type DenialReason, infoOf, type Known, knownOf, NO_HASH, stateOf } from './known.ts';
-import { insertKey, type KeyInfo, type KeyRow, putUses, revokeKey, rotateKey, SELECT_KEYS } from './tables.ts';
-import {
-  budgetBody,
-  checkTerms,
-  checkText,
-  type KeyGrant,
-  KeyTermsError,
-  limitsBody,
-  OVERLAP_MAX_MS,
-} from './terms.ts';
-import { type Actor, guardedWrite, readTrail, SERVER, type TrailEntry, type TrailQuery, trailWrite } from './trail.ts';
+import type { KeyBudgets } from '../core/caller.ts';
+import type { Store, Write } from '../store/store.ts';
+import type { Authentication } from './known.ts';
+import { StoredKeys } from './stored-keys.ts';
+import type { KeyInfo } from './tables.ts';
+import type { KeyGrant } from './terms.ts';
+import type { Actor, TrailEntry, TrailQuery } from './trail.ts';
 
 export type { Authentication, DenialReason } from './known.ts';
 
@@ -47,6 +37,15 @@ export interface Keys {
   /** Makes a key. Throws KeyTermsError. */
   create(grant: KeyGrant, by?: Actor): Promise<MadeKey>;
   /**
+   * Makes a key that shows a wallet: it opens chat and route, has no end and no limits of its own, and spends the
+   * wallet's balance. Throws KeyTermsError: for a name that cannot be, and for a wallet with 20 valid keys.
+   */
+  createForWallet(wallet: string, name: string): Promise<MadeKey>;
+  /** The valid keys of a wallet, by its address in lower case, oldest first. */
+  ofWallet(wallet: string): Promise<readonly KeyInfo[]>;
+  /** Revokes the keys of a wallet, all but one if that is given, as `revoke` does each. Tells how many that were. */
+  revokeOfWallet(wallet: string, exceptId: string | null): Promise<number>;
+  /**
    * Makes a given key valid, with all scopes. Doing it again changes nothing. Throws an Error of one clear
    * sentence when it has not the form of a key, is weak, was revoked or rotated out, or its ID is another key's.
    */
@@ -58,10 +57,13 @@ export interface Keys {
   rotate(id: string, overlapMs: number, by?: Actor): Promise<MadeKey | null>;
   /** Revokes a key, at once here and within the refresh interval in other processes. False when there is none that is not revoked. */
   revoke(id: string, by?: Actor): Promise<boolean>;
-  /** Writes a grant of Credits to a valid key. False when there is no such key. Throws KeyTermsError. */
+  /**
+   * Writes a grant of Credits to a valid key: `write` makes it for the holder of the balance that the key spends, which
+   * is the key's wallet where it shows one. False when there is no such key. Throws KeyTermsError.
+   */
   grant(
     id: string,
-    write: Write,
+    write: (holder: string) => Write,
     details: { readonly credits: number; readonly note: string },
     by: Actor,
   ): Promise<boolean>;
@@ -84,271 +86,4 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
   const keys = new StoredKeys(options);
   await keys.refresh();
   return keys;
-}
-
-const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
-const DENIED = {
-  missing: denied('missing'),
-  malformed: denied('malformed'),
-  unknown: denied('unknown'),
-  expired: denied('expired'),
-  revoked: denied('revoked'),
-  rotated: denied('rotated'),
-};
-
-/** Last uses are kept in memory and written together: a key costs the disk nothing by being used. */
-const USES_EVERY_MS = 60_000;
-/** For deeds that an expired key allows, too. */
-const EVER = -1;
-
-class StoredKeys implements Keys {
-  readonly #store: Store;
-  readonly #now: () => number;
-  readonly #timer: ReturnType<typeof setInterval> | null;
-  readonly #onChange: KeysOptions['onChange'];
-  #known: ReadonlyMap<string, Known> = new Map();
-  /** New keys whose budgets are not in force yet. */
-  #waiting: ReadonlyMap<string, Known> = new Map();
-  #budgets: readonly (KeyBudgets & Pick<KeyInfo, 'expiresAt'>)[] = [];
-  /** The budgets that `onChange` was told of last, as JSON; null before the first look. */
-  #told: string | null = null;
-  /** Of the store, when the keys were last read. */
-  #version: number | null = null;
-  /** Looks at the store are numbered; what the one with this number has found is in force. */
-  #looks = 0;
-  #taken = 0;
-  #usesWrittenAt: number;
-
-  constructor({ store, now, refreshMs, onChange }: KeysOptions) {
-    this.#store = store;
-    this.#now = now;
-    this.#onChange = onChange;
-    this.#usesWrittenAt = now();
-    // A read that fails is tried again at the next tick; meanwhile the keys stay as they were.
-    this.#timer = refreshMs ? setInterval(() => this.refresh().catch(() => {}), refreshMs) : null;
-    this.#timer?.unref();
-  }
-
-  authenticate(header: string | null): Authentication {
-    if (!header) return DENIED.missing;
-    const key = bearerOf(header);
-    const parts = key === null ? null : parseKey(key);
-    if (key === null || !parts) return DENIED.malformed;
-    const known = this.#known.get(parts.id);
-    const offered = hashOf(key);
-    const isPresent = timingSafeEqual(offered, known ? known.hash : NO_HASH);
-    const isPrevious = timingSafeEqual(offered, known ? known.previousHash : NO_HASH);
-    if (!known || !(isPresent || isPrevious)) return DENIED.unknown;
-    const { revokedAt, expiresAt } = known.info;
-    if (revokedAt !== null) return DENIED.revoked;
-    const now = this.#now();
-    if (expiresAt !== null && expiresAt <= now) return DENIED.expired;
-    if (!isPresent && known.previousUntil <= now) return DENIED.rotated;
-    known.usedAt = now;
-    return known.granted;
-  }
-
-  async create(grant: KeyGrant, by: Actor = SERVER): Promise<MadeKey> {
-    const key = makeKey(crypto.getRandomValues(new Uint8Array(KEY_RANDOM_BYTES)));
-    return { key, info: await this.#insert(key, grant, 'create', by) };
-  }
-
-  async install(key: string): Promise<KeyInfo> {
-    const parts = parseKey(key);
-    if (!parts) throw new Error('The key to install does not have the form sb_live_<id>_<secret>.');
-    const { id } = parts;
-    if (!isStrong(parts)) {
-      throw new Error(`The secret of key ${id} is too short: it needs 22 base64url characters, 128 random bits.`);
-    }
-    const known = (await this.#load()).find(({ info }) => info.id === id);
-    if (!known) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
-    const offered = hashOf(key);
-    const isPrevious = timingSafeEqual(offered, known.previousHash);
-    if (!isPrevious && !timingSafeEqual(offered, known.hash)) {
-      throw new Error(`A key with the ID ${id} exists and has another secret: give the new key another ID.`);
-    }
-    if (known.info.revokedAt !== null) throw new Error(`The key ${id} was revoked: install a new one.`);
-    if (isPrevious && known.previousUntil <= this.#now()) {
-      throw new Error(`The key ${id} was rotated, and this is its old secret: install the new one.`);
-    }
-    const { expiresAt, scopes } = known.info;
-    if (expiresAt !== null && expiresAt <= this.#now()) {
-      throw new Error(`The key ${id} has expired: install another one.`);
-    }
-    const missing = SCOPES.filter((scope) => !scopes.includes(scope));
-    if (missing.length > 0) {
-      throw new Error(
-        `The key ${id} lacks the scope ${missing.join(', ')}, and an installed key has all: install another one.`,
-      );
-    }
-    return infoOf(known);
-  }
-
-  async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<MadeKey | null> {
-    if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MAX_MS) {
-      throw new KeyTermsError('overlap_seconds', 'The old secret can work for 0 seconds to 30 days more.');
-    }
-    const before = await this.get(id);
-    const now = this.#now();
-    if (!before || stateOf(before, now) !== 'valid') return null;
-    const ends = now + overlapMs;
-    const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
-    const details = { overlap_ends_at: iso(ends) };
-    const deed = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
-    const isDone = await this.#commit([guardedWrite(deed, now), rotateKey(id, hashOf(key), now, ends)]);
-    // Not read again: what cannot be read now must not cost the new secret, which nobody could tell later.
-    return isDone ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
-  }
-
-  async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
-    const time = this.#now();
-    const deed = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
-    return this.#commit([guardedWrite(deed, EVER), revokeKey(id, time)]);
-  }
-
-  async grant(id: string, write: Write, details: { credits: number; note: string }, by: Actor): Promise<boolean> {
-    checkText('note', details.note);
-    const time = this.#now();
-    return this.#commit([guardedWrite({ time, actor: by, action: 'grant', keyId: id, details }, time), write]);
-  }
-
-  async get(id: string): Promise<KeyInfo | null> {
-    await this.#catchUp();
-    const known = this.#known.get(id) ?? this.#waiting.get(id);
-    return known ? infoOf(known) : null;
-  }
-
-  async list(): Promise<KeyInfo[]> {
-    return (await this.#load()).map(infoOf);
-  }
-
-  budgets(): readonly KeyBudgets[] {
-    const now = this.#now();
-    return this.#budgets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
-  }
-
-  trail(query: TrailQuery): Promise<TrailEntry[]> {
-    return readTrail(this.#store, query);
-  }
-
-  async refresh(): Promise<void> {
-    if (this.#now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
-    await this.#catchUp();
-  }
-
-  close(): void {
-    if (this.#timer) clearInterval(this.#timer);
-    this.#writeUses();
-  }
-
-  /** Own changes are taken over with their commit; those of others change the version. */
-  async #catchUp(): Promise<void> {
-    if ((await this.#store.version()) !== this.#version) await this.#load();
-  }
-
-  #writeUses(): void {
-    this.#usesWrittenAt = this.#now();
-    const used = [...this.#known.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
-    if (used.length === 0) return;
-    this.#store.append([putUses(Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt])))]);
-    for (const known of used) known.writtenAt = known.usedAt;
-  }
-
-  async #insert(key: string, grant: KeyGrant, action: 'create' | 'install', actor: Actor): Promise<KeyInfo> {
-    const parts = parseKey(key);
-    if (!parts) throw new Error('a key was made that cannot be read');
-    checkTerms(grant);
-    const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
-    const time = this.#now();
-    const terms = { id: parts.id, name, scopes, labels, models, limits, budgets, createdAt: time, expiresAt };
-    const info: KeyInfo = { ...terms, revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
-    const deed = { time, actor, action, keyId: info.id, details: termsBody(info) };
-    await this.#store.commit([trailWrite(deed), insertKey(info, hashOf(key))]);
-    await this.#follow();
-    return info;
-  }
-
-  /** Writes a deed; false when its guard refuses it. */
-  async #commit(writes: readonly Write[]): Promise<boolean> {
-    let isDone = true;
-    try {
-      await this.#store.commit(writes);
-    } catch (cause) {
-      if (!(cause instanceof StoreError && cause.message.includes('NOT NULL constraint failed: trail.key_id'))) {
-        throw cause;
-      }
-      isDone = false;
-    }
-    await this.#follow();
-    return isDone;
-  }
-
-  /** Takes over what was just written. It is done, so that a disk which cannot be read now must not make it look undone. */
-  async #follow(): Promise<void> {
-    try {
-      await this.#load();
-    } catch {
-      this.#version = null;
-    }
-  }
-
-  /** Reads all keys, oldest first, and puts them in force. */
-  async #load(): Promise<readonly Known[]> {
-    const look = ++this.#looks;
-    // Asked before the rows are read: a change in between is then seen again, not missed.
-    const version = await this.#store.version();
-    const rows = await this.#store.query<KeyRow>(SELECT_KEYS);
-    const all = rows.map((row) => knownOf(row, this.#known.get(row.id) ?? this.#waiting.get(row.id)));
-    // What a later look has found must not be undone.
-    if (look < this.#taken) return all;
-    this.#taken = look;
-    const budgeted = all.filter(({ info }) => info.budgets.length > 0 && info.revokedAt === null);
-    const told = JSON.stringify(budgeted.map(({ info: { id, budgets } }) => [id, budgets]));
-    const isChanged = this.#told !== null && this.#told !== told;
-    const isNew = ({ info }: Known) => this.#told !== null && !this.#known.has(info.id);
-    const waiting = this.#onChange ? budgeted.filter(isNew) : [];
-    this.#waiting = mapOf(waiting);
-    this.#known = mapOf(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
-    this.#budgets = budgeted.map(({ info: { id, budgets, expiresAt } }) => ({ keyId: id, budgets, expiresAt }));
-    this.#told = told;
-    this.#version = version;
-    if (isChanged) await this.#tell(waiting);
-    return all;
-  }
-
-  /** Lets keys in once their budgets count: as they are by then, for a later look may have changed or revoked them. */
-  async #tell(waiting: readonly Known[]): Promise<void> {
-    try {
-      await this.#onChange?.();
-    } catch (cause) {
-      this.#told = '';
-      this.#version = null;
-      throw cause;
-    }
-    const admitted = waiting.flatMap(({ info }) => this.#waiting.get(info.id) ?? []);
-    if (admitted.length === 0) return;
-    const ids = new Set(admitted.map(({ info }) => info.id));
-    this.#known = new Map([...this.#known, ...mapOf(admitted)]);
-    this.#waiting = new Map([...this.#waiting].filter(([id]) => !ids.has(id)));
-  }
-}
-
-const mapOf = (keys: readonly Known[]): Map<string, Known> => new Map(keys.map((known) => [known.info.id, known]));
-
-/** What a key was made with, for the trail. */
-function termsBody({ name, scopes, labels, models, limits, budgets, expiresAt }: KeyInfo) {
-  return {
-    name,
-    scopes,
-    labels,
-    models,
-    limits: limits && limitsBody(limits),
-    budgets: budgets.map(budgetBody),
-    expires_at: expiresAt === null ? null : iso(expiresAt),
-  };
-}
-
-/** One unsalted SHA-256 is enough for secrets of 128 random bits and more: there is nothing to guess. */
-function hashOf(key: string): Uint8Array {
-  return hash('sha256', key, 'buffer');
 }

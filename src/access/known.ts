@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts';
+import { type Caller, walletCaller } from '../core/caller.ts';
 import { type KeyInfo, type KeyRow, keyInfo } from './tables.ts';
 
 /** Why a request is not let in. For the log: callers are told only that the key is not valid. */
@@ -22,14 +22,17 @@ export interface Known {
   writtenAt: number;
 }
 
+/** What lets in the keys of each wallet: they all are one caller. */
+export type WalletGrants = Map<string, Known['granted']>;
+
 /** Compared with where there is no secret, so that this takes as long. No key has this hash. */
 export const NO_HASH = new Uint8Array(32);
 
 /**
  * What a row says. A key that is as it was stays the same object, and one that was only rotated keeps its caller:
- * whoever counts something for a caller goes on counting.
+ * whoever counts something for a caller goes on counting. `wallets` gets what it has not of the row's wallet.
  */
-export function knownOf(row: KeyRow, before: Known | undefined): Known {
+export function knownOf(row: KeyRow, before: Known | undefined, wallets: WalletGrants): Known {
   const lastUsedAt = row.lastUsedAt ?? 0;
   if (before && isSame(row, before.row)) {
     before.usedAt = Math.max(before.usedAt, lastUsedAt);
@@ -43,26 +46,35 @@ export function knownOf(row: KeyRow, before: Known | undefined): Known {
     hash: row.hash,
     previousHash: row.previousHash ?? NO_HASH,
     previousUntil: row.overlapEndsAt ?? 0,
-    granted: before && TERMS.every((name) => row[name] === before.row[name]) ? before.granted : grantedTo(info),
+    granted:
+      before && TERMS.every((name) => row[name] === before.row[name]) ? before.granted : grantedTo(info, wallets),
     usedAt: Math.max(before?.usedAt ?? 0, lastUsedAt),
     writtenAt: lastUsedAt,
   };
 }
 
-function grantedTo(info: KeyInfo): Known['granted'] {
-  const caller: Caller = {
+function grantedTo(info: KeyInfo, wallets: WalletGrants): Known['granted'] {
+  const { wallet } = info;
+  if (wallet === null) return { caller: callerOf(info), reason: null };
+  const granted = wallets.get(wallet) ?? { caller: walletCaller(wallet), reason: null };
+  wallets.set(wallet, granted);
+  return granted;
+}
+
+function callerOf(info: KeyInfo): Caller {
+  return {
     keyId: info.id,
     scopes: new Set(info.scopes),
     labels: info.labels,
     models: info.models && new Set(info.models),
     limits: info.limits,
     budgets: info.budgets,
+    ...(info.wallets && { wallets: new Set(info.wallets) }),
   };
-  return { caller, reason: null };
 }
 
 /** What a caller is made from. */
-const TERMS = ['scopes', 'labels', 'models', 'limits', 'budgets'] as const;
+const TERMS = ['scopes', 'labels', 'models', 'limits', 'budgets', 'wallets', 'wallet'] as const;
 const REST = ['name', 'createdAt', 'expiresAt', 'revokedAt', 'rotatedAt', 'overlapEndsAt'] as const;
 
 function isSame(row: KeyRow, other: KeyRow): boolean {

@@ -20,6 +20,8 @@ export function keyBody(info: KeyInfo, now: number) {
     models: info.models,
     limits: limitsBody(info.limits ?? NO_LIMITS),
     budgets: info.budgets.map(budgetBody),
+    wallets: info.wallets,
+    wallet: info.wallet,
     created_at: iso(info.createdAt),
     expires_at: isoOrNull(info.expiresAt),
     revoked_at: isoOrNull(info.revokedAt),
@@ -30,10 +32,30 @@ export function keyBody(info: KeyInfo, now: number) {
   };
 }
 
+/** What a key was made with, for the trail. */
+export function termsBody({ name, scopes, labels, models, limits, budgets, wallets, wallet, expiresAt }: KeyInfo) {
+  return {
+    name,
+    scopes,
+    labels,
+    models,
+    limits: limits && limitsBody(limits),
+    budgets: budgets.map(budgetBody),
+    wallets,
+    wallet,
+    expires_at: isoOrNull(expiresAt),
+  };
+}
+
 export interface BalanceUse {
+  /** Paid in or granted. */
   readonly granted: Microcredits;
   readonly spent: Microcredits;
 }
+
+/** What a key is shown to have left of its balance. A wallet is never paid for afterwards: without a balance it has nothing. */
+export const balanceShown = ({ wallet }: KeyInfo, balance: BalanceUse | null): BalanceUse | null =>
+  balance ?? (wallet === null ? null : { granted: 0, spent: 0 });
 
 /** The same with its money; `balance` is null for a key that nothing was ever granted to. */
 export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: BalanceUse | null) {

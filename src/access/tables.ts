@@ -1,11 +1,12 @@
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
 import type { Migrations, SqlValue, Statement, Write } from '../store/store.ts';
 import { limitsBody } from './terms.ts';
-import { TRAIL_TABLE } from './trail.ts';
+import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
 
 /**
  * Times are milliseconds since 1970; `hash` is the SHA-256 of the whole key, `previous_hash` of the one before the
- * last rotation, which works until `previous_until`. The key itself is nowhere.
+ * last rotation, which works until `previous_until`. The key itself is nowhere. `wallets`: those that requests with the
+ * key may name; `wallet`: the one that the key shows.
  */
 export const accessMigrations: Migrations = {
   room: 'access',
@@ -28,14 +29,21 @@ export const accessMigrations: Migrations = {
     ALTER TABLE keys ADD COLUMN previous_hash BLOB CHECK (length(previous_hash) = 32);
     ALTER TABLE keys ADD COLUMN previous_until INTEGER;
     ${TRAIL_TABLE}`,
+    `ALTER TABLE keys ADD COLUMN wallets TEXT;
+    ALTER TABLE keys ADD COLUMN wallet TEXT;
+    CREATE INDEX keys_wallet ON keys (wallet) WHERE wallet IS NOT NULL;
+    ${TRAIL_OF_WALLETS}`,
   ],
 };
 
 const INSERT: Statement = {
-  sql: `INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, created_at, expires_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  sql: `INSERT INTO keys (id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at,
+    expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 };
 const REVOKE: Statement = { sql: 'UPDATE keys SET revoked_at = ? WHERE id = ?' };
+const REVOKE_OF_WALLET: Statement = {
+  sql: 'UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ?',
+};
 const ROTATE: Statement = {
   sql: 'UPDATE keys SET previous_hash = hash, previous_until = ?, hash = ?, rotated_at = ? WHERE id = ?',
 };
@@ -45,8 +53,8 @@ const PUT_USES: Statement = {
 };
 
 export const SELECT_KEYS: Statement = {
-  sql: `SELECT id, name, hash, scopes, labels, models, limits, budgets, created_at AS createdAt, expires_at AS expiresAt,
-    revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
+  sql: `SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at AS createdAt,
+    expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
     previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`,
 };
 
@@ -60,6 +68,10 @@ export interface KeyInfo {
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits | null;
   readonly budgets: readonly KeyBudget[];
+  /** Addresses that requests with it may name as `agent_wallet`; null for all. */
+  readonly wallets: readonly string[] | null;
+  /** Address of the wallet that it shows: what it spends is that one's balance. Null for a key of its own. */
+  readonly wallet: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
@@ -81,6 +93,8 @@ export interface KeyRow {
   readonly models: string | null;
   readonly limits: string | null;
   readonly budgets: string;
+  readonly wallets: string | null;
+  readonly wallet: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
@@ -90,15 +104,25 @@ export interface KeyRow {
   readonly overlapEndsAt: number | null;
 }
 
+/** Whose balance it spends, as the ledger names its holder. */
+export const holderOf = ({ id, wallet }: KeyInfo): string => wallet ?? id;
+
 export function insertKey(key: KeyInfo, hash: Uint8Array): Write {
   const models: SqlValue = key.models && JSON.stringify(key.models);
   const limits: SqlValue = key.limits && JSON.stringify(limitsBody(key.limits));
   const lists = [JSON.stringify(key.scopes), JSON.stringify(key.labels), models, limits, budgetsText(key.budgets)];
-  return { statement: INSERT, params: [key.id, key.name, hash, ...lists, key.createdAt, key.expiresAt] };
+  const wallets: SqlValue = key.wallets && JSON.stringify(key.wallets);
+  const rest: SqlValue[] = [wallets, key.wallet, key.createdAt, key.expiresAt];
+  return { statement: INSERT, params: [key.id, key.name, hash, ...lists, ...rest] };
 }
 
 export function revokeKey(id: string, time: number): Write {
   return { statement: REVOKE, params: [time, id] };
+}
+
+/** Revokes all keys of a wallet but one; null for all. */
+export function revokeKeysOf(wallet: string, exceptId: string | null, time: number): Write {
+  return { statement: REVOKE_OF_WALLET, params: [time, wallet, exceptId] };
 }
 
 /** Gives a key another secret; the present one works until `overlapEndsAt`, the one before it no longer. */
@@ -113,7 +137,7 @@ export function putUses(uses: Readonly<Record<string, number>>): Write {
 
 /** Reads a row. A scope that this version does not know is left out: it opens nothing. */
 export function keyInfo(row: KeyRow): KeyInfo {
-  const { hash: _, previousHash: __, scopes, labels, models, limits, budgets, ...rest } = row;
+  const { hash: _, previousHash: __, scopes, labels, models, limits, budgets, wallets, ...rest } = row;
   const granted: unknown[] = JSON.parse(scopes);
   return {
     ...rest,
@@ -122,6 +146,7 @@ export function keyInfo(row: KeyRow): KeyInfo {
     models: models === null ? null : JSON.parse(models),
     limits: limits === null ? null : limitsOf(JSON.parse(limits)),
     budgets: storedBudgets(budgets),
+    wallets: wallets === null ? null : JSON.parse(wallets),
   };
 }
 

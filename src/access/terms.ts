@@ -1,5 +1,6 @@
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
+import { walletOf } from '../core/wallet.ts';
 
 /** What a new key may do. */
 export interface KeyGrant {
@@ -14,6 +15,8 @@ export interface KeyGrant {
   readonly limits?: KeyLimits | null;
   /** What it may spend, beside the budgets of the policy. */
   readonly budgets?: readonly KeyBudget[];
+  /** Addresses that requests with it may name as `agent_wallet`; null or absent for all. */
+  readonly wallets?: readonly string[] | null;
 }
 
 /** What is asked for a key cannot be. The message is one sentence; `param` is the path of the field in `/admin/keys`. */
@@ -37,6 +40,7 @@ const NAME_MAX = 200;
 const LABELS_MAX = 64;
 const MODELS_MAX = 1_000;
 const BUDGETS_MAX = 16;
+const WALLETS_MAX = 100;
 /** As a policy's budgets. */
 export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
@@ -45,7 +49,7 @@ export const BUDGET_CREDITS_MAX = 1_000_000_000;
  * that they refuse the same. Throws KeyTermsError.
  */
 export function checkTerms(grant: KeyGrant): void {
-  const { name, scopes, labels = {}, models = null, limits = null, budgets = [] } = grant;
+  const { name, scopes, labels = {}, models = null, limits = null, budgets = [], wallets = null } = grant;
   checkText('name', name);
   if (scopes.length === 0) refuse('scopes', `A key needs a scope; there are ${SCOPES.join(', ')}.`);
   checkLabels(labels);
@@ -63,7 +67,32 @@ export function checkTerms(grant: KeyGrant): void {
   }
   atMost('budgets', 'The list of budgets', budgets.length, BUDGETS_MAX, 'items');
   for (const [i, budget] of budgets.entries()) checkBudget(budget, i, budgets.slice(0, i));
+  if (wallets) checkWallets(wallets);
 }
+
+function checkWallets(wallets: readonly string[]): void {
+  if (wallets.length === 0) refuse('wallets', 'A list of wallets needs one; leave it out to allow all.');
+  atMost('wallets', 'The list of wallets', wallets.length, WALLETS_MAX, 'items');
+  // What was given is not repeated: somebody may have put the wallet's own secret in its place.
+  for (const [i, wallet] of wallets.entries()) if (walletOf(wallet) === null) refuse(`wallets[${i}]`, NO_WALLET);
+}
+
+const NO_WALLET = 'A wallet is named by its address, 0x and 40 hexadecimal digits.';
+
+/** Addresses as they are kept, in lower case and each once, of terms that were checked. */
+export const keptWallets = (wallets: readonly string[]): string[] => [
+  ...new Set(wallets.map((wallet) => wallet.toLowerCase())),
+];
+
+/** At most so many keys of one wallet are valid at a time. */
+export const WALLET_KEYS_MAX = 20;
+
+/** The address of a wallet that a key is to be made for, as it is kept. Throws KeyTermsError. */
+export const checkWallet = (wallet: string): string => walletOf(wallet) ?? refuse('wallet', NO_WALLET);
+
+/** The wallet has as many keys as it may. */
+export const tooManyKeys = () =>
+  new KeyTermsError('wallet', `A wallet has at most ${WALLET_KEYS_MAX} valid keys: revoke one, then make another.`);
 
 const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 

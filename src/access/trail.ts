@@ -6,6 +6,8 @@ export type Actor =
   | { readonly kind: 'cli'; readonly name: string }
   /** A request with an admin key, named by its ID. */
   | { readonly kind: 'key'; readonly name: string; readonly requestId: string }
+  /** A wallet that has proved itself, by its address. */
+  | { readonly kind: 'wallet'; readonly name: string }
   /** The server itself: the first key, and the one that it was told to install. */
   | { readonly kind: 'server' };
 
@@ -38,10 +40,10 @@ export const TRAIL_LIMIT = 100;
 export const TRAIL_LIMIT_MAX = 1_000;
 
 /** Rows are only ever added: the database itself refuses to change or to delete one. `key_id` has no key that is not there. */
-export const TRAIL_TABLE = `CREATE TABLE trail (
+const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
       id INTEGER PRIMARY KEY,
       time INTEGER NOT NULL,
-      actor TEXT NOT NULL CHECK (actor = 'cli' OR actor = 'key' OR actor = 'server'),
+      actor TEXT NOT NULL CHECK (${actors.map((kind) => `actor = '${kind}'`).join(' OR ')}),
       actor_name TEXT,
       action TEXT NOT NULL,
       key_id TEXT NOT NULL,
@@ -56,6 +58,17 @@ export const TRAIL_TABLE = `CREATE TABLE trail (
       SELECT RAISE(ABORT, 'the trail is append-only');
     END;`;
 
+export const TRAIL_TABLE = trailTable(['cli', 'key', 'server']);
+
+/** The same rows in a table that wallets may write to, too: what a column may hold cannot be changed in its place. */
+export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
+    DROP TRIGGER trail_is_not_changed;
+    DROP TRIGGER trail_is_not_shortened;
+    DROP INDEX trail_key;
+    ${trailTable(['cli', 'key', 'wallet', 'server'])}
+    INSERT INTO trail SELECT * FROM trail_before;
+    DROP TABLE trail_before;`;
+
 const INSERT: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 };
@@ -63,6 +76,16 @@ const INSERT: Statement = {
 const INSERT_IF_VALID: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?,
     (SELECT id FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)), ?, ?)`,
+};
+/** The same unless a wallet has so many keys that are not revoked. */
+const INSERT_IF_ROOM: Statement = {
+  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?,
+    (SELECT ? WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?), ?, ?)`,
+};
+/** A line for each key of a wallet that is not revoked, but for one. */
+const INSERT_OF_WALLET: Statement = {
+  sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id)
+    SELECT ?, ?, ?, ?, id, ?, ? FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS NOT ? ORDER BY created_at, id`,
 };
 
 /** What is done, to be written in one commit with what it does. */
@@ -75,29 +98,27 @@ export interface Deed {
 }
 
 export function trailWrite(deed: Deed): Write {
-  const { time, actor, action, keyId, details } = deed;
-  const params: SqlValue[] = [
-    time,
-    actor.kind,
-    nameOf(actor),
-    action,
-    keyId,
-    JSON.stringify(details),
-    requestOf(actor),
-  ];
-  return { statement: INSERT, params };
+  return { statement: INSERT, params: [...who(deed), deed.keyId, ...what(deed)] };
 }
 
 /** The same, of a deed that only a valid key allows: one that is not revoked, and not expired at `validAt`. */
 export function guardedWrite(deed: Deed, validAt: number): Write {
-  const { time, actor, action, keyId, details } = deed;
-  const who: SqlValue[] = [time, actor.kind, nameOf(actor), action];
-  return {
-    statement: INSERT_IF_VALID,
-    params: [...who, keyId, validAt, JSON.stringify(details), requestOf(actor)],
-  };
+  return { statement: INSERT_IF_VALID, params: [...who(deed), deed.keyId, validAt, ...what(deed)] };
 }
 
+/** The same, of a key made for a wallet that has less than `most` keys which are not revoked. */
+export function roomyWrite(deed: Deed, wallet: string, most: number): Write {
+  return { statement: INSERT_IF_ROOM, params: [...who(deed), deed.keyId, wallet, most, ...what(deed)] };
+}
+
+/** The same deed, done to each key of a wallet that is not revoked; to all but `exceptId`, where that is given. */
+export function walletWrite(deed: Line, wallet: string, exceptId: string | null): Write {
+  return { statement: INSERT_OF_WALLET, params: [...who(deed), ...what(deed), wallet, exceptId] };
+}
+
+type Line = Omit<Deed, 'keyId'>;
+const who = ({ time, actor, action }: Line): SqlValue[] => [time, actor.kind, nameOf(actor), action];
+const what = ({ actor, details }: Line): SqlValue[] => [JSON.stringify(details), requestOf(actor)];
 const nameOf = (actor: Actor): string | null => (actor.kind === 'server' ? null : actor.name);
 const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);
 

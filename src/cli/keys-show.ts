@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
-import { type BalanceUse, keyStatusBody, trailBody } from '../access/shown.ts';
-import type { KeyInfo } from '../access/tables.ts';
+import { type BalanceUse, balanceShown, keyStatusBody, trailBody } from '../access/shown.ts';
+import { holderOf, type KeyInfo } from '../access/tables.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../access/trail.ts';
 import type { BudgetUse, KeyBudget } from '../core/caller.ts';
+import { walletOf } from '../core/wallet.ts';
 import { keyBalance, keyBudgetUses } from '../ledger/key-funds.ts';
 import { windowAt } from '../ledger/rules/window.ts';
 import { hasJournal } from '../ledger/state.ts';
@@ -25,14 +26,17 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
 }
 
 /** Its money, all of one moment. A server that never ran has spent nothing. */
-async function fundsOf(file: string, { id, budgets }: KeyInfo, now: number) {
+async function fundsOf(file: string, info: KeyInfo, now: number) {
+  const { id, budgets } = info;
   const reader = openReader(file);
   try {
     if (await hasJournal(reader)) {
-      return { uses: await keyBudgetUses(reader, id, budgets, now), balance: await keyBalance(reader, id) };
+      const balance = balanceShown(info, await keyBalance(reader, holderOf(info)));
+      return { uses: await keyBudgetUses(reader, id, budgets, now), balance };
     }
     const renewal = ({ window, timeZone }: KeyBudget) => windowAt(window, timeZone, now).ends;
-    return { uses: budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) })), balance: null };
+    const uses = budgets.map((budget) => ({ budget, spent: 0, renewsAt: renewal(budget) }));
+    return { uses, balance: balanceShown(info, null) };
   } finally {
     reader.close();
   }
@@ -47,6 +51,8 @@ function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balanc
     ['scopes', info.scopes.join(', ')],
     ['labels', labels.join(', ') || '-'],
     ['models', info.models?.join(', ') ?? 'all'],
+    // One that shows a wallet speaks for no other.
+    info.wallet === null ? ['wallets', info.wallets?.join(', ') ?? 'all'] : ['wallet', info.wallet],
     ['created', utc(info.createdAt)],
     ['last used', info.lastUsedAt === null ? 'never' : utc(info.lastUsedAt)],
     ['rotated', rotatedText(info, now)],
@@ -88,7 +94,7 @@ function budgetText({ budget, spent, renewsAt }: BudgetUse): string {
 const balanceText = ({ granted, spent }: BalanceUse): string =>
   `${creditsText(granted)} granted, ${creditsText(spent)} spent, ${creditsText(granted - spent)} left`;
 
-/** `keys log [--key ID] [--limit 100] [--json]`: what was done to keys, newest first. */
+/** `keys log [--key ID] [--limit 100] [--json]`: what was done to keys, newest first. A wallet goes by its address. */
 export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {
   const options = {
     key: { type: 'string' },
@@ -100,7 +106,8 @@ export async function log(args: readonly string[], { keys }: KeysCommand): Promi
   if (!/^\d+$/.test(text) || limit < 1 || limit > TRAIL_LIMIT_MAX) {
     throw new UsageError(`--limit takes a whole number from 1 to ${TRAIL_LIMIT_MAX}, not "${text}".`);
   }
-  const entries = await keys.trail({ keyId: key === undefined ? null : idOf([key], 'log --key'), limit });
+  const keyId = key === undefined ? null : (walletOf(key) ?? idOf([key], 'log --key'));
+  const entries = await keys.trail({ keyId, limit });
   if (json) return `${JSON.stringify(entries.map(trailBody), null, 2)}\n`;
   const rows = entries.map((entry) => [
     utc(entry.time),
@@ -112,7 +119,7 @@ export async function log(args: readonly string[], { keys }: KeysCommand): Promi
   return table([['TIME', 'BY', 'ACTION', 'KEY', 'DETAILS'], ...rows]);
 }
 
-/** `cli alice`, `key k7mw2pq9x4ta (req_0a4x1wm3zk0)`, `server`. */
+/** `cli alice`, `key k7mw2pq9x4ta (req_0a4x1wm3zk0)`, `wallet 0x…`, `server`. */
 function actorText({ actor: { kind, name }, requestId }: TrailEntry): string {
   return `${kind}${name === null ? '' : ` ${name}`}${requestId === null ? '' : ` (${requestId})`}`;
 }

@@ -20,6 +20,7 @@ export function parseTerms(args: readonly string[], now: number): KeyGrant {
     tpm: { type: 'string' },
     streams: { type: 'string' },
     budget: { type: 'string', multiple: true },
+    wallet: { type: 'string', multiple: true },
   } as const;
   const flags = parseFlags(() => parseArgs({ args: [...args], options }).values);
   const expiresIn = flags['expires-in'];
@@ -32,6 +33,7 @@ export function parseTerms(args: readonly string[], now: number): KeyGrant {
     expiresAt: expiresIn === undefined ? null : now + expiryOf(expiresIn),
     limits: limitsOf(flags),
     budgets: (flags.budget ?? []).map(budgetOf),
+    wallets: flags.wallet ?? null,
   };
 }
 

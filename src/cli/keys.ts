@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { MadeKey } from '../access/keys.ts';
 import { keyBody } from '../access/shown.ts';
+import { holderOf } from '../access/tables.ts';
 import { KeyTermsError } from '../access/terms.ts';
 import type { Actor } from '../access/trail.ts';
 import { toCredits } from '../core/credits.ts';
@@ -58,8 +59,12 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
     day(info.createdAt),
     info.lastUsedAt === null ? '-' : minute(info.lastUsedAt),
     stateText(info, time),
+    info.wallet ?? '-',
   ]);
-  return table([['ID', 'NAME', 'SCOPES', 'LABELS', 'CREATED', 'LAST USED', 'STATE'], ...rows]);
+  const names = ['ID', 'NAME', 'SCOPES', 'LABELS', 'CREATED', 'LAST USED', 'STATE', 'WALLET'];
+  // A gateway that no agent pays has no use for the last column, which is a wide one.
+  const width = all.some(({ wallet }) => wallet !== null) ? names.length : names.length - 1;
+  return table([names, ...rows].map((row) => row.slice(0, width)));
 }
 
 async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<string> {
@@ -82,6 +87,9 @@ async function rotate(args: readonly string[], { keys, now }: KeysCommand): Prom
 
 const noSuchKey = (id: string) => new UsageError(`There is no valid key with the ID ${id}.`);
 
+const FIRST_GRANT =
+  'The key is prepaid from its first grant on: once all of it is used up it gets 402 insufficient_quota, until more is granted.';
+
 async function grant(args: readonly string[], { keys, store, now }: KeysCommand): Promise<string> {
   const { rest, amount: negative } = takeNegative(args);
   const options = { note: { type: 'string', default: '' } } as const;
@@ -96,12 +104,14 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
   if (!(await hasJournal(store))) {
     throw new UsageError('The database has no ledger of this version yet; start the server once.');
   }
-  const write = grantWrite(id, amount, values.note, now());
+  const info = await keys.get(id);
+  const write = (holder: string) => grantWrite(holder, amount, values.note, now());
   const details = { credits: toCredits(amount), note: values.note };
-  if (!(await keys.grant(id, write, details, operator()))) throw noSuchKey(id);
-  const done = amount > 0 ? `Granted ${creditsText(amount)} to ${id}` : `Took ${creditsText(-amount)} back from ${id}`;
-  const sum = creditsText(await grantedTo(store, id));
-  return `${done}: ${sum} in all. A running server follows within a second.
-The key is prepaid from its first grant on: once all of it is used up it gets 402 insufficient_quota, until more is granted.
-`;
+  if (!info || !(await keys.grant(id, write, details, operator()))) throw noSuchKey(id);
+  const whom = info.wallet === null ? id : `wallet ${info.wallet}`;
+  const done =
+    amount > 0 ? `Granted ${creditsText(amount)} to ${whom}` : `Took ${creditsText(-amount)} back from ${whom}`;
+  const sum = creditsText(await grantedTo(store, holderOf(info)));
+  const effect = info.wallet === null ? FIRST_GRANT : 'All keys of the wallet spend this one balance.';
+  return `${done}: ${sum} in all. A running server follows within a second.\n${effect}\n`;
 }

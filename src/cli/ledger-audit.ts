@@ -1,5 +1,6 @@
 import { toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
+import { isWallet } from '../core/wallet.ts';
 import type { Audit, Finding, OpenAtEnd } from '../ledger/audit/audit.ts';
 import { creditsText } from './text.ts';
 
@@ -11,6 +12,9 @@ const countOf = (count: number, one: string, many: string): string =>
 
 const decisionOf = (reservation: number | null): string | null =>
   reservation === null ? null : idText('dec_', reservation);
+
+/** How the holder of a balance is called. */
+export const holderText = (holder: string): string => `${isWallet(holder) ? 'wallet' : 'key'} ${holder}`;
 
 const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charged;
 const heldOf = (audit: Audit): number => [...audit.open.values()].reduce((sum, open) => sum + mayCharge(open), 0);
@@ -30,9 +34,11 @@ export function verdict(audit: Audit): string {
 
 /** The report for a person. */
 export function auditText(audit: Audit, now: number): string {
-  const { unpriced, totals } = audit;
+  const { unpriced, totals, paid } = audit;
   const lines = [verdict(audit)];
   if (totals.overrun > 0) lines.push(`${creditsText(totals.overrun)} were billed beyond reservations, and borne here.`);
+  if (paid.deposited > 0)
+    lines.push(`Wallets paid in ${creditsText(paid.deposited)}, of which ${creditsText(paid.fees)} were kept as fees.`);
   if (unpriced > 0)
     lines.push(`${countOf(unpriced, 'charge', 'charges')} had a usage that could not be true, or no price.`);
   const open = [...audit.open.values()].map((one) => openLine(one, now));
@@ -53,7 +59,7 @@ function shown(lines: readonly string[], count: number): string[] {
 function openLine(open: OpenAtEnd, now: number): string {
   const age = Math.max(0, Math.round((now - timeOfId(open.reservation)) / 1_000));
   const figures = `${creditsText(open.reserved)} reserved, ${creditsText(open.charged)} charged`;
-  return `${decisionOf(open.reservation)}  key ${open.keyId ?? '?'}, ${figures}, for ${age.toLocaleString('en')} s`;
+  return `${decisionOf(open.reservation)}  ${holderText(open.keyId ?? '?')}, ${figures}, for ${age.toLocaleString('en')} s`;
 }
 
 function findingLine({ kind, seq, reservation, message }: Finding): string {
@@ -63,7 +69,7 @@ function findingLine({ kind, seq, reservation, message }: Finding): string {
 
 /** The report for a program: every figure, and every finding that was kept. */
 export function auditJson(audit: Audit, now: number): string {
-  const { totals } = audit;
+  const { totals, paid } = audit;
   const body = {
     entries: totals.entries,
     reservations: audit.reservations,
@@ -72,6 +78,8 @@ export function auditJson(audit: Audit, now: number): string {
     corrected_credits: toCredits(totals.corrected),
     overrun_credits: toCredits(totals.overrun),
     granted_credits: toCredits(totals.granted),
+    deposited_credits: toCredits(paid.deposited),
+    fees_credits: toCredits(paid.fees),
     open: audit.open.size,
     held_credits: toCredits(heldOf(audit)),
     open_reservations: [...audit.open.values()].map((open) => ({

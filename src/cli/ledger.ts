@@ -6,7 +6,7 @@ import { auditLedger } from '../ledger/audit/run.ts';
 import { hasJournal } from '../ledger/state.ts';
 import { copyDatabase, openReader, openSqlite, type Reader } from '../store/sqlite.ts';
 import { StoreError } from '../store/store.ts';
-import { auditJson, auditText, findingsOf, verdict } from './ledger-audit.ts';
+import { auditJson, auditText, findingsOf, holderText, verdict } from './ledger-audit.ts';
 import { parseExport, type Writer, writeExport } from './ledger-export.ts';
 import { parseFlags, takeNegative, UsageError } from './options.ts';
 import { creditsText, parseCredits } from './text.ts';
@@ -104,13 +104,15 @@ async function refund(args: readonly string[], command: LedgerCommand): Promise<
   const amount = refundable(decision, booked, credits);
   await commitRefund(command, booked!, amount, values.note);
   await command.write(
-    `Gave back ${creditsText(amount)} of the ${creditsText(booked!.charged)} that ${decision} was charged (key ${booked!.keyId}).
+    `Gave back ${creditsText(amount)} of the ${creditsText(booked!.charged)} that ${decision} was charged (${holderText(booked!.keyId)}).
 A running server takes it over within a second, else the next start does: into the budgets whose window the request
-still counts in, and into the balance of its key, if it has one.
+still counts in, and into the balance that paid for it: ${paidBy(booked!)}.
 `,
   );
   return 0;
 }
+
+const paidBy = ({ onBalance, payer, keyId }: Booked): string => (onBalance ? holderText(payer ?? keyId) : 'none');
 
 /** How much to give back. Throws UsageError for what cannot be. */
 function refundable(decision: string, booked: Booked | null, credits: string | null): number {

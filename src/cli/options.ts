@@ -25,7 +25,7 @@ export type Command =
   | { readonly name: 'help'; readonly text: string }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
-  | { readonly name: 'keys' | 'ledger'; readonly data: string; readonly args: readonly string[] }
+  | { readonly name: 'keys' | 'wallets' | 'ledger'; readonly data: string; readonly args: readonly string[] }
   | { readonly name: 'policy'; readonly folder: string; readonly data: string; readonly args: readonly string[] };
 
 /** An hour. */
@@ -53,10 +53,12 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       The same of a decision that was made, decided again from its record, with its attempts and receipt. DIR is where
       the policy's own plugins are. Ends with 0 when it comes to the same, 2 when not or when it cannot be done again.
   signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
-                        [--rpm N] [--tpm N] [--streams N] [--budget CREDITS/WINDOW[@ZONE][:downgrade]]...
+                        [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
+                        [--budget CREDITS/WINDOW[@ZONE][:downgrade]]...
       Makes an API key and prints it, this once. It may be limited to so many requests and tokens a minute and
       streams at once, and by budgets: 500/month, 20/day@Europe/Berlin, 500/total:downgrade. A window is day, week,
       month or total, in UTC unless a zone is named; with :downgrade cheaper models are taken before it says 402.
+      With --wallet its requests may name these wallets alone as agent_wallet.
   signalbox keys list [--json]
   signalbox keys show ID [--json]
       All that is known of a key: state, last use, limits, budgets with what is spent and when they renew, balance.
@@ -69,6 +71,12 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
   signalbox keys log [--key ID] [--limit 100] [--json]
       Who did what to which key, newest first, by command and by /admin/keys.
       All of these take --data, as serve does; a running server follows within a second.
+  signalbox wallets list [--json]
+  signalbox wallets show ADDRESS [--json]
+      What agents have paid in and spent; of one wallet its keys and its last payments, too.
+  signalbox wallets credit ADDRESS CREDITS [--note TEXT]
+      Adds to the balance of a wallet (-5 takes back). A wallet is shut out by POST /admin/wallets/{address}/block.
+      All three take --data, as serve does.
   signalbox ledger audit [--json] [--idle]
       Proves from the journal that no budget was overspent and every sum is right, beside a running server or
       without one. Ends with 2 when something is wrong; with --idle an open reservation is wrong, too.
@@ -94,13 +102,15 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
   if (name === 'help' || asked.some((flag) => argv.includes(flag))) return { name: 'help', text: HELP };
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
-  if (name === 'keys' || name === 'ledger') return { name, ...dataOf(rest, env) };
+  if (name === 'keys' || name === 'wallets' || name === 'ledger') return { name, ...dataOf(rest, env) };
   if (name === 'policy') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
     return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || shippedPolicies), ...dataOf(args, env) };
   }
-  throw new UsageError(`There is no command \`${name}\`; there are serve, policy, keys, ledger, version and help.`);
+  throw new UsageError(
+    `There is no command \`${name}\`; there are serve, policy, keys, wallets, ledger, version and help.`,
+  );
 }
 
 const dataFolder = (env: Environment): string => env.SIGNALBOX_DATA || join('.', '.signalbox');

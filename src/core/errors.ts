@@ -81,20 +81,22 @@ export const ERRORS = {
     status: 402,
     type: 'insufficient_quota',
     retry: false,
-    means: 'A budget or the key’s balance cannot pay the worst case; `details` names it and when it renews.',
+    means:
+      'A budget or the balance cannot pay the worst case; `details` names it and when it renews. Where payments are taken and a balance is short, the header `PAYMENT-REQUIRED` says how to pay.',
   },
   payment_required: {
     status: 402,
     type: 'payment_required',
     retry: false,
-    means: 'Pay for it: `details.payment_required` and the header `PAYMENT-REQUIRED` say how, by x402.',
+    means:
+      'Pay for it by x402: the header `PAYMENT-REQUIRED` says how, and so do `accepts` beside `error` and `details.quote`.',
   },
   payment_invalid: {
     status: 402,
     type: 'payment_required',
     retry: false,
     means:
-      'The payment was refused and nothing was charged: `details.reason` says why, and `details.payment_required` is a new quote.',
+      'The payment was refused and nothing was charged: `details.reason` says why, and the header `PAYMENT-REQUIRED` has a new quote.',
   },
   agent_wallet_mismatch: {
     status: 403,
@@ -242,6 +244,8 @@ export interface ErrorInfo {
   readonly param?: string;
   /** Figures that a program can use. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** Members of the body beside `error`, as another protocol wants them. */
+  readonly beside?: Readonly<Record<string, unknown>>;
   /** Milliseconds after which trying again makes sense. */
   readonly retryAfterMs?: number;
   /** Headers that belong to the error. */
@@ -278,9 +282,10 @@ export class SignalboxError extends Error {
       details?: Readonly<Record<string, unknown>>;
     };
   } {
-    const { param, details } = this.info;
+    const { param, details, beside } = this.info;
     const row: { type: string; code?: string } = ERRORS[this.code];
     return {
+      ...beside,
       error: {
         message: this.message,
         type: row.type,

@@ -1,26 +1,23 @@
 import type { Caller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
-import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Hold } from '../ledger/hold.ts';
-import { isShortage } from '../ledger/standing.ts';
+import type { Order } from '../ledger/ledger.ts';
 import { listenTo } from '../records/contents.ts';
 import type { Outcome } from '../records/record.ts';
-import { chatFacts } from '../routing/facts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { StoreError } from '../store/store.ts';
 import { scrub } from '../telemetry/secrets.ts';
 import type { Conversation } from './affinity.ts';
-import { decide, type ForRules } from './decide.ts';
+import { decideChat } from './decide-chat.ts';
 import { decisionWrites } from './decision-record.ts';
+import { drainingError } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway, Seat } from './gateway.ts';
+import { type Aside, setAside } from './pay/aside.ts';
+import { demandFor, mendable } from './pay/mend.ts';
+import { type Asked, type Payer, type Way, wayOf } from './pay/payer.ts';
 import type { Platform } from './receipt.ts';
-import { screen } from './screen.ts';
-import { shortageError } from './shortage.ts';
 import { expectedTokens, type Ticket, usedTokens } from './ticket.ts';
 import { wordsForLog } from './words.ts';
 
@@ -42,45 +39,86 @@ export interface Company {
 /**
  * Steps 2 to 6 of a chat request: pins the runtime, decides, reserves. The exchange that comes back
  * is paid for and not yet begun; whoever asked for it must open it, and read it to its end or
- * abandon it. Throws SignalboxError, and then nothing is held.
+ * abandon it. Throws SignalboxError, and then nothing is held; where a payment would mend it, the error says how to pay.
  */
 export async function beginChat(
   gateway: Gateway,
-  request: ChatRequest,
-  caller: Caller,
-  { ticket = null, notary = null, signal }: Company = {},
+  asked: Asked,
+  payer: Payer,
+  company: Company = {},
 ): Promise<Exchange> {
-  const startedAt = gateway.clock();
   if (gateway.draining()) throw drainingError();
-  const runtime = gateway.lease();
-  screen(request, runtime.snapshot.gateway);
-  const conversation = gateway.affinity.conversation(caller.keyId, request);
-  const facts = conversation.recall(chatFacts(request, caller, runtime.snapshot), runtime.snapshot);
-  const question = { facts, forRules: forRules(request), messages: request.messages };
-  const decision = await decide(gateway, question, caller, runtime);
+  if (payer.kind === 'nobody') {
+    throw await demandFor(
+      gateway,
+      asked,
+      payer,
+      'payment_required',
+      'Pay for this request by x402, or send an API key.',
+    );
+  }
+  try {
+    return await begin(gateway, asked.request, wayOf(gateway, payer), company);
+  } catch (cause) {
+    throw await mendable(gateway, asked, payer, cause);
+  }
+}
+
+async function begin(gateway: Gateway, request: ChatRequest, way: Way, company: Company): Promise<Exchange> {
+  const { ticket = null, notary = null, signal } = company;
+  const startedAt = gateway.clock();
+  const { runtime, caller } = way;
+  const { conversation, decision } = await decideChat(gateway, request, way);
   // It may have taken a while.
   if (gateway.draining()) throw drainingError();
   ticket?.begin(request.stream === true, expectedTokens(decision, runtime.snapshot));
   // Before money is waited for, so that a shutdown waits, too.
   const { seat, leave } = enter(gateway);
-  let hold: Hold;
+  let aside: Aside;
   try {
-    const begun = notary?.begin(decision.id);
+    const begun = notary?.begin(decision.id) ?? null;
     // Looked at when there is money.
     begun?.catch(() => {});
-    // The books keep it for good.
-    const agentWallet = request.agent_wallet == null ? null : scrub(request.agent_wallet);
-    const payer = { caller, agentWallet, signal };
-    hold = await reserve(gateway, decision, payer, startedAt, runtime.snapshot);
-    if (begun) await confirmed(hold, begun);
+    aside = await setAside(gateway, way, orderOf(gateway, request, decision, way, startedAt, signal), begun);
   } catch (cause) {
     leave();
     ticket?.end(0);
     throw cause;
   }
-  const paid = { runtime, request, conversation, caller, decision, hold, startedAt, ticket, leave };
+  const paid = { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave };
   seat.exchange = exchangeOf(gateway, paid);
   return seat.exchange;
+}
+
+/** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
+const EXPIRY_SLACK_MS = 60_000;
+
+/** What is to be set aside: the worst case, so that it suffices or is raised, whoever answers. */
+function orderOf(
+  { clock, now }: Gateway,
+  { agent_wallet: agentWallet }: ChatRequest,
+  { id, facts, ranked }: Decision,
+  { caller, payer, runtime }: Way,
+  startedAt: number,
+  signal: AbortSignal | undefined,
+): Order {
+  const { models, ledger: terms } = runtime.snapshot;
+  const [choice, ...fallbacks] = ranked;
+  const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
+  return {
+    id,
+    caller,
+    selector: facts.model,
+    // The books keep it for good.
+    agentWallet: agentWallet == null ? null : scrub(agentWallet),
+    payer,
+    amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
+    limit: facts.budget,
+    // Who waited must still have time for the answer.
+    waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),
+    signal,
+    expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
+  };
 }
 
 /** A request that is paid for. */
@@ -90,7 +128,7 @@ interface Paid {
   readonly conversation: Conversation;
   readonly caller: Caller;
   readonly decision: Decision;
-  readonly hold: Hold;
+  readonly aside: Aside;
   readonly startedAt: number;
   readonly ticket: Ticket | null;
   leave(): void;
@@ -98,7 +136,8 @@ interface Paid {
 
 /** The exchange of a request, with what is to be told and written down of it. */
 function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
-  const { runtime, request, conversation, caller, decision, hold, startedAt, ticket, leave } = paid;
+  const { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave } = paid;
+  const { hold, payment } = aside;
   const { snapshot } = runtime;
   let tokens = 0;
   const listener = listenTo(snapshot.content, request, caller);
@@ -108,6 +147,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     conversation,
     decision,
     hold,
+    payment,
     clock: gateway.clock,
     now: gateway.now,
     startedAt,
@@ -116,7 +156,9 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       logOutcome(gateway, decision, caller, outcome, platform);
       const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
-      return listener ? [...writes, ...listener.writes(decision.id, gateway.now())] : writes;
+      if (listener) writes.push(...listener.writes(decision.id, gateway.now()));
+      if (payment) writes.push(...payment.settled(outcome.charged));
+      return writes;
     },
     onParts: listener ? (parts) => listener.hear(parts) : undefined,
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
@@ -136,67 +178,6 @@ function enter({ exchanges }: Gateway): { seat: Seat; leave: () => void } {
     seat.exchange = null;
   };
   return { seat, leave };
-}
-
-const forRules = ({ stream, user, metadata }: ChatRequest): ForRules => ({ stream: stream === true, user, metadata });
-
-export function drainingError(): SignalboxError {
-  return new SignalboxError('overloaded', 'This gateway is shutting down; try again.', { retryAfterMs: 1_000 });
-}
-
-/** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
-const EXPIRY_SLACK_MS = 60_000;
-
-/** Sets the worst case aside: whoever answers, it suffices or is raised. */
-async function reserve(
-  { ledger, clock, now, log }: Gateway,
-  { id, facts, ranked }: Decision,
-  { caller, agentWallet, signal }: { caller: Caller; agentWallet: string | null; signal: AbortSignal | undefined },
-  startedAt: number,
-  { models, ledger: terms }: PolicySnapshot,
-): Promise<Hold> {
-  const [choice, ...fallbacks] = ranked;
-  const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
-  const reserved = await written(() =>
-    ledger.reserve({
-      id,
-      caller,
-      selector: facts.model,
-      agentWallet,
-      payer: null,
-      amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
-      limit: facts.budget,
-      // Who waited must still have time for the answer.
-      waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),
-      signal,
-      expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
-    }),
-  );
-  if (isShortage(reserved)) throw shortageError(reserved, caller, log);
-  return reserved;
-}
-
-/** Gives the money back when something cannot be written down. */
-async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
-  try {
-    await written(() => begun);
-  } catch (cause) {
-    hold.settle(null, () => []);
-    throw cause;
-  }
-}
-
-/** What cannot be written down may not be spent. */
-async function written<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause;
-    throw new SignalboxError('overloaded', 'The ledger cannot be written, so nothing may be spent; try again.', {
-      retryAfterMs: 1_000,
-      cause,
-    });
-  }
 }
 
 /** An operator needs the status and the words of the upstream. What it means for the endpoint is told by its health. */
@@ -228,6 +209,7 @@ function logOutcome({ log }: Gateway, decision: Decision, caller: Caller, outcom
     input_tokens: outcome.usage?.inputTokens ?? 0,
     output_tokens: outcome.usage?.outputTokens ?? 0,
     credits: platform.credits_consumed,
+    payment: platform.payment?.id ?? undefined,
     ttft_ms: outcome.firstPartMs,
     total_ms: outcome.totalMs,
   });

@@ -28,6 +28,8 @@ export interface Question {
   readonly forRules: ForRules;
   /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
   readonly messages: readonly ChatMessage[];
+  /** Whatever the caller's balance holds: what it needs is yet to be paid in. */
+  readonly windowsOnly?: boolean;
   /** The field that told how long the prompt is. */
   readonly promptField?: string;
 }
@@ -38,16 +40,18 @@ export interface Question {
  */
 export async function decide(
   gateway: Gateway,
-  { facts, forRules, messages, promptField }: Question,
+  { facts, forRules, messages, windowsOnly = false, promptField }: Question,
   caller: Caller,
   runtime: Runtime,
 ): Promise<Decision> {
   const { snapshot } = runtime;
-  let verdict = judge(gateway, facts, forRules, caller, runtime);
+  let verdict = judge(gateway, facts, { forRules, windowsOnly }, caller, runtime);
   const names = decisiveTokenizers(verdict.outcome, verdict.shortage !== null, snapshot);
   if (names.length > 0) {
     const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(messages));
-    if (inputTokensCounted) verdict = judge(gateway, { ...facts, inputTokensCounted }, forRules, caller, runtime);
+    if (inputTokensCounted) {
+      verdict = judge(gateway, { ...facts, inputTokensCounted }, { forRules, windowsOnly }, caller, runtime);
+    }
   }
   const { outcome, shortage } = verdict;
   if (shortage) throw shortageError(shortage, caller, gateway.log);
@@ -61,7 +65,13 @@ interface Verdict {
   readonly shortage: Shortage | null;
 }
 
-function judge(gateway: Gateway, facts: Facts, forRules: ForRules, caller: Caller, runtime: Runtime): Verdict {
+function judge(
+  gateway: Gateway,
+  facts: Facts,
+  { forRules, windowsOnly }: { readonly forRules: ForRules; readonly windowsOnly: boolean },
+  caller: Caller,
+  runtime: Runtime,
+): Verdict {
   const { stream, user, metadata } = forRules;
   const ruled = withRules(
     facts,
@@ -76,7 +86,7 @@ function judge(gateway: Gateway, facts: Facts, forRules: ForRules, caller: Calle
   const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
   const given: Circumstances = { id: gateway.nextId(), seed: newSeed(), readings: runtime.readings(), ...chosen };
-  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id));
+  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly);
   const verdict = standing
     ? judgeWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };

@@ -13,6 +13,10 @@ export async function drain({ exchanges, clock, log }: Gateway, patienceMs: numb
   for (const { exchange } of [...exchanges]) exchange?.abandon(cutOff());
 }
 
+export function drainingError(): SignalboxError {
+  return new SignalboxError('overloaded', 'This gateway is shutting down; try again.', { retryAfterMs: 1_000 });
+}
+
 /** What was made until then is charged, so nobody should repeat the request blindly. */
 const cutOff = () =>
   new SignalboxError('overloaded', 'This gateway shut down before the answer ended.', { retry: false });

@@ -6,6 +6,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
+import type { Payment } from '../payments/payment.ts';
 import type { AttemptRecord, Outcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -27,6 +28,7 @@ import {
   wasCut,
 } from './failure.ts';
 import type { Measured } from './meter.ts';
+import type { Paying } from './pay/aside.ts';
 import { Plan, type Step, type Way } from './plan.ts';
 import { type Platform, type Receipt, receiptOf } from './receipt.ts';
 
@@ -36,6 +38,8 @@ export interface ExchangeContext {
   readonly conversation: Conversation;
   readonly decision: Decision;
   readonly hold: Hold;
+  /** How a wallet pays for it; null for a key. */
+  readonly payment: Paying | null;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
   /** Unix time, ms. */
@@ -92,11 +96,8 @@ export class Exchange {
     this.#context = context;
     const { snapshot } = context.runtime;
     this.#deadlineAt = context.startedAt + snapshot.models[context.decision.ranked[0].model]!.deadlines.totalMs;
-    this.#plan = new Plan(context.decision, {
-      retriesMax: snapshot.gateway.retriesMax,
-      clock: context.clock,
-      random: Math.random,
-    });
+    const { retriesMax } = snapshot.gateway;
+    this.#plan = new Plan(context.decision, { retriesMax, clock: context.clock, random: Math.random });
     // An attempt has the same deadline, and tells of it to whoever reads. Nobody may be reading.
     const leftMs = this.#deadlineAt - context.clock() + UNREAD_GRACE_MS;
     this.#timer = setTimeout(() => this.abandon(unreadError()), leftMs);
@@ -120,9 +121,17 @@ export class Exchange {
     const { decision, runtime } = this.#context;
     return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
   }
+  /** The payment that it runs on; null where none was settled for it. */
+  get payment(): Payment | null {
+    return this.#context.payment?.payment ?? null;
+  }
   /** Null until the exchange has ended. */
   get receipt(): Receipt | null {
     return this.#receipt;
+  }
+  /** Whether its caller went away before its end. */
+  get isDeserted(): boolean {
+    return this.#callerGone;
   }
   /** Why the exchange ended without a whole answer; null while it runs and after a good end. */
   get error(): SignalboxError | null {
@@ -289,9 +298,8 @@ export class Exchange {
     const running = begun(trial, () => new Attempt(way, trial, { ...this.#context, facts, readings }, time));
     this.#running = running;
     const opened = await running.awaitContent();
-    if ('kind' in opened) return opened;
-    this.#first = opened;
-    return null;
+    if (!('kind' in opened)) this.#first = opened;
+    return 'kind' in opened ? opened : null;
   }
 
   /** Notes a failed attempt and posts what its upstream reported as used; nothing else is known of it. */
@@ -326,12 +334,12 @@ export class Exchange {
   }
 
   #note(running: Attempt, failure: ProviderFailure): void {
-    const { model, endpoint, meter, call } = running;
+    const { model, endpoint, meter } = running;
+    const { requestId, sent } = running.call;
     this.#attempts.push(running.failed(failure));
     // What its adapter could not say never reached it: such requests must not use up the retries of everybody else's.
-    if (!isUnsayable(failure, call.sent)) this.#asked.add(endpoint.provider);
+    if (!isUnsayable(failure, sent)) this.#asked.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
-    const { requestId } = call;
     this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, requestId, hasBegun });
   }
 
@@ -351,7 +359,7 @@ export class Exchange {
     measured: Measured | null,
     charged: Microcredits,
   ): readonly Write[] {
-    const { decision, clock, startedAt, onSettle, runtime } = this.#context;
+    const { decision, clock, startedAt, onSettle, runtime, payment } = this.#context;
     const receipt = receiptOf({
       decision,
       baseline: runtime.snapshot.models[decision.baseline]!,
@@ -361,6 +369,7 @@ export class Exchange {
       charged,
       dropped: running?.dropped ?? [],
       attempts: this.#attempts,
+      payment: payment?.shown(charged) ?? null,
     });
     this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;

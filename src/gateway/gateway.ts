@@ -1,4 +1,6 @@
+import type { Keys } from '../access/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Payments } from '../payments/payments.ts';
 import type { Records } from '../records/records.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -11,7 +13,11 @@ import type { Exchange } from './exchange.ts';
 export interface Gateway {
   /** The runtime in force; taken once per request and kept to its end. */
   lease(): Runtime;
+  /** The runtime of a revision that quotes may still be open for; null for another. */
+  leaseOf(revision: string): Runtime | null;
   readonly ledger: Ledger;
+  readonly payments: Payments;
+  readonly keys: WalletKeys;
   readonly records: Records;
   /** What decisions of earlier policies are decided again with. */
   readonly past: Pick<PastPolicies, 'find'>;
@@ -29,6 +35,9 @@ export interface Gateway {
   /** True once the process has been asked to stop. */
   draining(): boolean;
 }
+
+/** The keys by which wallets show themselves. */
+export type WalletKeys = Pick<Keys, 'createForWallet' | 'ofWallet' | 'revokeOfWallet'>;
 
 /**
  * Where an exchange sits while it is under way; empty before, while money is set aside for it, and after. The set holds seats rather than exchanges

@@ -6,6 +6,7 @@ import type { Model } from '../core/snapshot.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
 import type { AttemptRecord } from '../records/record.ts';
 import type { Measured } from './meter.ts';
+import type { PlatformPayment } from './pay/shown.ts';
 
 /** `platform`: what Signalbox tells about an answer. The same, field for field, in JSON and in a stream. */
 export interface Platform {
@@ -21,6 +22,8 @@ export interface Platform {
   readonly dropped: readonly string[];
   /** The attempts made, in their order; the last one answered unless it has a `failure`. */
   readonly attempts: readonly PlatformAttempt[];
+  /** How a wallet paid for it; absent for a key's own funds. */
+  readonly payment?: PlatformPayment;
 }
 
 export type PlatformAttempt = {
@@ -59,6 +62,8 @@ export interface Ending {
   readonly charged: Microcredits;
   readonly dropped: readonly string[];
   readonly attempts: readonly AttemptRecord[];
+  /** Null for a key's own funds. */
+  readonly payment: PlatformPayment | null;
 }
 
 /** What is told of an attempt beside an answer. */
@@ -83,6 +88,7 @@ export function receiptOf({
   charged,
   dropped,
   attempts,
+  payment,
 }: Ending): Receipt {
   const plausible = measured !== null && isPlausible(measured.usage);
   const usage = plausible ? measured.usage : plainUsage(0, 0);
@@ -100,6 +106,7 @@ export function receiptOf({
     estimated: !plausible || measured.estimated,
     dropped,
     attempts: attempts.map(platformAttempt),
+    ...(payment && { payment }),
   };
   return { usage, platform, saved };
 }

@@ -1,15 +1,22 @@
 import type { Caller } from '../core/caller.ts';
+import { toCredits } from '../core/credits.ts';
+import type { Decision } from '../core/decision.ts';
+import { atomicOf, type PaymentPolicy } from '../core/payment-policy.ts';
 import type { RouteQuery } from '../core/route-query.ts';
+import { isWallet } from '../core/wallet.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { routeFacts } from '../routing/facts.ts';
-import { drainingError } from './chat.ts';
 import { decide } from './decide.ts';
 import { decisionWrites } from './decision-record.ts';
+import { drainingError } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { screenMessages } from './screen.ts';
 
+/** Advice with what a wallet without a balance would be asked to pay, where the policy takes payments. */
+export type PricedAdvice = Advice & { readonly payment_quote?: ReturnType<typeof paymentQuote> };
+
 /** A recommendation from the decision that a chat request of the same facts would get. Spends nothing. */
-export async function recommend(gateway: Gateway, query: RouteQuery, caller: Caller): Promise<Advice> {
+export async function recommend(gateway: Gateway, query: RouteQuery, caller: Caller): Promise<PricedAdvice> {
   if (gateway.draining()) throw drainingError();
   const runtime = gateway.lease();
   const { snapshot } = runtime;
@@ -21,11 +28,29 @@ export async function recommend(gateway: Gateway, query: RouteQuery, caller: Cal
     facts,
     forRules: { stream: false, user: query.user, metadata: query.metadata },
     messages: query.estimated_input_tokens === undefined ? messages : [],
+    // A wallet without a balance would be asked to pay.
+    windowsOnly: snapshot.payments !== null && isWallet(caller.keyId),
     promptField: query.messages ? 'messages' : 'estimated_input_tokens',
   };
   const decision = await decide(gateway, question, caller, runtime);
   // It may have taken a while, and nothing can be written down any more.
   if (gateway.draining()) throw drainingError();
   gateway.records.add(decisionWrites(gateway, 'route', decision, caller, snapshot, null));
-  return advise(decision, snapshot, taskNote(query.task_type, facts.task));
+  const advice = advise(decision, snapshot, taskNote(query.task_type, facts.task));
+  const { payments } = snapshot;
+  return payments ? { ...advice, payment_quote: paymentQuote(payments, decision) } : advice;
+}
+
+/** At most, and before what the wallet's balance pays. */
+function paymentQuote({ settleFee, chargeMin, networks }: PaymentPolicy, { ranked }: Decision) {
+  const price = Math.max(chargeMin, Math.max(...ranked.map(({ bound }) => bound)) + settleFee);
+  return {
+    schemes: ['exact'],
+    max_credits: toCredits(price),
+    max_atomic: networks.map(({ id, asset, rate }) => ({
+      network: id,
+      asset: asset.address,
+      amount_atomic: String(atomicOf(rate, price)),
+    })),
+  };
 }

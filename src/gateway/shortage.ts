@@ -38,6 +38,10 @@ export function shortageError(shortage: Shortage, caller: Caller, log: Log): Sig
   });
 }
 
+/** Whether an error says that a balance is used up, which a payment would mend. */
+export const lacksBalance = ({ code, info }: SignalboxError): boolean =>
+  code === 'insufficient_quota' && info.details?.balance !== undefined;
+
 function told({ kind, name, subject, limit, spent, renewsAt }: Shortage): string {
   if (kind === 'balance') return `Of the ${credits(limit)} granted to this key, ${credits(spent)} are spent.`;
   const whose = subject === '' ? '' : ` of \`${subject}\``;

@@ -1,12 +1,13 @@
 import { Elysia, t } from 'elysia';
 import type { Keys, MadeKey } from '../access/keys.ts';
-import { keyBody, keyStatusBody, trailBody } from '../access/shown.ts';
-import type { KeyInfo } from '../access/tables.ts';
+import { balanceShown, keyBody, keyStatusBody, trailBody } from '../access/shown.ts';
+import { holderOf, type KeyInfo } from '../access/tables.ts';
 import { type KeyGrant, KeyTermsError, OVERLAP_MS } from '../access/terms.ts';
 import { type Actor, TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { walletOf } from '../core/wallet.ts';
 import { grantWrite } from '../ledger/adjust.ts';
 import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';
@@ -46,7 +47,9 @@ const readingRoutes = ({ gateway, keys }: KeyContext) =>
     .get(
       '/admin/trail',
       async ({ query: { key, limit } }) => {
-        const entries = await keys.trail({ keyId: textOf(key) ?? null, limit: limitOf(textOf(limit)) });
+        const text = textOf(key);
+        const keyId = text === undefined ? null : (walletOf(text) ?? text);
+        const entries = await keys.trail({ keyId, limit: limitOf(textOf(limit)) });
         return { object: 'list', data: entries.map(trailBody) };
       },
       { query: TRAIL_QUERY, ...operations.TRAIL },
@@ -54,7 +57,12 @@ const readingRoutes = ({ gateway, keys }: KeyContext) =>
 
 /** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
 const TRAIL_QUERY = t.Object({
-  key: t.Optional(t.Any({ type: 'string', description: 'Only what was done to the key with this ID.' })),
+  key: t.Optional(
+    t.Any({
+      type: 'string',
+      description: 'Only what was done to the key with this ID, or to the wallet with this address.',
+    }),
+  ),
   limit: t.Optional(
     t.Any({
       type: 'integer',
@@ -110,7 +118,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
         const amount = exactly(credits, 'credits');
         if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
         const by = actor(request, set.headers['x-request-id']);
-        const write = grantWrite(id, amount, note, gateway.now());
+        const write = (holder: string) => grantWrite(holder, amount, note, gateway.now());
         if (!(await inTerms(keys.grant(id, write, { credits, note }, by)))) throw notValid();
         await gateway.ledger.refresh(true);
         return statusBody(gateway, await found(keys, id));
@@ -121,7 +129,15 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
 
 /** What was asked for, with what a key gets unless it is. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {
-  const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, limits, budgets = [] } = body;
+  const {
+    name = '',
+    scopes = ['chat', 'route'],
+    labels = {},
+    models = null,
+    limits,
+    budgets = [],
+    wallets = null,
+  } = body;
   const { requests_per_minute = null, tokens_per_minute = null, concurrent_streams = null } = limits ?? {};
   const isLimited = requests_per_minute !== null || tokens_per_minute !== null || concurrent_streams !== null;
   const expiresIn = body.expires_in_seconds ?? null;
@@ -139,6 +155,7 @@ function grantOf(body: KeyRequest, now: number): KeyGrant {
         }
       : null,
     budgets: budgets.map(budgetOf),
+    wallets,
   };
 }
 
@@ -176,9 +193,9 @@ const notValid = () =>
 
 async function statusBody({ ledger, now }: KeyContext['gateway'], info: KeyInfo) {
   const uses = await ledger.budgetUses(info.id, info.budgets);
-  // By no model's name, no budget is asked for: what is left is the balance.
-  const [balance] = ledger.fundsOf({ keyId: info.id, labels: info.labels }, []);
-  return keyStatusBody(info, now(), uses, balance ? { granted: balance.limit, spent: balance.spent } : null);
+  const balance = ledger.balanceOf(holderOf(info));
+  const use = balance && { granted: balance.limit, spent: balance.spent };
+  return keyStatusBody(info, now(), uses, balanceShown(info, use));
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,13 +1,15 @@
-import { Elysia } from 'elysia';
+import { Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/state.ts';
 import type { Authentication } from '../access/keys.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { Store } from '../store/store.ts';
 import type { EndpointSample } from '../upstream/health/health.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
+import { paymentAdminRoutes } from './admin-payments.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
@@ -17,20 +19,25 @@ import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { Gate } from './gate.ts';
-import { admit, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
+import { admit, bodyBytesMax, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { countError, metricsRoutes, newCounts } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { paymentRoutes } from './payments.ts';
 import { recommendRoutes } from './recommend.ts';
 import { usageRoutes } from './usage.ts';
 import type { Visit } from './visit.ts';
+import { walletRoutes } from './wallets.ts';
+import { wellKnownRoutes } from './well-known.ts';
 
 export interface AppOptions {
   readonly gateway: Gateway;
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
+  /** Where an operator's gifts to wallets are written. */
+  readonly store: Pick<Store, 'commit'>;
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
@@ -50,11 +57,25 @@ const TOLD_WITH_ERRORS = [
   'x-signalbox-decision-id',
   'x-signalbox-credits',
   'x-signalbox-given-back',
+  'payment-response',
+  'x-payment-id',
   ...LIMIT_HEADERS,
 ];
 
-/** Who sent a request, as admitted. Requests on open routes have nobody. */
+const toldWithErrors = (headers: HTTPHeaders): Record<string, string> =>
+  Object.fromEntries(
+    TOLD_WITH_ERRORS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+  );
+
+/** Every request as it was admitted. Those on open routes have none. */
 export type Admitted = WeakMap<Request, Visit>;
+
+function bodyLimits({ lease }: Gateway, { caller }: Visit): BodyLimits {
+  const { snapshot } = lease();
+  const { messagesMax, toolsMax } = snapshot.gateway;
+  const valuesMax = VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
+  return { bytesMax: bodyBytesMax(snapshot, caller === null), valuesMax };
+}
 
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
@@ -62,22 +83,24 @@ export type Admitted = WeakMap<Request, Visit>;
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, policy, keys, idempotency, authenticate, version, metrics, endpoints } = options;
+  const { gateway, policy, keys, idempotency, store, authenticate, version, metrics, endpoints } = options;
   const admitted: Admitted = new WeakMap();
   const counts = newCounts();
   const gate = new Gate();
   const limiter = new Limiter(gateway.clock);
-  const rules: GuardRules = { authenticate, policy: () => gateway.lease().snapshot, limiter, gate };
-  const bodyLimits = (): BodyLimits => {
-    const { bodyBytesMax, messagesMax, toolsMax } = gateway.lease().snapshot.gateway;
-    return { bytesMax: bodyBytesMax, valuesMax: VALUES_MIN + 16 * messagesMax + 64 * toolsMax };
+  const rules: GuardRules = {
+    authenticate,
+    policy: () => gateway.lease().snapshot,
+    isBlocked: (wallet) => gateway.payments.isBlocked(wallet),
+    limiter,
+    gate,
   };
   const visitOf = (request: Request): Visit => {
     const visit = admitted.get(request);
     if (!visit) throw new Error('a request that nobody let in came to a handler');
     return visit;
   };
-  const context: RouteContext = { gateway, idempotency, visitOf, callerOf: (request) => visitOf(request).caller };
+  const context: RouteContext = { gateway, idempotency, visitOf, callerOf: (request) => visitOf(request).known };
 
   const groups = new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy))
@@ -85,10 +108,14 @@ export function createApp(options: AppOptions) {
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
     .use(keyRoutes({ ...context, keys }))
+    .use(paymentAdminRoutes({ ...context, store }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
     .use(usageRoutes(context))
     .use(contentRoutes(context))
+    .use(paymentRoutes(context))
+    .use(walletRoutes(context))
+    .use(wellKnownRoutes(context))
     .use(recommendRoutes(context))
     .use(chatRoutes(context));
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
@@ -111,8 +138,10 @@ export function createApp(options: AppOptions) {
       })
       .onParse({ as: 'global' }, ({ request }) => {
         if (takesNoBody(request)) return {};
-        const turn = visitOf(request).comeIn(request);
-        return turn ? turn.then(() => readJson(request, bodyLimits())) : readJson(request, bodyLimits());
+        const visit = visitOf(request);
+        const turn = visit.comeIn(request);
+        const read = () => readJson(request, bodyLimits(gateway, visit));
+        return turn ? turn.then(read) : read();
       })
       .onAfterHandle({ as: 'global' }, ({ request }) => admitted.get(request)?.handled())
       .onError({ as: 'global' }, ({ error, set, request }) => {
@@ -128,12 +157,7 @@ export function createApp(options: AppOptions) {
         // By the number that its caller was told. What was decided has a line and a record of its own.
         if (caller && !decision)
           gateway.log.info('refused', { request: requestId, key: caller.keyId, code: known.code });
-        const told = Object.fromEntries(
-          TOLD_WITH_ERRORS.flatMap((name) =>
-            set.headers[name] === undefined ? [] : [[name, String(set.headers[name])]],
-          ),
-        );
-        return errorResponse(known, told);
+        return errorResponse(known, toldWithErrors(set.headers));
       })
       .use(groups)
       .use(docsRoutes(() => openApiDocument(version, groups)))

@@ -3,11 +3,11 @@ import { ChatRequest } from '../core/chat-request.ts';
 import { beginChat } from '../gateway/chat.ts';
 import { screenKinds } from '../gateway/screen.ts';
 import { jsonBody, tellPrice } from './answer.ts';
-import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './docs/examples.ts';
 import { BODY_ERRORS, type Operation, operation } from './docs/operation.ts';
-import { answerOnce } from './replay.ts';
+import { askedIn, payerFor } from './payer.ts';
+import { answerOnce, askOf } from './replay.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schemas/completion.ts';
 import { streamResponse } from './stream.ts';
 import { compileCheck } from './validation.ts';
@@ -20,7 +20,9 @@ const CHAT_OPERATION: Operation = {
 \`budget_limit\` is hard; \`route_strategy\` and \`constraints\` steer the choice. Fields that Signalbox does not
 know are never an error: they are passed on where the policy says so, else named in \`platform.dropped\`.
 With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the same request gets the same answer for
-24 hours and is charged once; the header \`x-signalbox-replayed: true\` says so.`,
+24 hours and is charged once; the header \`x-signalbox-replayed: true\` says so.
+Where the policy takes payments by x402, a request without an API key gets 402 with a quote, and is answered when it
+comes again with the header \`PAYMENT-SIGNATURE\`.`,
   tag: 'chat',
   answer: { schema: ChatCompletion, description: 'With `stream: false`, one JSON body.', example: CHAT_ANSWER },
   events: {
@@ -30,6 +32,7 @@ With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the sa
     example: CHAT_STREAM,
   },
   requests: CHAT_REQUESTS,
+  pays: true,
   errors: [
     ...BODY_ERRORS,
     'unknown_field',
@@ -40,6 +43,12 @@ With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the sa
     'no_eligible_model',
     'no_healthy_model',
     'insufficient_quota',
+    'payment_required',
+    'payment_invalid',
+    'agent_wallet_mismatch',
+    'unsupported_x402_version',
+    'payment_unavailable',
+    'payment_unsettled',
     'budget_contended',
     'upstream_rejected_request',
     'upstream_rate_limited',
@@ -58,10 +67,13 @@ export const chatRoutes = (context: RouteContext) =>
     async ({ body, request, server, set }) => {
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
-      const hash = hashOfBody(request);
-      if (hash) return answerOnce(context, hash, { body, request, headers: set.headers });
+      const arrived = { body, request, headers: set.headers };
+      const payer = await payerFor(context, arrived);
+      const ask = askOf(arrived, payer);
+      if (ask) return answerOnce(context, ask, payer, arrived);
       const visit = context.visitOf(request);
-      const exchange = await beginChat(context.gateway, body, visit.caller, { ticket: visit, signal: request.signal });
+      const company = { ticket: visit, signal: request.signal };
+      const exchange = await beginChat(context.gateway, askedIn(arrived), payer, company);
       visit.tell(set.headers);
       set.headers['x-signalbox-decision-id'] = exchange.decisionId;
       request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));

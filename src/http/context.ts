@@ -9,6 +9,6 @@ export interface RouteContext {
   readonly idempotency: Idempotency;
   /** The caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
-  /** What such a request was let in with. */
+  /** What a request was let in with. */
   visitOf(request: Request): Visit;
 }

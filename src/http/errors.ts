@@ -1,12 +1,12 @@
 import { NotFoundError, ValidationError } from 'elysia';
 import { ERRORS, SignalboxError } from '../core/errors.ts';
-import { safeJson } from '../telemetry/secrets.ts';
+import { safeJson, scrubAll } from '../telemetry/secrets.ts';
 
 /** The one mapping from errors to responses. What is not meant for callers becomes a plain 500. */
 export function errorResponse(error: SignalboxError, headers: Record<string, string> = {}): Response {
   const { retryAfterMs, retry } = error.info;
   const canRetry = retry ?? ERRORS[error.code].retry;
-  return new Response(safeJson(error.toBody()), {
+  return new Response(bodyText(error), {
     status: error.status,
     headers: {
       'content-type': 'application/json',
@@ -19,6 +19,13 @@ export function errorResponse(error: SignalboxError, headers: Record<string, str
       ...headers,
     },
   });
+}
+
+/** What stands beside the error is a quote, made here: its seal must arrive whole, though it looks like a token. */
+function bodyText(error: SignalboxError): string {
+  const { error: told, ...beside } = error.toBody();
+  if (!error.info.beside) return safeJson({ error: told });
+  return JSON.stringify({ ...beside, error: scrubAll(told) });
 }
 
 /** Errors of ours pass; anything else is a defect, told to the log and to nobody else. */

@@ -4,6 +4,8 @@ import { durationText } from '../access/limits/refusal.ts';
 import type { Caller, Scope } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { isWallet } from '../core/wallet.ts';
+import { blockedError } from '../payments/refusals.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body.ts';
 import type { Gate } from './gate.ts';
@@ -20,16 +22,22 @@ export interface RouteRule {
   readonly body?: 'none';
   /** It takes a place among those that are worked on, and counts against the rate limits. */
   readonly counts?: true;
+  /** While payments are on it may come without a key: a wallet proves itself by its payment, or asks what to pay. */
+  readonly pays?: true;
 }
 
 /** Every route with what it needs. A path that is not here does not exist. */
 export const ROUTES: readonly RouteRule[] = [
-  { method: 'POST', path: '/v1/chat/completions', access: 'chat', counts: true },
+  { method: 'POST', path: '/v1/chat/completions', access: 'chat', counts: true, pays: true },
   { method: 'POST', path: '/v1/route', access: 'route', counts: true },
   { method: 'GET', path: '/v1/models', access: 'key' },
   { method: 'GET', path: '/v1/models/*', access: 'key' },
   { method: 'GET', path: '/v1/decisions/:id', access: 'key' },
   { method: 'GET', path: '/v1/usage', access: 'key' },
+  { method: 'POST', path: '/v1/wallets/topup', access: 'key', counts: true, pays: true },
+  { method: 'POST', path: '/v1/wallets/keys', access: 'key', counts: true, pays: true },
+  { method: 'GET', path: '/v1/wallets/me', access: 'key' },
+  { method: 'GET', path: '/v1/payments/:id', access: 'key' },
   { method: 'GET', path: '/admin/policy', access: 'admin' },
   { method: 'POST', path: '/admin/policy/reload', access: 'admin', body: 'none' },
   { method: 'GET', path: '/admin/ledger', access: 'admin' },
@@ -41,6 +49,13 @@ export const ROUTES: readonly RouteRule[] = [
   { method: 'POST', path: '/admin/keys/:id/rotate', access: 'admin' },
   { method: 'POST', path: '/admin/keys/:id/grant', access: 'admin' },
   { method: 'GET', path: '/admin/trail', access: 'admin' },
+  { method: 'GET', path: '/admin/payments', access: 'admin' },
+  { method: 'POST', path: '/admin/payments/:id/reconcile', access: 'admin', body: 'none' },
+  { method: 'GET', path: '/admin/wallets/:id', access: 'admin' },
+  { method: 'POST', path: '/admin/wallets/:id/block', access: 'admin' },
+  { method: 'POST', path: '/admin/wallets/:id/unblock', access: 'admin', body: 'none' },
+  { method: 'POST', path: '/admin/wallets/:id/credit', access: 'admin' },
+  { method: 'GET', path: '/.well-known/x402', access: 'open' },
   { method: 'GET', path: '/healthz', access: 'open' },
   { method: 'GET', path: '/readyz', access: 'open' },
   { method: 'GET', path: '/metrics', access: 'open' },
@@ -108,7 +123,9 @@ function pathOf(url: string): string {
 export interface GuardRules {
   authenticate(header: string | null): Authentication;
   /** The policy in force. */
-  policy(): Pick<PolicySnapshot, 'gateway' | 'rateLimits'>;
+  policy(): Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'payments'>;
+  /** Whether the operator has shut a wallet out. */
+  isBlocked(wallet: string): boolean;
   readonly limiter: Limiter;
   readonly gate: Gate;
 }
@@ -132,10 +149,11 @@ export function admit(request: Request, rules: GuardRules, peers: Peers | null):
   if (headerBytes(headers) > HEADER_BYTES_MAX) {
     throw new SignalboxError('headers_too_large', `The headers may have at most ${HEADER_BYTES_MAX} bytes together.`);
   }
-  const isOpen = !needsKey(path);
-  const caller = isOpen ? null : authenticated(request, rules, peers);
-  if (isOpen && !PROBES.has(path)) throttle('keyless', request, rules, peers);
   const route = routeAt(path);
+  const isOpen = !needsKey(path);
+  const isKeyless = !isOpen && mayPay(request, route, rules);
+  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers);
+  if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
   if (!route) throw new SignalboxError('not_found', `There is nothing at ${printable(path)}.`);
   const { method } = request;
   const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
@@ -149,32 +167,63 @@ export function admit(request: Request, rules: GuardRules, peers: Peers | null):
   if (caller && access !== 'key' && access !== 'open' && !caller.scopes.has(access)) {
     throw new SignalboxError('insufficient_permissions', `This API key lacks the scope \`${access}\`.`);
   }
-  const policy = rules.policy();
-  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, policy.gateway.bodyBytesMax);
-  if (!caller) return null;
-  return rule.counts ? counted(request, rule, caller, policy, rules, peers) : new Visit(rule.path, caller);
+  if (isKeyless && headers.has('x-payment')) throw olderVersion();
+  const bytesMax = bodyBytesMax(rules.policy(), isKeyless);
+  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, bytesMax);
+  if (isOpen) return null;
+  return rule.counts ? counted(request, rule, caller, bytesMax, rules, peers) : new Visit(rule.path, caller);
 }
 
-/** Whom there is no place for is not counted, and who is over a limit takes no place. */
+/** A key that was sent must be a good one: a bad one is never a reason to pay instead. */
+const mayPay = ({ method, headers }: Request, route: Route | undefined, rules: GuardRules): boolean =>
+  route?.methods.get(method)?.pays === true && !headers.has('authorization') && rules.policy().payments !== null;
+
+/** Bytes of the largest body that is read, of a request with a key or without. */
+export function bodyBytesMax({ gateway, payments }: ReturnType<GuardRules['policy']>, isKeyless: boolean): number {
+  return isKeyless && payments ? Math.min(payments.bodyBytesMax, gateway.bodyBytesMax) : gateway.bodyBytesMax;
+}
+
+/**
+ * Whom there is no place for is not counted, and who is over a limit takes no place. A wallet without a key is counted
+ * once it has proved itself.
+ */
 function counted(
   request: Request,
   { path }: RouteRule,
-  caller: Caller,
-  { gateway: { admission, bodyBytesMax }, rateLimits }: ReturnType<GuardRules['policy']>,
-  { limiter, gate }: GuardRules,
+  caller: Caller | null,
+  bytesMax: number,
+  { policy, limiter, gate, isBlocked }: GuardRules,
   peers: Peers | null,
 ): Visit {
+  const { admission } = policy().gateway;
   const length = request.headers.get('content-length');
-  const bytes = length === null ? bodyBytesMax : Number(length);
+  const bytes = length === null ? bytesMax : Number(length);
   gate.check(admission, bytes);
-  const quota = limiter.admit(rateLimits, caller, () => callerAddress(request, peers, admission.trustedProxies));
-  return new Visit(path, caller, gate.enter(admission, bytes), quota);
+  // Looked up at once where it may be asked for later: by then the connection can be gone.
+  const address = caller ? null : callerAddress(request, peers, admission.trustedProxies);
+  const count = (who: Caller) =>
+    limiter.admit(policy().rateLimits, who, () => address ?? callerAddress(request, peers, admission.trustedProxies));
+  const quota = caller && count(caller);
+  return new Visit(path, caller, gate.enter(admission, bytes), quota, (wallet) => {
+    if (isBlocked(wallet.keyId)) throw blockedError();
+    return caller ? null : count(wallet);
+  });
 }
+
+const olderVersion = () =>
+  new SignalboxError(
+    'unsupported_x402_version',
+    'Payments are taken by version 2 of x402, in the header PAYMENT-SIGNATURE, not by X-PAYMENT.',
+    { param: 'X-PAYMENT' },
+  );
 
 /** The key is looked at first, whatever came from the address before: a good one passes. */
 function authenticated(request: Request, rules: GuardRules, peers: Peers | null): Caller {
   const { caller, reason } = rules.authenticate(request.headers.get('authorization'));
-  if (caller) return caller;
+  if (caller) {
+    if (isWallet(caller.keyId) && rules.isBlocked(caller.keyId)) throw blockedError();
+    return caller;
+  }
   throttle('failed-auth', request, rules, peers);
   // Why a key is refused is nobody's business who does not hold it; how to send one is.
   const help = reason === 'missing' || reason === 'malformed';

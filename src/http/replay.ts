@@ -3,16 +3,18 @@ import { type KeptAnswer, MARK } from '../access/idempotency/answer.ts';
 import type { Ask, Claim, Refusal } from '../access/idempotency/state.ts';
 import type { Turn } from '../access/idempotency/turn.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
+import type { Payer } from '../gateway/pay/payer.ts';
 import { StoreError } from '../store/store.ts';
 import { jsonBody, tellPrice } from './answer.ts';
+import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
+import { type Arrived, afterPayment, askedIn, ofPayment, tellPayment } from './payer.ts';
 import { streamResponse } from './stream.ts';
 
 /** When to ask again for an answer that is being made. */
@@ -21,34 +23,65 @@ const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 /** Characters of a stream that are sent at once, about. */
 const SLICE = 65_536;
 
-export interface Arrived {
-  readonly body: ChatRequest;
-  readonly request: Request;
-  /** Of the response. */
-  readonly headers: HTTPHeaders;
+/** A request that gets the same answer whenever it is sent again. */
+export interface OnceAsk extends Ask {
+  /** Whether it is carried out to its end though its caller leaves: who sends an `Idempotency-Key` asks for that. */
+  readonly toTheEnd: boolean;
+  /** Whether it was named by its payment. */
+  readonly isPaid: boolean;
 }
 
 /**
- * Answers a request that carries an `Idempotency-Key`: with the answer that was kept, or by carrying it out to its
- * end, whether or not the caller stays, and keeping what comes of it. `hash` is the SHA-256 of its body.
+ * The request as it is known by: its `Idempotency-Key`, or else its payment, for what was paid must be had. Null for
+ * one with neither. What is kept for a payment can only be opened with the same signature.
+ */
+export function askOf({ request }: Arrived, payer: Payer): OnceAsk | null {
+  const { headers } = request;
+  const named = headers.get('idempotency-key');
+  if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
+    throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
+      param: 'Idempotency-Key',
+    });
+  }
+  if (payer.kind === 'offer') {
+    const { payer: keyId, signature: secret, network, nonce, requirements, terms } = payer.offer;
+    const idempotencyKey = named ?? `x402 ${network} ${requirements.asset} ${nonce}`;
+    const body = Buffer.from(terms.requestHash, 'hex');
+    return { keyId, secret, idempotencyKey, body, toTheEnd: named !== null, isPaid: named === null };
+  }
+  const body = hashOfBody(request);
+  // Nothing is carried out for nobody.
+  if (named === null || !body || payer.kind === 'nobody') return null;
+  const key = parseKey(bearerOf(headers.get('authorization') ?? '') ?? '');
+  if (!key) throw new Error('a request was admitted without an API key');
+  const { keyId } = payer.caller;
+  return { keyId, secret: key.secret, idempotencyKey: named, body, toTheEnd: true, isPaid: false };
+}
+
+/**
+ * Answers a request that is known by a name: with the answer that was kept, or by carrying it out and keeping what comes
+ * of it.
  */
 export async function answerOnce(
   context: RouteContext,
-  hash: Uint8Array,
-  { body, request, headers }: Arrived,
+  ask: OnceAsk,
+  payer: Payer,
+  arrived: Arrived,
 ): Promise<Response | string> {
   const { gateway, visitOf } = context;
+  const { body, request, headers } = arrived;
   const visit = visitOf(request);
-  const claim = await claimed(context, askOf(request, visit.caller.keyId, hash));
+  const claim = await claimed(context, ask);
   if (claim.kind === 'replay') {
-    gateway.log.info('chat replayed', { decision: idText('dec_', claim.decision), key: visit.caller.keyId });
+    gateway.log.info('chat replayed', { decision: idText('dec_', claim.decision), key: ask.keyId });
     return replayOf(claim.answer);
   }
-  if (claim.kind !== 'run') throw refusalError(claim);
+  if (claim.kind !== 'run') throw refusalError(claim, ask);
   const { turn } = claim;
   let exchange: Exchange;
   try {
-    exchange = await beginChat(gateway, body, visit.caller, { ticket: visit, notary: turn });
+    const company = { ticket: visit, notary: turn, ...(!ask.toTheEnd && { signal: request.signal }) };
+    exchange = await beginChat(gateway, askedIn(arrived), payer, company);
   } catch (cause) {
     await turn.drop();
     throw cause;
@@ -57,20 +90,13 @@ export async function answerOnce(
   }
   visit.tell(headers);
   headers['x-signalbox-decision-id'] = exchange.decisionId;
-  if (!body.stream) return jsonOnce(exchange, turn, headers);
-  return streamOnce(context, exchange, turn, { body, request, headers });
-}
-
-function askOf({ headers }: Request, keyId: string, body: Uint8Array): Ask {
-  const idempotencyKey = headers.get('idempotency-key') ?? '';
-  if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
-    throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
-      param: 'Idempotency-Key',
-    });
+  tellPayment(exchange.payment, headers);
+  if (!ask.toTheEnd) {
+    request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
+    if (request.signal.aborted) exchange.abandon('caller-gone');
   }
-  const key = parseKey(bearerOf(headers.get('authorization') ?? '') ?? '');
-  if (!key) throw new Error('a request was admitted without an API key');
-  return { keyId, secret: key.secret, idempotencyKey, body };
+  if (!body.stream) return jsonOnce(exchange, turn, headers);
+  return streamOnce(context, exchange, turn, arrived);
 }
 
 async function claimed({ idempotency }: RouteContext, ask: Ask): Promise<Claim> {
@@ -85,11 +111,14 @@ async function claimed({ idempotency }: RouteContext, ask: Ask): Promise<Claim> 
   }
 }
 
-function refusalError(refusal: Refusal): SignalboxError {
+function refusalError(refusal: Refusal, { isPaid }: OnceAsk): SignalboxError {
+  const what = isPaid ? 'payment' : 'Idempotency-Key';
   switch (refusal.kind) {
     case 'in-flight':
-      return new SignalboxError('in_flight', 'The request with this Idempotency-Key is still running.', {
+      return new SignalboxError('in_flight', `The request with this ${what} is still running.`, {
         retryAfterMs: RETRY_MS,
+        // A client that repeats it by itself would sign another payment.
+        ...(isPaid && { retry: false }),
       });
     case 'reused':
       return new SignalboxError(
@@ -101,8 +130,8 @@ function refusalError(refusal: Refusal): SignalboxError {
       const decision = idText('dec_', refusal.decision);
       return new SignalboxError(
         'idempotency_answer_unavailable',
-        `This request was charged as ${decision}, and its answer cannot be given again; to pay for another, send a new Idempotency-Key.`,
-        { param: 'Idempotency-Key', details: { decision_id: decision } },
+        `This request was charged as ${decision}, and its answer cannot be given again; to pay for another, send a new ${what}.`,
+        { param: isPaid ? 'PAYMENT-SIGNATURE' : 'Idempotency-Key', details: { decision_id: decision } },
       );
     }
   }
@@ -163,9 +192,10 @@ function tellGivenBack({ givenBack }: Turn, headers: HTTPHeaders): void {
 }
 
 /** What becomes of the answer of an exchange that has ended. */
-function fateOf({ error, receipt }: Exchange): 'keep' | 'drop' | 'lose' {
+function fateOf({ error, receipt, isDeserted }: Exchange): 'keep' | 'drop' | 'lose' {
   if (!error) return 'keep';
-  if (!receipt || receipt.platform.credits_consumed === 0) return 'drop';
+  // Nobody has the answer of a caller who left; the request may be sent again, for what it costs then.
+  if (isDeserted || !receipt || receipt.platform.credits_consumed === 0) return 'drop';
   // A shutdown cut it off, which is not the caller's to bear.
   return error.code === 'overloaded' ? 'lose' : 'keep';
 }
@@ -180,10 +210,10 @@ async function failed(exchange: Exchange, turn: Turn, headers: HTTPHeaders, caus
   if (fate === 'drop') await turn.drop();
   if (fate === 'lose') await turn.lose();
   tellGivenBack(turn, headers);
-  if (fate !== 'keep') return cause;
+  if (fate !== 'keep') return afterPayment(cause, exchange.payment);
   // It was charged, and the same again is all that a repeat would get.
   const { retryAfterMs: _, ...info } = cause.info;
-  const told = new SignalboxError(cause.code, cause.message, { ...info, retry: false });
+  const told = ofPayment(new SignalboxError(cause.code, cause.message, { ...info, retry: false }), exchange.payment);
   const own = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   const body = JSON.stringify(told.toBody());
   await turn.keep({ status: told.status, headers: { ...worthRepeating(headers), ...own }, frame: '', body });
@@ -197,13 +227,16 @@ async function abandonLost(exchange: Exchange, turn: Turn): Promise<void> {
   await turn.lose();
 }
 
+/** What else of an answer's headers is worth repeating. */
+const OF_PAYMENTS: ReadonlySet<string> = new Set(['payment-response', 'x-payment-id']);
 /** What is about this request, not about its answer. */
 const NOT_REPEATED: ReadonlySet<string> = new Set(['x-signalbox-version', 'x-signalbox-given-back']);
 
 /** Of the headers of an answer, those that a replay has, too. */
 function worthRepeating(headers: HTTPHeaders): Record<string, string> {
   const repeated = Object.entries(headers).filter(
-    ([name]) => name === 'content-type' || (name.startsWith('x-signalbox-') && !NOT_REPEATED.has(name)),
+    ([name]) =>
+      name === 'content-type' || OF_PAYMENTS.has(name) || (name.startsWith('x-signalbox-') && !NOT_REPEATED.has(name)),
   );
   return Object.fromEntries(repeated.map(([name, value]) => [name, String(value)]));
 }

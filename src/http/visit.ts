@@ -3,6 +3,9 @@ import type { Caller } from '../core/caller.ts';
 import type { Ticket } from '../gateway/ticket.ts';
 import type { Place } from './gate.ts';
 
+/** Looks at a wallet that has proved itself, and counts its request where a key has not. Throws SignalboxError. */
+type Prove = (wallet: Caller) => Quota | null;
+
 /**
  * One request that was let in, with what it holds: a place among those that are worked on, and its share of the
  * limits. Both are given back once its handler is done and the work that it began has ended, whichever is last.
@@ -10,17 +13,50 @@ import type { Place } from './gate.ts';
 export class Visit implements Ticket {
   /** The pattern of the route that it was let in to. */
   readonly route: string;
-  readonly caller: Caller;
   readonly #place: Place | null;
-  readonly #quota: Quota | null;
+  readonly #prove: Prove;
+  #caller: Caller | null;
+  #quota: Quota | null;
+  #isProved = false;
   #isHandled = false;
   #isWorking = false;
 
-  constructor(route: string, caller: Caller, place: Place | null = null, quota: Quota | null = null) {
+  constructor(
+    route: string,
+    caller: Caller | null,
+    place: Place | null = null,
+    quota: Quota | null = null,
+    prove: Prove = () => null,
+  ) {
     this.route = route;
-    this.caller = caller;
+    this.#caller = caller;
     this.#place = place;
     this.#quota = quota;
+    this.#prove = prove;
+  }
+
+  /** Null for one that came without a key, until its wallet has proved itself. */
+  get caller(): Caller | null {
+    return this.#caller;
+  }
+
+  /** Of a route that lets in nobody without a key. */
+  get known(): Caller {
+    if (!this.#caller) throw new Error('a request without a key came to a handler that needs one');
+    return this.#caller;
+  }
+
+  /**
+   * Its wallet has proved itself, by a payment that is good. Where no key has said who it is, it counts from here on
+   * against the limits on pace. Throws SignalboxError `insufficient_permissions` for a wallet that is shut out, and
+   * `rate_limit_exceeded`. Harmless after the first time.
+   */
+  proved(wallet: Caller): void {
+    if (this.#isProved) return;
+    const quota = this.#prove(wallet);
+    this.#quota ??= quota;
+    this.#isProved = true;
+    this.#caller ??= wallet;
   }
 
   /** Null for one that may go on; else resolves when it may. Rejects with SignalboxError `overloaded`. */

@@ -1,15 +1,18 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
+import { isWallet } from '../core/wallet.ts';
 import type { Fund } from './rules/fund.ts';
 import type { Sum } from './sums.ts';
 import type { AccountRow } from './tables.ts';
 
-/** Who spends: a key with its labels, by one selector. */
+/** Who spends: a key with its labels, or a wallet, by one selector. */
 export interface Account {
   /** How entries name it; 0 until it has reserved something. */
   id: number;
   readonly row: Omit<AccountRow, 'id'>;
   readonly keyId: string;
+  /** Whose balance pays: of the key or wallet itself, or of the wallet that pays in its place. */
+  readonly holder: string;
   /** What budgets see of it. */
   readonly scope: BudgetScope;
   /** The funds that it draws on, as long as `epoch` is the present one, from `from` and before `until`, ms since 1970. */
@@ -60,9 +63,9 @@ export class Accounts {
     this.#onNew = onNew;
   }
 
-  /** `agentWallet` beside a key is kept with the entries, and budgets do not see it. */
-  of(caller: Caller, selector: string, agentWallet: string | null): Account {
-    if (agentWallet !== null) return newAccount(caller, selector, agentWallet);
+  /** `payer`: the wallet whose balance pays in place of the caller's own, which budgets do not see. Throws RangeError for what is none. */
+  of(caller: Caller, selector: string, payer: string | null): Account {
+    if (payer !== null && payer !== caller.keyId) return newAccount(caller, selector, payerOf(payer));
     let accounts = this.#byCaller.get(caller);
     if (!accounts) {
       accounts = new Map();
@@ -81,21 +84,25 @@ export class Accounts {
     if (account.id === 0) account.id = this.#numberOf(account.row);
   }
 
-  /** The number that grants to a key are booked under. */
+  /** The number that grants to a key, and deposits of a wallet, are booked under. */
   numberOfKey(keyId: string): number {
-    return this.#numberOf({ keyId, labels: '{}', selector: '', agentWallet: null });
+    return this.#numberOf({ keyId, labels: '{}', selector: '', payer: null });
   }
 
   #numberOf(row: Omit<AccountRow, 'id'>): number {
-    const { keyId, labels, selector, agentWallet } = row;
-    return this.#numbers.of(JSON.stringify([keyId, labels, selector, agentWallet]), (id) =>
-      this.#onNew({ id, ...row }),
-    );
+    const { keyId, labels, selector, payer } = row;
+    return this.#numbers.of(JSON.stringify([keyId, labels, selector, payer]), (id) => this.#onNew({ id, ...row }));
   }
 }
 
-function newAccount({ keyId, labels }: Caller, selector: string, agentWallet: string | null): Account {
-  return made(0, { keyId, labels: JSON.stringify(labels), selector, agentWallet }, scopeOf(keyId, labels, selector));
+/** An address in capitals would be nobody's, and who has no balance is not limited by one. */
+export function payerOf(wallet: string): string {
+  if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
+  return wallet;
+}
+
+function newAccount({ keyId, labels }: Caller, selector: string, payer: string | null): Account {
+  return made(0, { keyId, labels: JSON.stringify(labels), selector, payer }, scopeOf(keyId, labels, selector));
 }
 
 /** An account of the store. */
@@ -104,7 +111,9 @@ export function accountOf({ id, ...row }: AccountRow): Account {
 }
 
 function made(id: number, row: Account['row'], scope: BudgetScope): Account {
-  return { id, row, keyId: row.keyId, scope, funds: [], fundIds: null, epoch: -1, from: 0, until: 0, sum: null };
+  const { keyId, payer } = row;
+  const drawn = { funds: [], fundIds: null, epoch: -1, from: 0, until: 0 };
+  return { id, row, keyId, holder: payer ?? keyId, scope, ...drawn, sum: null };
 }
 
 /** Labels of the store: written here alone. */

@@ -8,8 +8,10 @@ export interface Booked {
   readonly reservation: number;
   readonly account: number;
   readonly keyId: string;
+  /** The wallet that paid in the place of the key; null where the key's own balance did, or none. */
+  readonly payer: string | null;
   readonly isOpen: boolean;
-  /** Whether its key's balance paid for it. */
+  /** Whether a balance paid for it. */
   readonly onBalance: boolean;
   readonly charged: Microcredits;
   /** What was given back already, or is asked to be. */
@@ -25,6 +27,7 @@ interface Step {
   readonly amount: Microcredits;
   readonly funds: string | null;
   readonly keyId: string;
+  readonly payer: string | null;
 }
 
 /** A clock that was put back by less than this does not hide a reservation, ms. */
@@ -35,7 +38,8 @@ const STRETCH = 10_000;
 const SELECT_ENDS: Statement = { sql: 'SELECT min(seq) AS first, max(seq) AS last FROM journal' };
 const SELECT_AT: Statement = { sql: 'SELECT seq, time FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1' };
 const SELECT_STEPS: Statement = {
-  sql: `SELECT j.seq, j.kind, j.account, j.amount, j.funds, a.key_id AS keyId FROM journal AS j JOIN accounts AS a ON a.id = j.account
+  sql: `SELECT j.seq, j.kind, j.account, j.amount, j.funds, a.key_id AS keyId, a.payer
+    FROM journal AS j JOIN accounts AS a ON a.id = j.account
     WHERE j.seq >= ? AND j.seq < ? AND j.reservation = ? ORDER BY j.seq`,
 };
 /** Every correction begins as an adjustment, and these are few. */
@@ -57,12 +61,13 @@ export async function findReservation(reader: Pick<Store, 'query'>, id: number):
   const steps =
     (await stepsOf(reader, id, from, last)) ?? (from > first ? await stepsOf(reader, id, first, last) : null);
   if (!steps) return null;
-  const [{ account, keyId, funds }] = steps;
+  const [{ account, keyId, payer, funds }] = steps;
   const [asked] = await reader.query<{ last: number; amount: number }>(SELECT_ASKED, [id]);
   return {
     reservation: id,
     account,
     keyId,
+    payer,
     isOpen: !steps.some(isEnd),
     // A balance is drawn on from the start or not at all.
     onBalance: await hasBalance(reader, funds),
@@ -139,6 +144,7 @@ export function refundWrite(booked: Booked, amount: Microcredits, note: string, 
   };
 }
 
+/** Asks for a grant to a key or a wallet. */
 export function grantWrite(keyId: string, amount: Microcredits, note: string, time: number): Write {
   return insertAdjustment({ kind: 'grant', keyId, reservation: null, account: null, amount, note, time });
 }
@@ -146,12 +152,12 @@ export function grantWrite(keyId: string, amount: Microcredits, note: string, ti
 const SELECT_GRANTED: Statement = {
   sql: `SELECT coalesce((SELECT granted FROM balances WHERE key_id = ?1), 0)
       + coalesce((SELECT sum(j.amount) FROM journal AS j JOIN accounts AS a ON a.id = j.account
-        WHERE j.seq > (SELECT through FROM checkpoint) AND j.kind = 'grant' AND a.key_id = ?1), 0)
+        WHERE j.seq > (SELECT through FROM checkpoint) AND j.kind IN ('grant', 'deposit', 'fee') AND a.key_id = ?1), 0)
       + coalesce((SELECT sum(amount) FROM adjustments WHERE kind = 'grant' AND adopted = 0 AND key_id = ?1), 0) AS granted`,
 };
 
-/** All that was ever granted to a key, what is only asked for included. */
-export async function grantedTo(store: Pick<Store, 'query'>, keyId: string): Promise<Microcredits> {
-  const [row] = await store.query<{ granted: number }>(SELECT_GRANTED, [keyId]);
+/** All that was ever granted to a key, or paid in by a wallet less fees, what is only asked for included. */
+export async function grantedTo(store: Pick<Store, 'query'>, holder: string): Promise<Microcredits> {
+  const [row] = await store.query<{ granted: number }>(SELECT_GRANTED, [holder]);
   return row?.granted ?? 0;
 }

@@ -11,7 +11,7 @@ import { type AccountRow, type AdjustmentRow, adoptAdjustment, SELECT_ACCOUNT, S
 interface Given {
   readonly row: AccountRow;
   readonly reservation: number;
-  /** Whether the balance of its key paid for it. */
+  /** Whether a balance paid for it. */
   readonly onBalance: boolean;
 }
 

@@ -12,6 +12,7 @@ import {
   insertClosing,
   insertFund,
   insertHolding,
+  insertPaid,
   insertTariff,
   type JournalRow,
   type TokenCounts,
@@ -31,6 +32,15 @@ export interface DeskOptions {
   readonly last: { readonly seq: number; readonly tariff: number; readonly fund: number };
   readonly onFreed: (funds: readonly Fund[]) => void;
   readonly onClosed: (hold: ReservationHold) => void;
+}
+
+/** What is written with a reservation that a payment pays for. */
+interface Captured {
+  readonly deposit: readonly Write[];
+  /** The funds that it draws on at first: those that have room. */
+  readonly first: string | null;
+  readonly note: string | null;
+  readonly also: readonly Write[];
 }
 
 /**
@@ -85,11 +95,21 @@ export class Desk {
     this.#options.onClosed(hold);
   }
 
-  /** Writes a new reservation. Rejects with StoreError when it could not be written. */
-  reserve({ id, account, reserved, fundIds }: ReservationHold): Promise<void> {
+  /** Writes a new reservation; `note` is what its request named as `agent_wallet`. Rejects with StoreError when it could not be written. */
+  reserve({ id, account, reserved, fundIds }: ReservationHold, note: string | null): Promise<void> {
     return this.#options.store.commit([
-      insertHolding(++this.#seq, 'reserve', id, account.id, reserved, this.now, fundIds),
+      insertHolding(++this.#seq, 'reserve', id, account.id, reserved, this.now, fundIds, note),
     ]);
+  }
+
+  /** Writes a new reservation behind the deposit that pays for it, which has its numbers already. */
+  capture(
+    { id, account, reserved, fundIds }: ReservationHold,
+    { deposit, first, note, also }: Captured,
+  ): Promise<void> {
+    const rows = [insertHolding(++this.#seq, 'reserve', id, account.id, reserved, this.now, first, note)];
+    if (first !== fundIds) rows.push(insertHolding(++this.#seq, 'attach', id, account.id, 0, this.now, fundIds));
+    return this.#options.store.commit([...deposit, ...rows, ...also]);
   }
 
   raise({ id, account }: ReservationHold, by: Microcredits): Promise<void> {
@@ -144,6 +164,11 @@ export class Desk {
   /** The row of a grant or a correction. */
   adjusting(adjustment: Adjustment, account: number, funds: string | null): Write {
     return insertAdjusting(++this.#seq, adjustment, account, this.now, funds);
+  }
+
+  /** The row of a deposit or of a fee. */
+  paid(kind: 'deposit' | 'fee', account: number, amount: Microcredits, note: string): Write {
+    return insertPaid(++this.#seq, kind, account, amount, this.now, note);
   }
 
   /** How the journal names a set of funds; null for none. Those without a row get one. */

@@ -4,9 +4,9 @@ import type { Hold } from './hold.ts';
 
 /** Money that came into a wallet's balance from outside. */
 export interface Deposit {
-  /** What arrived. */
+  /** What arrived; 0 where only a fee is given back. */
   readonly paid: Microcredits;
-  /** What of it the operator keeps for having it settled. */
+  /** What of it the operator keeps for having it settled; negative for what is given back. */
   readonly fee: Microcredits;
   /** Of the payment, for the journal. */
   readonly note: string;

@@ -1,6 +1,7 @@
 import type { BudgetUse, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { idAt } from '../core/id.ts';
+import { isWallet } from '../core/wallet.ts';
 import type { Statement, Store } from '../store/store.ts';
 import { grantedTo } from './adjust.ts';
 import { type OpenReservation, recover } from './recover.ts';
@@ -47,16 +48,19 @@ const SELECT_IS_PREPAID: Statement = {
   sql: `SELECT 1 FROM adjustments WHERE kind = 'grant' AND key_id = ? LIMIT 1`,
 };
 
-/** What was granted to a key, what is only asked for included, and what it drew of that; null for a key without a grant. */
+/**
+ * What was granted to a key, what is only asked for included, and what was drawn of that; null for a key without a grant.
+ * A wallet has a balance in any case, of what it has paid in and was granted.
+ */
 export async function keyBalance(
   books: Books,
-  keyId: string,
+  holder: string,
 ): Promise<{ granted: Microcredits; spent: Microcredits } | null> {
-  if ((await books.query(SELECT_IS_PREPAID, [keyId])).length === 0) return null;
+  if (!isWallet(holder) && (await books.query(SELECT_IS_PREPAID, [holder])).length === 0) return null;
   const [state] = await books.query<StateRow>(SELECT_STATE);
   if (!state) return null;
   // Written by the ledger alone.
   const open = JSON.parse(state.open) as readonly OpenReservation[];
   const { balances } = await recover(books, { through: state.through, open }, new Sums());
-  return { granted: await grantedTo(books, keyId), spent: balances.get(keyId)?.spent ?? 0 };
+  return { granted: await grantedTo(books, holder), spent: balances.get(holder)?.spent ?? 0 };
 }

@@ -81,9 +81,12 @@ export interface Ledger {
   earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage>;
   /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
   deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void>;
-  /** Gives a fee back to a wallet's balance, at once in memory; the writes must ride with what calls for it. */
+  /**
+   * Gives a fee back to a wallet's balance, at once in memory: the writes must be appended before anything else happens, and
+   * may not fail for good. What commits and may be refused gives it back by a `deposit` with a negative fee.
+   */
   waiveFee(wallet: string, fee: Microcredits, note: string): readonly Write[];
-  /** What a key or a wallet has paid in or was granted; null for one that has no balance. */
+  /** What a key or a wallet has paid in or was granted; null for one that has never. */
   balanceOf(holder: string): Fund | null;
   /** Resolves once all settlements so far outlive this process, or the disk has refused them for now. Never rejects. */
   written(): Promise<void>;

@@ -23,12 +23,14 @@ export interface Balance {
 export interface Recovered {
   readonly open: ReadonlyMap<number, OpenReservation>;
   readonly balances: ReadonlyMap<string, Balance>;
+  /** Whose balance is among funds as the journal names them; null where none is. */
+  holderOf(funds: string | null): string | null;
   /** Takes in one more row. */
   add(row: JournalRow): void;
 }
 
 const PAGE_ROWS = 10_000;
-const SELECT_BALANCE_FUNDS: Statement = { sql: `SELECT id FROM funds WHERE kind = 'balance'` };
+const SELECT_BALANCE_FUNDS: Statement = { sql: `SELECT id, name FROM funds WHERE kind = 'balance'` };
 
 /** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
 export async function recover(
@@ -36,11 +38,11 @@ export async function recover(
   from: { readonly through: number; readonly open: readonly OpenReservation[] },
   sums: Sums,
 ): Promise<Recovered> {
-  const balanceFunds = await store.query<{ id: number }>(SELECT_BALANCE_FUNDS);
+  const balanceFunds = await store.query<{ id: number; name: string }>(SELECT_BALANCE_FUNDS);
   const balances = await store.query<BalanceRow>(SELECT_BALANCES);
   const fold = new Fold(
     from.open,
-    new Set(balanceFunds.map(({ id }) => String(id))),
+    new Map(balanceFunds.map(({ id, name }) => [String(id), name])),
     new Map(balances.map(({ keyId, granted, spent }) => [keyId, { granted, spent }])),
     sums,
   );
@@ -59,13 +61,14 @@ const NO_SCOPE = { request: { model: '' }, key: { id: '', labels: new Map<string
 class Fold implements Recovered {
   readonly open: Map<number, OpenReservation>;
   readonly balances: Map<string, Balance>;
-  readonly #balanceFunds: ReadonlySet<string>;
+  /** Holders of balances, by the numbers of their rows. */
+  readonly #balanceFunds: ReadonlyMap<string, string>;
   readonly #sums: Sums;
   readonly #spenders = new Map<number, Spender>();
 
   constructor(
     open: readonly OpenReservation[],
-    balanceFunds: ReadonlySet<string>,
+    balanceFunds: ReadonlyMap<string, string>,
     balances: Map<string, Balance>,
     sums: Sums,
   ) {
@@ -77,7 +80,7 @@ class Fold implements Recovered {
 
   add(row: JournalRow): void {
     const { kind, reservation, account, keyId, amount, funds } = row;
-    if (kind === 'grant') {
+    if (kind === 'grant' || kind === 'deposit' || kind === 'fee') {
       this.#balanceOf(keyId).granted += amount;
       return;
     }
@@ -88,7 +91,7 @@ class Fold implements Recovered {
     }
     if (kind === 'correct') {
       this.#charge(row, reservation);
-      if (this.#drawsOnBalance(funds)) this.#balanceOf(keyId).spent += amount;
+      this.#draw(funds, amount);
       return;
     }
     const open = this.open.get(reservation);
@@ -97,7 +100,7 @@ class Fold implements Recovered {
     else if (kind === 'attach') this.open.set(reservation, { ...open, funds });
     else {
       if (amount > 0 || row.tariff !== null) this.#charge(row, reservation);
-      if (this.#drawsOnBalance(open.funds)) this.#balanceOf(keyId).spent += amount;
+      this.#draw(open.funds, amount);
       if (kind === 'post') this.open.set(reservation, { ...open, charged: open.charged + amount });
       else this.open.delete(reservation);
     }
@@ -118,15 +121,25 @@ class Fold implements Recovered {
     });
   }
 
-  #drawsOnBalance(funds: string | null): boolean {
-    return funds?.split(' ').some((id) => this.#balanceFunds.has(id)) ?? false;
+  holderOf(funds: string | null): string | null {
+    for (const id of funds?.split(' ') ?? []) {
+      const holder = this.#balanceFunds.get(id);
+      if (holder !== undefined) return holder;
+    }
+    return null;
   }
 
-  #balanceOf(keyId: string): Balance {
-    let balance = this.balances.get(keyId);
+  /** Spends of the balance that was drawn on, whosever request it was. */
+  #draw(funds: string | null, amount: Microcredits): void {
+    const holder = amount === 0 ? null : this.holderOf(funds);
+    if (holder !== null) this.#balanceOf(holder).spent += amount;
+  }
+
+  #balanceOf(holder: string): Balance {
+    let balance = this.balances.get(holder);
     if (!balance) {
       balance = { granted: 0, spent: 0 };
-      this.balances.set(keyId, balance);
+      this.balances.set(holder, balance);
     }
     return balance;
   }

@@ -159,5 +159,14 @@ export const ledgerMigrations: Migrations = {
     `-- For a key that asks what it was charged: by its accounts, which are few and new ones rare, to their sums.
     CREATE INDEX accounts_key ON accounts (key_id);
     CREATE INDEX spend_account ON spend (account, quarter);`,
+    `-- Who pays in place of a key. What a request names as \`agent_wallet\` is anybody's text, and no longer an account of its own.
+    ALTER TABLE accounts ADD COLUMN payer TEXT;
+    DROP VIEW entries;
+    CREATE VIEW entries AS
+      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector,
+          coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
+          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
+          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
+        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
   ],
 };

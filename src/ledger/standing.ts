@@ -6,7 +6,7 @@ export interface Shortage {
   /** `exhausted`: it could never be paid; `contended`: open reservations hold what it needs. */
   readonly why: Blocked['why'];
   readonly kind: 'budget' | 'balance';
-  /** Of the budget, or ID of the key. */
+  /** Of the budget, or ID of the key, or address of the wallet. */
   readonly name: string;
   readonly subject: string;
   readonly limit: Microcredits;

@@ -6,15 +6,18 @@ const SELECT_TERMS: Statement = {
   sql: `SELECT CASE WHEN EXISTS (SELECT 1 FROM journal) THEN usd_per_credit END AS usdPerCredit, budgets FROM checkpoint`,
 };
 const SELECT_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'journal'` };
+/** The youngest column that readers name. */
+const SELECT_COLUMN: Statement = { sql: `SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'payer'` };
 
 /** Whether there is a ledger of this version. */
 export async function hasJournal(reader: Pick<Store, 'query'>): Promise<boolean> {
-  return (await reader.query(SELECT_TABLE)).length > 0;
+  return (await reader.query(SELECT_COLUMN)).length > 0;
 }
 
 /** What a policy must fit to, read from a store that nobody serves from here. */
 export async function ledgerStateOf(store: Pick<Store, 'query'>): Promise<LedgerState> {
-  if (!(await hasJournal(store))) return NO_LEDGER;
+  // One of an older version states its terms likewise.
+  if ((await store.query(SELECT_TABLE)).length === 0) return NO_LEDGER;
   const [terms] = await store.query<{ usdPerCredit: string | null; budgets: string }>(SELECT_TERMS);
   if (!terms) return NO_LEDGER;
   // Written by the ledger alone.

@@ -2,21 +2,25 @@ import type { Budget, LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
+import { isWallet } from '../core/wallet.ts';
 import type { Store, Write } from '../store/store.ts';
 import { type Account, Accounts } from './accounts.ts';
 import { findReservation, refundable, refundWrite } from './adjust.ts';
 import { Adoption } from './adoption.ts';
+import { Bookings } from './bookings.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
+import { Deposits } from './deposits.ts';
 import { Desk } from './desk.ts';
+import type { Deposit, Earmark } from './earmark.ts';
 import { Funds } from './funds.ts';
-import { type Hold, ReservationHold } from './hold.ts';
+import type { Hold } from './hold.ts';
 import { keyBudgetUses } from './key-funds.ts';
 import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms, Order } from './ledger.ts';
 import { OpenHolds } from './open-holds.ts';
 import { type OpenReservation, type Recovered, recover } from './recover.ts';
-import { type Blocked, type Fund, fit, hold, isBlocked, release } from './rules/fund.ts';
+import { type Blocked, type Fund, fit, hold, isBlocked } from './rules/fund.ts';
 import { expire, openReservation } from './rules/reservation.ts';
 import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
 import { insertAccount, putTerms, SELECT_CHARGED, type StateRow } from './tables.ts';
@@ -35,6 +39,8 @@ export class StoredLedger implements Ledger {
   readonly #contention = new Contention();
   readonly #holds = new OpenHolds();
   readonly #desk: Desk;
+  readonly #deposits: Deposits;
+  readonly #bookings: Bookings;
   readonly #adoption: Adoption;
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   readonly #checkpoints: Checkpoints;
@@ -49,6 +55,11 @@ export class StoredLedger implements Ledger {
   /** A count is under way, which no checkpoint may disturb. */
   #counting = false;
   #version: number | null = null;
+  /** Made once, so that no request makes them anew. */
+  readonly #reserved: Make<Hold> = (order, account, funds, amount) =>
+    this.#bookings.reserve(order, account, funds, amount);
+  readonly #earmarked: Make<Earmark> = (order, account, funds, amount, expected) =>
+    this.#bookings.earmark({ order, account, funds, amount }, expected);
 
   constructor(options: LedgerOptions, state: StateRow, lastId: number) {
     const { store, now, onAlarm, onAlert = () => {}, refreshMs } = options;
@@ -69,8 +80,11 @@ export class StoredLedger implements Ledger {
       onFreed: (funds) => this.#contention.wake(funds),
       onClosed: (closed) => this.#holds.remove(closed),
     });
+    this.#deposits = new Deposits(store, this.#desk, this.#accounts, this.#funds);
+    const parts = { desk: this.#desk, accounts: this.#accounts, funds: this.#funds, holds: this.#holds };
+    this.#bookings = new Bookings({ ...parts, deposits: this.#deposits });
     this.#adoption = new Adoption(store, this.#desk, this.#accounts, this.#funds);
-    this.#checkpoints = new Checkpoints(store, this.#desk, this.#funds, this.#holds, state.through);
+    this.#checkpoints = new Checkpoints({ store, ...parts, deposits: this.#deposits }, state);
     // What fails is tried again at the next tick.
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
@@ -95,48 +109,59 @@ export class StoredLedger implements Ledger {
     };
     const found = await recover(this.#store, from, this.#desk.sums);
     if (found.open.size > 0) await this.#closeOrphans(found, terms.ledger.onCrash);
-    for (const [keyId, { granted, spent }] of found.balances) this.#funds.grant(keyId, granted, spent);
+    for (const [holder, { granted, spent }] of found.balances) this.#funds.grant(holder, granted, spent);
     await this.refresh();
     (await this.prepare(terms))();
   }
 
-  standing(caller: Caller, selector: string, timeMs: number = this.#time): Standing | null {
-    const funds = this.#funds.of(this.#accounts.of(caller, selector, null), timeMs);
+  standing(caller: Caller, selector: string, timeMs: number = this.#time, windowsOnly = false): Standing | null {
+    const account = this.#accounts.of(caller, selector, null);
+    const funds = windowsOnly ? this.#funds.windowsOf(account, timeMs) : this.#funds.of(account, timeMs);
     return funds.length === 0 ? null : standingOf(funds);
   }
 
-  async reserve(order: Order): Promise<Hold | Shortage> {
+  reserve(order: Order): Promise<Hold | Shortage> {
+    return this.#setAside(order, 0, this.#reserved);
+  }
+
+  async earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage> {
+    if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
+    if (!isWallet(order.payer ?? order.caller.keyId)) throw new Error('money is earmarked for wallets alone');
+    return this.#setAside(order, expected, this.#earmarked);
+  }
+
+  /** Takes what all funds have free, waiting for it where that helps, and makes of it what is asked for. */
+  async #setAside<Made>(order: Order, expected: Microcredits, make: Make<Made>): Promise<Made | Shortage> {
     const { id, amounts } = order;
     // A mistake of the program must show before anything is held.
     openReservation(Math.max(...amounts), order.limit);
-    const account = this.#accounts.of(order.caller, order.selector, order.agentWallet);
+    const account = this.#accounts.of(order.caller, order.selector, order.payer);
     const time = timeOfId(id);
     this.#latest = Math.max(this.#latest, time);
     let funds = this.#funds.of(account, time);
-    let amount = this.#fit(funds, amounts);
+    let amount = this.#fit(funds, amounts, expected);
     if (isBlocked(amount) && amount.why === 'contended') {
       const again = () => {
         funds = this.#funds.of(account, time);
-        return take(funds, amounts);
+        return take(funds, amounts, expected);
       };
       amount = await this.#contention.wait(amount, order.waitMs, again, order.signal);
       // The budgets may have changed since it was woken, when it was not among the open holds yet.
-      if (!isBlocked(amount)) funds = this.#moved(funds, account, time, amount);
-    } else if (!isBlocked(amount)) hold(funds, amount);
-    return isBlocked(amount) ? shortage(amount, amounts[0]) : this.#write(order, account, funds, amount);
+      if (!isBlocked(amount)) funds = this.#bookings.moved(funds, account, time, amount);
+    } else if (!isBlocked(amount)) hold(funds, amount, expected);
+    return isBlocked(amount) ? shortage(amount, amounts[0]) : make(order, account, funds, amount, expected);
   }
 
-  earmark(): never {
-    throw new Error('not built yet');
+  deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
+    return this.#deposits.add(wallet, deposit, also);
   }
-  deposit(): never {
-    throw new Error('not built yet');
+
+  waiveFee(wallet: string, fee: Microcredits, note: string): readonly Write[] {
+    return this.#deposits.waive(wallet, fee, note);
   }
-  waiveFee(): never {
-    throw new Error('not built yet');
-  }
-  balanceOf(): never {
-    throw new Error('not built yet');
+
+  balanceOf(holder: string): Fund | null {
+    return this.#funds.balanceOf(holder) ?? null;
   }
 
   async prepare(terms: LedgerTerms): Promise<() => void> {
@@ -155,7 +180,7 @@ export class StoredLedger implements Ledger {
         this.#unit = unit;
         this.#funds.use(counted(this.#desk.sums, this.#time));
         this.#counting = false;
-        this.#attachAll();
+        this.#bookings.moveAll();
         this.#contention.wakeAll();
         end();
       };
@@ -234,39 +259,12 @@ export class StoredLedger implements Ledger {
   }
 
   /** What can be taken now: nobody overtakes those who wait for one of the funds. */
-  #fit(funds: readonly Fund[], amounts: readonly Microcredits[]): Microcredits | Blocked {
+  #fit(funds: readonly Fund[], amounts: readonly Microcredits[], expected: Microcredits): Microcredits | Blocked {
     if (funds.length === 0) return Math.max(...amounts);
-    const amount = fit(funds, amounts);
+    const amount = fit(funds, amounts, expected);
     if (isBlocked(amount)) return amount;
     const fund = this.#contention.lineBefore(funds);
     return fund ? { fund, why: 'contended' } : amount;
-  }
-
-  /** Writes down what has been taken already. */
-  async #write(order: Order, account: Account, funds: readonly Fund[], amount: Microcredits): Promise<Hold> {
-    const { id, limit, expiresAt } = order;
-    this.#accounts.number(account);
-    const fundIds = this.#idsOf(account, funds);
-    const reservation = openReservation(amount, limit);
-    const made = new ReservationHold(this.#desk, { id, account, expiresAt, funds, fundIds }, reservation);
-    this.#holds.add(made);
-    try {
-      await this.#desk.reserve(made);
-      made.isWritten = true;
-      if (made.fundIds !== fundIds) this.#desk.attach(made);
-      return made;
-    } catch (cause) {
-      this.#holds.remove(made);
-      release(made.funds, amount);
-      this.#desk.freed(made.funds);
-      throw cause;
-    }
-  }
-
-  #idsOf(account: Account, funds: readonly Fund[]): string | null {
-    if (account.funds !== funds) return this.#desk.idsOf(funds);
-    if (account.fundIds === undefined) account.fundIds = this.#desk.idsOf(funds);
-    return account.fundIds;
   }
 
   get #hasEntries(): boolean {
@@ -280,44 +278,16 @@ export class StoredLedger implements Ledger {
     );
   }
 
-  /** Open reservations draw on what applies to them now. */
-  #attachAll(): void {
-    for (const made of this.#holds.all()) {
-      const drawn = this.#moved(made.funds, made.account, timeOfId(made.id), made.held);
-      const fundIds = this.#desk.idsOf(drawn);
-      // A limit that was changed has a row of its own: what is raised from now on is within that.
-      if (fundIds === made.fundIds) continue;
-      made.attach(drawn, fundIds);
-      // What may still come to nothing leaves no row; it is told of once it is written.
-      if (made.isWritten) this.#desk.attach(made);
-    }
-  }
-
-  /** What a reservation draws on by now; what is new holds its money from here on, and what is gone no longer. */
-  #moved(from: readonly Fund[], account: Account, time: number, held: Microcredits): readonly Fund[] {
-    const present = this.#funds.of(account, time);
-    if (present === from) return from;
-    // A balance is drawn on from the start of a reservation or not at all.
-    const drawn = present.filter((fund) => fund.title.kind === 'budget' || from.includes(fund));
-    hold(
-      drawn.filter((fund) => !from.includes(fund)),
-      held,
-    );
-    release(
-      from.filter((fund) => !drawn.includes(fund)),
-      held,
-    );
-    return drawn;
-  }
-
   async #closeOrphans(found: Recovered, rule: 'charge' | 'release'): Promise<void> {
     const orphans = [...found.open.values()];
+    // Who has paid before knowing what it would get must not pay for a crash.
+    const ruleFor = ({ funds }: OpenReservation) => (isWallet(found.holderOf(funds) ?? '') ? 'release' : rule);
     const writes: Write[] = [];
     let charged = 0;
     let held = 0;
     for (const orphan of orphans) {
       const { amount, charged: before } = orphan;
-      const step = expire({ state: 'pending', amount, charged: before, limit: null }, rule);
+      const step = expire({ state: 'pending', amount, charged: before, limit: null }, ruleFor(orphan));
       const { row, write } = this.#desk.orphan(orphan, step.charged);
       found.add(row);
       writes.push(write);
@@ -334,6 +304,7 @@ export class StoredLedger implements Ledger {
 
   async #sweep(): Promise<void> {
     const now = this.#now();
+    this.#funds.forgetBlanks(this.#bookings.earmarked);
     for (const made of this.#holds.all()) {
       if (made.expiresAt > now || !made.isWritten) continue;
       // Its upstream may still be working, and be paid.
@@ -348,10 +319,23 @@ export class StoredLedger implements Ledger {
   }
 }
 
+/** What is made of money that was taken: a reservation, or an earmark. */
+type Make<Made> = (
+  order: Order,
+  account: Account,
+  funds: readonly Fund[],
+  amount: Microcredits,
+  expected: Microcredits,
+) => Made | Promise<Made>;
+
 /** Takes what all funds have free. */
-function take(funds: readonly Fund[], amounts: readonly Microcredits[]): Microcredits | Blocked {
-  const amount = fit(funds, amounts);
-  if (!isBlocked(amount)) hold(funds, amount);
+function take(
+  funds: readonly Fund[],
+  amounts: readonly Microcredits[],
+  expected: Microcredits,
+): Microcredits | Blocked {
+  const amount = fit(funds, amounts, expected);
+  if (!isBlocked(amount)) hold(funds, amount, expected);
   return amount;
 }
 

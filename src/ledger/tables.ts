@@ -9,10 +9,21 @@ import type { SqlValue, Statement, Write } from '../store/store.ts';
  * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
  * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes what was never settled,
  * mostly for a crash. `overrun`: what an upstream billed beyond the reservation; nobody is charged.
- * `correct`: gives a charge back (negative). `grant`: adds to a key's balance, or takes from it.
+ * `correct`: gives a charge back (negative). `grant`: adds to a balance, or takes from it. `deposit`: what a wallet
+ * has paid in. `fee`: what is kept of that for its settlement (negative), or given back.
  */
-const ENTRY_KINDS = ['reserve', 'raise', 'attach', 'post', 'settle', 'expire', 'overrun', 'correct', 'grant'] as const;
-export type EntryKind = (typeof ENTRY_KINDS)[number];
+export type EntryKind =
+  | 'reserve'
+  | 'raise'
+  | 'attach'
+  | 'post'
+  | 'settle'
+  | 'expire'
+  | 'overrun'
+  | 'correct'
+  | 'grant'
+  | 'deposit'
+  | 'fee';
 
 const INSERT_HOLDING: Statement = {
   sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -29,7 +40,7 @@ const INSERT_NOTED: Statement = {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 };
 const INSERT_ACCOUNT: Statement = {
-  sql: 'INSERT INTO accounts (id, key_id, labels, selector, agent_wallet) VALUES (?, ?, ?, ?, ?)',
+  sql: 'INSERT INTO accounts (id, key_id, labels, selector, payer) VALUES (?, ?, ?, ?, ?)',
 };
 const INSERT_TARIFF: Statement = {
   sql: 'INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)',
@@ -42,7 +53,10 @@ const INSERT_FUND: Statement = {
 /** Input, cached input, cache write, output and reasoning tokens. */
 export type TokenCounts = readonly [number, number, number, number, number];
 
-/** `reserve`, `raise`, `attach`: what is set aside, and out of which funds; null for none. */
+/**
+ * `reserve`, `raise`, `attach`: what is set aside, and out of which funds; null for none. The note of a reservation is what its
+ * request named as `agent_wallet`.
+ */
 export function insertHolding(
   seq: number,
   kind: 'reserve' | 'raise' | 'attach',
@@ -51,8 +65,13 @@ export function insertHolding(
   amount: Microcredits,
   time: number,
   funds: string | null,
+  note: string | null = null,
 ): Write {
-  return { statement: INSERT_HOLDING, params: [seq, kind, reservation, account, amount, time, funds] };
+  const params = [seq, kind, reservation, account, amount, time, funds];
+  // Most have none, and bind one value less.
+  if (note === null) return { statement: INSERT_HOLDING, params };
+  params.push(note);
+  return { statement: INSERT_NOTED, params };
 }
 
 /** `post`, `settle`, `overrun`: what an attempt cost. */
@@ -108,6 +127,18 @@ export function insertAdjusting(
   return { statement: INSERT_NOTED, params: [seq, kind, reservation, account, amount, time, funds, note] };
 }
 
+/** `deposit` and `fee`: what came into a wallet's balance from outside, and what of it is kept. */
+export function insertPaid(
+  seq: number,
+  kind: 'deposit' | 'fee',
+  account: number,
+  amount: Microcredits,
+  time: number,
+  note: string,
+): Write {
+  return { statement: INSERT_NOTED, params: [seq, kind, null, account, amount, time, null, note] };
+}
+
 /** Who spends; entries name it by number. */
 export interface AccountRow {
   readonly id: number;
@@ -115,12 +146,12 @@ export interface AccountRow {
   /** Of the key, as JSON. */
   readonly labels: string;
   readonly selector: string;
-  /** `agent_wallet` as it came beside a key; null without one. */
-  readonly agentWallet: string | null;
+  /** The wallet that pays in its place; null where its own balance does. */
+  readonly payer: string | null;
 }
 
-export function insertAccount({ id, keyId, labels, selector, agentWallet }: AccountRow): Write {
-  return { statement: INSERT_ACCOUNT, params: [id, keyId, labels, selector, agentWallet] };
+export function insertAccount({ id, keyId, labels, selector, payer }: AccountRow): Write {
+  return { statement: INSERT_ACCOUNT, params: [id, keyId, labels, selector, payer] };
 }
 
 export function insertTariff(id: number, model: string, provider: string, upstream: string, price: string): Write {
@@ -189,7 +220,7 @@ export const SELECT_JOURNAL: Statement = {
 export interface JournalRow {
   readonly seq: number;
   readonly kind: EntryKind;
-  /** Null for a grant. */
+  /** Null for what moves a balance alone. */
   readonly reservation: number | null;
   readonly account: number;
   readonly amount: Microcredits;
@@ -246,7 +277,7 @@ export interface AdjustmentRow extends Adjustment {
 
 /** Whose account a number names. */
 export const SELECT_ACCOUNT: Statement = {
-  sql: 'SELECT id, key_id AS keyId, labels, selector, agent_wallet AS agentWallet FROM accounts WHERE id = ?',
+  sql: 'SELECT id, key_id AS keyId, labels, selector, payer FROM accounts WHERE id = ?',
 };
 
 const INSERT_ADJUSTMENT: Statement = {
@@ -272,6 +303,12 @@ const PUT_BALANCE: Statement = {
   sql: `INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`,
 };
+/** What is on its way is counted if it has arrived: it was given to the disk before this. */
+const PUT_COMING_BALANCE: Statement = {
+  sql: `INSERT INTO balances (key_id, granted, spent)
+    VALUES (?1, ?2 + (SELECT coalesce(sum(amount), 0) FROM journal WHERE seq IN (SELECT value FROM json_each(?4))), ?3)
+    ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`,
+};
 const PUT_CHECKPOINT: Statement = { sql: 'UPDATE checkpoint SET through = ?, open = ?' };
 const PUT_TERMS: Statement = { sql: 'UPDATE checkpoint SET usd_per_credit = ?, budgets = ?' };
 
@@ -292,6 +329,11 @@ export function addSpend({ quarter, account, tariff, charges, microcredits, inpu
 
 export function putBalance({ keyId, granted, spent }: BalanceRow): Write {
   return { statement: PUT_BALANCE, params: [keyId, granted, spent] };
+}
+
+/** A balance with rows of the journal that are being written, which add to what was granted. */
+export function putComingBalance({ keyId, granted, spent }: BalanceRow, rows: readonly number[]): Write {
+  return { statement: PUT_COMING_BALANCE, params: [keyId, granted, spent, JSON.stringify(rows)] };
 }
 
 export function putCheckpoint(through: number, open: string): Write {

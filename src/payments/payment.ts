@@ -37,7 +37,8 @@ export interface Payment {
   readonly decision: number | null;
   /** ID of the API key that came beside it; null for none. */
   readonly keyId: string | null;
-  readonly requestHash: string;
+  /** Of its request, under a secret: without that nobody can tell by it what was asked. */
+  readonly requestMark: string;
   /** Seconds since 1970. */
   readonly validBefore: number;
   readonly transaction: string | null;

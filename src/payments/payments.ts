@@ -54,6 +54,8 @@ export interface Payments {
    * operator can act on: a variable that is not set, a key that is none, a key of a public test on a network that is not local.
    */
   prepare(policy: PaymentPolicy | null): Promise<() => void>;
+  /** IDs of the networks that can be paid on now. */
+  ready(): readonly string[];
   /** Offers every network that is ready. Throws SignalboxError `payment_unavailable` when none is. */
   quote(ask: QuoteAsk): Quote;
   /**

@@ -81,7 +81,7 @@ interface Parts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content
 
 /** Puts a snapshot together. Checks nothing. */
 function assembled(
-  { tasks, cases }: ParsedPolicy,
+  { tasks, cases, payments }: ParsedPolicy,
   { baseline, ...figures }: Settings,
   usdPerCredit: string,
   { providers, models, leftOut }: Available,
@@ -101,7 +101,7 @@ function assembled(
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,
     preferences,
-    payments: null,
+    payments,
     cases,
     leftOut,
   };

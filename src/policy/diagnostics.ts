@@ -35,8 +35,7 @@ export const DIAGNOSTICS = {
   'bad-environment': { severity: 'error', means: 'a variable that the policy names holds something unusable' },
   'forbidden-address': {
     severity: 'error',
-    means:
-      'a provider’s address is one that no request may go to: metadata of a cloud, link-local, unspecified, multicast',
+    means: 'an address is one that no request may go to: metadata of a cloud, link-local, unspecified, multicast',
   },
   'plugin-not-loaded': { severity: 'error', means: 'a plugin of the policy cannot be loaded, or lacks its contract' },
   'plugin-failed': { severity: 'error', means: 'a plugin refused its options' },
@@ -63,6 +62,18 @@ export const DIAGNOSTICS = {
   'credits-changed': {
     severity: 'error',
     means: 'a Credit is worth something else than what the ledger holds was counted in',
+  },
+  'mainnet-not-allowed': {
+    severity: 'error',
+    means: 'payments on a network that is no known test network, without `allow_mainnet: true`',
+  },
+  'token-differs': {
+    severity: 'error',
+    means: 'name, version or decimals of a known token are not those of its contract',
+  },
+  'pays-nobody': {
+    severity: 'error',
+    means: 'payments would go where nobody can spend them: the zero address, or the contract of the token',
   },
   'case-failed': { severity: 'error', means: 'a case of the policy did not come out as it expects' },
   'selector-idle': { severity: 'warning', means: 'no model that can be served here passes the filter of a selector' },
@@ -93,6 +104,10 @@ export const DIAGNOSTICS = {
   'trusts-everybody': {
     severity: 'warning',
     means: 'a range of trusted proxies holds every IPv4 address: callers can then write any address',
+  },
+  'facilitator-without-token': {
+    severity: 'warning',
+    means: 'a service settles real money for whoever asks it: `facilitator` has no `bearer_env`',
   },
   'free-model': { severity: 'warning', means: 'a provider with a key is priced at 0: its use would not be metered' },
   'passthrough-all': { severity: 'warning', means: '`*` lets callers send any field to the provider, priced or not' },

@@ -1,5 +1,6 @@
 import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, toNumber } from '../core/decimal.ts';
+import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import type { GatewayPolicy, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { type BudgetDraft, draftBudgets } from './budget-drafts.ts';
@@ -12,6 +13,7 @@ import { draftRateLimits, type RateLimitDraft, readAdmission } from './limit-dra
 import { mergeFiles } from './merge.ts';
 import { draftModels, type ModelDraft } from './models.ts';
 import { type PolicyFile, parseFile } from './parse.ts';
+import { draftPayments } from './payments.ts';
 import { draftPlugins, type PluginDraft } from './plugins.ts';
 import { decimalAt } from './prices.ts';
 import { Report } from './report.ts';
@@ -74,6 +76,8 @@ export interface ParsedPolicy {
   readonly rateLimits: readonly RateLimitDraft[];
   /** Whose words are kept; null for everybody's, or nobody's. */
   readonly contentMatch: ExpressionDraft | null;
+  /** How agents pay; null where they cannot, or where that is wrong. */
+  readonly payments: PaymentPolicy | null;
   readonly cases: readonly PolicyCase[];
   /** The bare data of every section, as stated: what two revisions are compared by. */
   readonly outline: Readonly<Record<string, unknown>>;
@@ -154,6 +158,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     budgets: draftBudgets(source, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
     rateLimits: draftRateLimits(source),
     contentMatch: contentMatch(source),
+    payments: draftPayments(source, usdPerCredit),
     cases: draftCases(source, names),
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };

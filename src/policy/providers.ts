@@ -1,6 +1,6 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
-import { addressClass, literalAddress } from '../core/address-class.ts';
 import type { Provider } from '../core/snapshot.ts';
+import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { checkOptions } from './check.ts';
 import type { Place } from './diagnostics.ts';
 import { readable } from './readable.ts';
@@ -139,7 +139,7 @@ function resolveAddress(
       const message = `\`${path}.base_url\` is not an address`;
       scope.report.add('bad-form', placeAt(tree, 'base_url'), message, ADDRESS);
     } else {
-      refuseForbidden(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope);
+      refuseForbidden(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope.report);
       refusePathOfCall(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope);
     }
     return { url, missing: null };
@@ -153,13 +153,11 @@ function resolveAddress(
     const message = `the variable ${variable} does not hold an address`;
     scope.report.add('bad-environment', placeAt(tree, 'base_url_env'), message, ADDRESS);
   } else {
-    refuseForbidden(url, `the variable ${variable}`, placeAt(tree, 'base_url_env'), scope);
+    refuseForbidden(url, `the variable ${variable}`, placeAt(tree, 'base_url_env'), scope.report);
     refusePathOfCall(url, `the address in ${variable}`, placeAt(tree, 'base_url_env'), scope);
   }
   return { url, missing: null };
 }
-
-const ADDRESS = { expected: 'http:// or https://, host and path, without user, query and fragment' };
 
 /** The end of an address that a call goes to: paths are appended to what a policy states. */
 const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
@@ -172,29 +170,9 @@ function refusePathOfCall(url: string, what: string, place: Place, { report }: S
   });
 }
 
-function normalUrl(text: string): string | null {
-  if (!URL.canParse(text)) return null;
-  const url = new URL(text);
-  const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (!plain || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
-  return url.href.replace(/\/+$/, '');
-}
-
 /** An address that names a host alone, as people know it, with the path of the API there; any other as it is. */
 function behind(url: string | null, path: string | undefined): string | null {
   return url !== null && path !== undefined && new URL(url).pathname === '/' ? url + path : url;
-}
-
-/** Only what the address says itself: where a name leads is looked at when it is connected to. */
-function refuseForbidden(url: string, what: string, place: Place, { report }: Scope): void {
-  const address = literalAddress(new URL(url).hostname);
-  if (!address || addressClass(address) !== 'forbidden') return;
-  const isUnspecified = address.at(-1) === 0 && address.at(-2) === 0;
-  report.add('forbidden-address', place, `${what} holds an address that no request may go to`, {
-    hint: isUnspecified
-      ? 'servers listen there; to reach one on this machine, write 127.0.0.1'
-      : 'metadata of clouds, link-local and multicast addresses serve no model',
-  });
 }
 
 function isSet(variable: string, scope: Scope): boolean {

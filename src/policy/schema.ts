@@ -4,6 +4,7 @@ import { CaseText } from './schema-case.ts';
 import { ADMISSION_KEYS, RateLimitText } from './schema-limits.ts';
 import { ModelText } from './schema-model.ts';
 import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
+import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
 
@@ -254,6 +255,7 @@ export const SECTIONS = {
   budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),
   rate_limits: Type.Array(RateLimitText, { description: 'Limits on how fast requests come.' }),
   ledger: LedgerText,
+  payments: PaymentsText,
   plugins: Type.Array(PluginText, {
     examples: [['./plugins/thrifty.ts']],
     description: 'Plugins of your own: a relative path or the name of a package.',
@@ -267,4 +269,4 @@ export const SECTIONS = {
 } satisfies TProperties;
 
 /** Sections of the language that later versions enforce. Until then they are errors, never silently ignored. */
-export const SECTIONS_NOT_YET = ['learning', 'payments'] as const;
+export const SECTIONS_NOT_YET = ['learning'] as const;

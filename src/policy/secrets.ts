@@ -1,10 +1,15 @@
 import { SECRET_SHAPES } from '../core/secret-shapes.ts';
 import type { Report } from './report.ts';
-import type { Tree } from './tree.ts';
+import type { MapTree, ScalarTree, Tree } from './tree.ts';
 
 const LOOKS = new RegExp(SECRET_SHAPES, 'g');
 const CREDENTIALS_IN_URL = /(?<=:\/\/)[^/\s@:]*:[^/\s@]+(?=@)/g;
-const SECRET_KEYS = /^(?:api_?key|x-api-key|(?:access_?|auth_?)?token|secret|client_?secret|password|authorization)$/i;
+/** A private key of a chain. Elsewhere such digits are hashes; shown they are nowhere. */
+const PRIVATE_KEY = /(?:0x)?[0-9a-f]{64,}/gi;
+const SECRET_KEYS =
+  /^(?:api_?key|x-api-key|(?:access_?|auth_?|bearer_?)?token|bearer|secret|client_?secret|private_?key|mnemonic|password|authorization)$/i;
+/** Keys that name a variable, where a secret that has no mark of its own may be pasted. */
+const VARIABLE_KEYS: ReadonlySet<string> = new Set(['api_key_env', 'private_key_env', 'bearer_env']);
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
 /** How people write a variable otherwise: `$NAME`, `${NAME}` or `openai_api_key`. Wrong, and no secret. */
 const MEANT_AS_VARIABLE = /^(?:\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_)?(?:api_?)?(?:key|token|secret))$/i;
@@ -13,36 +18,74 @@ const mask = (text: string) => '*'.repeat(text.length);
 
 /** The text with everything that looks like a key replaced by as many asterisks. */
 export function maskSecrets(text: string): string {
-  return text.replace(LOOKS, mask).replace(CREDENTIALS_IN_URL, mask);
+  return maskLooks(text).replace(PRIVATE_KEY, mask);
 }
 
-/** Reports every literal that looks like a secret, by its place alone. */
-export function findSecrets(tree: Tree, report: Report, key = ''): void {
-  if (tree.kind === 'map') {
-    for (const entry of tree.entries) {
-      if (looksSecret(entry.key)) report.add('secret', entry.place, 'this key looks like a secret', WHAT_TO_DO);
-      findSecrets(entry.value, report, entry.key);
-    }
-  } else if (tree.kind === 'list') {
-    for (const item of tree.items) findSecrets(item, report, key);
-  } else if (isSecret(key, tree)) {
-    report.add('secret', tree.place, `the value of \`${key}\` looks like a secret`, WHAT_TO_DO);
+const maskLooks = (text: string): string => text.replace(LOOKS, mask).replace(CREDENTIALS_IN_URL, mask);
+
+/** Reports every literal of a file that looks like a secret, by its place alone. */
+export function findSecrets(file: MapTree, report: Report): void {
+  for (const entry of file.entries) {
+    const kind = entry.key === 'payments' ? OF_PAYMENTS : OF_OTHERS;
+    find({ ...file, entries: [entry] }, kind, report, '');
   }
 }
 
-const WHAT_TO_DO = { hint: 'put the secret in an environment variable and name that variable in `api_key_env`' };
+/** What counts as a secret in a section, and what is to be done about one. */
+interface Kind {
+  looksSecret(text: string): boolean;
+  hintFor(key: string): { readonly hint: string };
+}
 
-function isSecret(key: string, tree: Tree & { kind: 'scalar' }): boolean {
-  if (tree.value === null || tree.source === '') return false;
+const looksSecret = (text: string): boolean => maskLooks(text) !== text;
+
+const OF_OTHERS: Kind = {
+  looksSecret,
+  hintFor: () => ({ hint: 'put the secret in an environment variable and name that variable in `api_key_env`' }),
+};
+
+const OF_PAYMENTS: Kind = {
+  looksSecret: (text) => maskSecrets(text) !== text || text.split(',').some(isKeyedAddress),
+  hintFor: (key) => ({
+    hint: key.startsWith('rpc_url')
+      ? 'put an address with a key in it into an environment variable, and name that variable in `rpc_urls_env`'
+      : 'put the secret in an environment variable, and name that variable in `private_key_env` or `bearer_env`',
+  }),
+};
+
+/** A part of a path as services of nodes have for keys: long, with letters and digits. */
+const KEY_IN_PATH = /^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$/;
+
+/** Whether an address has a user, a query or a key in its path: each of them says who asks. */
+function isKeyedAddress(text: string): boolean {
+  if (!text.includes('://') || !URL.canParse(text)) return false;
+  const { username, password, search, pathname } = new URL(text);
+  return (
+    username !== '' || password !== '' || search !== '' || pathname.split('/').some((part) => KEY_IN_PATH.test(part))
+  );
+}
+
+function find(tree: Tree, kind: Kind, report: Report, key: string): void {
+  if (tree.kind === 'map') {
+    for (const entry of tree.entries) {
+      if (kind.looksSecret(entry.key))
+        report.add('secret', entry.place, 'this key looks like a secret', kind.hintFor(entry.key));
+      find(entry.value, kind, report, entry.key);
+    }
+  } else if (tree.kind === 'list') {
+    for (const item of tree.items) find(item, kind, report, key);
+  } else if (isSecret(key, tree, kind)) {
+    report.add('secret', tree.place, `the value of \`${key}\` looks like a secret`, kind.hintFor(key));
+  }
+}
+
+function isSecret(key: string, { value, source }: ScalarTree, kind: Kind): boolean {
+  if (value === null || source === '') return false;
   // Keys of some providers have no mark of their own: what is not a variable's name is taken for one.
-  if (key === 'api_key_env') return !isVariable(tree.source) || looksSecret(tree.source);
-  return SECRET_KEYS.test(key) || looksSecret(tree.source);
+  if (VARIABLE_KEYS.has(key)) return !isVariable(source) || kind.looksSecret(source);
+  return SECRET_KEYS.test(key) || kind.looksSecret(source);
 }
 
 function isVariable(text: string): boolean {
   return VARIABLE.test(text) || MEANT_AS_VARIABLE.test(text);
-}
-
-function looksSecret(text: string): boolean {
-  return maskSecrets(text) !== text;
 }

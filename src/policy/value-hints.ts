@@ -12,7 +12,8 @@ export function typeHint(schema: TSchema, tree: Tree): Hint {
   if (schema.type === 'object' && tree.value !== null) return asMap(schema, tree);
   if (tree.value === null) return example(schema);
   if (schema.type === 'array') return { hint: `write a list: [${tree.source}]` };
-  if (typeof tree.value !== 'string') return schema.type === 'string' ? { hint: 'put it in quotes' } : example(schema);
+  if (typeof tree.value !== 'string')
+    return fitsInQuotes(schema, tree) ? { hint: 'put it in quotes' } : example(schema);
   const isNumber = schema.type === 'number' || schema.type === 'integer';
   if (!isNumber) return {};
   if (/^[\d_]+$/.test(tree.source) && tree.source.includes('_')) return { hint: 'write the digits without `_`' };
@@ -23,6 +24,10 @@ export function typeHint(schema: TSchema, tree: Tree): Hint {
   if (whole !== undefined && rest !== undefined) return { hint: withoutComma(whole, rest) };
   const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(tree.source);
   return hasUnit ? { hint: 'write the figure alone, in the unit that the key names' } : example(schema);
+}
+
+function fitsInQuotes({ type, pattern }: TSchema, { source }: ScalarTree): boolean {
+  return type === 'string' && (typeof pattern !== 'string' || new RegExp(pattern).test(source));
 }
 
 export function example(schema: TSchema): Hint {

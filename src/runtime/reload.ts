@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { type Candidate, isRejected, type Judge, judge, type Rejected } from './candidate.ts';
 import type { PolicyChange } from './diff.ts';
+import { Quoting } from './quoting.ts';
 import type { Runtime } from './runtime.ts';
 import { Superseded } from './slices.ts';
 import { type Bundle, PolicySourceError, readBundle } from './source.ts';
@@ -49,10 +50,12 @@ export class Reloader {
   /** Ends a pause of the attempt under way. */
   #wake: () => void = () => {};
   readonly #counts = { applied: 0, unchanged: 0, refused: 0 };
+  readonly #quoting: Quoting;
 
   constructor(first: Candidate, options: ReloaderOptions) {
     this.#inForce = first;
     this.#options = options;
+    this.#quoting = new Quoting(options.judge.now);
     this.#since = this.#lastSuccess = options.judge.now();
     const { revision } = first.runtime.snapshot;
     const how = { time: this.#since, tookMs: 0, cause: 'start', result: 'applied', revision } as const;
@@ -62,6 +65,12 @@ export class Reloader {
 
   /** The runtime in force. */
   readonly lease = (): Runtime => this.#inForce.runtime;
+
+  /** The runtime of a revision that is in force, or was when quotes were made that may still be paid; else null. */
+  readonly leaseOf = (revision: string): Runtime | null => {
+    const { runtime } = this.#inForce;
+    return runtime.snapshot.revision === revision ? runtime : this.#quoting.find(revision);
+  };
 
   status(): PolicyStatus {
     const { runtime, bundle, warnings } = this.#inForce;
@@ -196,6 +205,7 @@ export class Reloader {
     // The swap. Requests under way keep the runtime that they leased.
     swap();
     this.#inForce = candidate;
+    this.#quoting.keep(before.runtime);
     this.#outdated = this.#options.judge.shelf.outdated();
     const { revision } = before.runtime.snapshot;
     if (revision === candidate.runtime.snapshot.revision) {

@@ -1,10 +1,14 @@
 import { openIdempotency } from '../access/idempotency/state.ts';
 import type { Keys } from '../access/keys.ts';
+import { UsageError } from '../cli/options.ts';
 import { createIds } from '../core/id.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import { Affinity } from '../gateway/affinity.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { openLedger } from '../ledger/ledger.ts';
+import type { Payments } from '../payments/payments.ts';
+import { openPayments } from '../payments/service.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
 import type { Store } from '../store/store.ts';
@@ -20,6 +24,15 @@ export const REFRESH_MS = 400;
 const PRUNE_EVERY_MS = 3_600_000;
 /** How often what was measured of upstreams becomes what decisions go by. */
 const PUBLISH_EVERY_MS = 1_000;
+
+/** Turns payments on as the first policy says. Throws UsageError where that cannot be. */
+async function takePayments(payments: Payments, { payments: policy }: PolicySnapshot): Promise<void> {
+  try {
+    (await payments.prepare(policy))();
+  } catch (cause) {
+    throw new UsageError(`Payments cannot be taken: ${cause instanceof Error ? cause.message : cause}`);
+  }
+}
 
 export interface Means {
   readonly store: Store;
@@ -48,7 +61,18 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   const records = openRecords({ store, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
-  const { reloader, past, stop: stopReloading } = keepReloading(first, tools, { ledger, terms, records, log, err });
+  const payments = await openPayments({
+    store,
+    now,
+    nextId,
+    env: host.env,
+    deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
+    waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
+    log,
+  });
+  await takePayments(payments, first.runtime.snapshot);
+  const kept = { ledger, payments, terms, records, log, err };
+  const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = openIdempotency({
     store,
     now,
@@ -61,7 +85,10 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
   let draining = false;
   const gateway: Gateway = {
     lease: reloader.lease,
+    leaseOf: reloader.leaseOf,
     ledger,
+    payments,
+    keys,
     records,
     past,
     affinity: new Affinity(clock),
@@ -78,6 +105,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     clearInterval(pruning);
     clearInterval(publishing);
     stopReloading();
+    payments.close();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
   return { gateway, idempotency, reloader, recount, stop };

@@ -1,5 +1,6 @@
 import { UsageError } from '../cli/options.ts';
 import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
+import type { Payments } from '../payments/payments.ts';
 import { createPluginShelf } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
@@ -46,6 +47,7 @@ export async function firstPolicy(tools: Judge, log: Log, err: Terminal): Promis
 
 export interface Kept {
   readonly ledger: Ledger;
+  readonly payments: Payments;
   readonly terms: TermsOf;
   readonly records: Records;
   readonly log: Log;
@@ -53,14 +55,20 @@ export interface Kept {
 }
 
 /** Keeps the policy in step with its folder from now on; what was in force before can be built again. */
-export function keepReloading(first: Candidate, tools: Serving, { ledger, terms, records, log, err }: Kept) {
+export function keepReloading(first: Candidate, tools: Serving, { ledger, payments, terms, records, log, err }: Kept) {
   const { health } = tools;
   const parser = createParser();
   const reloader = new Reloader(first, {
     judge: { ...tools, parse: parser.parse, ledger: () => ledger.state() },
     prepare: async (candidate) => {
+      const { snapshot } = candidate.runtime;
       await saveRevision(records, candidate);
-      return ledger.prepare(terms(candidate.runtime.snapshot));
+      const takePayments = await payments.prepare(snapshot.payments);
+      const useTerms = await ledger.prepare(terms(snapshot));
+      return () => {
+        useTerms();
+        takePayments();
+      };
     },
     onAttempt: (attempt, bundle) => {
       logReload(log, attempt);

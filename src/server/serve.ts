@@ -8,6 +8,7 @@ import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
+import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import { openSqlite } from '../store/sqlite.ts';
@@ -46,7 +47,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const tools: Serving = { ...judgeTools(host), folder: options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log, err);
   const lock = lockFolder(options.data);
-  const tables = [accessMigrations, idempotencyMigrations, ledgerMigrations, recordsMigrations];
+  const tables = [accessMigrations, idempotencyMigrations, ledgerMigrations, paymentMigrations, recordsMigrations];
   const store = await openSqlite(databaseOf(options.data), tables, {
     onError: (error) => log.error('the database failed', { error: error.message }),
     busyTimeoutMs: SERVER_BUSY_MS,
@@ -62,6 +63,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     policy: reloader,
     keys,
     idempotency,
+    store,
     authenticate: (header) => keys.authenticate(header),
     version: host.version,
     metrics: options.metrics,

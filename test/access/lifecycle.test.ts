@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 interface Step {
-  readonly what: 'create' | 'rotate' | 'revoke' | 'tick' | 'refresh';
+  readonly what: 'create' | 'for wallet' | 'rotate' | 'revoke' | 'revoke others' | 'tick' | 'refresh';
   /** Which process does it. */
   readonly by: 0 | 1;
   /** Which key it is done to. */
@@ -28,15 +28,18 @@ interface Step {
   readonly ms: number;
 }
 
-// Few keys and short times, so that things happen to the same key, and at its very end.
+// Few keys and short times, so that things happen to the same key, and at its very end. A wallet may have 20 keys.
 const steps = fc.array(
   fc.record({
-    what: fc.constantFrom('create', 'rotate', 'rotate', 'rotate', 'revoke', 'tick', 'tick', 'tick', 'refresh'),
+    what: fc.constantFrom(
+      ...(['create', 'for wallet', 'rotate', 'rotate', 'rotate', 'revoke', 'revoke others'] as const),
+      ...(['tick', 'tick', 'tick', 'refresh'] as const),
+    ),
     by: fc.constantFrom(0, 1),
     at: fc.nat(2),
     ms: fc.constantFrom(0, 1, 5, 5, 10, 20),
   }) satisfies fc.Arbitrary<Step>,
-  { minLength: 4, maxLength: 24 },
+  { minLength: 4, maxLength: 20 },
 );
 
 interface ModelKey {
@@ -46,6 +49,7 @@ interface ModelKey {
   readonly previousUntil: number;
   readonly expiresAt: number;
   readonly isRevoked: boolean;
+  readonly isOfWallet: boolean;
 }
 
 function expected(known: ModelKey | undefined, key: string, now: number): DenialReason | null {
@@ -63,6 +67,8 @@ class World {
   readonly seen: [Map<string, ModelKey>, Map<string, ModelKey>] = [new Map(), new Map()];
   readonly secrets: { readonly key: string; readonly id: string }[] = [];
   readonly ids: string[] = [];
+  /** One of its own, so that the keys of other runs are not in its way. */
+  readonly wallet = `0x${crypto.randomUUID().replaceAll('-', '').padEnd(40, '0')}`;
 
   look(by: 0 | 1): void {
     this.seen[by] = new Map(this.disk);
@@ -74,6 +80,20 @@ class World {
 
   made({ key, info }: MadeKey): void {
     this.secrets.push({ key, id: info.id });
+  }
+
+  create({ key, info }: MadeKey): void {
+    const { id, wallet, expiresAt } = info;
+    const ends = expiresAt ?? Number.POSITIVE_INFINITY;
+    const rest = { expiresAt: ends, isRevoked: false, isOfWallet: wallet !== null };
+    this.put({ id, present: key, previous: null, previousUntil: 0, ...rest });
+    this.ids.push(id);
+    this.made({ key, info });
+  }
+
+  /** The keys of the wallet that are valid. */
+  ofWallet(): readonly ModelKey[] {
+    return [...this.disk.values()].filter((known) => known.isOfWallet && isValid(known));
   }
 }
 
@@ -87,13 +107,15 @@ async function take(step: Step, world: World, all: readonly [Keys, Keys]): Promi
   }
   if (what === 'refresh') await keys.refresh();
   else if (what === 'create') {
-    const made = await keys.create({ name: 'a', scopes: ['chat'], expiresAt: ms === 0 ? null : clock.now + ms });
-    const [id, expiresAt] = [made.info.id, made.info.expiresAt ?? Number.POSITIVE_INFINITY];
-    world.put({ id, present: made.key, previous: null, previousUntil: 0, expiresAt, isRevoked: false });
-    world.ids.push(id);
-    world.made(made);
+    world.create(await keys.create({ name: 'a', scopes: ['chat'], expiresAt: ms === 0 ? null : clock.now + ms }));
+  } else if (what === 'for wallet') {
+    world.create(await keys.createForWallet(world.wallet, 'an agent'));
   } else if (!known) return;
-  else if (what === 'rotate') {
+  else if (what === 'revoke others') {
+    const others = world.ofWallet().filter(({ id }) => id !== known.id);
+    expect(await keys.revokeOfWallet(world.wallet, known.id)).toBe(others.length);
+    for (const other of others) world.put({ ...other, isRevoked: true });
+  } else if (what === 'rotate') {
     const made = await keys.rotate(known.id, ms);
     expect(made !== null).toBe(isValid(known));
     if (made) {
@@ -121,6 +143,9 @@ const lifecycle = (mutant: Mutant = (keys) => keys) =>
         for (const { key, id } of world.secrets) {
           expect(reasonOf(keys, key)).toBe(expected(world.seen[by === 0 ? 0 : 1].get(id), key, clock.now));
         }
+        // Whichever of its keys a wallet shows, it is one caller.
+        const callers = world.secrets.map(({ key }) => keys.authenticate(`Bearer ${key}`).caller);
+        expect(new Set(callers.filter((caller) => caller?.keyId === world.wallet)).size).toBeLessThanOrEqual(1);
       }
     }
   });
@@ -145,6 +170,9 @@ const lenient =
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   create: (grant, by) => keys.create(grant, by),
+  createForWallet: (wallet, name) => keys.createForWallet(wallet, name),
+  ofWallet: (wallet) => keys.ofWallet(wallet),
+  revokeOfWallet: (wallet, exceptId) => keys.revokeOfWallet(wallet, exceptId),
   install: (key) => keys.install(key),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
   revoke: (id, by) => keys.revoke(id, by),
@@ -178,6 +206,21 @@ const mutants: Readonly<Record<string, Mutant>> = {
     wrap(keys, { rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs + 1, by) }),
   'an overlap that is forgotten': (keys) => wrap(keys, { rotate: (id, _, by) => keys.rotate(id, 0, by) }),
   'a refresh that takes nothing over': (keys) => wrap(keys, { refresh: async () => {} }),
+  'a revocation of the others that spares none': (keys) =>
+    wrap(keys, {
+      revokeOfWallet: async (wallet, exceptId) => {
+        const others = (await keys.ofWallet(wallet)).filter(({ id }) => id !== exceptId);
+        await keys.revokeOfWallet(wallet, null);
+        return others.length;
+      },
+    }),
+  'a wallet that is another caller with each key': (keys) =>
+    wrap(keys, {
+      authenticate: (header) => {
+        const told = keys.authenticate(header);
+        return told.caller === null ? told : { ...told, caller: { ...told.caller } };
+      },
+    }),
   'a revocation that does nothing': (keys) => wrap(keys, { revoke: async () => true }),
 };
 

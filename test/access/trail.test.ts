@@ -10,7 +10,7 @@ import { MORNING, open, reasonOf } from './support.ts';
 const ALL = { keyId: null, limit: 1_000 };
 const ALICE: Actor = { kind: 'cli', name: 'alice' };
 const ADMIN: Actor = { kind: 'key', name: 'adm1n', requestId: 'req_1' };
-const nothing: Write = { statement: { sql: 'UPDATE keys SET name = name WHERE 0' }, params: [] };
+const nothing = (): Write => ({ statement: { sql: 'UPDATE keys SET name = name WHERE 0' }, params: [] });
 
 test('everything that is done to a key stands in the trail, newest first, with who did it; what is refused does not', async () => {
   using folder = tempFolder();
@@ -55,7 +55,7 @@ test('a deed and its line are written together or not at all', async () => {
   using folder = tempFolder();
   const { keys, close } = await open(folder.file);
   const { key, info } = await keys.create({ name: 'app', scopes: ['chat'] }, ALICE);
-  const bad: Write = { statement: { sql: 'INSERT INTO keys (id) VALUES (NULL)' }, params: [] };
+  const bad = (): Write => ({ statement: { sql: 'INSERT INTO keys (id) VALUES (NULL)' }, params: [] });
   await expect(keys.grant(info.id, bad, { credits: 1, note: '' }, ALICE)).rejects.toThrow('NOT NULL');
   expect(await keys.trail(ALL)).toHaveLength(1);
   await expect(keys.grant(info.id, nothing, { credits: 1, note: key }, ALICE)).rejects.toThrow(KeyTermsError);

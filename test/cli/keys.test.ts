@@ -4,6 +4,8 @@ import { UsageError } from '../../src/cli/options.ts';
 import { MORNING, type OpenedKeys, open } from '../access/support.ts';
 import { tempFolder } from '../store/support.ts';
 
+const WALLET = `0x${'ab'.repeat(20)}`;
+
 const folder = tempFolder();
 let opened: OpenedKeys;
 beforeAll(async () => {
@@ -34,6 +36,11 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
     [['create', '--budget', '5/day:stop'], /not "5\/day:stop"/],
     [['create', '--budget', '5/day', '--budget', '6/day'], /Two budgets are for the same window, day in UTC/],
     [['create', '--name', 'two\nlines'], /name must be one line/],
+    [['create', '--wallet', '0xabc'], /A wallet is named by its address, 0x and 40 hexadecimal digits/],
+    [['create', '--wallet', ''], /A wallet is named by its address/],
+    [['create', '--wallet', WALLET, '--wallet', 'x'], /A wallet is named by its address/],
+    [['show', WALLET], /between sb_live_ and the next _/],
+    [['grant', WALLET, '5'], /between sb_live_ and the next _/],
     [['show'], /keys show takes the ID of one key/],
     [['show', 'nobody'], /no key with the ID nobody/],
     [['rotate', 'nobody'], /no valid key with the ID nobody/],
@@ -71,4 +78,32 @@ test('a database without a ledger shows budgets of which nothing is spent, and t
     balance: null,
   });
   await expect(run('grant', id, '5')).rejects.toThrow('no ledger of this version yet');
+});
+
+test('a key may be bound to wallets, each address given in any case; show tells them, and all where there are none', async () => {
+  const flags = ['--wallet', WALLET.replaceAll('ab', 'AB'), '--wallet', `0x${'12'.repeat(20)}`];
+  const id = (await run('create', ...flags)).split('_')[2]!;
+  const wallets = [WALLET, `0x${'12'.repeat(20)}`];
+  expect(JSON.parse(await run('show', id, '--json'))).toMatchObject({ wallets, wallet: null });
+  expect(await run('show', id)).toMatch(new RegExp(`^wallets {4}${wallets.join(', ')}$`, 'm'));
+  const plain = (await run('create')).split('_')[2]!;
+  expect(await run('show', plain)).toMatch(/^wallets {4}all$/m);
+});
+
+test('a key that shows a wallet is told apart, and has that wallet’s balance, which is never paid for afterwards', async () => {
+  expect(await run('list')).not.toContain('WALLET');
+  const { info } = await opened.keys.createForWallet(WALLET, 'laptop');
+  expect(await run('list')).toMatch(/^ID .* STATE +WALLET$/m);
+  expect(await run('list')).toMatch(new RegExp(`^${info.id} +laptop .* valid +${WALLET}$`, 'm'));
+  const shown = await run('show', info.id);
+  expect(shown).toMatch(new RegExp(`^wallet {5}${WALLET}$`, 'm'));
+  expect(shown).toMatch(/^balance {4}0 Credits granted, 0 Credits spent, 0 Credits left$/m);
+  expect(shown).not.toMatch(/^wallets/m);
+  expect(JSON.parse(await run('show', info.id, '--json'))).toMatchObject({
+    wallet: WALLET,
+    wallets: null,
+    balance: { granted_credits: 0, spent_credits: 0, left_credits: 0 },
+  });
+  expect(await run('log', '--key', info.id)).toMatch(new RegExp(`wallet ${WALLET} +create +${info.id}`));
+  expect(await run('log', '--key', WALLET.replaceAll('ab', 'AB'))).toMatch(/^TIME .*DETAILS\n$/);
 });

@@ -10,10 +10,14 @@ interface Row {
   readonly amount: number;
   readonly funds: string | null;
   readonly agent_wallet: string | null;
+  readonly key_id: string;
+  readonly payer: string | null;
+  readonly note: string | null;
 }
 
 interface FundRow {
   readonly id: number;
+  readonly kind: 'budget' | 'balance';
   readonly name: string;
   readonly subject: string;
   readonly definition: string;
@@ -36,6 +40,8 @@ const SELECT_SUMS = 'SELECT through, open, (SELECT coalesce(sum(microcredits), 0
 export interface Booked {
   readonly id: number;
   readonly wallet: string | null;
+  /** Whose balance pays, if one does. */
+  readonly holder: string;
   reserved: number;
   /** By `post` and `settle`. */
   charged: number;
@@ -48,10 +54,20 @@ export interface Booked {
 }
 
 interface Fund {
+  readonly kind: 'budget' | 'balance';
   readonly name: string;
+  /** Of a balance, what was granted or paid in. */
   limit: number;
   spent: number;
   held: number;
+}
+
+/** What wallets have paid in, by the note of the payment. */
+export interface Deposited {
+  readonly wallet: string;
+  paid: number;
+  /** Kept of that, less what was given back. */
+  fee: number;
 }
 
 /** The ledger of a data folder, read by a second hand: nothing of `src/ledger` is used. */
@@ -59,6 +75,9 @@ export interface Journal {
   readonly reservations: ReadonlyMap<number, Booked>;
   /** Reservations without a closing row. */
   readonly open: readonly Booked[];
+  /** Balances by key or wallet, of those that were granted something or have paid. */
+  readonly balances: ReadonlyMap<string, Readonly<Fund>>;
+  readonly deposits: ReadonlyMap<string, Deposited>;
   /** All charges, of orphans too. */
   readonly charged: number;
   /** The row up to which the store has added up. */
@@ -89,7 +108,9 @@ function readJournal(file: string, options: { readonly: true } | { readwrite: tr
     db.run('BEGIN');
     const [check] = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
     const rows = db
-      .query<Row, []>('SELECT seq, kind, reservation, amount, funds, agent_wallet FROM entries ORDER BY seq')
+      .query<Row, []>(
+        'SELECT seq, kind, reservation, amount, funds, agent_wallet, key_id, payer, note FROM entries ORDER BY seq',
+      )
       .all();
     const funds = db.query<FundRow, []>('SELECT * FROM funds ORDER BY after_seq, id').all();
     const lost = db
@@ -119,6 +140,8 @@ const shortRow = ({ reservation, amount, charged }: OpenRow): string => `${reser
 
 class Fold implements Journal {
   readonly reservations = new Map<number, Booked>();
+  readonly balances = new Map<string, Fund>();
+  readonly deposits = new Map<string, Deposited>();
   readonly problems: string[] = [];
   charged = 0;
   through = 0;
@@ -141,6 +164,7 @@ class Fold implements Journal {
     this.last = seq;
     while (this.#rows[0] && this.#rows[0].after_seq < seq) this.#open(this.#rows.shift()!);
     if (kind === 'overrun') this.#problem(seq, 'the upstreams of this test never bill more than was reserved');
+    if (reservation === null) this.#pay(row);
     if (kind === 'overrun' || reservation === null) return;
     if (amount < 0) this.#problem(seq, `${kind} of ${amount}`);
     const booked = this.reservations.get(reservation);
@@ -164,9 +188,29 @@ class Fold implements Journal {
       this.#problem(through, `${kept.join()} are kept as open, and ${here.join()} are`);
   }
 
-  #open({ id, name, subject, definition, starts, most, opening, after_seq }: FundRow): void {
-    const title = JSON.stringify([name, subject, definition, starts]);
-    let fund = this.#byTitle.get(title);
+  /** What moves a balance alone. */
+  #pay({ seq, kind, amount, key_id: holder, note }: Row): void {
+    this.#balanceOf(holder).limit += amount;
+    if (kind === 'grant') return;
+    const of = this.deposits.get(note ?? '') ?? { wallet: holder, paid: 0, fee: 0 };
+    this.deposits.set(note ?? '', of);
+    if (of.wallet !== holder) this.#problem(seq, `${kind} of ${note} for ${holder}, which ${of.wallet} paid`);
+    if (kind === 'deposit') of.paid += amount;
+    else of.fee -= amount;
+    const isRight = kind === 'deposit' ? amount > 0 : of.fee >= 0 && of.fee <= of.paid;
+    if (!isRight)
+      this.#problem(seq, `${kind} of ${amount} for ${note}, of which ${of.paid} were paid and ${of.fee} kept`);
+  }
+
+  #balanceOf(holder: string): Fund {
+    const known = this.balances.get(holder) ?? { kind: 'balance', name: holder, limit: 0, spent: 0, held: 0 };
+    this.balances.set(holder, known);
+    return known;
+  }
+
+  #open({ id, kind, name, subject, definition, starts, most, opening, after_seq }: FundRow): void {
+    const title = JSON.stringify([kind, name, subject, definition, starts]);
+    let fund = kind === 'balance' ? this.#balanceOf(name) : this.#byTitle.get(title);
     if (fund && fund.spent !== opening) {
       this.#problem(after_seq, `fund ${title} has spent ${fund.spent}, and is opened again with ${opening}`);
     }
@@ -174,8 +218,8 @@ class Fold implements Journal {
     if (!fund && subject === '' && opening !== this.charged) {
       this.#problem(after_seq, `fund ${title} is opened with ${opening}, when ${this.charged} are spent`);
     }
-    fund ??= { name, limit: most, spent: opening, held: 0 };
-    fund.limit = most;
+    fund ??= { kind, name, limit: most, spent: opening, held: 0 };
+    if (kind === 'budget') fund.limit = most;
     this.#byTitle.set(title, fund);
     this.#byId.set(id, fund);
   }
@@ -185,6 +229,7 @@ class Fold implements Journal {
     const booked: Booked = {
       id,
       wallet: row.agent_wallet,
+      holder: row.payer ?? row.key_id,
       reserved: 0,
       charged: 0,
       expired: 0,
@@ -215,6 +260,8 @@ class Fold implements Journal {
     const { closings, id, funds } = booked;
     const before = leftOf(booked);
     if (amount > before) this.#problem(seq, `${kind} of ${amount} for ${id}, which has ${before} left`);
+    if (kind === 'expire' && amount > 0 && booked.holder.startsWith('0x'))
+      this.#problem(seq, `${amount} were charged to ${booked.holder} for what a crash left behind`);
     if (kind === 'expire') booked.expired += amount;
     else booked.charged += amount;
     this.charged += amount;
@@ -225,11 +272,14 @@ class Fold implements Journal {
     }
   }
 
-  #named({ seq, funds }: Row): Fund[] {
+  #named(row: Row): Fund[] {
+    const { seq, funds } = row;
     if (funds === null) return [];
     return funds.split(' ').flatMap((id) => {
       const fund = this.#byId.get(Number(id));
       if (!fund) this.#problem(seq, `fund ${id} has no row`);
+      if (fund?.kind === 'balance' && fund.name !== (row.payer ?? row.key_id))
+        this.#problem(seq, `the balance of ${fund.name} is drawn on by ${row.payer ?? row.key_id}`);
       return fund ? [fund] : [];
     });
   }

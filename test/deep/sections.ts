@@ -13,6 +13,7 @@ export const SECTIONS: readonly Section[] = [
   },
   { name: 'crash', files: ['./test/deep/crash.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
+  { name: 'payments', files: ['test/payments/model/model.test.ts', 'test/payments/model/kill.test.ts'] },
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
   { name: 'faults-soak', files: ['./test/deep/faults-soak.ts'] },
   { name: 'square-wave', files: ['./test/deep/square-wave.ts'] },

@@ -10,6 +10,8 @@ import type { Gateway } from '../../src/gateway/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { openPayments } from '../../src/payments/service.ts';
+import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
@@ -226,7 +228,11 @@ describe('when this program itself fails', () => {
     const env = { get: (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined) };
     const { snapshot } = loadPolicy([{ path: 'policy.yaml', text }], { env, ...registry, revisionOf: hashOf });
     const runtime = buildRuntime(snapshot!, registry, env.get);
-    const store = await openSqlite(join(folder, 'signalbox.db'), [ledgerMigrations, recordsMigrations]);
+    const store = await openSqlite(join(folder, 'signalbox.db'), [
+      ledgerMigrations,
+      paymentMigrations,
+      recordsMigrations,
+    ]);
     const broken: Store = {
       commit: (writes) => (isBroken ? Promise.reject(failure) : store.commit(writes)),
       append: (writes) => store.append(writes),
@@ -237,16 +243,28 @@ describe('when this program itself fails', () => {
       close: () => store.close(),
     };
     let isBroken = false;
+    const never = () => {
+      throw new Error('not asked for here');
+    };
     const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);
+    const log = { info: write, warn: write, error: write };
+    const ledger = await openLedger({ store: broken, terms: snapshot!, now: Date.now, onAlarm: write });
+    const nextId = createIds(Date.now, 0);
+    const { deposit, waiveFee } = ledger;
+    const payments = await openPayments({ store, now: Date.now, nextId, env: env.get, deposit, waiveFee, log });
+    const walletKeys = { createForWallet: never, ofWallet: never, revokeOfWallet: never };
     const gateway: Gateway = {
       lease: () => runtime,
-      ledger: await openLedger({ store: broken, terms: snapshot!, now: Date.now, onAlarm: write }),
+      leaseOf: () => runtime,
+      ledger,
+      payments,
+      keys: walletKeys,
       records: openRecords({ store, now: Date.now }),
       affinity: new Affinity(() => performance.now()),
       counter: { count: async () => null },
       past: { find: async () => runtime },
-      log: { info: write, warn: write, error: write },
-      nextId: createIds(Date.now, 0),
+      log,
+      nextId,
       now: Date.now,
       clock: () => performance.now(),
       exchanges: new Set(),
@@ -254,9 +272,6 @@ describe('when this program itself fails', () => {
     };
     isBroken = true;
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
-    const never = () => {
-      throw new Error('not asked for here');
-    };
     const policy = { lease: () => runtime, status: never, reload: never };
     const authenticate = () => ({ caller, reason: null });
     const idempotency = openIdempotency({ store: broken, now: Date.now, giveBack: never });
@@ -266,6 +281,7 @@ describe('when this program itself fails', () => {
       policy,
       keys,
       idempotency,
+      store: broken,
       authenticate,
       version: 'test',
       metrics: true,

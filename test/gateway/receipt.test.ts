@@ -17,6 +17,7 @@ const receipt = (pinned: boolean, more: object = {}) => {
     charged: 12_000,
     dropped: [],
     attempts: [],
+    payment: null,
   };
   return receiptOf({ ...ending, ...more });
 };

@@ -8,9 +8,11 @@ import { ChatRequest } from '../../src/core/chat-request.ts';
 import { RouteQuery } from '../../src/core/route-query.ts';
 import * as examples from '../../src/http/docs/examples.ts';
 import * as admin from '../../src/http/docs/examples-admin.ts';
+import * as payments from '../../src/http/docs/examples-payments.ts';
 import { ROUTES } from '../../src/http/guard.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/keys.ts';
+import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/schemas/payments.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 interface Operation {
@@ -63,7 +65,8 @@ describe('the OpenAPI document', () => {
         const name = `${method} ${path}`;
         expect(operation.summary, name).toBeTruthy();
         expect(operation.description, name).toBeTruthy();
-        const [answer] = Object.values(operation.responses['200']?.content ?? {});
+        const good = operation.responses['200'] ?? operation.responses['201'];
+        const [answer] = Object.values(good?.content ?? {});
         expect(answer?.example, name).toBeDefined();
         if (method === 'post' && operation.requestBody)
           expect(Object.keys(operation.requestBody?.content['application/json']?.examples ?? {}), name).not.toEqual([]);
@@ -104,6 +107,19 @@ describe('the OpenAPI document', () => {
       [ANSWERS.LedgerStatus, admin.LEDGER_ANSWER],
       [ANSWERS.KeptContent, admin.CONTENT_ANSWER],
       [ANSWERS.UsageReport, examples.USAGE_ANSWER],
+      ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),
+      ...Object.values(payments.WALLET_KEY_REQUESTS).map(({ value }) => [WalletKeyRequest, value] as const),
+      ...Object.values(payments.BLOCK_REQUESTS).map(({ value }) => [BlockRequest, value] as const),
+      ...Object.values(payments.CREDIT_REQUESTS).map(({ value }) => [CreditRequest, value] as const),
+      [ANSWERS.WalletTopUp, payments.TOP_UP_ANSWER],
+      [ANSWERS.WalletKey, payments.WALLET_KEY_ANSWER],
+      [ANSWERS.Wallet, payments.WALLET_ANSWER],
+      ...[payments.WALLET_STATUS_ANSWER, payments.BLOCKED_WALLET_ANSWER].map(
+        (value) => [ANSWERS.WalletStatus, value] as const,
+      ),
+      [ANSWERS.Payment, payments.PAYMENT_ANSWER],
+      [ANSWERS.PaymentList, payments.PAYMENTS_ANSWER],
+      [ANSWERS.PaymentTerms, payments.PAYMENT_TERMS_ANSWER],
     ];
     for (const [schema, value] of shown)
       expect([...Value.Errors(schema, value)].map(({ path, message }) => `${path}: ${message}`)).toEqual([]);

@@ -138,7 +138,7 @@ test('rows that do not ascend are found', () => {
   const fold = new Audit({ through: 0, open: [] });
   const row: AuditRow = {
     ...{ seq: 2, kind: 'grant', reservation: null, account: 1, amount: 5, time: NOON, funds: null },
-    ...{ tariff: null, input: null, output: null, keyId: 'key', knownTariff: null },
+    ...{ tariff: null, input: null, output: null, note: null, keyId: 'key', payer: null, knownTariff: null },
   };
   fold.add(row);
   fold.add({ ...row, seq: 1 });

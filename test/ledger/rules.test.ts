@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { Fund, fit, hold, isBlocked, release } from '../../src/ledger/rules/fund.ts';
 import type { Reservation, Step } from '../../src/ledger/rules/reservation.ts';
 import * as reservationRules from '../../src/ledger/rules/reservation.ts';
 
@@ -98,4 +99,46 @@ test('a reservation above its limit, or of no amount, is a mistake of the progra
   }
   expect(() => reservationRules.openReservation(11, 10)).toThrow(RangeError);
   expect(() => reservationRules.openReservation(1, Number.NaN)).toThrow(RangeError);
+});
+
+test('what is taken is free in every fund, of a balance beside what is expected; and is given back whole', () => {
+  const amount = fc.integer({ min: 0, max: 60 });
+  const fundOf = (kind: 'budget' | 'balance') =>
+    fc.tuple(fc.integer({ min: -20, max: 100 }), amount, amount).map(([limit, spent, heldNow]) => {
+      const title = { kind, name: kind, subject: '', definition: '', starts: 0, ends: 1 } as const;
+      const fund = new Fund(title, { limit, onExhausted: 'reject', alertAt: [] }, spent);
+      fund.held = heldNow;
+      return fund;
+    });
+  const funds = fc.tuple(fc.array(fundOf('budget'), { maxLength: 2 }), fundOf('balance'));
+  const law = fc.property(
+    funds,
+    fc.array(amount, { minLength: 1, maxLength: 3 }),
+    amount,
+    (drawn, amounts, expected) => {
+      const [windows, purse] = drawn;
+      const all = [...windows, purse];
+      const [least = 0] = amounts;
+      const needs = (fund: Fund, n: number) => (fund === purse ? Math.max(0, n - expected) : n);
+      const fits = (n: number, times: number) =>
+        all.every((fund) => needs(fund, n) * times <= fund.limit - fund.spent - fund.held);
+      const taken = fit(all, amounts, expected);
+      if (isBlocked(taken)) {
+        expect(fits(least, 1)).toBe(false);
+        const isExhausted = all.some((fund) => needs(fund, least) > fund.limit - fund.spent);
+        expect(taken.why).toBe(isExhausted ? 'exhausted' : 'contended');
+        const { fund } = taken;
+        expect(needs(fund, least)).toBeGreaterThan(fund.limit - fund.spent - (isExhausted ? 0 : fund.held));
+        return;
+      }
+      expect(fits(least, 1)).toBe(true);
+      expect(taken).toBe(Math.max(least, ...amounts.slice(1).filter((n) => fits(n, 2))));
+      const before = all.map((fund) => fund.held);
+      hold(all, taken, expected);
+      expect(all.map((fund, i) => fund.held - before[i]!)).toEqual(all.map((fund) => needs(fund, taken)));
+      release(all, taken, expected);
+      expect(all.map((fund) => fund.held)).toEqual(before);
+    },
+  );
+  fc.assert(law, { numRuns: 2_000 });
 });

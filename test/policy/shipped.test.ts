@@ -26,6 +26,7 @@ describe('the shipped policy', () => {
     expect(snapshot.leftOut).toContainEqual({ kind: 'provider', name: 'openai', reason: 'OPENAI_API_KEY is not set' });
     expect(snapshot.leftOut).toContainEqual({ kind: 'provider', name: 'ollama', reason: 'OLLAMA_BASE_URL is not set' });
     expect(snapshot.baseline).toBeNull();
+    expect(snapshot.payments).toBeNull();
   });
 
   test('says why a server that has an address and no model changes nothing', () => {

@@ -5,6 +5,7 @@ import { join, relative } from 'node:path';
 import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
 import { accessMigrations } from '../../src/access/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
 
 /** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
@@ -24,10 +25,12 @@ const filesWith = (pattern: RegExp) =>
 /** Prose about `fetch(` is not a call of it. */
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/[^\n]*/g, '');
 
+const MIGRATIONS = [accessMigrations, ledgerMigrations, paymentMigrations, recordsMigrations, idempotencyMigrations];
+
 describe('the store', () => {
   test('has these columns for texts and bytes, and words of requests stand in two of them', () => {
     const db = new Database(':memory:');
-    for (const { versions } of [accessMigrations, ledgerMigrations, recordsMigrations, idempotencyMigrations]) {
+    for (const { versions } of MIGRATIONS) {
       for (const version of versions) db.run(version);
     }
     const tables = db.query<{ name: string }, []>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`);
@@ -49,6 +52,8 @@ describe('the store', () => {
         'keys.models',
         'keys.limits',
         'keys.budgets',
+        'keys.wallets',
+        'keys.wallet',
       ],
       ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
       // What operators did.
@@ -79,6 +84,18 @@ describe('the store', () => {
         'idempotency.answer',
       ],
     ];
+    // Wallets, what they paid and for which decision; a hash with a secret.
+    const payments = [
+      ...['state', 'purpose', 'network', 'asset', 'pay_to', 'payer', 'nonce', 'amount', 'key_id', 'request_mark'],
+      ...['tx', 'error'],
+    ].map((name) => `payments.${name}`);
+    named.push(...payments, 'accounts.payer', 'payment_secret.secret');
+    named.push(
+      'pending_settlements.key',
+      'pending_settlements.value',
+      'blocked_wallets.address',
+      'blocked_wallets.note',
+    );
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
@@ -86,6 +103,7 @@ describe('the store', () => {
       'src/access/idempotency/table.ts',
       'src/access/tables.ts',
       'src/ledger/schema.ts',
+      'src/payments/table.ts',
       'src/records/records.ts',
     ]);
   });
@@ -118,9 +136,15 @@ describe('the log', () => {
       'src/gateway/drain.ts',
       'src/gateway/gateway.ts',
       'src/gateway/shortage.ts',
+      'src/http/admin-payments.ts',
       'src/http/app.ts',
       'src/http/contents.ts',
       'src/http/replay.ts',
+      'src/payments/judge.ts',
+      'src/payments/networks.ts',
+      'src/payments/reconciler.ts',
+      'src/payments/service.ts',
+      'src/payments/settlements.ts',
       'src/server/announce.ts',
       'src/server/events.ts',
       'src/server/gateway.ts',
@@ -153,12 +177,14 @@ describe('the log', () => {
 });
 
 describe('the network', () => {
-  test('is called by one file, which follows no redirect; no image, file or address of a request is fetched', () => {
+  // The chain's nodes are asked by a library (viem), whose addresses the policy states.
+  test('is called by two files, which follow no redirect; no image, file or address of a request is fetched', () => {
     const calling = sources.filter(({ text }) =>
       /\bfetch\(|\bconnect\(|WebSocket\(|node:https?'/.test(withoutComments(text)),
     );
     const global = calling.filter(({ text }) => /(?<![.\w])fetch\((?!\w*\)?\s*\{)/.test(withoutComments(text)));
-    expect(global.map(({ path }) => path)).toEqual([]);
+    expect(global.map(({ path }) => path)).toEqual(['src/payments/facilitator/remote.ts']);
+    expect(global[0]?.text).toContain("redirect: 'manual'");
     const own = calling.filter(({ text }) => /[sS]ession\.fetch\(/.test(withoutComments(text)));
     expect(own.map(({ path }) => path)).toEqual(['src/upstream/connection/dial.ts']);
     expect(own[0]?.text.match(/[sS]ession\.fetch\([^;]*;/g)).toEqual([expect.stringContaining("redirect: 'manual'")]);

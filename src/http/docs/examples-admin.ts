@@ -77,6 +77,8 @@ const KEY_ANSWER = {
   models: null,
   limits: { requests_per_minute: 60, tokens_per_minute: null, concurrent_streams: 4 },
   budgets: [{ limit_credits: 500, window: 'month', time_zone: 'Europe/Berlin', on_exhausted: 'reject' }],
+  wallets: null,
+  wallet: null,
   created_at: '2026-11-20T09:30:00.000Z',
   expires_at: '2027-02-18T09:30:00.000Z',
   revoked_at: null,
@@ -85,7 +87,21 @@ const KEY_ANSWER = {
   overlap_ends_at: null,
 };
 
-export const KEYS_ANSWER = { object: 'list', data: [KEY_ANSWER] };
+/** A key that shows a wallet. */
+const WALLET_KEY_ANSWER = {
+  ...KEY_ANSWER,
+  id: 'w5tz8hc3nb6e',
+  name: 'my agent',
+  labels: {},
+  limits: { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null },
+  budgets: [],
+  wallet: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
+  created_at: '2026-11-20T10:05:00.000Z',
+  expires_at: null,
+  last_used_at: null,
+};
+
+export const KEYS_ANSWER = { object: 'list', data: [KEY_ANSWER, WALLET_KEY_ANSWER] };
 
 export const NEW_KEY_ANSWER = { key: 'sb_live_k7mw2pq9x4ta_…', ...KEY_ANSWER, last_used_at: null };
 
@@ -118,6 +134,10 @@ export const KEY_REQUESTS = {
       limits: { requests_per_minute: 60, concurrent_streams: 4 },
       budgets: [{ limit_credits: 500, window: 'month', time_zone: 'Europe/Berlin', on_exhausted: 'downgrade' }],
     },
+  },
+  wallets: {
+    summary: 'For agents of these wallets alone',
+    value: { name: 'agents', wallets: ['0x7e5f4552091a69125d5dfcb7b8c2659029395bdf'] },
   },
 } as const;
 

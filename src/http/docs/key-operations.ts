@@ -9,7 +9,7 @@ const ONCE = 'The key is in this answer alone: what is kept is its hash.';
 
 export const LIST = operation({
   summary: 'List the keys',
-  description: 'All keys without their secrets, the revoked ones too.',
+  description: 'All keys without their secrets, the revoked ones too, and those that agents made for their wallets.',
   tag,
   answer: { schema: schemas.ApiKeyList, description: 'The keys, oldest first.', example: examples.KEYS_ANSWER },
   errors: ['insufficient_permissions'],
@@ -56,7 +56,7 @@ export const REVOKE = operation({
 export const GRANT = operation({
   summary: 'Grant Credits to a key',
   description:
-    'Adds to what a key may spend, or takes back. From its first grant on a key is prepaid: 402 `insufficient_quota` once it is used up.',
+    'Adds to what a key may spend, or takes back. From its first grant on a key is prepaid: 402 `insufficient_quota` once it is used up. What is granted to a key that shows a wallet goes to the wallet’s balance.',
   tag,
   answer: { schema: schemas.ApiKeyStatus, description: 'The key.', example: examples.KEY_STATUS_ANSWER },
   requests: examples.GRANT_REQUESTS,

@@ -39,6 +39,7 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
           { name: 'models', description: 'What can be asked for' },
           { name: 'decisions', description: 'Why, and what came of it' },
           { name: 'usage', description: 'What was spent, and what is left' },
+          { name: 'payments', description: 'Wallets of agents, and what they pay by x402' },
           { name: 'admin', description: 'For operators: keys with the scope `admin`' },
           { name: 'health', description: 'For load balancers; no key' },
         ],
@@ -108,6 +109,8 @@ const idParameter = (path: string): JsonObject => ({
 const ID_MEANINGS = [
   ['/decisions/', 'A `decision_id`.'],
   ['/keys/', 'The ID of a key: what stands in it between `sb_live_` and the next `_`.'],
+  ['/payments/', 'The ID of a payment: `pay_…`.'],
+  ['/wallets/', 'The address of a wallet: `0x` and 40 hexadecimal digits.'],
 ] as const;
 
 /** Names that a schema may have: those of components. */

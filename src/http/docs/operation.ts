@@ -7,9 +7,10 @@ export interface Operation {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
-  readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'usage' | 'admin' | 'health';
-  /** The answer with status 200. */
+  readonly tag: 'chat' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
+  /** The answer with status 200, unless said otherwise. */
   readonly answer: {
+    readonly status?: 201;
     readonly schema: TSchema;
     readonly description: string;
     readonly example: object | string;
@@ -23,6 +24,8 @@ export interface Operation {
   readonly errors?: readonly ErrorCode[];
   /** Open routes need no key. */
   readonly open?: boolean;
+  /** It may come without a key while payments are on. */
+  readonly pays?: boolean;
 }
 
 /** Errors of every route that needs a key. */
@@ -43,19 +46,23 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 
 /** The `detail` of an Elysia route, which the OpenAPI document is made from. */
 export function operation(spec: Operation) {
-  const { summary, description, tag, answer, events, requests, errors = [], open } = spec;
+  const { summary, description, tag, answer, events, requests, errors = [], open, pays } = spec;
   const content = {
     [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answer.example },
     ...(events && { 'text/event-stream': { schema: events.schema, example: events.example } }),
   };
+  const security: Record<string, string[]>[] = open ? [] : [{ apiKey: [] }, ...(pays ? [{}] : [])];
   const told = events ? `${answer.description} ${events.description}` : answer.description;
   return {
     detail: {
       summary,
       description,
       tags: [tag],
-      security: open ? [] : [{ apiKey: [] }],
-      responses: { 200: { description: told, content }, ...errorResponses(open ? errors : [...KEYED, ...errors]) },
+      security,
+      responses: {
+        [answer.status ?? 200]: { description: told, content },
+        ...errorResponses(open ? errors : [...KEYED, ...errors]),
+      },
       ...(requests && { 'x-requests': requests }),
     },
   };

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { PaymentQuote } from './paid.ts';
 import { credits, decisionId, milliseconds, modelId, named, policyRevision, routeReason } from './parts.ts';
 
 const cost = credits('Expected cost.', 0.42);
@@ -25,4 +26,5 @@ export const RouteAdvice = named('RouteAdvice', 'The model that a chat request o
   route_reason: routeReason,
   decision_id: decisionId,
   policy_revision: policyRevision,
+  payment_quote: Type.Optional(PaymentQuote),
 });

@@ -7,6 +7,8 @@ import { Health, Readiness } from './health.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from './keys.ts';
 import { LedgerStatus } from './ledger.ts';
 import { Model, ModelList } from './model.ts';
+import { PlatformPayment } from './paid.ts';
+import { Payment, PaymentList, PaymentTerms, Wallet, WalletKey, WalletStatus, WalletTopUp } from './payments.ts';
 import { PolicyReload, PolicyStatus } from './policy.ts';
 import { UsageReport } from './usage.ts';
 
@@ -26,7 +28,11 @@ export const ANSWERS = {
   Model,
   ModelList,
   NewApiKey,
+  Payment,
+  PaymentList,
+  PaymentTerms,
   Platform,
+  PlatformPayment,
   PolicyReload,
   PolicyStatus,
   Readiness,
@@ -34,4 +40,8 @@ export const ANSWERS = {
   StreamError,
   Usage,
   UsageReport,
+  Wallet,
+  WalletKey,
+  WalletStatus,
+  WalletTopUp,
 } as const;

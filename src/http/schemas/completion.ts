@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { ErrorObject } from './error.ts';
+import { PlatformPayment } from './paid.ts';
 import {
   credits,
   decisionId,
@@ -65,6 +66,7 @@ export const Platform = named('Platform', 'How the answer came about and what it
     }),
     { description: 'What was tried, in that order. More than one: the others failed unseen.' },
   ),
+  payment: Type.Optional(PlatformPayment),
 });
 
 const finishReason = word(

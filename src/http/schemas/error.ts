@@ -28,6 +28,42 @@ const shortage = {
   ),
 };
 
+const WITH_QUOTE = 'With `payment_required`, `payment_invalid`, and `insufficient_quota` where payments are taken.';
+
+/** What a payment would have to be. */
+const quote = Type.Object(
+  {
+    price_credits: credits('What is to be paid, the settlement included; 0 for a mere signature.', 4.25),
+    expires_at: Type.Optional(Type.String({ description: 'ISO 8601.', examples: ['2026-11-30T23:00:00.000Z'] })),
+    amounts: Type.Array(
+      Type.Object({
+        network: Type.String({ description: 'CAIP-2.', examples: ['eip155:84532'] }),
+        asset: Type.String({ description: 'Address of the token.' }),
+        amount_atomic: Type.String({ description: 'In its atomic units.', examples: ['4250'] }),
+      }),
+      { description: 'The same on each network.' },
+    ),
+  },
+  { description: `How much is to be paid. ${WITH_QUOTE}` },
+);
+
+const payment = {
+  quote: Type.Optional(quote),
+  bound_credits: Type.Optional(credits(`The most that the request will cost. ${WITH_QUOTE}`, 3.25)),
+  balance_credits: Type.Optional(
+    credits(`What of it the balance of the wallet pays; below 0, what the wallet owes beside it. ${WITH_QUOTE}`, 0),
+  ),
+  reason: Type.Optional(
+    Type.String({ description: 'Why a payment was refused. With `payment_invalid`.', examples: ['quote_expired'] }),
+  ),
+  payment_id: Type.Optional(
+    Type.String({
+      description: 'The payment that it is about. With `payment_unsettled`, and whatever went wrong after a payment.',
+      examples: ['pay_0a4x1wm3zk0'],
+    }),
+  ),
+};
+
 const details = Type.Object(
   {
     least_credits: Type.Optional(credits('The least `budget_limit` that would do. With `budget_limit_too_low`.', 0.31)),
@@ -38,6 +74,7 @@ const details = Type.Object(
       tokens('The largest eligible context window, output included. With `context_length_exceeded`.', 128_000),
     ),
     ...shortage,
+    ...payment,
     rejected: Type.Optional(
       Type.Array(
         Type.Object({
@@ -86,4 +123,13 @@ export const ErrorObject = Type.Object(
   { description: 'What went wrong.' },
 );
 
-export const ErrorBody = named('ErrorBody', 'Every error, whatever its status.', { error: ErrorObject });
+export const ErrorBody = named('ErrorBody', 'Every error, whatever its status.', {
+  error: ErrorObject,
+  x402Version: Type.Optional(
+    Type.Literal(2, { description: `Of x402, as in the header PAYMENT-REQUIRED. ${WITH_QUOTE}` }),
+  ),
+  resource: Type.Optional(Type.Object({}, { description: `What is paid for. ${WITH_QUOTE}` })),
+  accepts: Type.Optional(
+    Type.Array(Type.Object({}), { description: `The ways to pay, as x402 has them. ${WITH_QUOTE}` }),
+  ),
+});

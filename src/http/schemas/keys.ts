@@ -8,6 +8,8 @@ import { credits, named, orNull, word } from './parts.ts';
 const closed = { additionalProperties: false } as const;
 const BUDGET_ACTIONS = ['reject', 'downgrade'] as const;
 
+const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
+
 const limit = (description: string, example: number) =>
   Type.Optional(
     Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description }),
@@ -61,6 +63,12 @@ export const KeyRequest = Type.Object(
     ),
     limits: Type.Optional(LimitsRequest),
     budgets: Type.Optional(Type.Array(BudgetRequest, { description: 'All hold, beside those of the policy.' })),
+    wallets: Type.Optional(
+      orNull(
+        Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
+        'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
+      ),
+    ),
   },
   { ...closed, description: 'A key to make.' },
 );
@@ -126,6 +134,14 @@ const key = {
     { description: 'How fast it may be used.' },
   ),
   budgets: Type.Array(Type.Object(budget), { description: 'What it may spend, beside the policy’s budgets.' }),
+  wallets: orNull(
+    Type.Array(Type.String({ examples: [WALLET] })),
+    'Addresses that requests with it may name as `agent_wallet`, in lower case; null for all.',
+  ),
+  wallet: orNull(
+    Type.String({ examples: [WALLET] }),
+    'Address of the wallet that it shows: it spends that one’s balance, and may name no other as `agent_wallet`. Null for a key that was made here.',
+  ),
   created_at: moment('When it was made.'),
   expires_at: momentOrNull('Until when it works; null for ever.'),
   revoked_at: momentOrNull('When it was revoked; null if it was not.'),
@@ -162,11 +178,11 @@ export const ApiKeyStatus = named('ApiKeyStatus', 'A key with its money.', {
   ),
   balance: orNull(
     Type.Object({
-      granted_credits: credits('All that was granted.', 25),
+      granted_credits: credits('All that was granted; to a wallet, with what it paid in.', 25),
       spent_credits: credits('What it drew of that.', 3.2),
       left_credits: credits('What is left; running requests may hold some.', 21.8),
     }),
-    'Null for a key that nothing was ever granted to: it is post-paid.',
+    'Of its wallet, where it shows one. Null for any other key that nothing was ever granted to: it is post-paid.',
   ),
 });
 
@@ -177,15 +193,24 @@ export const KeyTrail = named('KeyTrail', 'What was done to keys.', {
       time: moment('When.'),
       actor: Type.Object(
         {
-          kind: word(['cli', 'key', 'server'], 'A command, a request with an admin key, or the server itself.'),
-          name: orNull(Type.String(), 'The user of the operating system, or the ID of the admin key.'),
+          kind: word(
+            ['cli', 'key', 'wallet', 'server'],
+            'A command, a request with an admin key, a wallet that has proved itself, or the server.',
+          ),
+          name: orNull(
+            Type.String(),
+            'The user of the operating system, the ID of the admin key, or the wallet’s address.',
+          ),
         },
         { description: 'Who did it.' },
       ),
       action: word(TRAIL_ACTIONS, 'What was done.'),
-      key_id: Type.String({ description: 'To which key.', examples: ['k7mw2pq9x4ta'] }),
+      key_id: Type.String({
+        description: 'To which key; a wallet’s address where it was done to that.',
+        examples: ['k7mw2pq9x4ta'],
+      }),
       details: Type.Record(Type.String(), Type.Unknown(), { description: 'What was asked for; never a secret.' }),
-      request_id: orNull(Type.String(), '`x-request-id` of the request; null for a command.'),
+      request_id: orNull(Type.String(), '`x-request-id` of an admin key’s request; else null.'),
     }),
     { description: 'Newest first.' },
   ),

@@ -3,11 +3,13 @@ import { timeOfId } from '../../core/id.ts';
 import type { OpenReservation } from '../recover.ts';
 import { quarterOf } from '../sums.ts';
 import type { BalanceRow, FundRow, SpendRow } from '../tables.ts';
-import { AuditFunds, type Draw, type FundFault } from './funds.ts';
+import { AuditFunds, balanceText, type Draw, type FundFault } from './funds.ts';
 import { SeenReservations } from './memory.ts';
+import { AuditPayments, type PaymentFault, type PaymentRow } from './payments.ts';
 
 export type FindingKind =
   | FundFault
+  | PaymentFault
   | 'sequence'
   | 'unknown_kind'
   | 'bad_amount'
@@ -48,8 +50,12 @@ export interface AuditRow {
   readonly tariff: number | null;
   readonly input: number | null;
   readonly output: number | null;
+  /** What a deposit and a fee are of. */
+  readonly note: string | null;
   /** Null: the account does not exist. */
   readonly keyId: string | null;
+  /** The wallet that pays in place of the key; null for none. */
+  readonly payer: string | null;
   /** Null: the tariff does not exist, or none is named. */
   readonly knownTariff: number | null;
 }
@@ -90,9 +96,12 @@ export class Audit {
   /** Charges that cannot be computed again: of a usage that could not be true, or a price that cannot be read. */
   unpriced = 0;
   readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
+  /** What wallets paid in, and what of that was kept. */
+  readonly paid: Readonly<AuditPayments['totals']>;
   readonly open = new Map<number, OpenAtEnd>();
   readonly #checkpoint: AuditCheckpoint;
   readonly #funds = new AuditFunds((kind, message) => this.#tell(kind, message));
+  readonly #payments = new AuditPayments((kind, message) => this.#tell(kind, message));
   readonly #seen = new SeenReservations();
   /** Rows of `funds` that begin after a row that was not read yet. */
   readonly #coming: FundRow[] = [];
@@ -106,6 +115,7 @@ export class Audit {
 
   constructor(checkpoint: AuditCheckpoint) {
     this.#checkpoint = checkpoint;
+    this.paid = this.#payments.totals;
   }
 
   get reservations(): number {
@@ -154,9 +164,19 @@ export class Audit {
       expected.delete(keyId);
       if (is.granted === granted && is.spent === spent) continue;
       const figures = `${granted} granted and ${spent} spent, the journal ${is.granted} and ${is.spent}`;
-      this.#tell('wrong_balance', `the balance of key ${keyId} has ${figures}`);
+      this.#tell('wrong_balance', `${balanceText(keyId)} has ${figures}`);
     }
-    for (const keyId of expected.keys()) this.#tell('wrong_balance', `the balance of key ${keyId} is missing`);
+    for (const keyId of expected.keys()) this.#tell('wrong_balance', `${balanceText(keyId)} is missing`);
+  }
+
+  /** A row of `payments`; to be called once the whole journal was read. */
+  payment(row: PaymentRow): void {
+    this.#payments.compare(row);
+  }
+
+  /** To be called behind the last row of `payments`, where there is that table. */
+  finishPayments(): void {
+    this.#payments.finish();
   }
 
   /** To be called last: what was summed up nowhere. */
@@ -193,7 +213,8 @@ export class Audit {
     if (kind === 'grant') {
       this.totals.granted += amount;
       if (keyId !== null) this.#funds.grant(keyId, amount);
-    } else if (reservation === null) this.#tell('no_reservation', `is a ${kind} of no reservation`);
+    } else if (kind === 'deposit' || kind === 'fee') this.#pay(kind, row);
+    else if (reservation === null) this.#tell('no_reservation', `is a ${kind} of no reservation`);
     else if (kind === 'reserve') this.#reserve(row, reservation);
     else if (kind === 'correct') this.#correct(row, reservation);
     else if (kind === 'overrun') this.#overrun(row, reservation);
@@ -202,20 +223,26 @@ export class Audit {
     else this.#tell('unknown_kind', `has the unknown kind ${kind}`);
   }
 
-  #reserve({ seq, account, keyId, amount, time, funds }: AuditRow, reservation: number): void {
+  #pay(kind: 'deposit' | 'fee', { amount, keyId, note }: AuditRow): void {
+    if (kind === 'deposit' && amount <= 0) this.#tell('bad_amount', `deposits ${amount}`);
+    this.#payments.add(kind, note ?? '', keyId, amount);
+    if (keyId !== null) this.#funds.grant(keyId, amount);
+  }
+
+  #reserve({ seq, account, keyId, payer, amount, time, funds }: AuditRow, reservation: number): void {
     this.#mustNotBeNegative(amount);
     if (!this.#seen.add(reservation, account)) {
       this.#tell('reserved_twice', 'reserves what was reserved before');
       return;
     }
     const draws = this.#funds.named(funds);
-    this.#funds.join(draws, reservation, account, keyId);
+    this.#funds.join(draws, reservation, account, payer ?? keyId);
     this.#funds.hold(draws, amount);
     this.#funds.checkRoom(draws, 'named');
     this.open.set(reservation, { reservation, account, keyId, reserved: amount, charged: 0, seq, time, funds, draws });
   }
 
-  #widen({ kind, account, keyId, amount, funds }: AuditRow, reservation: number): void {
+  #widen({ kind, account, keyId, payer, amount, funds }: AuditRow, reservation: number): void {
     this.#mustNotBeNegative(amount);
     const open = this.#openOf(kind, reservation, account);
     if (!open) return;
@@ -229,7 +256,7 @@ export class Audit {
     this.#funds.hold(open.draws, -left);
     open.draws = this.#funds.named(funds);
     open.funds = funds;
-    this.#funds.join(open.draws, reservation, account, keyId);
+    this.#funds.join(open.draws, reservation, account, payer ?? keyId);
     // More may be held now than is free: a budget that was added finds what is open already.
     this.#funds.hold(open.draws, left);
   }
@@ -249,11 +276,11 @@ export class Audit {
   }
 
   #correct(row: AuditRow, reservation: number): void {
-    const { account, keyId, amount, funds } = row;
+    const { account, keyId, payer, amount, funds } = row;
     this.totals.corrected += amount;
     if (amount >= 0) this.#tell('bad_amount', `corrects by ${amount}, which gives nothing back`);
     const draws = this.#funds.named(funds);
-    this.#funds.join(draws, reservation, account, keyId);
+    this.#funds.join(draws, reservation, account, payer ?? keyId);
     this.#funds.spend(draws, amount, 0);
     this.#count(row, reservation);
     if (!this.#isSeen('correct', reservation, account)) return;

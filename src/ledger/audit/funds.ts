@@ -1,6 +1,7 @@
 import { iso } from '../../core/clock.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
+import { isWallet } from '../../core/wallet.ts';
 import type { FundRow } from '../tables.ts';
 import { QuarterSums } from './memory.ts';
 
@@ -45,8 +46,12 @@ interface Members {
 
 const newMembers = (): Members => ({ accounts: new Set(), sums: new QuarterSums() });
 
+/** How a balance is called, by whose it is. */
+export const balanceText = (holder: string): string =>
+  `the balance of ${isWallet(holder) ? 'wallet' : 'key'} ${holder}`;
+
 const textOf = ({ kind, name, subject, starts }: FundGroup): string => {
-  if (kind === 'balance') return `the balance of key ${name}`;
+  if (kind === 'balance') return balanceText(name);
   const whose = subject === '' ? '' : ` of \`${subject}\``;
   return `the budget \`${name}\`${whose}${starts === 0 ? '' : ` from ${iso(starts)}`}`;
 };
@@ -113,13 +118,13 @@ export class AuditFunds {
     return draws;
   }
 
-  /** An account begins to draw on funds, for a reservation. */
-  join(draws: readonly Draw[], reservation: number, account: number, keyId: string | null): void {
+  /** An account begins to draw on funds, for a reservation; of balances only its own may be, or its payer's. */
+  join(draws: readonly Draw[], reservation: number, account: number, holder: string | null): void {
     const time = timeOfId(reservation);
     for (const draw of draws) {
       const { group } = draw;
-      if (group.kind === 'balance' && group.name !== keyId) {
-        this.#tell('foreign_fund', `draws on ${textOf(group)}, and belongs to key ${keyId}`);
+      if (group.kind === 'balance' && group.name !== holder) {
+        this.#tell('foreign_fund', `draws on ${textOf(group)}, and ${holder} pays`);
       }
       if (time < group.starts || time >= group.ends) {
         this.#tell('outside_window', `draws on ${textOf(group)}, and was made at ${iso(time)}`);
@@ -163,15 +168,15 @@ export class AuditFunds {
     for (const { sums } of this.#memberOf.get(account) ?? []) sums.add(quarter, amount);
   }
 
-  grant(keyId: string, amount: Microcredits): void {
-    this.#granted.set(keyId, this.granted(keyId) + amount);
+  grant(holder: string, amount: Microcredits): void {
+    this.#granted.set(holder, this.granted(holder) + amount);
   }
 
-  granted(keyId: string): Microcredits {
-    return this.#granted.get(keyId) ?? 0;
+  granted(holder: string): Microcredits {
+    return this.#granted.get(holder) ?? 0;
   }
 
-  /** What the balances hold: of every key that was granted something. */
+  /** What the balances hold: of every key and wallet that was granted something or has paid. */
   balances(): Map<string, { granted: Microcredits; spent: Microcredits }> {
     const balances = new Map([...this.#granted].map(([keyId, granted]) => [keyId, { granted, spent: 0 }]));
     for (const { kind, name, spent } of this.#groups.values()) {

@@ -2,6 +2,7 @@ import type { Statement, Store } from '../../store/store.ts';
 import type { OpenReservation } from '../recover.ts';
 import { type BalanceRow, type FundRow, SELECT_BALANCES, type SpendRow } from '../tables.ts';
 import { Audit, type AuditCheckpoint, type AuditRow } from './audit.ts';
+import type { PaymentRow } from './payments.ts';
 import { auditPrices } from './prices.ts';
 
 const SELECT_CHECKPOINT: Statement = { sql: 'SELECT through, open FROM checkpoint' };
@@ -11,13 +12,20 @@ const SELECT_FUNDS: Statement = {
 };
 const SELECT_ROWS: Statement = {
   sql: `SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
-      j.output_tokens AS output, a.key_id AS keyId, t.id AS knownTariff
+      j.output_tokens AS output, CASE WHEN j.kind IN ('deposit', 'fee') THEN j.note END AS note, a.key_id AS keyId, a.payer, t.id AS knownTariff
     FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
     WHERE j.seq > ? ORDER BY j.seq LIMIT ?`,
 };
 const SELECT_SPEND: Statement = {
   sql: `SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
     FROM spend WHERE (quarter, account, tariff) > (?, ?, ?) ORDER BY quarter, account, tariff LIMIT ?`,
+};
+/** Payments are another room's, and a ledger does without. */
+const SELECT_HAS_PAYMENTS: Statement = {
+  sql: `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'payments'`,
+};
+const SELECT_PAYMENTS: Statement = {
+  sql: 'SELECT id, state, payer, paid, fee FROM payments WHERE id > ? ORDER BY id LIMIT ?',
 };
 const CHECK_INTEGRITY: Statement = { sql: 'PRAGMA integrity_check' };
 const CHECK_FOREIGN_KEYS: Statement = { sql: 'PRAGMA foreign_key_check' };
@@ -53,6 +61,7 @@ export async function auditLedger(reader: Pick<Store, 'query'>, { idle }: { idle
   );
   const placeOf = ({ quarter, account, tariff }: SpendRow) => [quarter, account, tariff];
   await read<SpendRow>(SELECT_SPEND, [FIRST, FIRST, FIRST], placeOf, (row) => audit.spend(row));
+  await auditPayments(reader, audit);
   audit.compareBalances(await reader.query<BalanceRow>(SELECT_BALANCES));
   audit.finish();
   const { unpriced } = await auditPrices(reader, (finding) => audit.report(finding));
@@ -63,6 +72,17 @@ export async function auditLedger(reader: Pick<Store, 'query'>, { idle }: { idle
     }
   }
   return audit;
+}
+
+async function auditPayments(reader: Pick<Store, 'query'>, audit: Audit): Promise<void> {
+  if ((await reader.query(SELECT_HAS_PAYMENTS)).length === 0) return;
+  await pages(reader)<PaymentRow>(
+    SELECT_PAYMENTS,
+    [FIRST],
+    ({ id }) => [id],
+    (row) => audit.payment(row),
+  );
+  audit.finishPayments();
 }
 
 /** Reads all rows of a statement whose last parameter is how many it gives at once, those before it where the page begins. */

@@ -17,10 +17,13 @@ export interface ExportFilter {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** What moves a balance alone: an operator's grant, what a wallet has paid in, and what of that was kept or given back. */
+type BalanceKind = 'grant' | 'deposit' | 'fee';
+
 /** An entry that moves money. */
 export interface MoneyEntry {
-  readonly kind: 'post' | 'settle' | 'expire' | 'overrun' | 'correct' | 'grant';
-  /** Null for a grant. */
+  readonly kind: 'post' | 'settle' | 'expire' | 'overrun' | 'correct' | BalanceKind;
+  /** Null for what moves a balance alone. */
   readonly reservation: number | null;
   readonly amount: Microcredits;
   /** What the upstream billed beyond `amount`, of a charge. */
@@ -61,7 +64,7 @@ const SELECT_MONEY: Statement = {
     FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
       LEFT JOIN journal AS o ON o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
         AND j.kind IN ('post', 'settle')
-    WHERE j.seq > ?1 AND j.kind IN ('post', 'settle', 'expire', 'overrun', 'correct', 'grant')
+    WHERE j.seq > ?1 AND j.kind IN ('post', 'settle', 'expire', 'overrun', 'correct', 'grant', 'deposit', 'fee')
       AND (j.tariff IS NOT NULL OR j.amount <> 0)
       AND CASE WHEN j.reservation IS NULL THEN j.time >= ?2 AND j.time < ?3
         ELSE j.reservation >= ?4 AND j.reservation < ?5 END
@@ -96,9 +99,10 @@ export async function* moneyEntries(
   }
 }
 
-/** What an entry adds to what was charged: overruns and grants have columns of their own. */
-export const chargedBy = ({ kind, amount }: MoneyEntry): Microcredits =>
-  kind === 'overrun' || kind === 'grant' ? 0 : amount;
+const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'deposit', 'fee']);
+
+/** Whether an entry moves a balance alone, and nothing was spent by it. */
+export const isBalanceOnly = ({ kind }: MoneyEntry): boolean => BALANCE_KINDS.has(kind);
 
 const entryOf = ({ seq: _, labels, estimated, ...row }: Row): MoneyEntry => ({
   ...row,
@@ -106,7 +110,7 @@ const entryOf = ({ seq: _, labels, estimated, ...row }: Row): MoneyEntry => ({
   estimated: estimated === 1,
 });
 
-/** The moment that an entry counts at: of its reservation, or of the grant. */
+/** The moment that an entry counts at: of its reservation, or else its own. */
 export const momentOf = ({ reservation, time }: MoneyEntry): number =>
   reservation === null ? time : timeOfId(reservation);
 
@@ -134,6 +138,7 @@ export class Lines {
 
   of(entry: MoneyEntry): Line {
     const { kind, reservation, amount, overrun, keyId, labels, selector, model, provider, upstream, note } = entry;
+    const isGrant = isBalanceOnly(entry);
     const isAttempt = kind === 'post' || kind === 'settle';
     const tokens = (count: number) => (isAttempt ? count : null);
     return {
@@ -150,9 +155,9 @@ export class Lines {
       ...priceCells(isAttempt ? this.#usdOf(entry) : null),
       usd_per_credit: this.#unit === null ? null : { decimal: this.#unit },
       cost_credits: isAttempt ? toCredits(amount + overrun) : null,
-      credits: kind === 'overrun' || kind === 'grant' ? null : toCredits(amount),
+      credits: kind === 'overrun' || isGrant ? null : toCredits(amount),
       overrun_credits: kind === 'overrun' ? toCredits(amount) : null,
-      granted_credits: kind === 'grant' ? toCredits(amount) : null,
+      granted_credits: isGrant ? toCredits(amount) : null,
       note,
     };
   }

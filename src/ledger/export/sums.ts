@@ -1,6 +1,6 @@
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { type Window, windowAt } from '../rules/window.ts';
-import { chargedBy, type Line, type MoneyEntry, momentOf } from './export.ts';
+import { isBalanceOnly, type Line, type MoneyEntry, momentOf } from './export.ts';
 
 /** What an export can be summed by: `label:NAME`, too. */
 export const GROUPINGS = ['day', 'month', 'key', 'model', 'provider', 'selector'] as const;
@@ -17,7 +17,7 @@ interface Sums {
   overrun: Microcredits;
 }
 
-/** Sums of an export. Grants are not spent, so they are in none; a correction lessens the Credits of its group. */
+/** Sums of an export. Grants, deposits and fees are not spent, so they are in none; a correction lessens the Credits of its group. */
 export class GroupSums {
   readonly columns: readonly string[];
   readonly #nameOf: readonly ((entry: MoneyEntry) => string)[];
@@ -34,7 +34,7 @@ export class GroupSums {
   }
 
   add(entry: MoneyEntry): void {
-    if (entry.kind === 'grant') return;
+    if (isBalanceOnly(entry)) return;
     const sums = this.#sumsOf(this.#nameOf.map((nameOf) => nameOf(entry)));
     if (entry.kind === 'overrun') {
       sums.overrun += entry.amount;
@@ -45,7 +45,7 @@ export class GroupSums {
     sums.cached += entry.cached;
     sums.written += entry.written;
     sums.output += entry.output;
-    sums.charged += chargedBy(entry);
+    sums.charged += entry.amount;
   }
 
   /** In the order of the groups' names. */

@@ -3,7 +3,7 @@ import type { Microcredits } from '../../core/credits.ts';
 /** What a fund is called and when it counts. */
 export interface FundTitle {
   readonly kind: 'budget' | 'balance';
-  /** Of the budget; for a balance the ID of its key. */
+  /** Of the budget; for a balance the ID of its key, or the address of its wallet. */
   readonly name: string;
   /** Whose share of the budget it is: what `each` gave. Empty for everyone's and for a balance. */
   readonly subject: string;
@@ -17,7 +17,7 @@ export interface FundTitle {
 
 /** How a fund treats those who draw on it. */
 export interface FundTerms {
-  /** Of a budget, its limit; of a balance, all that was ever granted. */
+  /** Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees. */
   readonly limit: Microcredits;
   readonly onExhausted: 'reject' | 'downgrade';
   /** Fractions of the limit, ascending. */
@@ -91,33 +91,53 @@ export const isBlocked = (fit: Microcredits | Blocked): fit is Blocked => typeof
 /**
  * How much to reserve: at least the first amount, which is the choice's. The others are fallbacks', which can be
  * raised for when they are tried: so the greatest of them is reserved, but only of what all funds have free twice,
- * for near the end of a fund money that is held for what hardly ever happens would keep others out.
+ * for near the end of a fund money that is held for what hardly ever happens would keep others out. `expected` is
+ * what a payment under way will add to the balance: that much of an amount the balance need not have.
  */
-export function fit(funds: readonly Fund[], amounts: readonly Microcredits[]): Microcredits | Blocked {
+export function fit(
+  funds: readonly Fund[],
+  amounts: readonly Microcredits[],
+  expected: Microcredits = 0,
+): Microcredits | Blocked {
   let free = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < funds.length; i++) free = Math.min(free, funds[i]!.free);
+  let balance = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < funds.length; i++) {
+    const fund = funds[i]!;
+    if (expected > 0 && fund.title.kind === 'balance') balance = fund.free;
+    else free = Math.min(free, fund.free);
+  }
   const [least = 0] = amounts;
-  if (least > free) return blockedBy(funds, least);
+  if (least > free || beyond(least, expected) > balance) return blockedBy(funds, least, expected);
   let most = least;
-  for (let i = 1; i < amounts.length; i++) if (amounts[i]! * 2 <= free && amounts[i]! > most) most = amounts[i]!;
+  for (let i = 1; i < amounts.length; i++) {
+    const more = amounts[i]!;
+    if (more > most && more * 2 <= free && beyond(more, expected) * 2 <= balance) most = more;
+  }
   return most;
 }
 
+/** What of an amount is more than is expected. */
+const beyond = (amount: Microcredits, expected: Microcredits): Microcredits => Math.max(0, amount - expected);
+
+/** What of an amount a fund must have itself. */
+const needOf = ({ title }: Fund, amount: Microcredits, expected: Microcredits): Microcredits =>
+  expected > 0 && title.kind === 'balance' ? beyond(amount, expected) : amount;
+
 /** The fund that is in the way: one that can never pay before one that may, and of several the first. */
-function blockedBy(funds: readonly Fund[], amount: Microcredits): Blocked {
-  const exhausted = funds.find((fund) => amount > fund.unspent);
+function blockedBy(funds: readonly Fund[], amount: Microcredits, expected: Microcredits): Blocked {
+  const exhausted = funds.find((fund) => needOf(fund, amount, expected) > fund.unspent);
   if (exhausted) return { fund: exhausted, why: 'exhausted' };
-  return { fund: funds.find((fund) => amount > fund.free)!, why: 'contended' };
+  return { fund: funds.find((fund) => needOf(fund, amount, expected) > fund.free)!, why: 'contended' };
 }
 
-/** Sets money aside in every fund. */
-export function hold(funds: readonly Fund[], amount: Microcredits): void {
-  for (let i = 0; i < funds.length; i++) funds[i]!.held += amount;
+/** Sets money aside in every fund; in a balance only what is not expected to come in. */
+export function hold(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
+  for (let i = 0; i < funds.length; i++) funds[i]!.held += needOf(funds[i]!, amount, expected);
 }
 
 /** Gives back what was set aside. */
-export function release(funds: readonly Fund[], amount: Microcredits): void {
-  for (let i = 0; i < funds.length; i++) funds[i]!.held -= amount;
+export function release(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
+  for (let i = 0; i < funds.length; i++) funds[i]!.held -= needOf(funds[i]!, amount, expected);
 }
 
 /** Turns money that was set aside into money spent. */

@@ -1,4 +1,5 @@
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
+import type { PaymentNetwork } from '../../core/payment-policy.ts';
 
 /** An authorization as its payer signed it, with the requirements that it was signed for. */
 export interface Authorization {
@@ -77,3 +78,28 @@ export interface Network {
   readonly facilitator: Facilitator;
   readonly chain: Chain;
 }
+
+/** Which transaction was sent for a settlement that has not ended. It outlives this process; old ones are forgotten. */
+export interface PendingSettlements {
+  get(key: string): Promise<string | undefined>;
+  /** Durable when it resolves. Rejects with StoreError. */
+  set(key: string, value: string): Promise<void>;
+  delete(key: string): Promise<void>;
+}
+
+/** What a network is opened with. */
+export interface NetworkMeans {
+  /** A variable of the environment. */
+  env(name: string): string | undefined;
+  readonly pending: PendingSettlements;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Something that an operator must see, in one sentence and without secrets. */
+  onAlarm(message: string): void;
+}
+
+/**
+ * Opens a network, and asks nobody yet. Rejects with an Error of one sentence that an operator can act on: a variable that
+ * is not set, a key that is none.
+ */
+export type OpenNetwork = (policy: PaymentNetwork, means: NetworkMeans) => Promise<Network>;

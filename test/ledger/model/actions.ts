@@ -5,6 +5,7 @@ import { KEYS } from './chance.ts';
 import { expectEqual } from './compare.ts';
 import { type Ask, chargedTo, isBlocked } from './entries.ts';
 import type { Asked, Play, Raised } from './play.ts';
+import { capture, deposit, earmark, letGo } from './wallet-actions.ts';
 
 export const ACTIONS = [
   'admit',
@@ -27,6 +28,10 @@ export const ACTIONS = [
   'correct',
   'refresh',
   'give up',
+  'earmark',
+  'capture',
+  'let go',
+  'deposit',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -52,6 +57,10 @@ export const WEIGHTS: Readonly<Record<Action, number>> = {
   correct: 3,
   refresh: 2,
   'give up': 4,
+  earmark: 9,
+  capture: 6,
+  'let go': 2,
+  deposit: 4,
 };
 
 export const actions: Readonly<Record<Action, (play: Play) => unknown>> = {
@@ -75,14 +84,24 @@ export const actions: Readonly<Record<Action, (play: Play) => unknown>> = {
   correct,
   refresh,
   'give up': giveUp,
+  earmark,
+  capture,
+  'let go': letGo,
+  deposit,
 };
 
 function admit(play: Play): void {
+  const who = play.chance.who();
+  ask(play, { who, payer: play.chance.payer(who), expected: null });
+}
+
+/** Reserves, or earmarks. */
+export function ask(play: Play, by: Pick<Ask, 'who' | 'payer' | 'expected'>): void {
   const { chance, subject, reference, now, counts } = play;
   const amounts = Array.from({ length: chance.int(1, 3) }, () => chance.int(0, 120));
   const ask: Ask = {
+    ...by,
     id: play.nextId(),
-    who: chance.who(),
     amounts,
     limit: chance.yes(0.5) ? Math.max(...amounts) + chance.int(0, 60) : null,
     waits: chance.yes(0.6),
@@ -91,7 +110,7 @@ function admit(play: Play): void {
   note(play, ask);
   const asked: Asked = { ask, told: null };
   play.asked.set(ask.id, asked);
-  play.track(subject.reserve(ask), asked);
+  play.track(subject.take(ask), asked);
   const answer = reference.reserve(ask);
   if (answer === null) counts.waited++;
   else reference.answers.set(ask.id, answer);
@@ -126,14 +145,18 @@ function post(play: Play): void {
 }
 
 function settle(play: Play, used: boolean): void {
-  const { chance, reference } = play;
+  const { chance, reference, subject } = play;
   const open = play.holds();
   if (open.length === 0) return;
   const hold = chance.one(open);
   const cost = used ? chance.cost(hold.left) : null;
   note(play, { id: hold.id, cost: String(cost) });
-  const told = hold.settle(cost === null ? null : line(cost), () => []);
-  expectEqual(`the settlement of ${hold.id}`, told, reference.settle(hold.id, cost));
+  // Where nothing was charged the fee of a payment is given back.
+  const waived = chance.yes(0.3) ? (chance.any(reference.kept) ?? null) : null;
+  const told = hold.settle(cost === null ? null : line(cost), () =>
+    waived ? subject.ledger.waiveFee(waived.wallet, waived.fee, waived.note) : [],
+  );
+  expectEqual(`the settlement of ${hold.id}`, told, reference.settle(hold.id, cost, waived));
   play.ended.push(hold);
 }
 
@@ -159,12 +182,13 @@ async function fail(play: Play): Promise<void> {
   for (let writes = subject.gate.failFirst(); writes; writes = subject.gate.failFirst()) {
     await subject.quiet();
     const [, kind, id] = writes[0]?.params ?? [];
-    if (writes.length === 1 && (kind === 'reserve' || kind === 'raise')) {
-      const failed = reference.failed();
-      expectEqual('what failed', [kind, id], [failed.kind, failed.of?.id]);
+    if (kind === 'reserve' || kind === 'raise' || kind === 'deposit' || kind === 'fee') {
+      const { entry, before } = reference.failed();
+      const first = before[0] ?? entry;
+      expectEqual('what failed', [kind, id], [first.kind, first.of?.id ?? null]);
       reference.settleDown();
       if (kind === 'raise') {
-        const raised = play.raised.get(failed.of!.id)!;
+        const raised = play.raised.get(entry.of!.id)!;
         play.raised.delete(raised.id);
         if (!(raised.told instanceof StoreError)) throw new Error(`a raise that failed was told ${raised.told}`);
       }
@@ -203,7 +227,7 @@ async function restart(play: Play): Promise<void> {
 }
 
 /** What happens every ten seconds: holds that should have ended are closed, and the sums are written. */
-function tick({ subject, reference, now }: Play): void {
+export function tick({ subject, reference, now }: Play): void {
   // A hold that is not written yet does not outlive its deadline.
   if (reference.living().some(({ state, expiresAt }) => state === 'writing' && expiresAt <= now)) return;
   subject.tick().catch(() => {});
@@ -216,7 +240,7 @@ function time(play: Play): void {
   note(play, new Date(next).toISOString());
   // Nobody waits for hours: who would wait beyond a window's end is refused before.
   for (const ask of [...reference.lines.values()].flat()) {
-    if (reference.potsOf(ask.who).every(({ ends }) => ends > next)) continue;
+    if (reference.potsOf(ask).every(({ ends }) => ends > next)) continue;
     if (![...reference.lines.values()].flat().includes(ask)) continue;
     subject.giveUp(ask.id);
     reference.giveUp(ask.id);
@@ -300,6 +324,6 @@ function giveUp(play: Play): void {
   reference.giveUp(id);
 }
 
-function note(play: Play, what: unknown): void {
+export function note(play: Play, what: unknown): void {
   play.trace[play.trace.length - 1] += ` ${typeof what === 'string' ? what : JSON.stringify(what)}`;
 }

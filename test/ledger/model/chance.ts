@@ -1,6 +1,6 @@
 import { randomFrom } from '../../deep/effort.ts';
 import { type Kind, localDay, spanOf } from './calendar.ts';
-import type { BudgetSpec, Terms, Who } from './entries.ts';
+import { type BudgetSpec, isWallet, type Terms, type Who } from './entries.ts';
 
 /** What a run draws at random; the same seed draws the same. */
 export class Chance {
@@ -17,6 +17,10 @@ export class Chance {
   }
   one<T>(list: readonly T[]): T {
     return list[this.int(0, list.length - 1)]!;
+  }
+  /** One of them, if there is any. */
+  any<T>(list: readonly T[]): T | undefined {
+    return list.length === 0 ? undefined : this.one(list);
   }
   yes(share: number): boolean {
     return this.#random() < share;
@@ -35,6 +39,11 @@ export class Chance {
 
   who(): Who {
     return { ...this.one(KEYS), model: this.one(['auto', 'auto', 'fast']) };
+  }
+
+  /** Who pays for what somebody asks. */
+  payer({ keyId }: Who): string | null {
+    return isWallet(keyId) || this.yes(0.8) ? null : this.one(WALLETS);
   }
 
   budget(name: string): BudgetSpec {
@@ -92,11 +101,15 @@ export class Chance {
   }
 }
 
+export const WALLETS: readonly string[] = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`];
+
+/** Wallets are callers, too. */
 export const KEYS: readonly Omit<Who, 'model'>[] = [
   { keyId: 'k1', labels: { team: 'x' } },
   { keyId: 'k2', labels: { team: 'x' } },
   { keyId: 'k3', labels: { team: 'y' } },
   { keyId: 'k4', labels: {} },
+  ...WALLETS.map((keyId) => ({ keyId, labels: {} })),
 ];
 
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC'];

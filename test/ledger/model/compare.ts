@@ -17,6 +17,7 @@ export async function compare(play: Play): Promise<void> {
   const { subject, reference } = play;
   for (const asked of [...play.asked.values()]) compareAsked(play, asked);
   compareRaises(play);
+  comparePaid(play);
   const living = reference.living();
   expectEqual('open', subject.ledger.open, living.length);
   const { charged, held, open, funds } = await subject.ledger.status();
@@ -39,6 +40,11 @@ function compareAsked({ reference, asked, counts }: Play, { ask, told }: Asked):
     return;
   }
   if (told === null) throw new Error(`${what} was told nothing`);
+  const earmark = reference.earmarks.get(id);
+  if (earmark) {
+    expectEqual(`the earmark of ${what}`, 'capture' in told && told.amount, earmark.amount);
+    return;
+  }
   if (made) {
     if (!('settle' in told)) throw new Error(`${what} got no hold but ${JSON.stringify(told)}`);
     compareHold(what, told, made);
@@ -85,10 +91,22 @@ function compareRaises({ raised, reference }: Play): void {
   }
 }
 
+/** What was paid in is told of once it is on the disk. */
+function comparePaid(play: Play): void {
+  for (const { entry, told } of play.paid) {
+    const what = `the ${entry.kind} of ${entry.note}`;
+    if (entry.coming && play.reference.entries.includes(entry)) expectEqual(what, told, null);
+    else if (play.reference.entries.includes(entry)) expectEqual(what, told, 'booked');
+    else if (!(told instanceof StoreError)) throw new Error(`${what} failed, and ${told} was told`);
+  }
+  play.paid = play.paid.filter(({ told }) => told === null);
+}
+
 function compareStanding({ subject, reference, chance }: Play): void {
   const who = chance.who();
-  const pots = reference.potsOf(who);
-  const standing = subject.ledger.standing(callerOf(who), who.model);
+  const windowsOnly = chance.yes(0.3);
+  const pots = windowsOnly ? reference.windowsOf(who, reference.time) : reference.potsOf({ who, payer: null });
+  const standing = subject.ledger.standing(callerOf(who), who.model, undefined, windowsOnly);
   if (pots.length === 0) {
     expectEqual('standing', standing, null);
     return;
@@ -133,11 +151,11 @@ const expectedOf = ({ kind, name, subject, starts, ends, limit, spent, held }: P
 function neverBeyond(play: Play): void {
   const over = new Map<string, number>();
   for (const { key, limit, spent, held } of play.reference.pots()) {
-    const taken = spent + held;
-    if (taken <= limit) continue;
-    over.set(key, taken);
-    if (taken > (play.over.get(key) ?? limit) && !play.limitsMoved)
-      throw new Error(`${key} is beyond its limit: ${taken} of ${limit}`);
+    const excess = spent + held - limit;
+    if (excess <= 0) continue;
+    over.set(key, excess);
+    if (excess > (play.over.get(key) ?? 0) && !play.limitsMoved)
+      throw new Error(`${key} is beyond its limit: ${spent + held} of ${limit}`);
   }
   play.over = over;
 }

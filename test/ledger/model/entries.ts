@@ -24,6 +24,10 @@ export interface Terms {
 export interface Ask {
   readonly id: number;
   readonly who: Who;
+  /** The wallet that pays in place of who asks; null for none. */
+  readonly payer: string | null;
+  /** What a payment under way is to add to the wallet's balance; null where nothing is earmarked but reserved at once. */
+  readonly expected: number | null;
   readonly amounts: readonly number[];
   readonly limit: number | null;
   readonly waits: boolean;
@@ -33,8 +37,8 @@ export interface Ask {
 export interface Reservation extends Ask {
   /** Of its ID. */
   readonly time: number;
-  /** Whether it draws on its key's balance: that is settled when it is made. */
-  readonly balance: boolean;
+  /** Whose balance it draws on, if any: that is settled when it is made. */
+  readonly holder: string | null;
   readonly entries: Entry[];
   state: 'writing' | 'open' | 'closed';
   /** A raise that is being written: held, but not yet there to be charged. */
@@ -42,21 +46,46 @@ export interface Reservation extends Ask {
   settlement: { charged: number; overrun: number } | null;
 }
 
-export type EntryKind = 'reserve' | 'raise' | 'post' | 'settle' | 'expire' | 'overrun' | 'correct' | 'grant';
+/** Money that is set aside for a payment under way. */
+export interface Earmarked extends Ask {
+  readonly time: number;
+  readonly holder: string;
+  readonly amount: number;
+}
+
+export type EntryKind =
+  | 'reserve'
+  | 'raise'
+  | 'post'
+  | 'settle'
+  | 'expire'
+  | 'overrun'
+  | 'correct'
+  | 'grant'
+  | 'deposit'
+  | 'fee';
 
 export interface Entry {
   readonly kind: EntryKind;
   readonly of: Reservation | null;
   readonly keyId: string;
   readonly amount: number;
-  /** Of a correction: whether the balance gets it back too. */
-  readonly balance: boolean;
+  /** The payment that a deposit or a fee is of; empty for others. */
+  readonly note: string;
   /** Of a correction: when it was taken over. A window that was over by then does not get it back. */
   readonly at: number;
   /** The row of `adjustments` that it was made of; 0 for none. */
   readonly adjustment: number;
   /** Somebody was told that it is written: no crash may lose it. */
   promised: boolean;
+  /** Of a deposit and its fee: it is being written, and counts for nobody yet. */
+  coming: boolean;
+}
+
+/** What is written in one commit: its last entry, behind those that stand before it. */
+export interface Writing {
+  readonly entry: Entry;
+  readonly before: readonly Entry[];
 }
 
 export interface Pot {
@@ -110,11 +139,17 @@ export const entryOf = (kind: EntryKind, of: Reservation, amount: number): Entry
   of,
   keyId: of.who.keyId,
   amount,
-  balance: false,
+  note: '',
   at: 0,
   adjustment: 0,
   promised: false,
+  coming: false,
 });
+
+/** What moves a balance alone. */
+export const movesBalance = ({ kind }: Entry): boolean => kind === 'grant' || kind === 'deposit' || kind === 'fee';
+
+export const isWallet = (holder: string): boolean => holder.startsWith('0x');
 
 export const sumOf = ({ entries }: Reservation, ...kinds: EntryKind[]): number =>
   sum(entries.flatMap(({ kind, amount }) => (kinds.includes(kind) ? [amount] : [])));
@@ -132,14 +167,21 @@ export function chargeOf(made: Reservation, cost: number): { charged: number; ov
   return { charged: Math.min(cost, left), overrun: Math.max(0, cost - left) };
 }
 
+/** What of an amount a pot must have: of a balance a payment brings some. */
+export const needOf = ({ kind }: Pick<Pot, 'kind'>, amount: number, expected: number | null): number =>
+  kind === 'balance' ? Math.max(0, amount - (expected ?? 0)) : amount;
+
 /** All pots must have the first amount; then the greatest that all have is taken. */
-export function fit(pots: readonly Pot[], amounts: readonly number[]): Answer {
+export function fit(pots: readonly Pot[], { amounts, expected }: Ask): Answer {
+  const need = (pot: Pot, amount: number) => needOf(pot, amount, expected);
   const least = amounts[0] ?? 0;
-  const exhausted = pots.find(({ limit, spent }) => spent + least > limit);
-  const contended = pots.find(({ limit, spent, held }) => spent + held + least > limit);
+  const exhausted = pots.find((pot) => pot.spent + need(pot, least) > pot.limit);
+  const contended = pots.find((pot) => pot.spent + pot.held + need(pot, least) > pot.limit);
   if (exhausted) return { why: 'exhausted', pot: exhausted };
   if (contended) return { why: 'contended', pot: contended };
   // A fallback's is only held where as much again is free.
-  const fitting = amounts.filter((more) => pots.every(({ limit, spent, held }) => spent + held + 2 * more <= limit));
+  const fitting = amounts.filter((more) =>
+    pots.every((pot) => pot.spent + pot.held + 2 * need(pot, more) <= pot.limit),
+  );
   return { got: Math.max(least, ...fitting) };
 }

@@ -84,12 +84,13 @@ test('a hold that ends while its reservation is being written, and then cannot b
   };
   const now = NOON + 120_000;
   const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
-  const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, amounts: [10], limit: null, waits: false };
-  await subject.reserve({ ...ask, id: idAt(NOON), expiresAt: now + 60_000 });
+  const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
+  const plain = { ...ask, amounts: [10], limit: null, waits: false };
+  await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
   const disk = gate as GatedStore | null;
   disk!.shut();
   // As after a machine was asleep for minutes, at a bad moment.
-  const lost = subject.reserve({ ...ask, id: idAt(NOON) + 1, expiresAt: now - 1 });
+  const lost = subject.take({ ...plain, id: idAt(NOON) + 1, expiresAt: now - 1 });
   const told = lost.catch((error: Error) => error.message);
   subject.tick().catch(() => {});
   while (disk!.failFirst());

@@ -1,5 +1,7 @@
+import { Bookings } from '../../../src/ledger/bookings.ts';
 import { Checkpoints } from '../../../src/ledger/checkpoint.ts';
 import { Contention } from '../../../src/ledger/contention.ts';
+import { Deposits } from '../../../src/ledger/deposits.ts';
 import { Desk } from '../../../src/ledger/desk.ts';
 import { ReservationHold } from '../../../src/ledger/hold.ts';
 import { OpenHolds } from '../../../src/ledger/open-holds.ts';
@@ -7,6 +9,7 @@ import type { Fund } from '../../../src/ledger/rules/fund.ts';
 import { StoredLedger } from '../../../src/ledger/stored-ledger.ts';
 import { Sums } from '../../../src/ledger/sums.ts';
 import type { Store, Write } from '../../../src/store/store.ts';
+import { isWallet } from './entries.ts';
 
 /** A ledger with one fault in it. */
 export interface Mutant {
@@ -23,6 +26,13 @@ function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, mad
   return () => {
     of[name] = original;
   };
+}
+
+/** Puts another getter in the place of one. */
+function patchGetter<Of extends object>(of: Of, name: keyof Of, get: () => unknown) {
+  const original = Object.getOwnPropertyDescriptor(of, name)!;
+  Object.defineProperty(of, name, { ...original, get });
+  return () => Object.defineProperty(of, name, original);
 }
 
 /** A store that writes something else than it is told. */
@@ -71,9 +81,9 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'what a failed commit held is not given back': {
     infect: () =>
       patch(Desk.prototype, 'reserve', (reserve) => {
-        return async function (this: Desk, hold) {
+        return async function (this: Desk, hold, note) {
           try {
-            await reserve.call(this, hold);
+            await reserve.call(this, hold, note);
           } catch (cause) {
             for (const fund of hold.funds) fund.held += hold.reserved;
             throw cause;
@@ -168,9 +178,103 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'an expired hold is not written down': {
     wrap: (store) => rewriting(store, (writes) => writes.filter(({ params }) => params[1] !== 'expire')),
   },
+  'what a payment is expected to bring is free to others': {
+    infect: () =>
+      patch(Bookings.prototype, 'earmark', (earmark) => {
+        return function (this: Bookings, taken, expected) {
+          const made = earmark.call(this, taken, expected);
+          const purse = taken.funds.find(({ title }) => title.kind === 'balance')!;
+          const lent = Math.min(taken.amount, expected);
+          purse.held -= lent;
+          let isLent = true;
+          const takeBack = () => {
+            purse.held += isLent ? lent : 0;
+            isLent = false;
+          };
+          return {
+            amount: made.amount,
+            capture: (...asked) => {
+              takeBack();
+              return made.capture(...asked);
+            },
+            release: () => {
+              takeBack();
+              made.release();
+            },
+          };
+        };
+      }),
+  },
+  'what was earmarked for nothing is not given back': {
+    infect: () => patch(Bookings.prototype, 'release', () => () => {}),
+  },
+  'an earmark asks the balance for all of it': {
+    infect: () =>
+      patch(StoredLedger.prototype, 'earmark', (earmark) => {
+        return function (this: StoredLedger, order) {
+          return earmark.call(this, order, 0);
+        };
+      }),
+  },
+  'a fee is given back twice': {
+    infect: () =>
+      patch(Deposits.prototype, 'waive', (waive) => {
+        return function (this: Deposits, ...asked) {
+          return [...waive.apply(this, asked), ...waive.apply(this, asked)];
+        };
+      }),
+  },
+  'a deposit stands behind the reservation that it pays for': {
+    wrap: (store) =>
+      rewriting(store, (writes) => {
+        const [deposit, reserve] = ['deposit', 'reserve'].map((kind) =>
+          writes.find(({ params }) => params[1] === kind),
+        );
+        if (!deposit || !reserve) return writes;
+        const renumbered = (write: Write, { params }: Write): Write => ({
+          statement: write.statement,
+          params: [params[0]!, ...write.params.slice(1)],
+        });
+        return writes.map((write) => {
+          if (write === deposit) return renumbered(deposit, reserve);
+          return write === reserve ? renumbered(reserve, deposit) : write;
+        });
+      }),
+  },
+  'a deposit counts before it is on the disk': {
+    infect: () => {
+      const grants = new Map<object, number>();
+      const cures = [
+        patch(Deposits.prototype, 'begin', (begin) => {
+          return function (this: Deposits, ...asked) {
+            const coming = begin.apply(this, asked);
+            this.arrived(coming);
+            grants.set(coming, coming.adds);
+            return coming;
+          };
+        }),
+        patch(Deposits.prototype, 'arrived', (arrived) => {
+          return function (this: Deposits, coming) {
+            if (!grants.delete(coming)) arrived.call(this, coming);
+          };
+        }),
+      ];
+      return () => {
+        for (const cure of cures) cure();
+      };
+    },
+  },
+  'a checkpoint forgets what is on its way into a balance': {
+    infect: () => patchGetter(Deposits.prototype, 'coming', () => new Map()),
+  },
+  'a start books to a key what a wallet paid in its place': {
+    wrap: (store) => misreading(store, (row) => (isFund(row) && isWallet(row.name) ? { ...row, name: 'k1' } : row)),
+  },
   'a checkpoint is never written': {
     infect: () => patch(Checkpoints.prototype, 'write', () => async () => {}),
   },
 };
 
+const isFund = (row: unknown): row is { name: string } =>
+  typeof row === 'object' && row !== null && Object.keys(row).join() === 'id,name' && 'name' in row;
 const isState = (row: unknown): row is { open: string } => typeof row === 'object' && row !== null && 'open' in row;

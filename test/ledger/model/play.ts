@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { steady } from '../../../src/core/clock.ts';
 import { createIds } from '../../../src/core/id.ts';
+import type { Earmark } from '../../../src/ledger/earmark.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
 import type { Shortage } from '../../../src/ledger/standing.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { ACTIONS, type Action } from './actions.ts';
 import { Chance } from './chance.ts';
 import { compare, expectEqual } from './compare.ts';
-import { type Adjustment, type Ask, type Terms, timeOf } from './entries.ts';
+import { type Adjustment, type Ask, type Entry, type Terms, timeOf } from './entries.ts';
 import { Reference } from './reference.ts';
 import { Subject } from './subject.ts';
 
@@ -17,7 +18,13 @@ import { Subject } from './subject.ts';
 export interface Asked {
   readonly ask: Ask;
   /** Null while it waits or is being written. */
-  told: Hold | Shortage | Error | null;
+  told: Hold | Earmark | Shortage | Error | null;
+}
+
+/** What comes into a balance, as whoever took the payment sees it. */
+export interface Paid {
+  readonly entry: Entry;
+  told: 'booked' | Error | null;
 }
 
 /** A raise, as its caller sees it. */
@@ -36,6 +43,9 @@ export class Play {
   readonly trace: string[] = [];
   readonly asked = new Map<number, Asked>();
   readonly raised = new Map<number, Raised>();
+  /** Payments whose booking was not looked at yet. */
+  paid: Paid[] = [];
+  #payments = 0;
   /** Closed by their callers, some of which ask again. */
   ended: Hold[] = [];
   /** What operators asked for. */
@@ -46,7 +56,7 @@ export class Play {
   nextId!: () => number;
   /** In this step a limit was changed or a window counted anew, so more may be spent than there is. */
   limitsMoved = false;
-  /** Pots that are beyond their limit, and how much is spent and held of them. */
+  /** Pots that are beyond their limit, and by how much. */
   over = new Map<string, number>();
   /** A reload that is being made ready, and what puts it in force once it is. */
   reload: { terms: Terms; swap: (() => void) | 'refused' | null } | null = null;
@@ -65,6 +75,10 @@ export class Play {
     this.#wrap = wrap;
   }
 
+  get newNote(): string {
+    return `pay_${++this.#payments}`;
+  }
+
   get newFile(): string {
     return join(this.#folder, `${++this.#starts}.db`);
   }
@@ -76,6 +90,7 @@ export class Play {
     this.nextId = createIds(clock, this.subject.ledger.lastId);
     this.asked.clear();
     this.raised.clear();
+    this.paid = [];
     this.ended = [];
     this.reload = null;
     this.limitsMoved = true;
@@ -133,6 +148,14 @@ export class Play {
         into.told = error;
       },
     );
+  }
+
+  /** Earmarks that neither were captured nor came to nothing. */
+  earmarks(): { readonly asked: Asked; readonly earmark: Earmark }[] {
+    return [...this.reference.earmarks.keys()].flatMap((id) => {
+      const asked = this.asked.get(id);
+      return asked?.told && 'capture' in asked.told ? [{ asked, earmark: asked.told }] : [];
+    });
   }
 
   /** The holds of callers who have not ended yet. */

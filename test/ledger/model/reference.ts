@@ -1,117 +1,68 @@
-import { type Span, spanOf } from './calendar.ts';
+import { Books } from './books.ts';
 import {
   type Adjustment,
   type Answer,
   type Ask,
-  type BudgetSpec,
-  CHARGES,
   chargedTo,
   chargeOf,
+  type Earmarked,
   type Entry,
   type EntryKind,
   entryOf,
   fit,
-  heldBy,
   isBlocked,
-  keyOf,
+  isWallet,
   leftOf,
-  type Pot,
   type Reservation,
   reservedBy,
-  subjectOf,
   sum,
   sumOf,
   type Terms,
   timeOf,
-  type Who,
+  type Writing,
 } from './entries.ts';
+
+/** Money that a wallet pays in. */
+export interface Payment {
+  readonly wallet: string;
+  readonly note: string;
+  readonly paid: number;
+  readonly fee: number;
+}
+
+const paidOf = (kind: 'deposit' | 'fee', { wallet, note }: Payment, amount: number): Entry => ({
+  ...{ kind, of: null, keyId: wallet, amount, note },
+  ...{ at: 0, adjustment: 0, promised: false, coming: false },
+});
 
 /**
  * What the ledger promises, written down a second time: a list of entries that is summed anew whenever somebody
  * asks. It shares no code with the ledger, its clock or its calendar.
  */
-export class Reference {
-  terms: Terms;
-  /** In the order of the journal. */
-  entries: Entry[] = [];
-  readonly reservations = new Map<number, Reservation>();
+export class Reference extends Books {
   /** What was answered to those who waited, until it is looked at. */
   readonly answers = new Map<number, Answer>();
   /** Who waits, by pot. */
   readonly lines = new Map<string, Ask[]>();
-  /** In flight: reservations and raises, in the order in which they were asked to be written. */
-  writing: Entry[] = [];
-  /** Entries of those who waited: they are written once what let them in is. */
-  #late: Entry[] = [];
-  /** The latest moment that was looked at: windows never go back. */
-  #time = 0;
-  #reloadedAt = 0;
-
-  constructor(terms: Terms) {
-    this.terms = terms;
-  }
-
-  at(timeMs: number): void {
-    this.#time = Math.max(this.#time, timeMs);
-  }
-
-  get time(): number {
-    return this.#time;
-  }
-
-  // What is asked.
-
-  get charged(): number {
-    return sum(this.entries.flatMap(({ kind, amount }) => (CHARGES.has(kind) || kind === 'correct' ? [amount] : [])));
-  }
-  get held(): number {
-    return sum(this.living().map(heldBy));
-  }
-  /** Reservations that are not closed, those being written included. */
-  living(): Reservation[] {
-    return [...this.reservations.values()].filter(({ state }) => state !== 'closed');
-  }
-
-  /** The pots that a request of a time draws on, now where none is given. */
-  potsOf(who: Who, time = this.#time): Pot[] {
-    const pots = this.#windowsOf(who, time);
-    return this.#hasBalance(who.keyId) ? [...pots, this.#balanceOf(who.keyId)] : pots;
-  }
-
-  /** The windows of that time, but for those that were over at the last reload. */
-  #windowsOf(who: Who, time: number): Pot[] {
-    return this.terms.budgets.flatMap((spec) => {
-      const subject = subjectOf(spec, who);
-      const span = spanOf(spec.window, spec.zone, time);
-      return subject === null || span.ends <= this.#reloadedAt ? [] : [this.#potOf(spec, span, subject)];
-    });
-  }
-
-  /** All pots of this moment with anything in them. */
-  pots(): Pot[] {
-    const pots = this.terms.budgets.flatMap((spec) => {
-      const span = spanOf(spec.window, spec.zone, this.#time);
-      const subjects = new Set([...this.reservations.values()].map(({ who }) => subjectOf(spec, who)));
-      return [...subjects].flatMap((subject) => (subject === null ? [] : [this.#potOf(spec, span, subject)]));
-    });
-    const keys = new Set(this.entries.flatMap(({ kind, keyId }) => (kind === 'grant' ? [keyId] : [])));
-    return [...pots, ...[...keys].map((key) => this.#balanceOf(key))];
-  }
+  /** In flight, in the order in which it was asked to be written. */
+  writing: Writing[] = [];
+  /** Of those who waited: it is written behind what let them in. */
+  #late: Writing[] = [];
 
   // What happens.
 
   /** Null: it waits. */
   reserve(ask: Ask): Answer | null {
     this.at(timeOf(ask.id));
-    const pots = this.potsOf(ask.who, timeOf(ask.id));
-    let answer = fit(pots, ask.amounts);
+    const pots = this.potsOf(ask, timeOf(ask.id));
+    let answer = fit(pots, ask);
     const line = pots.find(({ key }) => this.lines.has(key));
     if (!isBlocked(answer) && line) answer = { why: 'contended', pot: line };
     if (isBlocked(answer) && answer.why === 'contended' && ask.waits) {
       this.#join(answer.pot.key, ask);
       return null;
     }
-    if (!isBlocked(answer)) this.#make(ask, answer.got, this.entries);
+    if (!isBlocked(answer)) this.#take(ask, answer.got, false);
     return answer;
   }
 
@@ -121,9 +72,9 @@ export class Reference {
     const over = made.limit !== null && reservedBy(made) + by > made.limit;
     if (made.state === 'closed' || over) return false;
     if (by === 0) return true;
-    if (this.#drawnBy(made).some((pot) => by > pot.limit - pot.spent - pot.held)) return false;
+    if (this.drawnBy(made).some((pot) => by > pot.limit - pot.spent - pot.held)) return false;
     made.raising = this.#write('raise', made, by);
-    this.writing.push(made.raising);
+    this.writing.push({ entry: made.raising, before: [] });
     return null;
   }
 
@@ -135,13 +86,70 @@ export class Reference {
     return charged;
   }
 
-  settle(id: number, cost: number | null): { charged: number; overrun: number } {
+  /** `waived`: the fee of a payment that is given back with it. */
+  settle(id: number, cost: number | null, waived: Payment | null = null): { charged: number; overrun: number } {
     const made = this.#get(id);
     if (made.settlement) return made.settlement;
     const { charged, overrun } = cost === null ? { charged: 0, overrun: 0 } : chargeOf(made, cost);
     this.#write('settle', made, charged);
     if (overrun > 0) this.#write('overrun', made, overrun);
+    if (waived) {
+      this.entries.push(paidOf('fee', waived, waived.fee));
+      this.#serve(this.balanceOf(waived.wallet).key);
+    }
     return this.#close(made);
+  }
+
+  // Wallets.
+
+  /** What comes into a balance from outside: a deposit and its fee, or only a fee that is given back. */
+  deposit(payment: Payment): Entry {
+    const entries = this.#paid(payment);
+    const entry = entries.pop()!;
+    this.writing.push({ entry, before: entries });
+    return entry;
+  }
+
+  /** Null: it is held now. Else the balance was lowered, and all of it is balance. */
+  capture(id: number, payment: Payment): Entry | null {
+    const earmark = this.earmarks.get(id)!;
+    const { holder, amount, expected } = earmark;
+    const { limit, spent, held } = this.balanceOf(holder);
+    const rest = Math.min(amount, expected ?? 0);
+    if (limit + payment.paid - payment.fee - spent - held < rest) {
+      this.release(id);
+      return this.deposit(payment);
+    }
+    this.earmarks.delete(id);
+    // Where less comes than was expected, the balance pays the difference from now on.
+    const comes = Math.min(expected ?? 0, payment.paid - payment.fee);
+    this.#make({ ...earmark, expected: comes }, amount, false, this.#paid(payment));
+    return null;
+  }
+
+  release(id: number): void {
+    const earmark = this.earmarks.get(id)!;
+    this.earmarks.delete(id);
+    this.#freed(earmark);
+  }
+
+  /** What is kept of each payment that has come, and was not given back. */
+  get kept(): Payment[] {
+    const byNote = new Map<string, Payment>();
+    for (const { kind, keyId, note, amount, coming } of this.entries) {
+      if (kind === 'fee' && coming) byNote.delete(note);
+      else if (kind === 'fee')
+        byNote.set(note, { wallet: keyId, note, paid: 0, fee: (byNote.get(note)?.fee ?? 0) - amount });
+    }
+    return [...byNote.values()].filter(({ fee }) => fee > 0);
+  }
+
+  #paid(payment: Payment): Entry[] {
+    const [deposit, fee] = [paidOf('deposit', payment, payment.paid), paidOf('fee', payment, -payment.fee)];
+    const entries = [deposit, fee].filter(({ amount }) => amount !== 0);
+    for (const entry of entries) entry.coming = true;
+    this.entries.push(...entries);
+    return entries;
   }
 
   /** Closes by rule what should have ended. */
@@ -155,27 +163,36 @@ export class Reference {
 
   /** All that is in flight is on the disk. */
   written(): void {
-    for (let entry = this.writing.shift(); entry; entry = this.writing.shift()) {
-      const made = entry.of!;
-      entry.promised = true;
-      if (made.raising === entry) {
+    for (let writing = this.writing.shift(); writing; writing = this.writing.shift()) {
+      const { entry, before } = writing;
+      const made = entry.of;
+      const come = [...before, entry].filter(({ coming }) => coming);
+      for (const one of [...before, entry]) {
+        one.promised = true;
+        one.coming = false;
+      }
+      if (made?.raising === entry) {
         made.raising = null;
         // Settled meanwhile: it gives nothing more.
         if (made.state === 'closed') this.#freed(made);
-      } else if (made.state === 'writing') made.state = 'open';
+      } else if (made?.state === 'writing') made.state = 'open';
+      if (come[0]) this.#serve(this.balanceOf(come[0].keyId).key);
     }
   }
 
   /** The first that is in flight could not be written: as if it had never been asked for. */
-  failed(): Entry {
-    const entry = this.writing.shift()!;
-    const made = entry.of!;
-    this.entries = this.entries.filter((other) => other !== entry);
-    made.entries.splice(made.entries.indexOf(entry), 1);
-    if (made.raising === entry) made.raising = null;
-    else this.reservations.delete(made.id);
-    this.#freed(made);
-    return entry;
+  failed(): Writing {
+    const writing = this.writing.shift()!;
+    const { entry, before } = writing;
+    const made = entry.of;
+    this.entries = this.entries.filter((other) => other !== entry && !before.includes(other));
+    if (made) {
+      made.entries.splice(made.entries.indexOf(entry), 1);
+      if (made.raising === entry) made.raising = null;
+      else this.reservations.delete(made.id);
+      this.#freed(made);
+    }
+    return writing;
   }
 
   /** The wait of a request is over: it tries a last time. */
@@ -192,7 +209,7 @@ export class Reference {
 
   reload(terms: Terms): void {
     this.terms = terms;
-    this.#reloadedAt = this.#time;
+    this.reloadedAt = this.time;
     for (const key of [...this.lines.keys()]) this.#serve(key);
   }
 
@@ -202,8 +219,17 @@ export class Reference {
       // Whose account it is has to be read first, and meanwhile those are written whom the one before let in.
       if (kind === 'correct') this.settleDown();
       const of = reservation === null ? null : this.#get(reservation);
-      const balance = of?.balance ?? false;
-      const entry: Entry = { kind, of, keyId, amount, balance, at: this.#time, adjustment: id, promised: false };
+      const entry: Entry = {
+        kind,
+        of,
+        keyId,
+        amount,
+        note: '',
+        at: this.time,
+        adjustment: id,
+        promised: false,
+        coming: false,
+      };
       this.entries.push(entry);
       of?.entries.push(entry);
       for (const key of [...this.lines.keys()]) this.#serve(key);
@@ -217,7 +243,9 @@ export class Reference {
 
   /** Those who waited are let in; their entries follow what let them in. */
   settleDown(): void {
-    this.entries.push(...this.#late.splice(0));
+    const late = this.#late.splice(0);
+    this.entries.push(...late.map(({ entry }) => entry));
+    this.writing.push(...late);
   }
 
   /** A new start that finds the first so many entries: what is open is closed by rule. Returns what that was. */
@@ -228,16 +256,19 @@ export class Reference {
   ): { ids: number[]; charged: number; held: number } {
     this.terms = terms;
     this.lines.clear();
+    this.earmarks.clear();
     this.writing = [];
     this.#late = [];
     this.#keepFirst(kept);
     // No window goes back behind the last that was drawn on.
-    this.#time = Math.max(0, ...[...this.reservations.values()].map(({ time }) => time));
-    this.#reloadedAt = this.#time;
+    this.time = Math.max(0, ...[...this.reservations.values()].map(({ time }) => time));
+    this.reloadedAt = this.time;
     const left = this.living().map((made) => ({ made, held: leftOf(made) }));
     let charged = 0;
     for (const { made, held } of left) {
-      const amount = terms.onCrash === 'charge' ? held : 0;
+      // Whatever a wallet pays is released.
+      const isPaid = isWallet(made.holder ?? '') || isWallet(made.who.keyId);
+      const amount = terms.onCrash === 'charge' && !isPaid ? held : 0;
       this.#write('expire', made, amount);
       this.#close(made);
       charged += amount;
@@ -248,6 +279,7 @@ export class Reference {
 
   #keepFirst(count: number): void {
     this.entries = this.entries.slice(0, count);
+    for (const entry of this.entries) entry.coming = false;
     const left = new Set(this.entries);
     for (const made of [...this.reservations.values()]) {
       made.entries.splice(0, made.entries.length, ...made.entries.filter((entry) => left.has(entry)));
@@ -265,81 +297,27 @@ export class Reference {
     return made;
   }
 
-  #hasBalance(keyId: string): boolean {
-    return this.entries.some((entry) => entry.kind === 'grant' && entry.keyId === keyId);
-  }
-
-  #balanceOf(keyId: string): Pot {
-    let [limit, spent] = [0, 0];
-    for (const { kind, of, keyId: owner, amount, balance } of this.entries) {
-      if (owner !== keyId) continue;
-      if (kind === 'grant') limit += amount;
-      else if (kind === 'correct' ? balance : of?.balance && CHARGES.has(kind)) spent += amount;
-    }
-    const held = sum(this.#holding().map((made) => (made.who.keyId === keyId && made.balance ? heldBy(made) : 0)));
-    const span = { starts: 0, ends: Number.POSITIVE_INFINITY };
-    return {
-      key: `key ${keyId}`,
-      kind: 'balance',
-      name: keyId,
-      subject: '',
-      ...span,
-      limit,
-      downgrade: false,
-      spent,
-      held,
-    };
-  }
-
-  #potOf(spec: BudgetSpec, { starts, ends }: Span, subject: string): Pot {
-    const counts = (made: Reservation | null): boolean =>
-      made !== null && made.time >= starts && made.time < ends && subjectOf(spec, made.who) === subject;
-    let spent = 0;
-    for (const { kind, of, amount } of this.entries) {
-      if ((CHARGES.has(kind) || kind === 'correct') && counts(of)) spent += amount;
-    }
-    const held = sum(this.#holding().map((made) => (counts(made) ? heldBy(made) : 0)));
-    const { name, limit, downgrade } = spec;
-    return {
-      key: keyOf(spec, starts, subject),
-      kind: 'budget',
-      name,
-      subject,
-      starts,
-      ends,
-      limit,
-      downgrade,
-      spent,
-      held,
-    };
-  }
-
-  #holding(): Reservation[] {
-    return [...this.reservations.values()].filter(({ state, raising }) => state !== 'closed' || raising);
-  }
-
-  /** What a reservation draws on: windows of its own time. */
-  #drawnBy({ who, time, balance }: Reservation): Pot[] {
-    const pots = this.#windowsOf(who, time);
-    return balance ? [...pots, this.#balanceOf(who.keyId)] : pots;
-  }
-
-  #make(ask: Ask, amount: number, list: Entry[]): void {
-    const { id, who } = ask;
-    const made: Reservation = {
-      ...ask,
-      time: timeOf(id),
-      balance: this.#hasBalance(who.keyId),
-      entries: [],
-      state: 'writing',
-      raising: null,
-      settlement: null,
-    };
-    this.reservations.set(id, made);
+  /** `before`: what is written with it, and comes first. */
+  #make(ask: Ask, amount: number, isLate: boolean, before: readonly Entry[] = []): void {
+    const time = timeOf(ask.id);
+    const rest = { entries: [], state: 'writing', raising: null, settlement: null } as const;
+    const made: Reservation = { ...ask, time, holder: this.holderOf(ask), ...rest, entries: [] };
+    this.reservations.set(ask.id, made);
     const entry = entryOf('reserve', made, amount);
-    list.push(entry);
     made.entries.push(entry);
-    this.writing.push(entry);
+    const writing = { entry, before };
+    if (isLate) {
+      this.#late.push(writing);
+      return;
+    }
+    this.entries.push(entry);
+    this.writing.push(writing);
+  }
+
+  /** What was asked for is taken: for a reservation, or in memory alone. */
+  #take(ask: Ask, amount: number, isLate: boolean): void {
+    if (ask.expected === null) this.#make(ask, amount, isLate);
+    else this.earmarks.set(ask.id, { ...ask, amount, time: timeOf(ask.id), holder: this.holderOf(ask)! });
   }
 
   #write(kind: EntryKind, made: Reservation, amount: number): Entry {
@@ -356,8 +334,8 @@ export class Reference {
     return made.settlement;
   }
 
-  #freed(made: Reservation): void {
-    for (const { key } of this.#drawnBy(made)) this.#serve(key);
+  #freed(made: Reservation | Earmarked): void {
+    for (const { key } of this.drawnBy(made)) this.#serve(key);
   }
 
   // Who waits: first in, first out for each pot.
@@ -375,7 +353,7 @@ export class Reference {
   }
 
   #try(ask: Ask): Answer {
-    return fit(this.potsOf(ask.who, timeOf(ask.id)), ask.amounts);
+    return fit(this.potsOf(ask, timeOf(ask.id)), ask);
   }
 
   #serve(key: string): void {
@@ -391,6 +369,6 @@ export class Reference {
 
   #answer(ask: Ask, answer: Answer): void {
     this.answers.set(ask.id, answer);
-    if (!isBlocked(answer)) this.#make(ask, answer.got, this.#late);
+    if (!isBlocked(answer)) this.#take(ask, answer.got, true);
   }
 }

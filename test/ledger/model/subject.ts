@@ -2,8 +2,9 @@ import { Database } from 'bun:sqlite';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import type { Budget } from '../../../src/core/budget.ts';
 import type { Caller } from '../../../src/core/caller.ts';
+import type { Earmark } from '../../../src/ledger/earmark.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
-import { type Ledger, type LedgerTerms, openLedger } from '../../../src/ledger/ledger.ts';
+import { type Ledger, type LedgerTerms, type Order, openLedger } from '../../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../../src/ledger/schema.ts';
 import type { Shortage } from '../../../src/ledger/standing.ts';
 import { openSqlite } from '../../../src/store/sqlite.ts';
@@ -56,7 +57,8 @@ export class Subject {
     }
   }
 
-  reserve({ id, who, amounts, limit, waits, expiresAt }: Ask): Promise<Hold | Shortage> {
+  /** Reserves, or earmarks what a payment under way will pay for in part. */
+  take({ id, who, payer, expected, amounts, limit, waits, expiresAt }: Ask): Promise<Hold | Earmark | Shortage> {
     const { setTimeout } = globalThis;
     const caught = (run: () => void, ms: number) => {
       const timer = setTimeout(run, ms);
@@ -66,17 +68,18 @@ export class Subject {
     const [first = 0, ...others] = amounts;
     globalThis.setTimeout = caught as typeof setTimeout;
     try {
-      return this.ledger.reserve({
+      const order: Order = {
         id,
         caller: callerOf(who),
         selector: who.model,
         agentWallet: null,
-        payer: null,
+        payer,
         amounts: [first, ...others],
         limit,
         waitMs: waits ? WAIT_MS : 0,
         expiresAt,
-      });
+      };
+      return expected === null ? this.ledger.reserve(order) : this.ledger.earmark(order, expected);
     } finally {
       globalThis.setTimeout = setTimeout;
     }

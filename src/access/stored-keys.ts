@@ -1,0 +1,351 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { type KeyBudgets, SCOPES } from '../core/caller.ts';
+import { iso } from '../core/clock.ts';
+import { type Store, StoreError, type Write } from '../store/store.ts';
+import { bearerOf, isStrong, KEY_RANDOM_BYTES, keyOf, makeKey, parseKey, SECRET_BYTES } from './key.ts';
+import type { Keys, KeysOptions, MadeKey } from './keys.ts';
+import {
+  type Authentication,
+  type DenialReason,
+  infoOf,
+  type Known,
+  knownOf,
+  NO_HASH,
+  stateOf,
+  type WalletGrants,
+} from './known.ts';
+import { termsBody } from './shown.ts';
+import {
+  holderOf,
+  insertKey,
+  type KeyInfo,
+  type KeyRow,
+  putUses,
+  revokeKey,
+  revokeKeysOf,
+  rotateKey,
+  SELECT_KEYS,
+} from './tables.ts';
+import {
+  checkTerms,
+  checkText,
+  checkWallet,
+  type KeyGrant,
+  KeyTermsError,
+  keptWallets,
+  OVERLAP_MAX_MS,
+  tooManyKeys,
+  WALLET_KEYS_MAX,
+} from './terms.ts';
+import {
+  type Actor,
+  type Deed,
+  guardedWrite,
+  readTrail,
+  roomyWrite,
+  SERVER,
+  type TrailEntry,
+  type TrailQuery,
+  trailWrite,
+  walletWrite,
+} from './trail.ts';
+
+const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
+const DENIED = {
+  missing: denied('missing'),
+  malformed: denied('malformed'),
+  unknown: denied('unknown'),
+  expired: denied('expired'),
+  revoked: denied('revoked'),
+  rotated: denied('rotated'),
+};
+
+/** Last uses are kept in memory and written together: a key costs the disk nothing by being used. */
+const USES_EVERY_MS = 60_000;
+/** For deeds that an expired key allows, too. */
+const EVER = -1;
+
+/** The keys of a database, all of them held in memory. */
+export class StoredKeys implements Keys {
+  readonly #store: Store;
+  readonly #now: () => number;
+  readonly #timer: ReturnType<typeof setInterval> | null;
+  readonly #onChange: KeysOptions['onChange'];
+  #known: ReadonlyMap<string, Known> = new Map();
+  /** Of every wallet that ever had a key. */
+  readonly #wallets: WalletGrants = new Map();
+  /** New keys whose budgets are not in force yet. */
+  #waiting: ReadonlyMap<string, Known> = new Map();
+  #budgets: readonly (KeyBudgets & Pick<KeyInfo, 'expiresAt'>)[] = [];
+  /** The budgets that `onChange` was told of last, as JSON; null before the first look. */
+  #told: string | null = null;
+  /** Of the store, when the keys were last read. */
+  #version: number | null = null;
+  /** Looks at the store are numbered; what the one with this number has found is in force. */
+  #looks = 0;
+  #taken = 0;
+  #usesWrittenAt: number;
+
+  constructor({ store, now, refreshMs, onChange }: KeysOptions) {
+    this.#store = store;
+    this.#now = now;
+    this.#onChange = onChange;
+    this.#usesWrittenAt = now();
+    // A read that fails is tried again at the next tick; meanwhile the keys stay as they were.
+    this.#timer = refreshMs ? setInterval(() => this.refresh().catch(() => {}), refreshMs) : null;
+    this.#timer?.unref();
+  }
+
+  authenticate(header: string | null): Authentication {
+    if (!header) return DENIED.missing;
+    const key = bearerOf(header);
+    const parts = key === null ? null : parseKey(key);
+    if (key === null || !parts) return DENIED.malformed;
+    const known = this.#known.get(parts.id);
+    const offered = hashOf(key);
+    const isPresent = timingSafeEqual(offered, known ? known.hash : NO_HASH);
+    const isPrevious = timingSafeEqual(offered, known ? known.previousHash : NO_HASH);
+    if (!known || !(isPresent || isPrevious)) return DENIED.unknown;
+    const { revokedAt, expiresAt } = known.info;
+    if (revokedAt !== null) return DENIED.revoked;
+    const now = this.#now();
+    if (expiresAt !== null && expiresAt <= now) return DENIED.expired;
+    if (!isPresent && known.previousUntil <= now) return DENIED.rotated;
+    known.usedAt = now;
+    return known.granted;
+  }
+
+  async create(grant: KeyGrant, by: Actor = SERVER): Promise<MadeKey> {
+    const key = makeKey(crypto.getRandomValues(new Uint8Array(KEY_RANDOM_BYTES)));
+    return { key, info: await this.#insert(key, grant, 'create', by) };
+  }
+
+  async createForWallet(address: string, name: string): Promise<MadeKey> {
+    const wallet = checkWallet(address);
+    const key = makeKey(crypto.getRandomValues(new Uint8Array(KEY_RANDOM_BYTES)));
+    const by: Actor = { kind: 'wallet', name: wallet };
+    return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, wallet) };
+  }
+
+  async ofWallet(wallet: string): Promise<readonly KeyInfo[]> {
+    await this.#catchUp();
+    // None of them waits: they have no budgets.
+    const own = [...this.#known.values()].filter(({ info }) => info.wallet === wallet);
+    return own.map(infoOf).filter((info) => stateOf(info, this.#now()) === 'valid');
+  }
+
+  async revokeOfWallet(wallet: string, exceptId: string | null): Promise<number> {
+    const others = (await this.ofWallet(wallet)).filter(({ id }) => id !== exceptId);
+    const time = this.#now();
+    const deed = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
+    // Whatever keys there are by then, not only those that were found: one that is being made must not slip through.
+    await this.#commit([walletWrite(deed, wallet, exceptId), revokeKeysOf(wallet, exceptId, time)]);
+    return others.length;
+  }
+
+  async install(key: string): Promise<KeyInfo> {
+    const parts = parseKey(key);
+    if (!parts) throw new Error('The key to install does not have the form sb_live_<id>_<secret>.');
+    const { id } = parts;
+    if (!isStrong(parts)) {
+      throw new Error(`The secret of key ${id} is too short: it needs 22 base64url characters, 128 random bits.`);
+    }
+    const known = (await this.#load()).find(({ info }) => info.id === id);
+    if (!known) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
+    const offered = hashOf(key);
+    const isPrevious = timingSafeEqual(offered, known.previousHash);
+    if (!isPrevious && !timingSafeEqual(offered, known.hash)) {
+      throw new Error(`A key with the ID ${id} exists and has another secret: give the new key another ID.`);
+    }
+    if (known.info.revokedAt !== null) throw new Error(`The key ${id} was revoked: install a new one.`);
+    if (isPrevious && known.previousUntil <= this.#now()) {
+      throw new Error(`The key ${id} was rotated, and this is its old secret: install the new one.`);
+    }
+    const { expiresAt, scopes } = known.info;
+    if (expiresAt !== null && expiresAt <= this.#now()) {
+      throw new Error(`The key ${id} has expired: install another one.`);
+    }
+    const missing = SCOPES.filter((scope) => !scopes.includes(scope));
+    if (missing.length > 0) {
+      throw new Error(
+        `The key ${id} lacks the scope ${missing.join(', ')}, and an installed key has all: install another one.`,
+      );
+    }
+    return infoOf(known);
+  }
+
+  async rotate(id: string, overlapMs: number, by: Actor = SERVER): Promise<MadeKey | null> {
+    if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MAX_MS) {
+      throw new KeyTermsError('overlap_seconds', 'The old secret can work for 0 seconds to 30 days more.');
+    }
+    const before = await this.get(id);
+    const now = this.#now();
+    if (!before || stateOf(before, now) !== 'valid') return null;
+    const ends = now + overlapMs;
+    const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
+    const details = { overlap_ends_at: iso(ends) };
+    const deed = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
+    const isDone = await this.#commit([guardedWrite(deed, now), rotateKey(id, hashOf(key), now, ends)]);
+    // Not read again: what cannot be read now must not cost the new secret, which nobody could tell later.
+    return isDone ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
+  }
+
+  async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
+    const time = this.#now();
+    const deed = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
+    return this.#commit([guardedWrite(deed, EVER), revokeKey(id, time)]);
+  }
+
+  async grant(
+    id: string,
+    write: (holder: string) => Write,
+    details: { credits: number; note: string },
+    by: Actor,
+  ): Promise<boolean> {
+    checkText('note', details.note);
+    const info = await this.get(id);
+    if (!info) return false;
+    const time = this.#now();
+    const said = info.wallet === null ? details : { ...details, wallet: info.wallet };
+    const deed = { time, actor: by, action: 'grant', keyId: id, details: said } as const;
+    return this.#commit([guardedWrite(deed, time), write(holderOf(info))]);
+  }
+
+  async get(id: string): Promise<KeyInfo | null> {
+    await this.#catchUp();
+    const known = this.#known.get(id) ?? this.#waiting.get(id);
+    return known ? infoOf(known) : null;
+  }
+
+  async list(): Promise<KeyInfo[]> {
+    return (await this.#load()).map(infoOf);
+  }
+
+  budgets(): readonly KeyBudgets[] {
+    const now = this.#now();
+    return this.#budgets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  }
+
+  trail(query: TrailQuery): Promise<TrailEntry[]> {
+    return readTrail(this.#store, query);
+  }
+
+  async refresh(): Promise<void> {
+    if (this.#now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
+    await this.#catchUp();
+  }
+
+  close(): void {
+    if (this.#timer) clearInterval(this.#timer);
+    this.#writeUses();
+  }
+
+  /** Own changes are taken over with their commit; those of others change the version. */
+  async #catchUp(): Promise<void> {
+    if ((await this.#store.version()) !== this.#version) await this.#load();
+  }
+
+  #writeUses(): void {
+    this.#usesWrittenAt = this.#now();
+    const used = [...this.#known.values()].filter(({ usedAt, writtenAt }) => usedAt > writtenAt);
+    if (used.length === 0) return;
+    this.#store.append([putUses(Object.fromEntries(used.map(({ info, usedAt }) => [info.id, usedAt])))]);
+    for (const known of used) known.writtenAt = known.usedAt;
+  }
+
+  /** `wallet`: the one that the key is to show; null for none. Throws KeyTermsError. */
+  async #insert(
+    key: string,
+    grant: KeyGrant,
+    action: 'create' | 'install',
+    actor: Actor,
+    wallet: string | null = null,
+  ): Promise<KeyInfo> {
+    const parts = parseKey(key);
+    if (!parts) throw new Error('a key was made that cannot be read');
+    checkTerms(grant);
+    const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
+    const wallets = grant.wallets ? keptWallets(grant.wallets) : null;
+    const time = this.#now();
+    const terms = { name, scopes, labels, models, limits, budgets, wallets, wallet, createdAt: time, expiresAt };
+    const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
+    const info: KeyInfo = { id: parts.id, ...terms, ...past };
+    const deed: Deed = { time, actor, action, keyId: info.id, details: termsBody(info) };
+    const line = wallet === null ? trailWrite(deed) : roomyWrite(deed, wallet, WALLET_KEYS_MAX);
+    if (!(await this.#commit([line, insertKey(info, hashOf(key))]))) throw tooManyKeys();
+    return info;
+  }
+
+  /** Writes a deed; false when its guard refuses it. */
+  async #commit(writes: readonly Write[]): Promise<boolean> {
+    let isDone = true;
+    try {
+      await this.#store.commit(writes);
+    } catch (cause) {
+      if (!(cause instanceof StoreError && cause.message.includes('NOT NULL constraint failed: trail.key_id'))) {
+        throw cause;
+      }
+      isDone = false;
+    }
+    await this.#follow();
+    return isDone;
+  }
+
+  /** Takes over what was just written. It is done, so that a disk which cannot be read now must not make it look undone. */
+  async #follow(): Promise<void> {
+    try {
+      await this.#load();
+    } catch {
+      this.#version = null;
+    }
+  }
+
+  /** Reads all keys, oldest first, and puts them in force. */
+  async #load(): Promise<readonly Known[]> {
+    const look = ++this.#looks;
+    // Asked before the rows are read: a change in between is then seen again, not missed.
+    const version = await this.#store.version();
+    const rows = await this.#store.query<KeyRow>(SELECT_KEYS);
+    const all = rows.map((row) => {
+      return knownOf(row, this.#known.get(row.id) ?? this.#waiting.get(row.id), this.#wallets);
+    });
+    // What a later look has found must not be undone.
+    if (look < this.#taken) return all;
+    this.#taken = look;
+    const budgeted = all.filter(({ info }) => info.budgets.length > 0 && info.revokedAt === null);
+    const told = JSON.stringify(budgeted.map(({ info: { id, budgets } }) => [id, budgets]));
+    const isChanged = this.#told !== null && this.#told !== told;
+    const isNew = ({ info }: Known) => this.#told !== null && !this.#known.has(info.id);
+    const waiting = this.#onChange ? budgeted.filter(isNew) : [];
+    this.#waiting = mapOf(waiting);
+    this.#known = mapOf(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
+    this.#budgets = budgeted.map(({ info: { id, budgets, expiresAt } }) => ({ keyId: id, budgets, expiresAt }));
+    this.#told = told;
+    this.#version = version;
+    if (isChanged) await this.#tell(waiting);
+    return all;
+  }
+
+  /** Lets keys in once their budgets count: as they are by then, for a later look may have changed or revoked them. */
+  async #tell(waiting: readonly Known[]): Promise<void> {
+    try {
+      await this.#onChange?.();
+    } catch (cause) {
+      this.#told = '';
+      this.#version = null;
+      throw cause;
+    }
+    const admitted = waiting.flatMap(({ info }) => this.#waiting.get(info.id) ?? []);
+    if (admitted.length === 0) return;
+    const ids = new Set(admitted.map(({ info }) => info.id));
+    this.#known = new Map([...this.#known, ...mapOf(admitted)]);
+    this.#waiting = new Map([...this.#waiting].filter(([id]) => !ids.has(id)));
+  }
+}
+
+const mapOf = (keys: readonly Known[]): Map<string, Known> => new Map(keys.map((known) => [known.info.id, known]));
+
+/** One unsalted SHA-256 is enough for secrets of 128 random bits and more: there is nothing to guess. */
+function hashOf(key: string): Uint8Array {
+  return hash('sha256', key, 'buffer');
+}

@@ -1,0 +1,31 @@
+import type { ChatRequest } from '../core/chat-request.ts';
+import type { Decision } from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
+import { chatFacts } from '../routing/facts.ts';
+import type { Conversation } from './affinity.ts';
+import { decide } from './decide.ts';
+import type { Gateway } from './gateway.ts';
+import type { Way } from './pay/payer.ts';
+import { screen } from './screen.ts';
+
+/** Steps 3 to 5 of a chat request: what it asks for, and who is to answer. Throws SignalboxError. */
+export async function decideChat(
+  gateway: Gateway,
+  request: ChatRequest,
+  { runtime, caller, cap, windowsOnly }: Pick<Way, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>,
+): Promise<{ conversation: Conversation; decision: Decision }> {
+  const { snapshot } = runtime;
+  screen(request, snapshot.gateway);
+  const conversation = gateway.affinity.conversation(caller.keyId, request);
+  const facts = conversation.recall(chatFacts(request, caller, snapshot), snapshot);
+  const { stream, user, metadata } = request;
+  const question = {
+    facts: cap === null ? facts : capped(facts, cap),
+    forRules: { stream: stream === true, user, metadata },
+    messages: request.messages,
+    windowsOnly,
+  };
+  return { conversation, decision: await decide(gateway, question, caller, runtime) };
+}
+
+const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.min(facts.budget ?? cap, cap) });

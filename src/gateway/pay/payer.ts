@@ -1,0 +1,123 @@
+import { type Caller, walletCaller } from '../../core/caller.ts';
+import type { ChatRequest } from '../../core/chat-request.ts';
+import type { Microcredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { isWallet, walletOf } from '../../core/wallet.ts';
+import { requestHashOf } from '../../payments/canonical.ts';
+import type { Offer } from '../../payments/payment.ts';
+import { PaymentRefused } from '../../payments/payments.ts';
+import { blockedError, unsettledError } from '../../payments/refusals.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import type { Gateway } from '../gateway.ts';
+
+/** A chat request, and the URL that it was sent to. */
+export interface Asked {
+  readonly request: ChatRequest;
+  readonly url: string;
+}
+
+/** Who pays for a request. */
+export type Payer =
+  /** A key, of a wallet or not, from its own funds. */
+  | { readonly kind: 'key'; readonly caller: Caller }
+  /** Nobody yet, who is to be told the price. `wallet` is named and not proved; `key` has policies that apply. */
+  | { readonly kind: 'nobody'; readonly wallet: string | null; readonly key: Caller | null }
+  /** A wallet, by its signature. The policies of a key that came with it apply, and its funds are left alone. */
+  | { readonly kind: 'offer'; readonly offer: Offer; readonly key: Caller | null };
+
+/** How a request is carried out for whoever pays. */
+export interface Way {
+  readonly runtime: Runtime;
+  readonly caller: Caller;
+  /** The most that it may cost beside its own `budget_limit`; null for no more than that. */
+  readonly cap: Microcredits | null;
+  /** The balance is yet to be paid in. */
+  readonly windowsOnly: boolean;
+  /** The wallet whose balance pays in place of the caller's own. */
+  readonly payer: string | null;
+  readonly offer: Offer | null;
+  /** Of the key that came with an offer. */
+  readonly keyId: string | null;
+}
+
+/**
+ * Reads who pays: a key, a payment, or nobody yet. Throws SignalboxError for what contradicts itself, and PaymentRefused
+ * for a payment that a new one would mend.
+ */
+export async function payerOf(
+  { payments }: Gateway,
+  { request }: Asked,
+  header: string | null,
+  key: Caller | null,
+): Promise<Payer> {
+  const wallet = namedWallet(request, key);
+  if (header === null) {
+    if (key) return { kind: 'key', caller: key };
+    if (wallet && payments.isBlocked(wallet)) throw blockedError();
+    if (!wallet && payments.policy?.walletRequired) throw namelessError();
+    return { kind: 'nobody', wallet, key: null };
+  }
+  if (!payments.policy) {
+    const message = 'This gateway takes no payments: send the request without PAYMENT-SIGNATURE.';
+    throw new SignalboxError('unsupported_parameter', message, { param: 'PAYMENT-SIGNATURE' });
+  }
+  if (!wallet && !key && payments.policy.walletRequired) throw namelessError();
+  const requestHash = requestHashOf(request);
+  const offer = await payments.read({ header, purpose: 'chat', requestHash, wallet });
+  if (key) checkMayName(key, offer.payer);
+  if (payments.isBlocked(offer.payer)) throw blockedError();
+  const other = payments.unsettled(offer.payer, requestHash);
+  if (other && other.nonce !== offer.nonce) throw unsettledError(other.id);
+  return { kind: 'offer', offer, key };
+}
+
+/** How a request goes its way for whoever pays. Throws PaymentRefused when its quote is of a policy that is gone. */
+export function wayOf(gateway: Gateway, payer: Exclude<Payer, { kind: 'nobody' }>): Way {
+  if (payer.kind === 'key') {
+    const { caller } = payer;
+    return { runtime: gateway.lease(), caller, cap: null, windowsOnly: false, payer: null, offer: null, keyId: null };
+  }
+  const { offer, key } = payer;
+  const { revision, models, bound } = offer.terms;
+  const runtime = gateway.leaseOf(revision);
+  if (!runtime) throw new PaymentRefused('quote_outdated', 'The quote is of a policy that is no longer in force.');
+  const caller = key ?? walletCaller(offer.payer);
+  const offered = models.filter((model) => caller.models?.has(model) ?? true);
+  return {
+    runtime,
+    // What was quoted for is what may answer.
+    caller: { ...caller, models: new Set(offered) },
+    cap: bound,
+    windowsOnly: true,
+    payer: caller.keyId === offer.payer ? null : offer.payer,
+    offer,
+    keyId: key?.keyId ?? null,
+  };
+}
+
+/** `agent_wallet` in lower case. Beside a key that names no wallets it is a label of any form. Throws SignalboxError. */
+function namedWallet({ agent_wallet: named }: ChatRequest, key: Caller | null): string | null {
+  if (named == null) return null;
+  const wallet = walletOf(named);
+  const isLabel = key !== null && !key.wallets && !isWallet(key.keyId);
+  if (!wallet && !isLabel) {
+    const message = '`agent_wallet` must be the address of a wallet: 0x and 40 hexadecimal digits.';
+    throw new SignalboxError('invalid_value', message, { param: 'agent_wallet' });
+  }
+  if (key && wallet) checkMayName(key, wallet);
+  return wallet;
+}
+
+/** A wallet's own key is for that wallet, and a key with a list for those in it. Throws SignalboxError 403. */
+function checkMayName({ keyId, wallets }: Caller, wallet: string): void {
+  if (isWallet(keyId) && keyId !== wallet) {
+    throw new SignalboxError('agent_wallet_mismatch', 'This key is of another wallet.', { param: 'agent_wallet' });
+  }
+  if (wallets && !wallets.has(wallet)) {
+    const message = 'This API key may not name that wallet.';
+    throw new SignalboxError('agent_wallet_mismatch', message, { param: 'agent_wallet' });
+  }
+}
+
+const namelessError = () =>
+  new SignalboxError('invalid_api_key', 'Name your wallet in `agent_wallet` to pay by x402, or send an API key.');

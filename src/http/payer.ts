@@ -1,0 +1,54 @@
+import type { HTTPHeaders } from 'elysia';
+import { walletCaller } from '../core/caller.ts';
+import type { ChatRequest } from '../core/chat-request.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { idText } from '../core/id.ts';
+import { base64Json } from '../gateway/pay/demand.ts';
+import { identify } from '../gateway/pay/mend.ts';
+import type { Asked, Payer } from '../gateway/pay/payer.ts';
+import type { Payment } from '../payments/payment.ts';
+import type { RouteContext } from './context.ts';
+
+/** A chat request with the headers of its response. */
+export interface Arrived {
+  readonly body: ChatRequest;
+  readonly request: Request;
+  /** Of the response. */
+  readonly headers: HTTPHeaders;
+}
+
+export const askedIn = ({ body, request }: Arrived): Asked => ({ request: body, url: request.url });
+
+/** Who pays for a request. A wallet that has just proved itself is counted against the limits of rate from here on. */
+export async function payerFor({ gateway, visitOf }: RouteContext, arrived: Arrived): Promise<Payer> {
+  const { request } = arrived;
+  const visit = visitOf(request);
+  const payer = await identify(gateway, askedIn(arrived), request.headers.get('payment-signature'), visit.caller);
+  if (payer.kind === 'offer' && payer.key === null) visit.proved(walletCaller(payer.offer.payer));
+  return payer;
+}
+
+/** Tells of a payment that has been settled: x402's own header, and the ID under which it can be looked up. */
+export function tellPayment(payment: Payment | null, headers: HTTPHeaders): void {
+  if (!payment) return;
+  const { id, network, payer, amount, transaction } = payment;
+  const settled = { success: true, transaction: transaction ?? '', network, payer, amount: String(amount) };
+  headers['payment-response'] = base64Json(settled);
+  headers['x-payment-id'] = idText('pay_', id);
+}
+
+/** An error of a request that was paid for names the payment. */
+export function ofPayment(error: SignalboxError, payment: Payment | null): SignalboxError {
+  if (!payment) return error;
+  const { code, message, info } = error;
+  const details = { ...info.details, payment_id: idText('pay_', payment.id) };
+  // A client that repeats the request by itself would sign another payment.
+  return new SignalboxError(code, message, { ...info, details, retry: false });
+}
+
+/** The same where nothing is kept: the request can be had for what was paid. */
+export function afterPayment(error: SignalboxError, payment: Payment | null): SignalboxError {
+  const { code, message, info } = ofPayment(error, payment);
+  const rest = 'What was paid and not charged is balance of the wallet: the same PAYMENT-SIGNATURE may be sent again.';
+  return new SignalboxError(code, payment ? `${message} ${rest}` : message, info);
+}

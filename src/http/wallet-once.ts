@@ -1,0 +1,117 @@
+import type { HTTPHeaders } from 'elysia';
+import type { Claim } from '../access/idempotency/state.ts';
+import type { Turn } from '../access/idempotency/turn.ts';
+import { walletCaller } from '../core/caller.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { isWallet } from '../core/wallet.ts';
+import { readOffer, type WalletAsk, walletDemand, withQuote } from '../gateway/wallets.ts';
+import type { Offer } from '../payments/payment.ts';
+import { StoreError } from '../store/store.ts';
+import type { RouteContext } from './context.ts';
+
+/** When to ask again for an answer that is being made, ms. */
+const RETRY_MS = 1_000;
+
+/** Headers of an answer that a repeat has, too. */
+const REPEATED = ['payment-response', 'x-payment-id'];
+
+/** A request of a wallet, with the headers of its response. */
+export interface FromWallet {
+  readonly ask: WalletAsk;
+  readonly request: Request;
+  readonly headers: HTTPHeaders;
+}
+
+/**
+ * Answers a request of a wallet: with a quote where it brings no signature; else with what `carryOut` makes of it, status
+ * 201. The same signature gets the same answer, key and all, for a day: that is kept so that nothing but the signature
+ * opens it.
+ */
+export async function onceSigned(
+  context: RouteContext,
+  { ask, request, headers }: FromWallet,
+  carryOut: (offer: Offer) => Promise<object>,
+): Promise<Response> {
+  const { gateway, visitOf } = context;
+  const visit = visitOf(request);
+  const signature = request.headers.get('payment-signature');
+  if (signature === null) {
+    const known = visit.caller && isWallet(visit.caller.keyId) ? visit.caller.keyId : null;
+    throw walletDemand(gateway, ask, known, 'payment_required', messageFor(ask));
+  }
+  const offer = await readOffer(gateway, ask, signature);
+  visit.proved(walletCaller(offer.payer));
+  visit.tell(headers);
+  const claim = await stored(() => context.idempotency.claim(askOf(offer)));
+  if (claim.kind === 'replay') {
+    const { status, headers: kept, body } = claim.answer;
+    return new Response(body, { status, headers: { ...kept, 'x-signalbox-replayed': 'true' } });
+  }
+  if (claim.kind !== 'run') throw refusalError(claim);
+  const { turn } = claim;
+  let body: string;
+  try {
+    await stored(() => turn.begin(gateway.nextId()));
+    body = JSON.stringify(await withQuote(gateway, ask, offer.payer, () => stored(() => carryOut(offer))));
+  } catch (cause) {
+    await turn.drop();
+    throw cause;
+  }
+  return answered(turn, body, headers);
+}
+
+/** Durable before anybody has it: whoever gets no answer can ask for it again. */
+async function answered(turn: Turn, body: string, headers: HTTPHeaders): Promise<Response> {
+  const own = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+  const told = Object.fromEntries(
+    REPEATED.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+  );
+  const kept = { ...own, ...told };
+  await turn.keep({ status: 201, headers: kept, frame: '', body });
+  return new Response(body, { status: 201, headers: kept });
+}
+
+const messageFor = ({ purpose }: WalletAsk): string =>
+  purpose === 'topup'
+    ? 'Pay by x402: sign what the header PAYMENT-REQUIRED asks for, and send this request again with PAYMENT-SIGNATURE.'
+    : 'Prove that you hold the wallet: sign what the header PAYMENT-REQUIRED asks for, an amount of 0, and send this request again with PAYMENT-SIGNATURE.';
+
+function askOf({ payer, signature, network, requirements, nonce, terms }: Offer) {
+  return {
+    keyId: payer,
+    secret: signature,
+    idempotencyKey: `x402:${network}:${requirements.asset.toLowerCase()}:${nonce}`,
+    body: Buffer.from(terms.requestHash, 'hex'),
+  };
+}
+
+function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): SignalboxError {
+  const param = 'PAYMENT-SIGNATURE';
+  if (kind === 'in-flight') {
+    return new SignalboxError('in_flight', 'The request with this signature is still running.', {
+      retryAfterMs: RETRY_MS,
+      // A client that repeats it by itself would sign another payment.
+      retry: false,
+    });
+  }
+  return new SignalboxError(
+    'idempotency_answer_unavailable',
+    'This authorization came with another signature before: only that one gets the answer again.',
+    { param },
+  );
+}
+
+/** What cannot be written down is not begun. */
+async function stored<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause;
+    throw new SignalboxError('overloaded', 'The database cannot be written or read; send the same request again.', {
+      retryAfterMs: RETRY_MS,
+      // Signed anew it would be paid twice.
+      retry: false,
+      cause,
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import type { Statement, Store } from '../store/store.ts';
+
+const SELECT: Statement = { sql: 'SELECT address FROM blocked_wallets' };
+const PUT: Statement = {
+  sql: `INSERT INTO blocked_wallets (address, note, time) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET note = excluded.note, time = excluded.time`,
+};
+const DELETE: Statement = { sql: 'DELETE FROM blocked_wallets WHERE address = ?' };
+
+/** Wallets that the operator has shut out: kept, and in memory for whoever asks. */
+export class Blocklist {
+  readonly #store: Store;
+  readonly #now: () => number;
+  readonly #blocked: Set<string>;
+
+  private constructor(store: Store, now: () => number, blocked: Set<string>) {
+    this.#store = store;
+    this.#now = now;
+    this.#blocked = blocked;
+  }
+
+  static async load(store: Store, now: () => number): Promise<Blocklist> {
+    const rows = await store.query<{ address: string }>(SELECT);
+    return new Blocklist(store, now, new Set(rows.map(({ address }) => address)));
+  }
+
+  has(wallet: string): boolean {
+    return this.#blocked.has(wallet);
+  }
+
+  /** Rejects with StoreError, and then nothing has changed. */
+  async add(wallet: string, note: string): Promise<void> {
+    await this.#store.commit([{ statement: PUT, params: [wallet, note, this.#now()] }]);
+    this.#blocked.add(wallet);
+  }
+
+  async remove(wallet: string): Promise<void> {
+    await this.#store.commit([{ statement: DELETE, params: [wallet] }]);
+    this.#blocked.delete(wallet);
+  }
+}

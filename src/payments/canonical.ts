@@ -1,0 +1,27 @@
+import { hash } from 'node:crypto';
+
+/**
+ * One text for one value, however its objects were written: their members stand in one order. For values of JSON, which
+ * must not nest deeper than the edge admits.
+ */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) => (isObject(inner) ? sorted(inner) : inner));
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const sorted = (object: object): object =>
+  Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+
+/**
+ * SHA-256, in hexadecimal, of what a body says. Names and values count, and neither their order nor in which case
+ * `agent_wallet` is written.
+ */
+export function requestHashOf(body: object): string {
+  const wallet = 'agent_wallet' in body ? body.agent_wallet : undefined;
+  return hash(
+    'sha256',
+    canonicalJson(typeof wallet === 'string' ? { ...body, agent_wallet: wallet.toLowerCase() } : body),
+  );
+}

@@ -1,0 +1,177 @@
+import type { FacilitatorEvmSigner } from '@x402/evm';
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  TransactionNotFoundError,
+  type TransactionReceipt,
+} from 'viem';
+import { FacilitatorUnavailable, type PendingSettlements } from './facilitator.ts';
+import type { GasKey } from './gas-key.ts';
+import { isRevert, type Nodes, unanswered } from './nodes.ts';
+
+/** Pauses between looks for a receipt, ms. */
+const LOOK_FIRST_MS = 25;
+const LOOK_MAX_MS = 400;
+
+export interface AttemptOptions {
+  readonly nodes: Nodes;
+  readonly gasKey: GasKey;
+  readonly pending: PendingSettlements;
+  /** Where the transaction is noted. */
+  readonly key: string;
+  readonly confirmationTimeoutMs: number;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One verification or settlement: what the library does with the chain for it, and what is known of that for certain. The
+ * library itself tells only words, and the same one for a bad signature and a node that is down.
+ */
+export class Attempt {
+  readonly #options: AttemptOptions;
+  readonly #codes = new Map<string, Promise<Hex | undefined>>();
+  /** Why it could not be judged; null while it can. */
+  unavailable: FacilitatorUnavailable | null = null;
+  /** The transaction that was sent, or may have been. */
+  transaction: Hex | null = null;
+  receipt: TransactionReceipt | null = null;
+
+  constructor(options: AttemptOptions) {
+    this.#options = options;
+  }
+
+  /** What the library asks of a chain. */
+  signer(): FacilitatorEvmSigner {
+    const refuse = () => Promise.reject(new Error('Only wallets with a key of their own pay.'));
+    return {
+      getAddresses: () => [this.#options.gasKey.address],
+      getCode: ({ address }) => this.#code(address),
+      readContract: (call) => this.#read(call),
+      writeContract: (call) => this.#write(call),
+      waitForTransactionReceipt: ({ hash }) => this.#wait(hash),
+      verifyTypedData: refuse,
+      sendTransaction: refuse,
+    };
+  }
+
+  /** The library notes a transaction when it has waited in vain, and takes the note away before it waits. Here it is noted before it is sent, until it has ended. */
+  notes(): PendingSettlements {
+    return {
+      get: async () => {
+        const noted = await this.#options.pending.get(this.#options.key).catch(() => {
+          this.unavailable = new FacilitatorUnavailable('The notes of transactions cannot be read.');
+          throw this.unavailable;
+        });
+        // Nobody but this file writes them.
+        const hash = noted as Hex | undefined;
+        if (hash === undefined || !(await this.#isThere(hash))) return undefined;
+        this.transaction = hash;
+        return hash;
+      },
+      set: async () => {},
+      delete: async () => {},
+    };
+  }
+
+  /**
+   * Whether a node may have a transaction. One that was lost on its way is not waited for: the authorization pays once at most,
+   * however many carry it out.
+   */
+  async #isThere(hash: Hex): Promise<boolean> {
+    try {
+      await this.#options.nodes.client.getTransaction({ hash });
+      return true;
+    } catch (cause) {
+      return !(cause instanceof TransactionNotFoundError);
+    }
+  }
+
+  async forget(): Promise<void> {
+    // A note that is left is of no harm: the chain is asked for what it names.
+    await this.#options.pending.delete(this.#options.key).catch(() => {});
+  }
+
+  /** Never rejects: the library starts one of these that it may not look at again. */
+  #code(address: Hex): Promise<Hex | undefined> {
+    const known = this.#codes.get(address);
+    if (known) return known;
+    const code = this.#ask(() => this.#options.nodes.client.getCode({ address })).catch(() => undefined);
+    this.#codes.set(address, code);
+    return code;
+  }
+
+  async #read({ address, abi, functionName, args }: Parameters<FacilitatorEvmSigner['readContract']>[0]) {
+    const data = encodeFunctionData({ abi, functionName, args });
+    const { data: result = '0x' } = await this.#ask(() => this.#options.nodes.client.call({ to: address, data }));
+    return decodeFunctionResult({ abi, functionName, args, data: result });
+  }
+
+  async #write({
+    address,
+    abi,
+    functionName,
+    args,
+  }: Parameters<FacilitatorEvmSigner['writeContract']>[0]): Promise<Hex> {
+    const { gasKey, pending, key } = this.#options;
+    if (this.unavailable) throw this.unavailable;
+    try {
+      await gasKey.send({
+        to: address,
+        data: encodeFunctionData({ abi, functionName, args }),
+        onSigned: async (hash) => {
+          await pending.set(key, hash).catch(() => {
+            throw new FacilitatorUnavailable('The transaction could not be noted, and was not sent.');
+          });
+          this.transaction = hash;
+        },
+        onRefused: () => {
+          this.transaction = null;
+        },
+      });
+    } catch (cause) {
+      if (cause instanceof FacilitatorUnavailable) this.unavailable = cause;
+      throw cause;
+    }
+    if (this.transaction === null) throw new Error('A transaction that was sent has a hash.');
+    return this.transaction;
+  }
+
+  /** Looks for the receipt until there is one or the time is over, whatever the nodes answer meanwhile. */
+  async #wait(hash: Hex): Promise<TransactionReceipt> {
+    const { nodes, confirmationTimeoutMs, signal } = this.#options;
+    const end = performance.now() + confirmationTimeoutMs;
+    for (let pause = LOOK_FIRST_MS; !signal.aborted; pause = Math.min(2 * pause, LOOK_MAX_MS)) {
+      this.receipt = await within(end, nodes.client.getTransactionReceipt({ hash }));
+      if (this.receipt) return this.receipt;
+      const left = end - performance.now();
+      if (left <= 0) break;
+      await Bun.sleep(Math.min(pause, left));
+    }
+    throw new Error('The transaction has no receipt yet.');
+  }
+
+  /** An answer of the nodes. After the first that they did not give, none is asked for. */
+  async #ask<T>(call: () => Promise<T>): Promise<T> {
+    if (this.unavailable) throw this.unavailable;
+    try {
+      return await call();
+    } catch (cause) {
+      if (isRevert(cause)) throw cause;
+      this.unavailable ??= unanswered(this.#options.nodes.id);
+      throw this.unavailable;
+    }
+  }
+}
+
+/** What is answered by then; null for nothing or a failure. */
+async function within<T>(end: number, answer: Promise<T>): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), Math.max(0, end - performance.now()));
+  try {
+    return await Promise.race([answer.catch(() => null), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,99 @@
+import { type Address, domainSeparator } from 'viem';
+import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import { type AuthorizationTrace, type Chain, FacilitatorUnavailable, type Fate } from './facilitator.ts';
+import { asked, isRevert, type Nodes, unanswered } from './nodes.ts';
+import { hex, TOKEN } from './tokens.ts';
+import { useOf } from './uses.ts';
+
+/** Reads one chain through its nodes. */
+export function openChain(policy: PaymentNetwork, nodes: Nodes): Chain {
+  let looked: Promise<void> | null = null;
+  const look = async () => {
+    await checkNodes(policy, nodes);
+    await checkAsset(policy, nodes);
+  };
+  return {
+    check() {
+      looked ??= look().catch((cause) => {
+        looked = null;
+        throw cause;
+      });
+      return looked;
+    },
+    fate: (trace) => fateOf(nodes, trace),
+  };
+}
+
+/** Each of them by itself: one of another chain would be asked as soon as the others do not answer. */
+async function checkNodes({ id, chainId }: PaymentNetwork, { each }: Nodes): Promise<void> {
+  const served = await Promise.all(
+    each.map((request) =>
+      request({ method: 'eth_chainId' })
+        .then(Number)
+        .catch(() => null),
+    ),
+  );
+  for (const [i, one] of served.entries()) {
+    if (one === null || one === chainId) continue;
+    const which = each.length > 1 ? `Node ${i + 1} of ${each.length}` : 'The node';
+    throw new Error(`${which} of the network ${id} serves the chain ${one}.`);
+  }
+  if (served.every((one) => one === null)) throw unanswered(id);
+}
+
+async function checkAsset({ id, chainId, asset }: PaymentNetwork, nodes: Nodes): Promise<void> {
+  const address = hex(asset.address);
+  const code = await asked(nodes, nodes.client.getCode({ address }));
+  if (code === undefined) throw new Error(`There is no contract at the address of the network ${id}’s asset.`);
+  const decimals = await read(nodes, address, 'decimals');
+  if (decimals === null) throw new Error(`The contract at the address of the network ${id}’s asset is no token.`);
+  if (decimals !== asset.decimals) {
+    throw new Error(`The asset of the network ${id} has ${decimals} decimals, and not ${asset.decimals}.`);
+  }
+  // Not every token tells its domain.
+  const separator = await read(nodes, address, 'DOMAIN_SEPARATOR');
+  const { name, version } = asset;
+  if (
+    separator === null ||
+    separator === domainSeparator({ domain: { name, version, chainId, verifyingContract: address } })
+  )
+    return;
+  throw new Error(`The asset of the network ${id} does not sign as "${name}", version "${version}".`);
+}
+
+/** Null where the contract does not know the function. */
+async function read(nodes: Nodes, address: Address, functionName: 'decimals' | 'DOMAIN_SEPARATOR') {
+  try {
+    return await nodes.client.readContract({ address, abi: TOKEN, functionName });
+  } catch (cause) {
+    if (isRevert(cause) || isNothing(cause)) return null;
+    throw unanswered(nodes.id);
+  }
+}
+
+/** A contract that answers with nothing at all. */
+const isNothing = (error: unknown): boolean =>
+  error instanceof Error && error.cause instanceof Error && error.cause.name === 'ContractFunctionZeroDataError';
+
+async function fateOf(nodes: Nodes, trace: AuthorizationTrace): Promise<Fate> {
+  const { client } = nodes;
+  const block = await asked(nodes, client.getBlock({ includeTransactions: false }));
+  const isUsed = await asked(
+    nodes,
+    client.readContract({
+      address: hex(trace.asset),
+      abi: TOKEN,
+      functionName: 'authorizationState',
+      args: [hex(trace.payer), hex(trace.nonce)],
+      // Of the very block whose time counts.
+      blockNumber: block.number,
+    }),
+  );
+  if (!isUsed) return { state: 'unused', expired: block.timestamp >= BigInt(trace.validBefore) };
+  const use = await asked(nodes, useOf(nodes, trace, block));
+  if (use === null) {
+    // A node may know less of the past than of the present; what it cannot show is not judged.
+    throw new FacilitatorUnavailable(`No node of ${nodes.id} shows how an authorization was used.`);
+  }
+  return use;
+}

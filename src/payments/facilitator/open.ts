@@ -1,0 +1,68 @@
+import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import { learnSecrets } from '../../telemetry/secrets.ts';
+import { openChain } from './chain.ts';
+import type { Chain, Facilitator, Network, NetworkMeans } from './facilitator.ts';
+import { GasKey } from './gas-key.ts';
+import { checkAddress, gasAccount, variable } from './keys.ts';
+import { LocalFacilitator } from './local.ts';
+import { type Nodes, openNodes } from './nodes.ts';
+import { RemoteFacilitator } from './remote.ts';
+
+/** As `OpenNetwork`, but that it throws. */
+export default function open(policy: PaymentNetwork, means: NetworkMeans): Network {
+  const { id, asset, payTo } = policy;
+  checkAddress(asset.address, `the asset of the network ${id}`);
+  checkAddress(payTo, `\`pay_to\` of the network ${id}`);
+  const urls = nodeUrls(policy, means);
+  const nodes = openNodes(policy.chainId, urls);
+  const chain = openChain(policy, nodes);
+  return { chain, facilitator: openFacilitator(policy, means, { urls, nodes, chain }) };
+}
+
+interface Parts {
+  readonly urls: readonly string[];
+  readonly nodes: Nodes;
+  readonly chain: Chain;
+}
+
+function openFacilitator(policy: PaymentNetwork, means: NetworkMeans, { urls, nodes, chain }: Parts): Facilitator {
+  const { id, facilitator } = policy;
+  if (facilitator.mode === 'local') {
+    const { privateKeyEnv, gasAlarmWei, confirmationTimeoutMs } = facilitator;
+    const account = gasAccount(policy, privateKeyEnv, urls, means);
+    const { now, onAlarm } = means;
+    const gasKey = new GasKey({ account, nodes, alarmWei: gasAlarmWei, now, onAlarm });
+    return new LocalFacilitator({ nodes, chain, gasKey, means, confirmationTimeoutMs });
+  }
+  const { url, timeoutMs, bearerEnv } = facilitator;
+  const bearer =
+    bearerEnv === null ? null : variable(bearerEnv, `the token for the facilitator of the network ${id}`, means);
+  learnSecrets([bearer]);
+  if (bearer !== null && /[^\x21-\x7e]/.test(bearer)) {
+    throw new Error(`The variable ${bearerEnv} does not hold a token: it has spaces, or letters beyond ASCII.`);
+  }
+  return new RemoteFacilitator({ nodes, chain, means, url, timeoutMs, bearer });
+}
+
+/** Addresses of nodes; those in a variable may hold keys. */
+function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, means: NetworkMeans): readonly string[] {
+  if (rpcUrlsEnv === null) return rpcUrls;
+  const text = variable(rpcUrlsEnv, `the nodes of the network ${id}`, means);
+  const urls = text
+    .split(',')
+    .map((url) => url.trim())
+    .filter((url) => url !== '');
+  if (urls.length === 0 || !urls.every(isHttp)) {
+    throw new Error(
+      `The variable ${rpcUrlsEnv} does not hold addresses of nodes, http:// or https://, divided by commas.`,
+    );
+  }
+  for (const url of urls) learnSecrets(keysIn(new URL(url)));
+  return urls;
+}
+
+const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+
+/** What in an address may be a key. */
+const keysIn = ({ username, password, pathname, searchParams }: URL): readonly string[] =>
+  [username, password, ...pathname.split('/'), ...searchParams.values()].filter((part) => part.length >= 16);

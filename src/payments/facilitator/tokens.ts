@@ -1,0 +1,19 @@
+import { type Hex, parseAbi, parseAbiItem, toEventSelector } from 'viem';
+
+/** What is asked of a stablecoin: ERC-20 with EIP-3009, and the domain that its authorizations are signed for. */
+export const TOKEN = parseAbi([
+  'function decimals() view returns (uint8)',
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'function DOMAIN_SEPARATOR() view returns (bytes32)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+]);
+
+export const USED = toEventSelector(
+  parseAbiItem('event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)'),
+);
+export const CANCELED = toEventSelector(
+  parseAbiItem('event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)'),
+);
+
+/** An address or nonce, in lower case. Its form was checked where it came in. */
+export const hex = (text: string): Hex => text.toLowerCase() as Hex;

@@ -1,0 +1,143 @@
+import type { Microcredits } from '../core/credits.ts';
+import type { Migrations, SqlValue, Statement, Write } from '../store/store.ts';
+import type { Payment, PaymentState } from './payment.ts';
+import type { Purpose } from './quote.ts';
+
+/**
+ * A payment has one row for good. The trigger is the last guard of the books: a deposit rides with the step to `captured`,
+ * so that a second one for the same payment breaks its whole commit.
+ */
+export const paymentMigrations: Migrations = {
+  room: 'payments',
+  versions: [
+    `CREATE TABLE payments (
+      id INTEGER PRIMARY KEY,
+      state TEXT NOT NULL CHECK (state IN ('settling', 'captured', 'settled', 'unknown', 'failed')),
+      purpose TEXT NOT NULL CHECK (purpose IN ('chat', 'topup', 'keys')),
+      network TEXT NOT NULL,
+      asset TEXT NOT NULL,
+      pay_to TEXT NOT NULL,
+      payer TEXT NOT NULL,
+      nonce TEXT NOT NULL,
+      amount TEXT NOT NULL,
+      paid INTEGER NOT NULL CHECK (paid >= 0),
+      fee INTEGER NOT NULL CHECK (fee >= 0),
+      bound INTEGER NOT NULL CHECK (bound >= 0),
+      charged INTEGER CHECK (charged >= 0),
+      decision INTEGER,
+      key_id TEXT,
+      request_mark TEXT NOT NULL,
+      valid_before INTEGER NOT NULL,
+      tx TEXT,
+      error TEXT,
+      created INTEGER NOT NULL,
+      updated INTEGER NOT NULL,
+      UNIQUE (network, asset, payer, nonce)
+    ) STRICT;
+    CREATE INDEX payments_by_payer ON payments (payer, id);
+    CREATE INDEX payments_under_way ON payments (state, id) WHERE state IN ('settling', 'captured', 'unknown');
+    CREATE TRIGGER payments_arrive_once BEFORE UPDATE OF state ON payments
+      WHEN OLD.state = 'settled' OR (OLD.state = 'captured' AND NEW.state <> 'settled')
+      BEGIN SELECT RAISE(ABORT, 'this payment has arrived already'); END;
+    CREATE TABLE pending_settlements (
+      key TEXT PRIMARY KEY,
+      value TEXT NOT NULL,
+      time INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE blocked_wallets (
+      address TEXT PRIMARY KEY,
+      note TEXT NOT NULL,
+      time INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE payment_secret (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      secret BLOB NOT NULL CHECK (length(secret) = 32)
+    ) STRICT;`,
+  ],
+};
+
+const INSERT: Statement = {
+  sql: `INSERT INTO payments (id, state, purpose, network, asset, pay_to, payer, nonce, amount, paid, fee, bound, charged,
+      decision, key_id, request_mark, valid_before, tx, error, created, updated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+const CAPTURE: Statement = {
+  sql: `UPDATE payments SET state = 'captured', fee = ?, decision = ?, key_id = ?, tx = ?, error = NULL, updated = ?
+    WHERE id = ?`,
+};
+const SETTLE: Statement = {
+  sql: `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?
+    WHERE id = ? AND state = 'captured'`,
+};
+const UNKNOWN: Statement = {
+  sql: `UPDATE payments SET state = 'unknown', tx = ?, error = ?, updated = ?
+    WHERE id = ? AND state IN ('settling', 'unknown')`,
+};
+const FAIL: Statement = {
+  sql: `UPDATE payments SET state = 'failed', error = ?, updated = ?
+    WHERE id = ? AND state IN ('settling', 'unknown')`,
+};
+const REMOVE: Statement = { sql: `DELETE FROM payments WHERE id = ? AND state = 'settling'` };
+
+/** Written before anything is sent. */
+export function insertPayment(payment: Payment): Write {
+  const { id, state, purpose, network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged } = payment;
+  const { decision, keyId, requestMark, validBefore, transaction, error, created, updated } = payment;
+  const what: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
+  const whose: SqlValue[] = [charged, decision, keyId, requestMark, validBefore, transaction, error];
+  return { statement: INSERT, params: [...what, ...whose, created, updated] };
+}
+
+/** For the commit that has the deposit, and for none else. Breaks it when the payment has arrived before. */
+export function capturePayment({ id, fee, decision, keyId, transaction, updated }: Payment): Write {
+  return { statement: CAPTURE, params: [fee, decision, keyId, transaction, updated, id] };
+}
+
+/** Of one that was captured. */
+export function settlePayment(id: number, charged: Microcredits | null, fee: Microcredits, time: number): Write {
+  return { statement: SETTLE, params: [charged, fee, time, id] };
+}
+
+export function doubtPayment({ id, transaction, error, updated }: Payment): Write {
+  return { statement: UNKNOWN, params: [transaction, error, updated, id] };
+}
+
+export function failPayment({ id, error, updated }: Payment): Write {
+  return { statement: FAIL, params: [error, updated, id] };
+}
+
+/** Of a payment that was never sent. */
+export function removePayment(id: number): Write {
+  return { statement: REMOVE, params: [id] };
+}
+
+const COLUMNS = `id, state, purpose, network, asset, pay_to AS payTo, payer, nonce, amount, paid, fee, bound, charged, decision,
+  key_id AS keyId, request_mark AS requestMark, valid_before AS validBefore, tx AS "transaction", error, created, updated`;
+
+export const SELECT_ONE: Statement = { sql: `SELECT ${COLUMNS} FROM payments WHERE id = ?` };
+export const SELECT_AUTHORIZATION: Statement = {
+  sql: `SELECT ${COLUMNS} FROM payments WHERE network = ? AND asset = ? AND payer = ? AND nonce = ?`,
+};
+export const SELECT_UNDER_WAY: Statement = {
+  sql: `SELECT ${COLUMNS} FROM payments WHERE state IN ('settling', 'captured', 'unknown') ORDER BY id`,
+};
+/** State or null, the greatest ID, how many. */
+export const SELECT_LATEST: Statement = {
+  sql: `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3`,
+};
+/** The same, and the payer. */
+export const SELECT_LATEST_OF: Statement = {
+  sql: `SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 AND payer = ?4
+    ORDER BY id DESC LIMIT ?3`,
+};
+
+/** A row as the database gives it. */
+export interface PaymentRow extends Omit<Payment, 'amount' | 'state' | 'purpose'> {
+  readonly state: PaymentState;
+  readonly purpose: Purpose;
+  readonly amount: string;
+}
+
+export function paymentOf({ amount, ...rest }: PaymentRow): Payment {
+  return { ...rest, amount: BigInt(amount) };
+}

@@ -1,0 +1,32 @@
+/** Networks on which money is worth nothing, by the number of their chain. */
+export const TEST_CHAINS: ReadonlyMap<number, string> = new Map([
+  [84_532, 'Base Sepolia'],
+  [11_155_111, 'Sepolia'],
+  [11_155_420, 'OP Sepolia'],
+  [421_614, 'Arbitrum Sepolia'],
+  [80_002, 'Polygon Amoy'],
+  [43_113, 'Avalanche Fuji'],
+  [31_337, 'a local one'],
+  [1337, 'a local one'],
+]);
+
+/** What the contract of a token says of itself. */
+interface Token {
+  /** As people call it. */
+  readonly title: string;
+  readonly name: string;
+  readonly version: string;
+  readonly decimals: number;
+}
+
+/** Tokens by their address in lower case, on whatever chain: a local one may be a copy of the one they are on. */
+export const TOKENS: ReadonlyMap<string, Token> = new Map([
+  [
+    '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+    { title: 'USDC of Base', name: 'USD Coin', version: '2', decimals: 6 },
+  ],
+  [
+    '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+    { title: 'USDC of Base Sepolia', name: 'USDC', version: '2', decimals: 6 },
+  ],
+]);

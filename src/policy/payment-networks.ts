@@ -1,0 +1,194 @@
+import type { Decimal } from '../core/decimal.ts';
+import type { FacilitatorPolicy, PaymentNetwork } from '../core/payment-policy.ts';
+import { walletOf } from '../core/wallet.ts';
+import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
+import { TEST_CHAINS, TOKENS } from './chains.ts';
+import type { Subject } from './check.ts';
+import { readable } from './readable.ts';
+import type { Report } from './report.ts';
+import { AssetText, FacilitatorText, NetworkText } from './schema-payments.ts';
+import { emptyMap } from './scope.ts';
+import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+import { figureAt, rateOf, unitsOf } from './usd.ts';
+
+/** A network of the policy; null data where it does not fit its schema, which was told. */
+interface Given extends Subject {
+  readonly data: NetworkText | null;
+}
+
+interface Scope {
+  readonly allowsMainnet: boolean;
+  readonly usdPerCredit: Decimal;
+  readonly report: Report;
+}
+
+/** Checks what the schema cannot say of a network, whatever else is wrong with it; null where anything is. */
+export function draftNetwork(given: Given, scope: Scope): PaymentNetwork | null {
+  const { data, tree } = given;
+  const { report } = scope;
+  const { id } = data ?? readable(NetworkText, tree);
+  const chainId = id === undefined ? null : Number(id.slice('eip155:'.length));
+  const isMainnet = chainId !== null && !TEST_CHAINS.has(chainId);
+  if (isMainnet && !scope.allowsMainnet) refuseMainnet(`${id}`, placeAt(tree, 'id'), report);
+  checkReceivers(given, report);
+  checkToken(given, report);
+  const rpcUrls = readNodes(given, report);
+  const facilitator = readFacilitator(given, isMainnet, report);
+  if (!data || chainId === null || !rpcUrls || !facilitator) return null;
+  const { decimals, ...asset } = data.asset;
+  return {
+    id: data.id,
+    chainId,
+    asset: { ...asset, decimals },
+    payTo: data.pay_to,
+    rpcUrls,
+    rpcUrlsEnv: data.rpc_urls_env ?? null,
+    facilitator,
+    rate: rateOf(scope.usdPerCredit, decimals),
+  };
+}
+
+function refuseMainnet(id: string, place: Tree['place'], report: Report): void {
+  const known = [...TEST_CHAINS].map(([chain, name]) => `eip155:${chain} (${name})`);
+  report.add('mainnet-not-allowed', place, `\`${id}\` is none of the known test networks: what is paid there is real`, {
+    expected: `\`allow_mainnet: true\` beside \`networks\`, or one of ${known.join(', ')}`,
+  });
+}
+
+const ZERO = `0x${'0'.repeat(40)}`;
+
+/** Where an address is one at which payments would be lost. */
+function checkReceivers({ path, tree }: Given, report: Report): void {
+  const asset = walletAt(tree, 'asset', 'address');
+  const payTo = walletAt(tree, 'pay_to');
+  if (asset === ZERO) {
+    const message = `\`${path}.asset.address\` is the zero address: there is no token`;
+    report.add('pays-nobody', placeAt(tree, 'asset', 'address'), message, {
+      expected: 'the address of the contract of the token',
+    });
+  }
+  const place = placeAt(tree, 'pay_to');
+  const expected = 'an address that you hold the key of';
+  if (payTo === ZERO) {
+    const message = `\`${path}.pay_to\` is the zero address: what is paid there is lost`;
+    report.add('pays-nobody', place, message, { expected });
+  } else if (payTo !== null && payTo === asset) {
+    const message = `\`${path}.pay_to\` is the contract of the token: what is paid there is lost`;
+    report.add('pays-nobody', place, message, { expected });
+  }
+}
+
+function walletAt(tree: Tree, ...steps: readonly string[]): string | null {
+  const at = valueAt(tree, ...steps);
+  return at?.kind === 'scalar' && typeof at.value === 'string' ? walletOf(at.value) : null;
+}
+
+/** A known token signs and counts as its contract says. */
+function checkToken({ path, tree: network }: Given, report: Report): void {
+  const tree = valueAt(network, 'asset');
+  const token = TOKENS.get(walletAt(network, 'asset', 'address') ?? '');
+  if (!tree || !token) return;
+  const asset = readable(AssetText, tree);
+  for (const key of ['name', 'version', 'decimals'] as const) {
+    const found = asset[key];
+    const right = token[key];
+    if (found === undefined || found === right) continue;
+    const message = `\`${path}.asset.${key}\` is ${JSON.stringify(found)}, and this address is ${token.title}`;
+    report.add('token-differs', placeAt(tree, key), message, {
+      expected: `\`${key}: ${JSON.stringify(right)}\``,
+      hint:
+        key === 'decimals'
+          ? 'with other decimals every price would be wrong by powers of ten'
+          : 'payers sign the name and the version: with another one no signature is valid',
+    });
+  }
+}
+
+/** The addresses of nodes that are written; none where a variable holds them, null where they are wrong. */
+function readNodes({ path, tree, place }: Given, report: Report): readonly string[] | null {
+  const list = valueAt(tree, 'rpc_urls');
+  const variable = valueAt(tree, 'rpc_urls_env');
+  if (list && variable) {
+    const message = `\`${path}\` has both \`rpc_urls\` and \`rpc_urls_env\``;
+    report.add('conflicting-keys', variable.place, message, { expected: 'one of them' });
+  }
+  if (!list && !variable && tree.kind === 'map') {
+    report.add('missing-key', place, `\`${path}\` needs the key \`rpc_urls\` or \`rpc_urls_env\``, {
+      hint: 'addresses of nodes of the chain, which tell what became of a payment; one with a key in it belongs in a variable',
+    });
+  }
+  if (list?.kind !== 'list') return list ? null : [];
+  const urls = list.items.map((item, at) => addressOf(item, `\`${path}.rpc_urls[${at}]\``, report));
+  const right = urls.filter((url) => url !== null);
+  return right.length < urls.length ? null : right;
+}
+
+/** The value stays out of messages: a key may be part of it. */
+function addressOf(tree: Tree | undefined, what: string, report: Report): string | null {
+  if (tree?.kind !== 'scalar' || typeof tree.value !== 'string') return null;
+  const url = normalUrl(tree.value);
+  if (url === null) report.add('bad-form', tree.place, `${what} is not an address`, ADDRESS);
+  else refuseForbidden(url, what, tree.place, report);
+  return url;
+}
+
+/** The keys of each mode, the first of which it needs. */
+const KEYS = {
+  local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
+  http: ['url', 'timeout_ms', 'bearer_env'],
+} as const;
+
+const WEI_DECIMALS = 18;
+
+function readFacilitator({ path: owner, tree: network }: Given, isMainnet: boolean, report: Report) {
+  const entry = entryOf(network, 'facilitator');
+  const tree = entry?.value ?? emptyMap(network.place);
+  const path = `${owner}.facilitator`;
+  const text = readable(FacilitatorText, tree);
+  const { mode } = text;
+  if (!entry || mode === undefined) return null;
+  const other = mode === 'local' ? 'http' : 'local';
+  for (const key of KEYS[other]) {
+    const foreign = entryOf(tree, key);
+    if (!foreign) continue;
+    const message = `\`${path}.${key}\` is only for \`mode: ${other}\`, and the mode is \`${mode}\``;
+    report.add('conflicting-keys', foreign.place, message, {
+      expected: `beside \`mode\` only ${listed(KEYS[mode])}`,
+    });
+  }
+  const [needed] = KEYS[mode];
+  if (!valueAt(tree, needed)) {
+    report.add('missing-key', entry.place, `\`${path}\` needs the key \`${needed}\` with \`mode: ${mode}\``, {
+      hint: `\`${needed}\`: ${FacilitatorText.properties[needed].description}`,
+    });
+  }
+  if (mode === 'local') return localOf(tree, text, path, report);
+  if (isMainnet && !valueAt(tree, 'bearer_env')) {
+    report.add('facilitator-without-token', placeAt(tree, 'mode'), `\`${path}\` has no \`bearer_env\``, {
+      hint: 'services that settle real money ask for a token: name its variable in `bearer_env`',
+    });
+  }
+  return httpOf(tree, text, path, report);
+}
+
+const listed = (keys: readonly string[]): string => keys.map((key) => `\`${key}\``).join(', ');
+
+type Parts = ReturnType<typeof readable<typeof FacilitatorText>>;
+
+function localOf(tree: Tree, text: Parts, path: string, report: Report): FacilitatorPolicy | null {
+  const { private_key_env: privateKeyEnv, confirmation_timeout_ms: confirmationTimeoutMs, gas_alarm_eth } = text;
+  const alarm = figureAt(tree, 'gas_alarm_eth', gas_alarm_eth, report);
+  const gasAlarmWei = alarm && unitsOf(WEI_DECIMALS, alarm);
+  if (alarm && gasAlarmWei === null) {
+    const message = `\`${path}.gas_alarm_eth\` has more than ${WEI_DECIMALS} decimals`;
+    report.add('bad-form', placeAt(tree, 'gas_alarm_eth'), message, { expected: 'whole wei' });
+  }
+  if (privateKeyEnv === undefined || confirmationTimeoutMs === undefined || gasAlarmWei === null) return null;
+  return { mode: 'local', privateKeyEnv, confirmationTimeoutMs, gasAlarmWei };
+}
+
+function httpOf(tree: Tree, text: Parts, path: string, report: Report): FacilitatorPolicy | null {
+  const { timeout_ms: timeoutMs, bearer_env: bearerEnv = null } = text;
+  const url = addressOf(valueAt(tree, 'url'), `\`${path}.url\``, report);
+  return url === null || timeoutMs === undefined ? null : { mode: 'http', url, timeoutMs, bearerEnv };
+}

@@ -1,0 +1,131 @@
+import type { Static } from '@sinclair/typebox';
+import type { Decimal } from '../core/decimal.ts';
+import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
+import { plainText } from './decimal-text.ts';
+import { duplicate } from './merge.ts';
+import { draftNetwork } from './payment-networks.ts';
+import { readable } from './readable.ts';
+import type { Report } from './report.ts';
+import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
+import { checkSection, emptyMap, type Source, sectionSubject } from './scope.ts';
+import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+import { type Amount, isAbove, UsdReader } from './usd.ts';
+
+const PATH = 'payments.x402';
+
+/**
+ * How agents pay. All of the section is checked, turned on or not; null where it is not, or where something is wrong.
+ * Whether the variables that it names are set is not asked: that is for whoever takes payments.
+ */
+export function draftPayments(source: Source, usdPerCredit: Decimal): PaymentPolicy | null {
+  const { report } = source;
+  const section = sectionSubject('payments', source).tree;
+  const text = checkSection('payments', PaymentsText, source)?.x402 ?? null;
+  const entry = entryOf(section, 'x402');
+  if (!entry) return null;
+  const { value: tree, place } = entry;
+  const parts = text ?? readable(X402Text, tree);
+  const partAt = (key: string): Tree => valueAt(tree, key) ?? emptyMap(place);
+  const usd = new UsdReader(usdPerCredit, report);
+  const quote = readQuote(partAt('quote'), usd, report);
+  const topUp = readTopUp(partAt('prepaid'), usd, report);
+  const networks = readNetworks(partAt('networks'), text, parts.allow_mainnet ?? false, usdPerCredit, report);
+  if (parts.enabled && isNone(partAt('networks'))) {
+    const where = valueAt(tree, 'networks') ? 'networks' : 'enabled';
+    report.add('missing-key', placeAt(tree, where), `\`${PATH}\` is turned on and names no network`, {
+      expected: 'at least one in `networks`, with `id`, `asset`, `pay_to`, nodes and a `facilitator`',
+    });
+  }
+  const [first, ...others] = networks;
+  if (!text?.enabled || !quote || !topUp || !first) return null;
+  return {
+    networks: [first, ...others],
+    publicUrl: text.public_url ?? null,
+    quoteTtlMs: text.quote.ttl_seconds * 1000,
+    ...quote,
+    settleMarginMs: text.settle_margin_seconds * 1000,
+    walletRequired: text.agent_wallet.required,
+    quotesBalance: text.quote.apply_balance,
+    prepaid: text.prepaid.enabled ? topUp : null,
+    bodyBytesMax: text.body_bytes_max,
+  };
+}
+
+const isNone = (tree: Tree): boolean =>
+  tree.kind === 'list' ? tree.items.length === 0 : tree.kind === 'map' && tree.entries.length === 0;
+
+type QuoteAmounts = Pick<PaymentPolicy, 'quoteMax' | 'chargeMin' | 'settleFee'>;
+
+function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | null {
+  const text = readable(QuoteText, tree);
+  const max = usd.read(tree, 'max_usd', text.max_usd, 'down');
+  const min = usd.read(tree, 'min_charge_usd', text.min_charge_usd, 'up');
+  const fee = usd.read(tree, 'settle_fee_usd', text.settle_fee_usd, 'up');
+  if (!max || !min || !fee) return null;
+  refuseAbove({ tree, path: `${PATH}.quote`, min, max, key: 'min_charge_usd' }, report);
+  if (fee.credits >= max.credits) {
+    const most = plainText(max.usd);
+    const message = `\`${PATH}.quote.settle_fee_usd\` is ${plainText(fee.usd)}: of \`max_usd\`, ${most}, nothing is left for a request`;
+    report.add('out-of-range', placeOfEither(tree, 'settle_fee_usd', 'max_usd'), message, {
+      expected: `less than ${most}, or a larger \`max_usd\``,
+    });
+  }
+  return { quoteMax: max.credits, chargeMin: Math.min(min.credits, max.credits), settleFee: fee.credits };
+}
+
+type TopUp = NonNullable<PaymentPolicy['prepaid']>;
+
+function readTopUp(tree: Tree, usd: UsdReader, report: Report): TopUp | null {
+  const text = readable(PrepaidText, tree);
+  const min = usd.read(tree, 'min_usd', text.min_usd, 'up');
+  const max = usd.read(tree, 'max_usd', text.max_usd, 'down');
+  if (!min || !max) return null;
+  refuseAbove({ tree, path: `${PATH}.prepaid`, min, max, key: 'min_usd' }, report);
+  return { min: Math.min(min.credits, max.credits), max: max.credits };
+}
+
+interface Bounds {
+  readonly tree: Tree;
+  readonly path: string;
+  readonly min: Amount;
+  readonly max: Amount;
+  /** Of the lower bound. */
+  readonly key: string;
+}
+
+/** Refuses a lower bound above the upper one. Where they are the same, rounding may part them by a microcredit. */
+function refuseAbove({ tree, path, min, max, key }: Bounds, report: Report): void {
+  if (!isAbove(min.usd, max.usd)) return;
+  const most = plainText(max.usd);
+  const message = `\`${path}.${key}\` is ${plainText(min.usd)}, which is above \`max_usd\`, ${most}`;
+  report.add('out-of-range', placeOfEither(tree, key, 'max_usd'), message, {
+    expected: `at most ${most}, or a larger \`max_usd\``,
+  });
+}
+
+/** Of two figures that do not fit each other one may be left out. */
+function placeOfEither(tree: Tree, key: string, other: string) {
+  return placeAt(tree, valueAt(tree, key) ? key : other);
+}
+
+function readNetworks(
+  tree: Tree,
+  text: Static<typeof X402Text> | null,
+  allowsMainnet: boolean,
+  usdPerCredit: Decimal,
+  report: Report,
+): PaymentNetwork[] {
+  if (tree.kind !== 'list') return [];
+  const first = new Map<string, ReturnType<typeof placeAt>>();
+  return tree.items.flatMap((item, at) => {
+    const path = `${PATH}.networks[${at}]`;
+    const subject = { path, tree: item, place: item.place, data: text?.networks[at] ?? null };
+    const network = draftNetwork(subject, { allowsMainnet, usdPerCredit, report });
+    const id = valueAt(item, 'id');
+    if (id?.kind !== 'scalar' || typeof id.value !== 'string') return [];
+    const before = first.get(id.value);
+    if (before) duplicate(`${PATH}.networks: ${id.value}`, id.place, before, report);
+    else first.set(id.value, id.place);
+    return network ? [network] : [];
+  });
+}

@@ -1,0 +1,219 @@
+import { type NumberOptions, type Static, Type } from '@sinclair/typebox';
+import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
+
+const variable = (description: string, example: string) =>
+  Type.Optional(Type.String({ ...VARIABLE_NAME, examples: [example], description }));
+
+const address = (description: string, example: string) =>
+  Type.String({
+    pattern: '^0x[0-9A-Fa-f]{40}$',
+    expected: '`0x` and 40 hexadecimal digits',
+    examples: [example],
+    description,
+  });
+
+const usd = (fallback: number, bounds: NumberOptions, description: string) =>
+  Type.Number({ ...bounds, default: fallback, examples: [fallback], description });
+
+const milliseconds = (fallback: number, maximum: number, description: string) =>
+  Type.Integer({ minimum: 1000, maximum, default: fallback, examples: [fallback], description });
+
+export const AssetText = closed(
+  {
+    address: address('Address of its contract.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e'),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      examples: ['USDC'],
+      description:
+        'Name in the EIP-712 domain of its contract: payers sign it, so that with another one no payment is valid.',
+    }),
+    version: Type.String({
+      minLength: 1,
+      maxLength: 16,
+      default: '2',
+      examples: ['2'],
+      description: 'Version in that domain.',
+    }),
+    decimals: Type.Integer({
+      minimum: 0,
+      maximum: 18,
+      default: 6,
+      examples: [6],
+      description: 'How many decimals it has. One whole unit of it counts as 1 USD.',
+    }),
+  },
+  { description: 'The stablecoin that is taken. It must know `transferWithAuthorization` (EIP-3009), as USDC does.' },
+);
+
+export const FacilitatorText = closed(
+  {
+    mode: oneOf(['local', 'http'], {
+      examples: ['local'],
+      description: '`local`: this process, with a key of its own that pays the gas. `http`: a service.',
+    }),
+    private_key_env: variable(
+      'Only with `local`, and needed there: name of the variable that holds the key, never the key. It needs the coin that gas is paid in, and nothing else.',
+      'X402_GAS_KEY',
+    ),
+    confirmation_timeout_ms: milliseconds(
+      20_000,
+      300_000,
+      'Only with `local`: milliseconds that a transaction is waited for.',
+    ),
+    gas_alarm_eth: Type.Number({
+      minimum: 0,
+      maximum: 1_000_000,
+      default: 0.005,
+      examples: [0.005],
+      description:
+        'Only with `local`: how much of the coin that gas is paid in the key must have; below it, the operator is told. Read exactly.',
+    }),
+    url: Type.Optional(
+      Type.String({
+        examples: ['https://facilitator.example.com'],
+        description: 'Only with `http`, and needed there: address of the service.',
+      }),
+    ),
+    timeout_ms: milliseconds(15_000, 120_000, 'Only with `http`: milliseconds that an answer is waited for.'),
+    bearer_env: variable(
+      'Only with `http`: name of the variable that holds the token it asks for.',
+      'X402_FACILITATOR_TOKEN',
+    ),
+  },
+  { description: 'Who has payments settled on the chain.' },
+);
+
+export const NetworkText = closed(
+  {
+    id: Type.String({
+      pattern: '^eip155:[1-9]\\d{0,14}$',
+      expected: '`eip155:` and the number of the chain, such as eip155:84532',
+      examples: ['eip155:84532'],
+      description: 'Name of the chain by CAIP-2.',
+    }),
+    asset: AssetText,
+    pay_to: address(
+      'Your address, where payments go. Its key has no business on this machine.',
+      '0x52908400098527886E0F7030069857D2E4169EE7',
+    ),
+    rpc_urls: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        maxItems: 8,
+        examples: [['https://sepolia.base.org']],
+        description: 'Addresses of nodes of the chain, without a key; the first is asked first.',
+      }),
+    ),
+    rpc_urls_env: variable('Variable that holds such addresses, divided by commas, instead.', 'BASE_RPC_URLS'),
+    facilitator: FacilitatorText,
+  },
+  { description: 'A chain on which payments are taken, and in what.' },
+);
+export type NetworkText = Static<typeof NetworkText>;
+
+export const QuoteText = closed(
+  {
+    ttl_seconds: Type.Integer({
+      minimum: 10,
+      maximum: 3600,
+      default: 120,
+      examples: [120],
+      description: 'How many seconds a quote can be paid.',
+    }),
+    max_usd: usd(
+      1,
+      { exclusiveMinimum: 0, maximum: 10_000 },
+      'USD: the most that a request without a key is quoted for. Its worst case is held below it, as by a `budget_limit`. Common clients pay no more than 1 USD at a time. Read exactly.',
+    ),
+    min_charge_usd: usd(
+      0.001,
+      { minimum: 0, maximum: 10_000 },
+      'USD: the least that is settled on a chain. What is above the price becomes balance. Read exactly.',
+    ),
+    settle_fee_usd: usd(
+      0.001,
+      { minimum: 0, maximum: 10_000 },
+      'USD that a settlement for a request adds to its price. Read exactly.',
+    ),
+    apply_balance: Type.Boolean({
+      default: true,
+      examples: [false],
+      description:
+        'Lets the balance of the wallet that `agent_wallet` names lower its quote. Whoever knows the address can then learn of the balance.',
+    }),
+  },
+  { default: {}, description: 'What a payment is asked for.' },
+);
+
+const TOP_UP = { exclusiveMinimum: 0, maximum: 1_000_000 };
+
+export const PrepaidText = closed(
+  {
+    enabled: Type.Boolean({ default: true, examples: [false], description: 'Whether wallets can be topped up.' }),
+    min_usd: usd(1, TOP_UP, 'USD of the smallest top-up. Read exactly.'),
+    max_usd: usd(100, TOP_UP, 'USD of the largest top-up. Read exactly.'),
+  },
+  { default: {}, description: 'Balance that is paid in advance, and spent with a key of the wallet.' },
+);
+
+export const X402Text = closed(
+  {
+    enabled: Type.Boolean({
+      default: false,
+      examples: [true],
+      description: 'Whether agents can pay. What stands beside it is checked anyway.',
+    }),
+    allow_mainnet: Type.Boolean({
+      default: false,
+      examples: [true],
+      description: 'Admits networks other than the known test networks: what is paid there is real money.',
+    }),
+    public_url: Type.Optional(
+      Type.String({
+        pattern: '^https?://[^\\s/?#@]+$',
+        maxLength: 256,
+        examples: ['https://llm.example.com'],
+        description:
+          'Where agents reach this gateway, without a path: what quotes name as paid for. Without it, the address that a request was sent to.',
+      }),
+    ),
+    networks: Type.Array(NetworkText, {
+      maxItems: 16,
+      default: [],
+      description: 'Where payments are taken, in the order in which they are offered.',
+    }),
+    quote: QuoteText,
+    settle_margin_seconds: Type.Integer({
+      minimum: 6,
+      maximum: 600,
+      default: 60,
+      examples: [60],
+      description: 'How many seconds a payment must still be valid when it is to be settled.',
+    }),
+    agent_wallet: closed(
+      {
+        required: Type.Boolean({
+          default: false,
+          examples: [true],
+          description: 'Whether a request without a key must name its `agent_wallet`; without one it then gets 401.',
+        }),
+      },
+      { default: {}, description: 'The field by which a request names its wallet.' },
+    ),
+    prepaid: PrepaidText,
+    body_bytes_max: Type.Integer({
+      minimum: 1024,
+      maximum: 1_073_741_824,
+      default: 262_144,
+      examples: [262_144],
+      description: 'Bytes of the largest body of a request without a key; `gateway.body_bytes_max` holds as well.',
+    }),
+  },
+  { description: 'Payments by the protocol x402, in stablecoins.' },
+);
+
+export const PaymentsText = closed(
+  { x402: Type.Optional(X402Text) },
+  { description: 'How agents without a key pay for themselves. Off, unless it is turned on.' },
+);

@@ -1,0 +1,259 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { accessMigrations } from '../../src/access/tables.ts';
+import { KeyTermsError } from '../../src/access/terms.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import type { Write } from '../../src/store/store.ts';
+import { tempFolder } from '../store/support.ts';
+import { MORNING, open, reasonOf } from './support.ts';
+
+const WALLET = `0x${'ab'.repeat(20)}`;
+const OTHER = `0x${'12'.repeat(20)}`;
+const callerOf = (opened: Awaited<ReturnType<typeof open>>, key: string) =>
+  opened.keys.authenticate(`Bearer ${key}`).caller;
+const noted = (holder: string): Write => ({
+  statement: { sql: 'UPDATE keys SET name = ? WHERE wallet IS NOT NULL' },
+  params: [holder],
+});
+
+describe('the wallets that a key may name', () => {
+  test('are kept in lower case and each once, in memory, after a start and in the trail', async () => {
+    using folder = tempFolder();
+    const before = await open(folder.file);
+    const written = [OTHER, WALLET.toUpperCase().replace('0X', '0x'), WALLET];
+    const { key, info } = await before.keys.create({ name: 'a', scopes: ['chat'], wallets: written });
+    expect(info).toMatchObject({ wallets: [OTHER, WALLET], wallet: null });
+    expect(callerOf(before, key)?.wallets).toEqual(new Set([OTHER, WALLET]));
+    const [line] = await before.keys.trail({ keyId: info.id, limit: 1 });
+    expect(line?.details).toMatchObject({ wallets: [OTHER, WALLET], wallet: null });
+    await before.close();
+    const after = await open(folder.file);
+    expect(await after.keys.get(info.id)).toMatchObject({ ...info, lastUsedAt: MORNING });
+    expect(callerOf(after, key)?.wallets).toEqual(new Set([OTHER, WALLET]));
+    await after.close();
+  });
+
+  test('are all, and none is told of, unless they are given', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file);
+    for (const over of [{}, { wallets: null }]) {
+      const { key, info } = await opened.keys.create({ name: 'a', scopes: ['chat'], ...over });
+      expect(info.wallets).toBeNull();
+      expect(Object.keys(callerOf(opened, key)!)).not.toContain('wallets');
+    }
+    await opened.close();
+  });
+
+  const addresses = (n: number) => Array.from({ length: n }, (_, i) => `0x${String(i).padStart(40, '0')}`);
+  test('are at most a hundred', async () => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    const { info } = await keys.create({ name: 'a', scopes: ['chat'], wallets: addresses(100) });
+    expect(info.wallets).toHaveLength(100);
+    const more = keys.create({ name: 'a', scopes: ['chat'], wallets: addresses(101) });
+    expect(await more.catch((error: unknown) => error)).toMatchObject({
+      param: 'wallets',
+      message: 'The list of wallets may have at most 100 items.',
+    });
+    await close();
+  });
+
+  const secret = `0x${'c0ffee'.repeat(10)}abcd`;
+  test.each([
+    ['wallets', []],
+    ['wallets[0]', ['']],
+    ['wallets[1]', [WALLET, WALLET.slice(0, -1)]],
+    ['wallets[0]', [WALLET.slice(2)]],
+    ['wallets[0]', [` ${WALLET}`]],
+    ['wallets[0]', [`${WALLET}\n`]],
+    ['wallets[0]', [secret]],
+  ])(
+    'are refused where %s of %j is wrong; what was given is not repeated, and no key is made',
+    async (param, wallets) => {
+      using folder = tempFolder();
+      const { keys, close } = await open(folder.file);
+      const error = await keys.create({ name: 'a', scopes: ['chat'], wallets }).catch((cause: unknown) => cause);
+      expect(error).toMatchObject({ name: 'KeyTermsError', param });
+      expect(String(error)).not.toContain('c0ffee');
+      expect(await keys.list()).toEqual([]);
+      await close();
+    },
+  );
+});
+
+describe('a key that shows a wallet', () => {
+  test('is the wallet itself: one caller by all its keys, before and after a rotation, whichever process made them', async () => {
+    using folder = tempFolder();
+    const server = await open(folder.file);
+    const command = await open(folder.file);
+    const first = await server.keys.createForWallet(WALLET.replace('ab', 'AB'), 'laptop');
+    expect(first.info).toMatchObject({ name: 'laptop', scopes: ['chat', 'route'], wallet: WALLET, wallets: null });
+    expect(first.info).toMatchObject({ limits: null, budgets: [], labels: {}, models: null, expiresAt: null });
+    const caller = callerOf(server, first.key);
+    expect(caller).toEqual({
+      keyId: WALLET,
+      scopes: new Set(['chat', 'route']),
+      labels: {},
+      models: null,
+      limits: null,
+      budgets: [],
+    });
+    const second = await command.keys.createForWallet(WALLET, '');
+    const rotated = await command.keys.rotate(first.info.id, 60_000);
+    expect(rotated?.info.wallet).toBe(WALLET);
+    await server.keys.refresh();
+    for (const { key } of [first, second, rotated!]) expect(callerOf(server, key)).toBe(caller);
+    const other = await server.keys.createForWallet(OTHER, '');
+    expect(callerOf(server, other.key)?.keyId).toBe(OTHER);
+    await server.keys.revoke(first.info.id);
+    expect([reasonOf(server.keys, first.key), reasonOf(server.keys, second.key)]).toEqual(['revoked', null]);
+    await Promise.all([server.close(), command.close()]);
+  });
+
+  test('stands in the trail with the wallet that made it, and grants to it go to the wallet', async () => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    const { info } = await keys.createForWallet(WALLET, 'laptop');
+    const plain = await keys.create({ name: 'plain', scopes: ['chat'] });
+    const by = { kind: 'cli', name: 'alice' } as const;
+    expect(await keys.grant(info.id, noted, { credits: 5, note: '' }, by)).toBe(true);
+    expect((await keys.get(info.id))?.name).toBe(WALLET);
+    expect(await keys.grant(plain.info.id, noted, { credits: 5, note: '' }, by)).toBe(true);
+    expect((await keys.get(info.id))?.name).toBe(plain.info.id);
+    expect(await keys.trail({ keyId: info.id, limit: 9 })).toMatchObject([
+      { action: 'grant', details: { credits: 5, wallet: WALLET } },
+      { action: 'create', actor: { kind: 'wallet', name: WALLET }, requestId: null, details: { wallet: WALLET } },
+    ]);
+    expect((await keys.trail({ keyId: plain.info.id, limit: 1 }))[0]?.details).toEqual({ credits: 5, note: '' });
+    expect(await keys.grant('nobody', noted, { credits: 5, note: '' }, by)).toBe(false);
+    await close();
+  });
+
+  test('is not made for what is no address, nor with a name that cannot be', async () => {
+    using folder = tempFolder();
+    const { keys, close } = await open(folder.file);
+    for (const wallet of ['', 'wallet', WALLET.slice(1), `${WALLET}0`]) {
+      await expect(keys.createForWallet(wallet, '')).rejects.toThrow('A wallet is named by its address');
+    }
+    await expect(keys.createForWallet(WALLET, 'two\nlines')).rejects.toThrow(KeyTermsError);
+    expect(await keys.list()).toEqual([]);
+    await close();
+  });
+
+  test('outlives the process, and is listed with its wallet', async () => {
+    using folder = tempFolder();
+    const before = await open(folder.file);
+    const { key, info } = await before.keys.createForWallet(WALLET, 'laptop');
+    await before.close();
+    const after = await open(folder.file);
+    expect(await after.keys.list()).toEqual([info]);
+    expect(await after.keys.ofWallet(WALLET)).toEqual([info]);
+    expect(callerOf(after, key)?.keyId).toBe(WALLET);
+    await after.close();
+  });
+});
+
+describe('the keys of a wallet', () => {
+  test('are at most 20 that are valid, however many are asked for at once by however many processes', async () => {
+    using folder = tempFolder();
+    const all = [await open(folder.file), await open(folder.file), await open(folder.file)] as const;
+    const asked = Array.from({ length: 24 }, (_, i) => all[i % 3]!.keys.createForWallet(WALLET, `key ${i}`));
+    const made = await Promise.allSettled(asked);
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
+    const refused = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    for (const error of refused) {
+      expect(error).toBeInstanceOf(KeyTermsError);
+      expect(error.message).toBe('A wallet has at most 20 valid keys: revoke one, then make another.');
+    }
+    const [{ keys }] = all;
+    expect(await keys.trail({ keyId: null, limit: 99 })).toHaveLength(20);
+    const own = await keys.ofWallet(WALLET);
+    expect(own).toHaveLength(20);
+    // Another wallet has room, and so has this one once a key is revoked.
+    await keys.createForWallet(OTHER, '');
+    await keys.revoke(own[7]!.id);
+    await keys.createForWallet(WALLET, 'in its place');
+    await expect(keys.createForWallet(WALLET, '')).rejects.toThrow('at most 20 valid keys');
+    await Promise.all(all.map(({ close }) => close()));
+  }, 20_000);
+
+  test('are revoked together but for one, each with its line; other wallets and keys stay', async () => {
+    using folder = tempFolder();
+    const server = await open(folder.file);
+    const command = await open(folder.file);
+    const plain = await server.keys.create({ name: 'plain', scopes: ['chat'] });
+    const other = await server.keys.createForWallet(OTHER, '');
+    const own = [
+      await server.keys.createForWallet(WALLET, 'kept'),
+      await command.keys.createForWallet(WALLET, 'made by another process'),
+      await server.keys.createForWallet(WALLET, 'revoked before'),
+      await server.keys.createForWallet(WALLET, 'lost'),
+    ] as const;
+    await server.keys.revoke(own[2].info.id);
+    server.clock.now += 5;
+    expect(await server.keys.revokeOfWallet(WALLET, own[0].info.id)).toBe(2);
+    const reasons = () => [...own, other, plain].map(({ key }) => reasonOf(server.keys, key));
+    expect(reasons()).toEqual([null, 'revoked', 'revoked', 'revoked', null, null]);
+    const lines = await server.keys.trail({ keyId: null, limit: 3 });
+    expect(
+      lines
+        .slice(0, 2)
+        .map(({ keyId }) => keyId)
+        .sort(),
+    ).toEqual([own[1].info.id, own[3].info.id].sort());
+    for (const line of lines.slice(0, 2)) {
+      expect(line).toMatchObject({ action: 'revoke', actor: { kind: 'wallet', name: WALLET }, time: MORNING + 5 });
+    }
+    expect(lines[2]).toMatchObject({ action: 'revoke', actor: { kind: 'server' }, keyId: own[2].info.id });
+    expect((await server.keys.get(own[2].info.id))?.revokedAt).toBe(MORNING);
+    expect(await server.keys.revokeOfWallet(WALLET, null)).toBe(1);
+    expect(await server.keys.revokeOfWallet(WALLET, null)).toBe(0);
+    expect(await server.keys.ofWallet(WALLET)).toEqual([]);
+    expect(reasons().slice(4)).toEqual([null, null]);
+    expect(await server.keys.trail({ keyId: null, limit: 99 })).toHaveLength(6 + 1 + 2 + 1);
+    await Promise.all([server.close(), command.close()]);
+  });
+});
+
+test('a database of the version before opens with its keys and its trail, which stays append-only', async () => {
+  using folder = tempFolder();
+  const versions = accessMigrations.versions.slice(0, 2);
+  const old = await openSqlite(folder.file, [{ room: 'access', versions }]);
+  await old.close();
+  const key = 'sb_live_abc123_abcdefghij_lmnopqrst-v';
+  const db = new Database(folder.file);
+  db.run(
+    `INSERT INTO keys (id, name, hash, scopes, labels, models, budgets, created_at, rotated_at)
+      VALUES ('abc123', 'old', ?, '["chat"]', '{"team":"a"}', '["m1"]', '[]', 7, 8)`,
+    [new Bun.CryptoHasher('sha256').update(key).digest()],
+  );
+  const line = `INSERT INTO trail (id, time, actor, actor_name, action, key_id, details, request_id) VALUES`;
+  db.run(`${line} (3, 7, 'cli', 'alice', 'create', 'abc123', '{"name":"old"}', NULL)`);
+  db.run(`${line} (9, 8, 'key', 'adm1n', 'rotate', 'abc123', '{}', 'req_1')`);
+  db.close();
+  const opened = await open(folder.file);
+  const { keys, close } = opened;
+  expect(callerOf(opened, key)).toEqual({
+    keyId: 'abc123',
+    scopes: new Set(['chat']),
+    labels: { team: 'a' },
+    models: new Set(['m1']),
+    limits: null,
+    budgets: [],
+  });
+  expect(await keys.get('abc123')).toMatchObject({ wallets: null, wallet: null, rotatedAt: 8 });
+  const made = await keys.createForWallet(WALLET, 'new');
+  expect(await keys.trail({ keyId: null, limit: 9 })).toMatchObject([
+    { id: 10, actor: { kind: 'wallet', name: WALLET }, keyId: made.info.id },
+    { id: 9, time: 8, actor: { kind: 'key', name: 'adm1n' }, action: 'rotate', details: {}, requestId: 'req_1' },
+    { id: 3, time: 7, actor: { kind: 'cli', name: 'alice' }, action: 'create', details: { name: 'old' } },
+  ]);
+  expect(await keys.trail({ keyId: 'abc123', limit: 9 })).toHaveLength(2);
+  const after = new Database(folder.file);
+  for (const sql of ["UPDATE trail SET actor_name = 'bob'", 'DELETE FROM trail']) {
+    expect(() => after.run(sql)).toThrow('the trail is append-only');
+  }
+  expect(() => after.run(`${line} (11, 7, 'nobody', 'x', 'create', 'abc123', '{}', NULL)`)).toThrow('CHECK constraint');
+  after.close();
+  await close();
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Hex } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { rehearsed } from '../policy/rehearsal.ts';
+import { waitFor } from '../support/answers.ts';
+import { startChain, type TestChain } from '../support/chain/chain.ts';
+import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
+import { type Paid, startPaid } from '../support/paying.ts';
+import { testPolicy } from '../support/policies.ts';
+import { runToEnd } from '../support/signalbox.ts';
+
+/** The programs of docs/payments.md are run as they are printed; its policies are loaded; the tests that it names exist. */
+const ROOT = join(import.meta.dir, '../..');
+const TEXT = readFileSync(join(ROOT, 'docs/payments.md'), 'utf8');
+const programs = [...TEXT.matchAll(/^```ts run\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+const policies = [...TEXT.matchAll(/^```yaml policy(?: mainnet)?\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+
+describe('the programs of docs/payments.md', () => {
+  let chain: TestChain;
+  let service: FacilitatorServer;
+  let paid: Paid;
+
+  beforeAll(async () => {
+    chain = await startChain();
+    service = await startFacilitatorServer(chain);
+    paid = await startPaid({ chain, facilitator: `{ mode: http, url: "${service.url}", timeout_ms: 2000 }` });
+    paid.upstream.behave({ text: ['Hello', ' from', ' a', ' wallet.'] });
+  }, 60_000);
+  afterAll(async () => {
+    await paid.stop();
+    await service.stop();
+    await chain.stop();
+  });
+
+  /** Runs one with a new wallet that has money. */
+  async function run(at: number): Promise<{ code: number; out: string; err: string; address: string }> {
+    const key = generatePrivateKey();
+    const { address } = privateKeyToAccount(key);
+    await chain.transfer(await chain.payer(1_000_000n), address, 1_000_000n);
+    const file = join(ROOT, 'node_modules', `.payments-${process.pid}-${at}.ts`);
+    writeFileSync(file, programs[at] ?? '');
+    const env: Record<string, string> & { WALLET_KEY: Hex } = {
+      SIGNALBOX_URL: paid.box.url,
+      WALLET_KEY: key,
+      PAY_IN: chain.token,
+    };
+    try {
+      return { ...(await runToEnd(['bun', file], env)), address };
+    } finally {
+      rmSync(file);
+    }
+  }
+
+  test('are two, and the first has less than 30 lines', () => {
+    expect(programs.length).toBe(2);
+    expect(programs[0]?.trimEnd().split('\n').length).toBeLessThan(30);
+  });
+
+  test('pay for a streamed answer and print it', async () => {
+    const { code, out, err, address } = await run(0);
+    expect({ code, out, err }).toEqual({ code: 0, out: 'Hello from a wallet.', err: '' });
+    expect(await chain.balanceOf(address)).toBeLessThan(1_000_000n);
+  }, 30_000);
+
+  test('get the answer though it was not known whether they had paid, and pay once', async () => {
+    service.fail('statusAfter', '/settle');
+    const running = run(1);
+    await waitFor(() => paid.payments().unknown === 1, 20_000);
+    service.fail(null);
+    const { code, out, err, address } = await running;
+    expect({ code, out, err }).toEqual({ code: 0, out: 'Hello from a wallet.\n', err: '' });
+    const { payments } = (await (await paid.box.get(`/admin/wallets/${address}`)).json()) as {
+      payments: { amount_atomic: string }[];
+    };
+    expect(payments.length).toBe(1);
+    expect(await chain.balanceOf(address)).toBe(1_000_000n - BigInt(payments[0]?.amount_atomic ?? 0));
+  }, 60_000);
+});
+
+test('the policies of docs/payments.md are right, each for itself', () => {
+  expect(policies.length).toBe(2);
+  for (const text of policies) {
+    const policy = testPolicy({ fake: 'http://127.0.0.1:1/v1' }, { best: { endpoints: ['fake'] } });
+    const files = [
+      { path: 'policy.yaml', text: policy },
+      { path: 'payments.yaml', text },
+    ];
+    expect(rehearsed(files, () => 'set')).toBe('');
+  }
+});
+
+test('docs/payments.md names every reason for which a payment is refused', () => {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  );
+  const reasons = sources.flatMap((path) =>
+    [
+      ...readFileSync(join(ROOT, 'src', path), 'utf8').matchAll(
+        /\bPaymentRefused\(\s*'([a-z_]+)'|\breason: '([a-z_]+)' \}\)/g,
+      ),
+    ].map(([, refused, detail]) => refused ?? detail ?? ''),
+  );
+  expect(reasons.length).toBeGreaterThan(10);
+  expect([...new Set(reasons)].filter((reason) => !TEXT.includes(`\`${reason}\``))).toEqual([]);
+});
+
+describe('the table of failures in docs/payments.md', () => {
+  const rows = [...TEXT.matchAll(/^\|.*\| `([\w/-]+)`: “([^”]+)” *\|$/gm)];
+
+  test('has a test for each line', () => {
+    const [, table = ''] = TEXT.split('## What happens when something fails');
+    const lines = table.split('\n').filter((line) => line.startsWith('|')).length - 2;
+    expect(lines).toBeGreaterThan(20);
+    expect(rows.length).toBe(lines);
+  });
+
+  for (const [, file = '', words = ''] of rows) {
+    test(`names one that exists: ${words}`, () => {
+      const text = readFileSync(join(ROOT, 'test', `${file}.test.ts`), 'utf8');
+      expect(text).toContain(words);
+    });
+  }
+});

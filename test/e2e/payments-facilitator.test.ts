@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { startChain, type TestChain } from '../support/chain/chain.ts';
+import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
+
+/** Payments that a service settles: it may fail in every way, and the chain tells what became of them. */
+const BEARER = 'facilitator-token-for-tests';
+let chain: TestChain;
+let service: FacilitatorServer;
+let paid: Paid;
+
+beforeAll(async () => {
+  chain = await startChain();
+  service = await startFacilitatorServer(chain, { bearer: BEARER });
+  paid = await startPaid({
+    chain,
+    facilitator: `{ mode: http, url: "${service.url}", timeout_ms: 1000, bearer_env: TEST_FACILITATOR_TOKEN }`,
+    env: { TEST_FACILITATOR_TOKEN: BEARER },
+  });
+}, 60_000);
+afterEach(() => {
+  service.fail(null);
+  paid.upstream.behave({});
+});
+afterAll(async () => {
+  await paid.stop();
+  await service.stop();
+  await chain.stop();
+});
+
+const hello = [{ role: 'user', content: 'Say hello.' }];
+const body = { model: 'best', messages: hello, max_tokens: 100 };
+
+/** Whatever agents meet, those with a key notice nothing. */
+async function keysAreServed(): Promise<void> {
+  expect((await paid.box.post('/v1/chat/completions', body)).status).toBe(200);
+}
+
+test('a service settles the payment, with the token that it asks for', async () => {
+  const payer = await paid.payer();
+  const response = await paid.pay(payer, body);
+  expect(response.status).toBe(200);
+  expect((await answerOf(response)).platform.payment?.transaction).toMatch(/^0x[0-9a-f]{64}$/);
+  expect(
+    service.requests.filter(({ path }) => path !== '/supported').map(({ authorization }) => authorization),
+  ).toEqual([`Bearer ${BEARER}`, `Bearer ${BEARER}`]);
+});
+
+describe('a service that fails when it is asked to verify', () => {
+  for (const fault of ['status', 'garbage', 'hang'] as const) {
+    test(`(${fault}): 503 that may be repeated, nothing charged, and the signature is good afterwards`, async () => {
+      const payer = await paid.payer();
+      const header = await paid.sign(payer, (await paid.quote(body)).required);
+      const calls = paid.upstream.requests.length;
+      service.fail(fault, '/verify');
+      const response = await paid.send(header, body);
+      expect(response.status).toBe(503);
+      expect((await answerOf(response)).error.code).toBe('payment_unavailable');
+      expect(response.headers.get('x-should-retry')).toBe('true');
+      expect(response.headers.get('payment-required')).toBeNull();
+      expect(paid.upstream.requests.length).toBe(calls);
+      await keysAreServed();
+      expect(await chain.balanceOf(payer.address)).toBe(10_000_000n);
+      service.fail(null);
+      expect((await paid.send(header, body)).status).toBe(200);
+    }, 20_000);
+  }
+});
+
+describe('a service that fails after it has debited the wallet', () => {
+  for (const fault of ['statusAfter', 'hangAfter', 'resetAfter', 'garbageAfter'] as const) {
+    test(`(${fault}): 503 and no new price; the same signature then has its request on the balance`, async () => {
+      const payer = await paid.payer();
+      const { required } = await paid.quote({ ...body, agent_wallet: payer.address });
+      const asked = { ...body, agent_wallet: payer.address };
+      const header = await paid.sign(payer, required);
+      const calls = paid.upstream.requests.length;
+      service.fail(fault, '/settle');
+      const response = await paid.send(header, asked);
+      expect(response.status).toBe(503);
+      const { error } = await answerOf(response);
+      expect(error.code).toBe('payment_unsettled');
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      expect(response.headers.get('payment-required')).toBeNull();
+      expect(paid.upstream.requests.length).toBe(calls);
+      await keysAreServed();
+      service.fail(null);
+      // Whoever names the wallet is not asked to pay for the same request again; at the latest the reconciler has settled it.
+      const asking = await paid.ask(asked);
+      expect([402, 503]).toContain(asking.status);
+      if (asking.status === 402) expect(paid.payments().unknown).toBeUndefined();
+      await waitFor(async () => (await paid.balanceOf(payer.address)) > 0, 15_000);
+      const again = await paid.send(header, asked);
+      expect(again.status).toBe(200);
+      expect((await answerOf(again)).platform.payment).toMatchObject({ source: 'wallet_credits' });
+      expect(await chain.balanceOf(payer.address)).toBe(10_000_000n - amountOf(required));
+    }, 40_000);
+  }
+});
+
+test('a service that nobody answers at: 503 that may be repeated, and the signature is good afterwards', async () => {
+  const payer = await paid.payer();
+  const header = await paid.sign(payer, (await paid.quote(body)).required);
+  await service.down();
+  const response = await paid.send(header, body);
+  expect(response.status).toBe(503);
+  expect((await answerOf(response)).error.code).toBe('payment_unavailable');
+  await keysAreServed();
+  await service.up();
+  expect((await paid.send(header, body)).status).toBe(200);
+}, 20_000);
+
+test('after all of this the books hold together, and with the chain', async () => {
+  const books = await paid.books();
+  expect(books.findings).toEqual([]);
+  expect(books.open).toBe(0);
+  expect(books.deposits).toBe(Number(books.received) * MICROCREDITS_PER_UNIT);
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'bun:test';
+import { Limiter } from '../../src/access/limits/limiter.ts';
+import { type Caller, walletCaller } from '../../src/core/caller.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
+import type { PaymentPolicy } from '../../src/core/payment-policy.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { Gate } from '../../src/http/gate.ts';
+import { admit, type GuardRules, ROUTES } from '../../src/http/guard.ts';
+import { load, SMALL, snapshotOf } from '../policy/support.ts';
+import { WALLET } from './wallet-support.ts';
+
+const LIMITS = `rate_limits:
+  - { name: each-wallet, each: key, requests_per_minute: 2 }
+gateway: { keyless_per_minute: 5, failed_auth_per_minute: 1000 }
+`;
+const key: Caller = {
+  keyId: 'abc',
+  scopes: new Set(['chat', 'route']),
+  labels: {},
+  models: null,
+  limits: null,
+  budgets: [],
+};
+
+/** A door: the rules with what a test looks at. Each has its own limiter and gate. */
+function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
+  const snapshot = snapshotOf(
+    load([
+      { path: 'p.yaml', text: SMALL },
+      { path: 'q.yaml', text: more },
+    ]),
+  );
+  // What the guard looks at of it.
+  const payments = { bodyBytesMax: 1_000 } as PaymentPolicy;
+  const policy: PolicySnapshot = { ...snapshot, payments: isOn ? payments : null };
+  const gate = new Gate();
+  const rules: GuardRules = {
+    authenticate: (header) => {
+      if (header === 'Bearer good') return { caller: key, reason: null };
+      if (header === 'Bearer wallet') return { caller: walletCaller(WALLET), reason: null };
+      return { caller: null, reason: header ? 'unknown' : 'missing' };
+    },
+    policy: () => policy,
+    isBlocked: (wallet) => blocked.includes(wallet),
+    limiter: new Limiter(() => 0),
+    gate,
+  };
+  const send = (path: string, headers: Record<string, string> = {}, method = 'POST') => {
+    const request = new Request(`http://gateway.example${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(method === 'POST' && { body: '{}' }),
+    });
+    return admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) });
+  };
+  return { send, gate };
+}
+
+function refusal(run: () => unknown): SignalboxError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof SignalboxError) return error;
+    throw error;
+  }
+  throw new Error('it was let in');
+}
+const codeOf = (run: () => unknown) => refusal(run).code;
+
+const PAID = ['/v1/chat/completions', '/v1/wallets/topup', '/v1/wallets/keys'];
+
+describe('while payments are on, a request without a key', () => {
+  test('comes in on the routes that are paid for, takes a place and is nobody yet', () => {
+    expect(ROUTES.filter(({ pays }) => pays).map(({ path }) => path)).toEqual(PAID);
+    for (const path of PAID) {
+      const { send, gate } = door();
+      const visit = send(path);
+      expect(visit?.caller).toBeNull();
+      expect(() => visit?.known).toThrow('without a key');
+      expect(gate.inside).toBe(1);
+      visit?.handled();
+      expect(gate.inside).toBe(0);
+    }
+  });
+
+  test('gets 401 everywhere else, and by every other method', () => {
+    for (const { method, path, access } of ROUTES) {
+      const { send } = door();
+      if (access === 'open' || PAID.includes(path)) continue;
+      expect(codeOf(() => send(path.replace(':id', 'x').replace('*', 'x'), {}, method))).toBe('invalid_api_key');
+    }
+    for (const path of PAID)
+      for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])
+        expect(codeOf(() => door().send(path, {}, method))).toBe('invalid_api_key');
+  });
+
+  test('with a bad key, or an empty one, gets 401: a key that was sent is never passed over', () => {
+    for (const authorization of ['Bearer bad', 'Bearer ', '', 'Basic x'])
+      for (const path of PAID) {
+        const { send } = door();
+        expect(codeOf(() => send(path, { authorization, 'payment-signature': 'e30=' }))).toBe('invalid_api_key');
+      }
+    expect(door().send('/v1/wallets/topup', { authorization: 'Bearer good' })?.caller).toBe(key);
+  });
+
+  test('is throttled by its address, before anything else is looked at', () => {
+    const { send } = door();
+    for (let i = 0; i < 5; i++) send('/v1/chat/completions')?.handled();
+    const error = refusal(() => send('/v1/chat/completions', { 'content-type': 'text/plain', 'x-payment': 'x' }));
+    expect([error.code, error.info.details]).toEqual([
+      'rate_limit_exceeded',
+      { limit: 'gateway.keyless_per_minute', kind: 'requests' },
+    ]);
+    // Those with a key are not.
+    expect(send('/v1/chat/completions', { authorization: 'Bearer good' })?.caller).toBe(key);
+  });
+
+  test('may have a small body only; one with a key may have a large one', () => {
+    const { send } = door();
+    expect(codeOf(() => send(PAID[0]!, { 'content-length': '1001' }))).toBe('request_too_large');
+    expect(send(PAID[0]!, { 'content-length': '1000' })?.caller).toBeNull();
+    expect(send(PAID[0]!, { 'content-length': '1001', authorization: 'Bearer good' })?.caller).toBe(key);
+  });
+
+  test('is told that version 1 of x402 is not spoken', () => {
+    for (const path of PAID) {
+      const error = refusal(() => door().send(path, { 'x-payment': 'eyJ4NDAyVmVyc2lvbiI6MX0=' }));
+      expect([error.code, error.info.param]).toEqual(['unsupported_x402_version', 'X-PAYMENT']);
+    }
+    expect(door().send(PAID[0]!, { 'x-payment': 'x', authorization: 'Bearer good' })?.caller).toBe(key);
+  });
+
+  test('gets 431 with a payment that is larger than headers may be', () => {
+    const { send } = door();
+    expect(codeOf(() => send(PAID[0]!, { 'payment-signature': 'A'.repeat(16_400) }))).toBe('headers_too_large');
+    expect(send(PAID[0]!, { 'payment-signature': 'A'.repeat(10_000) })?.caller).toBeNull();
+  });
+});
+
+test('while payments are off, a request without a key gets 401 on every route that needs one', () => {
+  for (const path of PAID) expect(codeOf(() => door({ isOn: false }).send(path))).toBe('invalid_api_key');
+});
+
+describe('a wallet that proves itself', () => {
+  test('is the caller from then on, and counts against the limits on pace, once', () => {
+    const { send } = door();
+    const wallet = walletCaller(WALLET);
+    for (let i = 0; i < 2; i++) {
+      const visit = send(PAID[0]!)!;
+      visit.proved(wallet);
+      visit.proved(wallet);
+      expect(visit.caller).toBe(wallet);
+      const headers: Record<string, string | number> = {};
+      visit.tell(headers);
+      expect(headers['x-ratelimit-remaining-requests']).toBe(String(1 - i));
+      visit.handled();
+    }
+    const third = send(PAID[0]!)!;
+    expect(codeOf(() => third.proved(wallet))).toBe('rate_limit_exceeded');
+    // Another wallet has a share of its own, and so has nobody: he is not counted.
+    expect(() => send(PAID[0]!)!.proved(walletCaller(WALLET.replace('4', '5')))).not.toThrow();
+    // By a key of its own it is the same wallet.
+    expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer wallet' }))).toBe('rate_limit_exceeded');
+  });
+
+  test('beside a key is not the caller, and not counted', () => {
+    const { send } = door();
+    for (let i = 0; i < 2; i++) {
+      const visit = send(PAID[0]!, { authorization: 'Bearer good' })!;
+      visit.proved(walletCaller(WALLET));
+      expect(visit.caller).toBe(key);
+    }
+    expect(() => send(PAID[0]!)!.proved(walletCaller(WALLET))).not.toThrow();
+  });
+
+  test('is not let in when the operator has shut it out: by no signature, and by no key on any route', () => {
+    const { send } = door({ blocked: [WALLET] });
+    const wallet = walletCaller(WALLET);
+    const refused = refusal(() => send(PAID[0]!)!.proved(wallet));
+    expect([refused.code, refused.message]).toEqual([
+      'insufficient_permissions',
+      'This wallet is blocked by the operator.',
+    ]);
+    expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer good' })!.proved(wallet))).toBe(refused.code);
+    for (const { method, path, access } of ROUTES.filter((route) => route.path.startsWith('/v1/'))) {
+      expect(access).not.toBe('open');
+      const at = path.replace(':id', 'x').replace('*', 'x');
+      expect(codeOf(() => send(at, { authorization: 'Bearer wallet' }, method))).toBe(refused.code);
+    }
+  });
+});

@@ -1,0 +1,317 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PaymentRequired } from '@x402/core/types';
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { shipped } from '../../plugins/index.ts';
+import { openIdempotency } from '../../src/access/idempotency/state.ts';
+import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
+import { type Keys, openKeys } from '../../src/access/keys.ts';
+import { accessMigrations } from '../../src/access/tables.ts';
+import { createIds } from '../../src/core/id.ts';
+import { Affinity } from '../../src/gateway/affinity.ts';
+import type { Gateway } from '../../src/gateway/gateway.ts';
+import { createApp } from '../../src/http/app.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import {
+  type AuthorizationTrace,
+  FacilitatorUnavailable,
+  type Fate,
+  type Network,
+  type Settlement,
+  type Verification,
+} from '../../src/payments/facilitator/facilitator.ts';
+import { openPayments } from '../../src/payments/service.ts';
+import { paymentMigrations } from '../../src/payments/table.ts';
+import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { loadPolicy } from '../../src/policy/load.ts';
+import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
+import { hashOf } from '../../src/runtime/source.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { waitFor } from '../support/answers.ts';
+import { signQuote } from '../support/chain/pay.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { temporaryFolder } from '../support/signalbox.ts';
+
+export const WALLET = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b';
+export const TOKEN = '0x036CbD53842c5426634e7929541eC2318f3dCF7e';
+export const PAY_TO = '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c';
+
+const SECTION = `payments:
+  x402:
+    enabled: true
+    networks:
+      - id: eip155:84532
+        asset: { address: "${TOKEN}", name: USDC }
+        pay_to: "${PAY_TO}"
+        rpc_urls: ["http://127.0.0.1:1"]
+        facilitator: { mode: local, private_key_env: TEST_GAS_KEY }
+`;
+/** A network that comes first, and on which nobody answers. */
+const SILENT_ID = 'eip155:31337';
+const SILENT = SECTION.slice(SECTION.indexOf('      - id')).replace('eip155:84532', SILENT_ID);
+const PROXY = '    public_url: https://agents.example\n';
+const PREPAID = '    prepaid: { enabled: true, min_usd: 1, max_usd: 100 }\n';
+
+/** A wallet's owner; no two tests meet. */
+export const payer = (): PrivateKeyAccount =>
+  privateKeyToAccount(`0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`);
+
+/** A chain with nobody on it but the test. It does what it is told, and remembers what it was asked. */
+export class FakeChain {
+  verification: Verification = { valid: true };
+  settlement: (transaction: string) => Settlement | Promise<Settlement> = (transaction) => ({
+    state: 'captured',
+    transaction,
+  });
+  fate: Fate = { state: 'unused', expired: false };
+  /** Nonces that it was to settle. */
+  readonly settled: string[] = [];
+  readonly asked: AuthorizationTrace[] = [];
+
+  network(isSilent = false): Network {
+    return {
+      facilitator: {
+        verify: async () => this.verification,
+        settle: async ({ nonce }) => {
+          this.settled.push(nonce);
+          return this.settlement(nonce);
+        },
+        close: () => {},
+      },
+      chain: {
+        check: async () => {
+          if (isSilent) throw new FacilitatorUnavailable('nobody answers');
+        },
+        fate: async (trace) => {
+          this.asked.push(trace);
+          return this.fate;
+        },
+      },
+    };
+  }
+}
+
+/** The JSON of an answer, as far as tests look into it. Absent members are undefined at run time. */
+export interface Told {
+  readonly object: string;
+  readonly id: string;
+  readonly wallet: string;
+  readonly key: string | null;
+  readonly key_id: string | null;
+  readonly revoked: number;
+  readonly state: string;
+  readonly paid_credits: number;
+  readonly balance_credits: number;
+  readonly is_blocked: boolean;
+  readonly keys: readonly { readonly id: string; readonly name: string }[];
+  readonly payments: readonly Told[];
+  readonly data: readonly Told[];
+  readonly payment: Readonly<Record<string, unknown>>;
+  readonly accepts: PaymentRequired['accepts'];
+  readonly error: { readonly code: string; readonly message: string; readonly details: Record<string, unknown> };
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Told;
+}
+
+export const requiredIn = ({ headers }: Pick<Reply, 'headers'>): PaymentRequired =>
+  headerJson(headers, 'payment-required');
+
+export function headerJson<T>(headers: Headers, name: string): T {
+  return JSON.parse(Buffer.from(headers.get(name) ?? '', 'base64').toString());
+}
+
+/** Payments with top-ups; without; on a second network that nobody answers on; behind a proxy; none at all. */
+type PolicyName = 'all' | 'no-topups' | 'two-networks' | 'behind-proxy' | 'nothing';
+
+export interface WalletApp {
+  readonly gateway: Gateway;
+  readonly keys: Keys;
+  readonly chain: FakeChain;
+  /** With the scope `admin`, and without. */
+  readonly admin: string;
+  readonly plain: string;
+  /** What the log has. */
+  readonly logged: string[];
+  /** Milliseconds that the wall clock is ahead. */
+  readonly clock: { ahead: number };
+  /** What goes wrong here: a key cannot be written; a shutdown has begun. */
+  readonly faults: { noKeys: boolean; draining: boolean };
+  /** Puts another policy in force. */
+  use(name: PolicyName): Promise<void>;
+  ask(request: Request): Promise<Reply>;
+  send(path: string, body?: object, headers?: Record<string, string>): Promise<Reply>;
+  get(path: string, key?: string | null): Promise<Reply>;
+  /** Asks without a signature, signs what is asked for, and sends that. */
+  pay(account: PrivateKeyAccount, path: string, body: object, headers?: Record<string, string>): Promise<Reply>;
+  stop(): Promise<void>;
+}
+
+function runtimeOf(more: string): Runtime {
+  const registry = createRegistry(shipped);
+  const text = testPolicy({ nowhere: 'http://127.0.0.1:1/v1' }, { best: { endpoints: ['nowhere'] } }, more);
+  const get = (name: string): string | undefined => (name in UPSTREAM_ENV ? UPSTREAM_KEY : undefined);
+  const { snapshot, diagnostics } = loadPolicy([{ path: 'policy.yaml', text }], {
+    env: { get },
+    ...registry,
+    revisionOf: hashOf,
+  });
+  if (!snapshot) throw new Error(JSON.stringify(diagnostics));
+  return buildRuntime(snapshot, registry, get);
+}
+
+const GATEWAY = `gateway: { retries_max: 0, keyless_per_minute: 1000000, failed_auth_per_minute: 1000000 }
+rate_limits: [{ name: each, each: key, requests_per_minute: 1000 }]
+`;
+
+/** The edge over everything real but the chain. */
+export async function startWalletApp(): Promise<WalletApp> {
+  const folder = temporaryFolder();
+  const runtimes = {
+    all: runtimeOf(GATEWAY + SECTION + PREPAID),
+    'no-topups': runtimeOf(`${GATEWAY}${SECTION}    prepaid: { enabled: false }\n`),
+    'two-networks': runtimeOf(GATEWAY + SECTION.replace('      - id', `${SILENT}      - id`) + PREPAID),
+    'behind-proxy': runtimeOf(GATEWAY + SECTION + PREPAID + PROXY),
+    nothing: runtimeOf(GATEWAY),
+  };
+  let inForce: PolicyName = 'all';
+  const { snapshot } = runtimes.all;
+  const store = await openSqlite(join(folder, 'signalbox.db'), [
+    accessMigrations,
+    idempotencyMigrations,
+    ledgerMigrations,
+    recordsMigrations,
+    paymentMigrations,
+  ]);
+  const logged: string[] = [];
+  const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`);
+  const log = { info: write, warn: write, error: write };
+  const clock = { ahead: 0 };
+  const now = () => Date.now() + clock.ahead;
+  const chain = new FakeChain();
+  const keys = await openKeys({ store, now });
+  const ledger = await openLedger({ store, terms: snapshot, now, onAlarm: write });
+  const nextId = createIds(now, 0);
+  const payments = await openPayments({
+    store,
+    now,
+    nextId,
+    env: () => undefined,
+    deposit: ledger.deposit.bind(ledger),
+    waiveFee: ledger.waiveFee.bind(ledger),
+    log,
+    openNetwork: async ({ id }) => chain.network(id === SILENT_ID),
+  });
+  const use = async (name: PolicyName) => {
+    const { payments: policy } = runtimes[name].snapshot;
+    (await payments.prepare(policy))();
+    inForce = name;
+    // Networks are looked at before they are offered.
+    if (policy) await waitFor(async () => (await send(KEYS)).status === 402, 5_000);
+  };
+  const lease = () => runtimes[inForce];
+  const faults = { noKeys: false, draining: false };
+  const gateway: Gateway = {
+    lease,
+    leaseOf: () => lease(),
+    ledger,
+    payments,
+    keys: {
+      createForWallet: (wallet, name) =>
+        faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForWallet(wallet, name),
+      ofWallet: (wallet) => keys.ofWallet(wallet),
+      revokeOfWallet: (wallet, exceptId) => keys.revokeOfWallet(wallet, exceptId),
+    },
+    records: openRecords({ store, now }),
+    affinity: new Affinity(() => performance.now()),
+    counter: { count: async () => null },
+    past: { find: async () => lease() },
+    log,
+    nextId,
+    now,
+    clock: () => performance.now(),
+    exchanges: new Set(),
+    draining: () => faults.draining,
+  };
+  const idempotency = openIdempotency({
+    store,
+    now,
+    giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
+  });
+  const never = () => {
+    throw new Error('not asked for here');
+  };
+  const edge = createApp({
+    gateway,
+    policy: { lease, status: never, reload: never },
+    keys,
+    idempotency,
+    store,
+    authenticate: (header) => keys.authenticate(header),
+    version: 'test',
+    metrics: false,
+  });
+  const ask = async (request: Request): Promise<Reply> => {
+    const response = await edge.handle(request);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+  };
+  const send: WalletApp['send'] = (path, body = {}, headers = {}) =>
+    ask(
+      new Request(`http://gateway.example${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+    );
+  const app: WalletApp = {
+    gateway,
+    keys,
+    chain,
+    logged,
+    clock,
+    faults,
+    use,
+    admin: (await keys.create({ name: 'admin', scopes: ['admin'] })).key,
+    plain: (await keys.create({ name: 'plain', scopes: ['chat', 'route'] })).key,
+    send,
+    ask,
+    get: (path, key = app.admin) =>
+      ask(new Request(`http://gateway.example${path}`, { headers: key === null ? {} : as(key) })),
+    async pay(account, path, body, headers = {}) {
+      const asked = await send(path, body, headers);
+      if (asked.status !== 402) throw new Error(`it was not to be paid for: ${asked.text}`);
+      return send(path, body, { ...headers, 'payment-signature': await signQuote(account, requiredIn(asked)) });
+    },
+    async stop() {
+      payments.close();
+      keys.close();
+      await ledger.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  await use('all');
+  return app;
+}
+
+export const as = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+
+export const TOPUP = '/v1/wallets/topup';
+export const KEYS = '/v1/wallets/keys';
+export const DOLLAR = { usd: 1 };
+
+/** A wallet that has topped up a dollar, with its first key. */
+export async function richWallet(app: WalletApp) {
+  const account = payer();
+  const reply = await app.pay(account, TOPUP, DOLLAR);
+  if (reply.status !== 201) throw new Error(reply.text);
+  return { account, wallet: account.address.toLowerCase(), key: reply.body.key ?? '', reply };
+}

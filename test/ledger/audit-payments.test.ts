@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { auditJson, auditText } from '../../src/cli/ledger-audit.ts';
+import type { FindingKind } from '../../src/ledger/audit/audit.ts';
+import { copyDatabase } from '../../src/store/sqlite.ts';
+import { tempFolder } from '../store/support.ts';
+import { audit, tamper } from './audit-support.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';
+import { AGENT, deposit, earmarked, OTHER, PAYMENTS, payment, WALLET } from './wallet-support.ts';
+
+let folder: ReturnType<typeof tempFolder>;
+const note = (id: number) => `pay_0000000000${id}`;
+
+/** A top-up, a payment that ran, one that got nothing, one that failed, and a request that runs on what is left. */
+beforeAll(async () => {
+  folder = tempFolder();
+  const terms = { ...NO_TERMS, budgets: [budget(9_000, { name: 'all' })] };
+  const { ledger, store } = await open(folder.file, { terms });
+  tamper(folder.file, PAYMENTS);
+  await ledger.deposit(WALLET, deposit(500, 0, note(1)), [payment(1, 'settled', 500, 0)]);
+  const paid = await earmarked(ledger, order(300, { caller: AGENT }), 250);
+  const ran = await paid.capture(deposit(260, 10, note(2)), [payment(2, 'captured', 260, 10)]);
+  ran!.settle(line(200), () => []);
+  const other = { payer: OTHER, caller: caller('key') };
+  const none = await (await earmarked(ledger, order(90, other), 90)).capture(deposit(100, 10, note(3)), [
+    payment(3, 'settled', 100, 0, OTHER),
+  ]);
+  none!.settle(null, () => ledger.waiveFee(OTHER, 10, note(3)));
+  await store.commit([payment(4, 'failed', 700, 10), payment(5, 'unknown', 30, 1), payment(6, 'settling', 30, 1)]);
+  await ledger.close();
+  await held(ledger, order(40, other));
+  await store.close();
+});
+afterAll(() => folder[Symbol.dispose]());
+
+test('payments whose deposits and fees are in the journal have nothing wrong, and are summed up', async () => {
+  const result = await audit(folder.file);
+  expect(result.findings).toEqual([]);
+  expect(result.paid).toEqual({ deposited: 860, fees: 10 });
+  expect(result.totals).toMatchObject({ granted: 0, charged: 200 });
+  expect(auditText(result, NOON)).toContain(
+    '\nWallets paid in 0.00086 Credits, of which 0.00001 Credits were kept as fees.\n',
+  );
+  expect(JSON.parse(auditJson(result, NOON))).toMatchObject({ deposited_credits: 0.00086, fees_credits: 0.00001 });
+});
+
+test('what is open is shown with who asked for it', async () => {
+  expect(auditText(await audit(folder.file), NOON)).toMatch(/dec_\w+ {2}key key, 0\.00004 Credits reserved/);
+  const file = copy();
+  tamper(file, `UPDATE accounts SET key_id = '${OTHER}', payer = NULL WHERE payer = '${OTHER}'`);
+  expect(auditText(await audit(file), NOON)).toContain(`wallet ${OTHER}, 0.00004 Credits reserved`);
+});
+
+test('a ledger without payments is proved without them', async () => {
+  const file = copy();
+  tamper(file, 'DROP TABLE payments');
+  expect((await audit(file)).findings).toEqual([]);
+});
+
+let copies = 0;
+function copy(): string {
+  const file = join(folder.path, `copy-${++copies}.db`);
+  copyDatabase(folder.file, file);
+  return file;
+}
+
+const copyRow = (seq: number, amount: string) =>
+  `INSERT INTO journal (seq, kind, account, amount, time, note) SELECT 99, kind, account, ${amount}, time, note
+    FROM journal WHERE seq = ${seq}`;
+/** Shifts the rows from `seq` on, so that another one fits in; sums and funds go along. */
+const shift = (seq: number) => [
+  `UPDATE journal SET seq = -seq - 1 WHERE seq >= ${seq}`,
+  'UPDATE journal SET seq = -seq WHERE seq < 0',
+  `UPDATE funds SET after_seq = after_seq + 1 WHERE after_seq >= ${seq}`,
+  `UPDATE checkpoint SET through = through + 1 WHERE through >= ${seq}`,
+];
+
+/** What is done to the journal, the kind that must be found, the row that must be named, and some of what is told. */
+const MUTANTS: readonly (readonly [string, readonly string[], FindingKind, number | null, string])[] = [
+  ['a deposit is removed', ['DELETE FROM journal WHERE seq = 1'], 'wrong_payment', null, '500 paid and 0 kept, the'],
+  ['a deposit is one more', ['UPDATE journal SET amount = 501 WHERE seq = 1'], 'wrong_balance', null, WALLET],
+  ['a deposit is doubled', [copyRow(1, 'amount')], 'wrong_payment', null, 'the journal 1000 and 0'],
+  ['a deposit is nothing', ['UPDATE journal SET amount = 0 WHERE seq = 2'], 'bad_amount', 2, 'deposits 0'],
+  ['a deposit takes', ['UPDATE journal SET amount = -1 WHERE seq = 2'], 'bad_amount', 2, 'deposits -1'],
+  ['a deposit is of nobody', ['UPDATE journal SET note = NULL WHERE seq = 1'], 'wrong_payment', null, 'no payment'],
+  ['a payment is removed', ['DELETE FROM payments WHERE id = 1'], 'wrong_payment', null, `by ${WALLET} for "pay_`],
+  ['a payment was of another', ['UPDATE payments SET payer = nonce WHERE id = 1'], 'wrong_payment', null, 'booked to'],
+  ['a payment was more', ['UPDATE payments SET paid = 501 WHERE id = 1'], 'wrong_payment', null, '501 paid'],
+  ['a payment kept less', ['UPDATE payments SET fee = 9 WHERE id = 2'], 'wrong_payment', null, '9 kept'],
+  ['a payment failed', [`UPDATE payments SET state = 'failed' WHERE id = 1`], 'wrong_payment', null, 'is failed'],
+  ['a payment is settling', [`UPDATE payments SET state = 'settling' WHERE id = 2`], 'wrong_payment', null, 'settling'],
+  ['a payment is unknown', [`UPDATE payments SET state = 'unknown' WHERE id = 2`], 'wrong_payment', null, 'unknown'],
+  ['a payment has come', [`UPDATE payments SET state = 'settled' WHERE id = 4`], 'wrong_payment', null, '700 paid'],
+  ['a payment runs', [`UPDATE payments SET state = 'captured' WHERE id = 6`], 'wrong_payment', null, '30 paid'],
+  ['a fee is removed', ['DELETE FROM journal WHERE seq = 3'], 'wrong_payment', null, '10 kept, the journal 260 and 0'],
+  ['a fee is more than was paid', ['UPDATE journal SET amount = -261 WHERE seq = 3'], 'wrong_fee', 3, 'keeps 261'],
+  ['a fee is given back twice', [copyRow(10, 'amount')], 'wrong_fee', 99, 'gives back 10 more'],
+  [
+    'a fee is given back that was not kept',
+    [`${copyRow(1, '1')}`, `UPDATE journal SET kind = 'fee' WHERE seq = 99`],
+    'wrong_fee',
+    99,
+    'gives back 1 more',
+  ],
+  [
+    'a fee is booked to another',
+    [`UPDATE journal SET account = (SELECT account FROM journal WHERE seq = 6) WHERE seq = 3`],
+    'wrong_payment',
+    3,
+    'not of',
+  ],
+  [
+    'a deposit comes behind what it pays for',
+    [...shift(9), 'UPDATE journal SET seq = 9 WHERE seq = 6'],
+    'overdrawn',
+    8,
+    `the balance of wallet ${OTHER}`,
+  ],
+];
+
+describe('the audit finds, and names the row, when', () => {
+  test('the rows of the journal are those that are changed below', async () => {
+    const { store } = await open(copy());
+    const kinds = await store.query<{ kind: string }>({ sql: 'SELECT kind FROM journal ORDER BY seq' });
+    expect(kinds.map(({ kind }) => kind)).toEqual([
+      ...['deposit', 'deposit', 'fee', 'reserve', 'settle'],
+      ...['deposit', 'fee', 'reserve', 'settle', 'fee', 'reserve'],
+      // By the start of this test.
+      'expire',
+    ]);
+    await store.close();
+  });
+
+  for (const [name, sql, kind, seq, told] of MUTANTS) {
+    test(name, async () => {
+      const file = copy();
+      tamper(file, ...sql);
+      const { findings } = await audit(file);
+      expect(findings).toContainEqual(
+        expect.objectContaining({ kind, seq, message: expect.stringContaining(told) as string }),
+      );
+    });
+  }
+});

@@ -1,0 +1,281 @@
+import { describe, expect, test } from 'bun:test';
+import { parseExport, writeExport } from '../../src/cli/ledger-export.ts';
+import { grantedTo, grantWrite } from '../../src/ledger/adjust.ts';
+import { keyBalance } from '../../src/ledger/key-funds.ts';
+import { openReader } from '../../src/store/sqlite.ts';
+import { type Store, StoreError, type Write } from '../../src/store/store.ts';
+import { tempFolder } from '../store/support.ts';
+import { findingsOf, tamper } from './audit-support.ts';
+import { readCsv } from './csv-support.ts';
+import { GatedStore } from './model/gate.ts';
+import { flaky, held, line, NOON, type Opened, open, order, refused } from './support.ts';
+import { AGENT, balance, deposit, earmarked, OTHER, PAYMENTS, payment, rows, WALLET } from './wallet-support.ts';
+
+const agent = { caller: AGENT } as const;
+
+/** A ledger whose disk is in the test's hands, beside payments. */
+async function gated(file: string): Promise<Opened & { gate: GatedStore }> {
+  let gate: GatedStore | null = null;
+  const opened = await open(file, {
+    wrap: (store: Store) => {
+      gate = new GatedStore(store);
+      return gate;
+    },
+  });
+  tamper(file, PAYMENTS);
+  return { ...opened, gate: gate! };
+}
+
+/** What a new start finds in the balance, and that the books are right. */
+async function afterStart(file: string): Promise<[number, number, number] | null> {
+  const { ledger, store } = await open(file);
+  const found = balance(ledger);
+  await ledger.close();
+  await store.close();
+  return found;
+}
+
+describe('a deposit', () => {
+  test('is booked with what belongs to it, less the fee, and survives', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await gated(folder.file);
+    await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 20)]);
+    expect(balance(ledger)).toEqual([480, 0, 0]);
+    await ledger.deposit(WALLET, deposit(70, 0, 'pay_00000000002'), [payment(2, 'settled', 70, 0)]);
+    expect(balance(ledger)).toEqual([550, 0, 0]);
+    expect(await rows(store)).toEqual([
+      ['deposit', 500, 'pay_00000000001'],
+      ['fee', -20, 'pay_00000000001'],
+      ['deposit', 70, 'pay_00000000002'],
+    ]);
+    expect([await keyBalance(store, WALLET), await grantedTo(store, WALLET)]).toEqual([
+      { granted: 550, spent: 0 },
+      550,
+    ]);
+    await store.close();
+    expect(await afterStart(folder.file)).toEqual([550, 0, 0]);
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  test('cannot be spent before it is on the disk', async () => {
+    using folder = tempFolder();
+    const { ledger, store, gate } = await gated(folder.file);
+    gate.shut();
+    const paid = ledger.deposit(WALLET, deposit(500, 0, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
+    expect(balance(ledger)).toBeNull();
+    expect(await refused(ledger, order(1, agent))).toMatchObject({ why: 'exhausted', limit: 0 });
+    gate.open();
+    await paid;
+    (await held(ledger, order(500, agent))).settle(line(500), () => []);
+    await ledger.close();
+    await store.close();
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  test('that cannot be written, or whose payment cannot, is not there', async () => {
+    using folder = tempFolder();
+    let broken = false;
+    const { ledger, store } = await open(folder.file, { wrap: (inner) => flaky(inner, () => broken) });
+    tamper(folder.file, PAYMENTS);
+    broken = true;
+    await expect(ledger.deposit(WALLET, deposit(500), [])).rejects.toBeInstanceOf(StoreError);
+    broken = false;
+    await store.commit([payment(1, 'failed', 0, 0)]);
+    const twice = ledger.deposit(WALLET, deposit(500), [payment(1, 'settled', 500, 0)]);
+    await expect(twice).rejects.toBeInstanceOf(StoreError);
+    expect(balance(ledger)).toBeNull();
+    expect(await rows(store)).toEqual([]);
+    await ledger.deposit(WALLET, deposit(7, 0, 'pay_00000000002'), [payment(2, 'settled', 7, 0)]);
+    expect(balance(ledger)).toEqual([7, 0, 0]);
+    await ledger.close();
+    await store.close();
+    expect(await afterStart(folder.file)).toEqual([7, 0, 0]);
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  test('lets in who waits for the balance', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await gated(folder.file);
+    await ledger.deposit(WALLET, deposit(100, 0, 'pay_00000000001'), [payment(1, 'settled', 100, 0)]);
+    const first = await held(ledger, order(80, agent));
+    const waiting = held(ledger, order(50, { ...agent, waitMs: 20_000 }));
+    await ledger.deposit(WALLET, deposit(30, 0, 'pay_00000000002'), [payment(2, 'settled', 30, 0)]);
+    expect((await waiting).reserved).toBe(50);
+    first.settle(line(80), () => []);
+    expect(balance(ledger)).toEqual([130, 80, 50]);
+    await store.close();
+  });
+
+  test('of nothing books only what belongs to it; what cannot be a deposit is a mistake', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await gated(folder.file);
+    await ledger.deposit(WALLET, deposit(0, 0), [payment(1, 'failed', 0, 0)]);
+    expect(balance(ledger)).toBeNull();
+    expect(await store.query({ sql: 'SELECT id FROM payments' })).toEqual([{ id: 1 }]);
+    for (const [paid, fee] of [
+      [-1, 0],
+      [1.5, 0],
+      [Number.NaN, 0],
+      [10, 11],
+      [10, Number.NaN],
+    ] as const)
+      await expect(ledger.deposit(WALLET, deposit(paid, fee), [])).rejects.toBeInstanceOf(RangeError);
+    expect(() => ledger.waiveFee(WALLET, -1, '')).toThrow(RangeError);
+    expect(await rows(store)).toEqual([]);
+    await store.close();
+  });
+});
+
+describe('a checkpoint that is written while a deposit is', () => {
+  for (const isNew of [true, false]) {
+    for (const arrives of [true, false]) {
+      const what = `${isNew ? 'the first' : 'another'} of a wallet, which ${arrives ? 'arrives' : 'is refused'}`;
+      test(`${what}, has exactly what is on the disk`, async () => {
+        using folder = tempFolder();
+        const { ledger, store } = await open(folder.file);
+        tamper(folder.file, PAYMENTS);
+        await store.commit([payment(1, 'failed', 0, 0)]);
+        if (!isNew) {
+          await ledger.deposit(WALLET, deposit(70, 10, 'pay_00000000002'), [payment(2, 'settled', 70, 10)]);
+          await ledger.close();
+        }
+        const also: Write[] = [payment(arrives ? 3 : 1, 'settled', 500, 20)];
+        const coming = ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000003'), also);
+        const other = ledger.deposit(OTHER, deposit(5, 0, 'pay_00000000004'), [payment(4, 'settled', 5, 0, OTHER)]);
+        // Two of one wallet at once.
+        const more = ledger.deposit(WALLET, deposit(9, 0, 'pay_00000000005'), [payment(5, 'settled', 9, 0)]);
+        const closing = ledger.close();
+        const outcome = await coming.then(
+          () => true,
+          () => false,
+        );
+        await Promise.all([other, more, closing]);
+        expect(outcome).toBe(arrives);
+        const expected = (isNew ? 0 : 60) + (arrives ? 480 : 0) + 9;
+        expect(balance(ledger)).toEqual([expected, 0, 0]);
+        await store.close();
+        expect(await findingsOf(folder.file)).toEqual([]);
+        expect(await afterStart(folder.file)).toEqual([expected, 0, 0]);
+        expect(await findingsOf(folder.file)).toEqual([]);
+      });
+    }
+  }
+});
+
+test('a checkpoint behind it has what was taken back since, too', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file);
+  await ledger.deposit(WALLET, deposit(100), []);
+  await ledger.close();
+  await Promise.all([ledger.deposit(WALLET, deposit(30), []), ledger.close()]);
+  await store.commit([grantWrite(WALLET, -30, '', NOON)]);
+  await ledger.refresh(true);
+  await ledger.close();
+  await store.close();
+  expect(await findingsOf(folder.file)).toEqual([]);
+  expect(await afterStart(folder.file)).toEqual([100, 0, 0]);
+});
+
+test('what came, and what was refused, is not asked about by later checkpoints', async () => {
+  using folder = tempFolder();
+  const asked: number[] = [];
+  let breaks = false;
+  const { ledger, store } = await open(folder.file, {
+    wrap: (inner) => ({
+      ...flaky(inner, () => breaks),
+      commit: (writes) => {
+        asked.push(writes.filter(({ statement }) => statement.sql.includes('json_each')).length);
+        return breaks ? Promise.reject(new StoreError('disk full')) : inner.commit(writes);
+      },
+    }),
+  });
+  const earmark = await earmarked(ledger, order(10, agent), 10);
+  await ledger.deposit(WALLET, deposit(100), []);
+  breaks = true;
+  await expect(ledger.deposit(WALLET, deposit(30), [])).rejects.toBeInstanceOf(StoreError);
+  await expect(earmark.capture(deposit(30), [])).rejects.toBeInstanceOf(StoreError);
+  breaks = false;
+  asked.length = 0;
+  await ledger.close();
+  expect(asked).toEqual([0]);
+  await store.close();
+});
+
+describe('a fee that is given back', () => {
+  test('with a settlement counts at once, and is written with it', async () => {
+    using folder = tempFolder();
+    const { ledger, store, gate } = await gated(folder.file);
+    await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
+    const hold = await held(ledger, order(400, agent));
+    gate.shut();
+    hold.settle(null, () => ledger.waiveFee(WALLET, 20, 'pay_00000000001'));
+    expect(balance(ledger)).toEqual([500, 0, 0]);
+    const next = held(ledger, order(500, agent));
+    gate.open();
+    (await next).settle(line(1), () => ledger.waiveFee(WALLET, 0, 'pay_00000000001'));
+    expect(await rows(store)).toEqual([
+      ['deposit', 500, 'pay_00000000001'],
+      ['fee', -20, 'pay_00000000001'],
+      ['reserve', 400, null],
+      ['settle', 0, null],
+      ['fee', 20, 'pay_00000000001'],
+      ['reserve', 500, null],
+      ['settle', 1, null],
+    ]);
+    await ledger.close();
+    await store.close();
+    expect(await afterStart(folder.file)).toEqual([500, 1, 0]);
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  test('by itself counts once it is on the disk', async () => {
+    using folder = tempFolder();
+    const { ledger, store, gate } = await gated(folder.file);
+    await ledger.deposit(WALLET, deposit(500, 20, 'pay_00000000001'), [payment(1, 'settled', 500, 0)]);
+    gate.shut();
+    const waived = ledger.deposit(WALLET, deposit(0, -20, 'pay_00000000001'), []);
+    expect(balance(ledger)).toEqual([480, 0, 0]);
+    gate.open();
+    await waived;
+    expect(balance(ledger)).toEqual([500, 0, 0]);
+    await ledger.close();
+    await store.close();
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  test('lets in who waits for the balance', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await gated(folder.file);
+    await ledger.deposit(WALLET, deposit(100, 20, 'pay_00000000001'), [payment(1, 'settled', 100, 20)]);
+    await held(ledger, order(60, agent));
+    const waiting = held(ledger, order(40, { ...agent, waitMs: 20_000 }));
+    store.append(ledger.waiveFee(WALLET, 20, 'pay_00000000001'));
+    expect((await waiting).reserved).toBe(40);
+    await store.close();
+  });
+});
+
+test('an export has a line for each deposit and each fee, and they are in no sum', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file);
+  await ledger.deposit(WALLET, deposit(5_000_000, 1_000, 'pay_00000000001'), []);
+  (await held(ledger, order(300, agent))).settle(line(200), () => ledger.waiveFee(WALLET, 1_000, 'pay_00000000001'));
+  await store.close();
+  const exported = async (...args: string[]): Promise<Record<string, string>[]> => {
+    let text = '';
+    const reader = openReader(folder.file);
+    await writeExport(parseExport(args), reader, async (part) => {
+      text += part;
+    });
+    reader.close();
+    return readCsv(text);
+  };
+  const lines = await exported('--key', WALLET, '--from', new Date(NOON).toISOString());
+  expect(lines.map((row) => [row.kind, row.key_id, row.granted_credits, row.credits, row.decision, row.note])).toEqual([
+    ['deposit', WALLET, '5', '', '', 'pay_00000000001'],
+    ['fee', WALLET, '-0.001', '', '', 'pay_00000000001'],
+    ['settle', WALLET, '', '0.0002', lines[2]!.decision, ''],
+    ['fee', WALLET, '0.001', '', '', 'pay_00000000001'],
+  ]);
+  expect(await exported('--by', 'key')).toMatchObject([{ key_id: WALLET, charges: '1', credits: '0.0002' }]);
+});

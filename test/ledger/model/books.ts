@@ -1,0 +1,138 @@
+import { type Span, spanOf } from './calendar.ts';
+import {
+  type Ask,
+  type BudgetSpec,
+  CHARGES,
+  type Earmarked,
+  type Entry,
+  heldBy,
+  isWallet,
+  keyOf,
+  movesBalance,
+  needOf,
+  type Pot,
+  type Reservation,
+  subjectOf,
+  sum,
+  type Terms,
+  type Who,
+} from './entries.ts';
+
+/** Who draws on pots. */
+type Drawing = Pick<Ask, 'who' | 'payer'>;
+
+/** What the entries add up to, summed anew whenever somebody asks. */
+export class Books {
+  terms: Terms;
+  /** In the order of the journal. */
+  entries: Entry[] = [];
+  readonly reservations = new Map<number, Reservation>();
+  readonly earmarks = new Map<number, Earmarked>();
+  /** The latest moment that was looked at: windows never go back. */
+  time = 0;
+  reloadedAt = 0;
+
+  constructor(terms: Terms) {
+    this.terms = terms;
+  }
+
+  at(timeMs: number): void {
+    this.time = Math.max(this.time, timeMs);
+  }
+
+  get charged(): number {
+    return sum(this.entries.flatMap(({ kind, amount }) => (CHARGES.has(kind) || kind === 'correct' ? [amount] : [])));
+  }
+  get held(): number {
+    return sum(this.living().map(heldBy));
+  }
+  /** Reservations that are not closed, those being written included. */
+  living(): Reservation[] {
+    return [...this.reservations.values()].filter(({ state }) => state !== 'closed');
+  }
+
+  /** The pots that a request of a time draws on, now where none is given. */
+  potsOf(drawing: Drawing, time = this.time): Pot[] {
+    return this.#with(this.windowsOf(drawing.who, time), this.holderOf(drawing));
+  }
+
+  /** What a reservation draws on: windows of its own time. */
+  drawnBy({ who, time, holder }: Pick<Reservation, 'who' | 'time' | 'holder'>): Pot[] {
+    return this.#with(this.windowsOf(who, time), holder);
+  }
+
+  #with(pots: Pot[], holder: string | null): Pot[] {
+    return holder === null ? pots : [...pots, this.balanceOf(holder)];
+  }
+
+  /** Whose balance is drawn on from now on: a wallet has one in any case. */
+  holderOf({ who, payer }: Drawing): string | null {
+    const holder = payer ?? who.keyId;
+    const has = isWallet(holder) || this.entries.some((entry) => entry.kind === 'grant' && entry.keyId === holder);
+    return has ? holder : null;
+  }
+
+  /** The windows of that time, but for those that were over at the last reload. */
+  windowsOf(who: Who, time: number): Pot[] {
+    return this.terms.budgets.flatMap((spec) => {
+      const subject = subjectOf(spec, who);
+      const span = spanOf(spec.window, spec.zone, time);
+      return subject === null || span.ends <= this.reloadedAt ? [] : [this.#potOf(spec, span, subject)];
+    });
+  }
+
+  /** All pots of this moment with anything in them. */
+  pots(): Pot[] {
+    const drawing = [...this.reservations.values(), ...this.earmarks.values()];
+    const pots = this.terms.budgets.flatMap((spec) => {
+      const span = spanOf(spec.window, spec.zone, this.time);
+      const subjects = new Set(drawing.map(({ who }) => subjectOf(spec, who)));
+      return [...subjects].flatMap((subject) => (subject === null ? [] : [this.#potOf(spec, span, subject)]));
+    });
+    const holders = new Set(
+      this.entries.flatMap((entry) => (movesBalance(entry) && !entry.coming ? [entry.keyId] : [])),
+    );
+    return [...pots, ...[...holders].map((holder) => this.balanceOf(holder))];
+  }
+
+  balanceOf(holder: string): Pot {
+    let [limit, spent] = [0, 0];
+    for (const entry of this.entries) {
+      const { kind, of, keyId, amount, coming } = entry;
+      if (movesBalance(entry)) limit += keyId === holder && !coming ? amount : 0;
+      else if (of?.holder === holder && (CHARGES.has(kind) || kind === 'correct')) spent += amount;
+    }
+    const mine = (one: { readonly holder: string | null }) => one.holder === holder;
+    const held =
+      sum(this.#holding().filter(mine).map(heldOfBalance)) +
+      sum([...this.earmarks.values()].filter(mine).map((one) => needOf(BALANCE, one.amount, one.expected)));
+    const span = { starts: 0, ends: Number.POSITIVE_INFINITY };
+    const title = { key: `key ${holder}`, kind: 'balance', name: holder, subject: '' } as const;
+    return { ...title, ...span, limit, downgrade: false, spent, held };
+  }
+
+  #potOf(spec: BudgetSpec, { starts, ends }: Span, subject: string): Pot {
+    const counts = (made: Pick<Reservation, 'time' | 'who'> | null): boolean =>
+      made !== null && made.time >= starts && made.time < ends && subjectOf(spec, made.who) === subject;
+    let spent = 0;
+    for (const { kind, of, amount } of this.entries) {
+      if ((CHARGES.has(kind) || kind === 'correct') && counts(of)) spent += amount;
+    }
+    const held =
+      sum(this.#holding().filter(counts).map(heldBy)) +
+      sum([...this.earmarks.values()].filter(counts).map(({ amount }) => amount));
+    const { name, limit, downgrade } = spec;
+    const title = { key: keyOf(spec, starts, subject), kind: 'budget', name, subject } as const;
+    return { ...title, starts, ends, limit, downgrade, spent, held };
+  }
+
+  #holding(): Reservation[] {
+    return [...this.reservations.values()].filter(({ state, raising }) => state !== 'closed' || raising);
+  }
+}
+
+const BALANCE = { kind: 'balance' } as const;
+
+/** While it is being written, what pays for it has not come yet. */
+const heldOfBalance = (made: Reservation): number =>
+  made.state === 'writing' ? needOf(BALANCE, heldBy(made), made.expected) : heldBy(made);

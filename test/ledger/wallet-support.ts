@@ -1,0 +1,90 @@
+import { expect } from 'bun:test';
+import type { Budget } from '../../src/core/budget.ts';
+import { type Caller, walletCaller } from '../../src/core/caller.ts';
+import { idText } from '../../src/core/id.ts';
+import type { Deposit, Earmark } from '../../src/ledger/earmark.ts';
+import type { Ledger, Order } from '../../src/ledger/ledger.ts';
+import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import type { Store, Write } from '../../src/store/store.ts';
+import { findingsOf, tamper } from './audit-support.ts';
+import { GatedStore } from './model/gate.ts';
+import { terms } from './model/spending.ts';
+import { type Opened, open } from './support.ts';
+
+export const WALLET = `0x${'a1'.repeat(20)}`;
+export const OTHER = `0x${'b2'.repeat(20)}`;
+/** Callers are known by identity. */
+export const AGENT: Caller = walletCaller(WALLET);
+
+let payments = 0;
+export function deposit(paid: number, fee = 0, note = idText('pay_', ++payments)): Deposit {
+  return { paid, fee, note };
+}
+
+/** Earmarks what must be had. */
+export async function earmarked(ledger: Ledger, order: Order, expected: number): Promise<Earmark> {
+  const made = await ledger.earmark(order, expected);
+  if (isShortage(made)) throw new Error(`there is no room: ${JSON.stringify(made)}`);
+  return made;
+}
+
+/** Earmarks what must not be had. */
+export async function unearmarked(ledger: Ledger, order: Order, expected: number): Promise<Shortage> {
+  const made = await ledger.earmark(order, expected);
+  if (!isShortage(made)) throw new Error('there was room');
+  return made;
+}
+
+/** Granted, spent and held of a wallet's balance. */
+export function balance(ledger: Ledger, wallet = WALLET): [limit: number, spent: number, held: number] | null {
+  const fund = ledger.balanceOf(wallet);
+  return fund && [fund.limit, fund.spent, fund.held];
+}
+
+/** Kind, amount and note of each row. */
+export async function rows(store: Store): Promise<[string, number, string | null][]> {
+  await store.flush();
+  const found = await store.query<{ kind: string; amount: number; note: string | null }>({
+    sql: 'SELECT kind, amount, note FROM journal ORDER BY seq',
+  });
+  return found.map(({ kind, amount, note }) => [kind, amount, note]);
+}
+
+/** The table as the payments of a server are kept in. */
+export const PAYMENTS = `CREATE TABLE payments (id INTEGER PRIMARY KEY, state TEXT, purpose TEXT, network TEXT, asset TEXT,
+  pay_to TEXT, payer TEXT, nonce TEXT, amount TEXT, paid INTEGER, fee INTEGER, bound INTEGER, charged INTEGER,
+  decision INTEGER, key_id TEXT, request_hash TEXT, valid_before INTEGER, tx TEXT, error TEXT, payload TEXT,
+  created INTEGER, updated INTEGER)`;
+
+const INSERT = { sql: 'INSERT INTO payments (id, state, payer, paid, fee) VALUES (?, ?, ?, ?, ?)' };
+/** The row of a payment, with which a deposit is booked. */
+export function payment(id: number, state: string, paid: number, fee: number, payer = WALLET): Write {
+  return { statement: INSERT, params: [id, state, payer, paid, fee] };
+}
+
+/** A ledger beside payments, whose disk is in the test's hands; its agent has paid `paid` so far. */
+export async function beside(file: string, paid = 0, ...budgets: Budget[]) {
+  let gate: GatedStore | null = null;
+  const made = await open(file, {
+    terms: terms(...budgets),
+    wrap: (store) => {
+      gate = new GatedStore(store);
+      return gate;
+    },
+  });
+  tamper(file, PAYMENTS);
+  if (paid > 0) await made.ledger.deposit(WALLET, ...paying(1, paid));
+  return { ...made, gate: gate! as GatedStore };
+}
+
+/** A deposit, and the row of its payment. */
+export function paying(id: number, paid: number, fee = 0): [ReturnType<typeof deposit>, Write[]] {
+  return [deposit(paid, fee, `pay_0000000000${id}`), [payment(id, 'captured', paid, fee)]];
+}
+
+/** Closes it, and proves the books. */
+export async function prove(file: string, { ledger, store }: Pick<Opened, 'ledger' | 'store'>) {
+  await ledger.close();
+  await store.close();
+  expect(await findingsOf(file)).toEqual([]);
+}

@@ -1,0 +1,276 @@
+import { describe, expect, test } from 'bun:test';
+import { runLedger } from '../../src/cli/ledger.ts';
+import { walletCaller } from '../../src/core/caller.ts';
+import { idAt, idText } from '../../src/core/id.ts';
+import { Accounts } from '../../src/ledger/accounts.ts';
+import { grantWrite } from '../../src/ledger/adjust.ts';
+import { Counter, Funds } from '../../src/ledger/funds.ts';
+import { keyBalance } from '../../src/ledger/key-funds.ts';
+import { windowAt } from '../../src/ledger/rules/window.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { tempFolder } from '../store/support.ts';
+import { audit, findingsOf, tamper } from './audit-support.ts';
+import { adjust, fundsOf, terms } from './model/spending.ts';
+import { budget, caller, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
+import { AGENT, balance, deposit, OTHER, WALLET } from './wallet-support.ts';
+
+const KEY = caller('key', { team: 'red' });
+const EACH = budget(1_000, { name: 'each', each: ({ key }) => key.id });
+/** By a key, and paid by a wallet. */
+const BESIDE = { caller: KEY, payer: WALLET } as const;
+
+describe('a wallet that pays in the place of a key', () => {
+  test('is drawn on, while the windows are those of the key; a start books it likewise', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file, { terms: terms(EACH) });
+    const { ledger } = opened;
+    await ledger.deposit(WALLET, deposit(500), []);
+    // A key that was granted something of its own keeps it.
+    await opened.store.commit([grantWrite('key', 300, '', NOON)]);
+    await ledger.refresh(true);
+    (await held(ledger, order(200, BESIDE))).settle(line(150), () => []);
+    expect(await refused(ledger, order(351, BESIDE))).toMatchObject({ kind: 'balance', name: WALLET, spent: 150 });
+    const expected = [
+      ['each', 'key', 1_000, 150, 0],
+      [WALLET, '', 500, 150, 0],
+      ['key', '', 300, 0, 0],
+    ];
+    expect(await fundsOf(opened)).toEqual(expected);
+    await opened.store.close();
+    const again = await open(folder.file, { terms: terms(EACH) });
+    expect(await fundsOf(again)).toEqual(expected);
+    await again.ledger.close();
+    await again.store.close();
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  test('is found by the audit where the balance of somebody else was drawn on', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    await ledger.deposit(WALLET, deposit(500), []);
+    (await held(ledger, order(200, BESIDE))).settle(line(150), () => []);
+    await ledger.close();
+    await store.close();
+    tamper(folder.file, `UPDATE accounts SET payer = '${OTHER}' WHERE payer IS NOT NULL`);
+    const { findings } = await audit(folder.file);
+    expect(findings).toMatchObject([
+      { kind: 'foreign_fund', message: `draws on the balance of wallet ${WALLET}, and ${OTHER} pays` },
+    ]);
+  });
+
+  test('gets back what is refunded, and the key nothing', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file);
+    const { ledger, store } = opened;
+    await ledger.deposit(WALLET, deposit(500), []);
+    await store.commit([grantWrite('key', 300, '', NOON)]);
+    await ledger.refresh(true);
+    const hold = await held(ledger, order(200, BESIDE));
+    hold.settle(line(150), () => []);
+    let told = '';
+    const write = async (text: string) => {
+      told += text;
+    };
+    await store.flush();
+    await runLedger(['refund', idText('dec_', hold.id), '0.0001'], { file: folder.file, now: () => NOON, write });
+    expect(told).toContain('(key key)');
+    expect(told).toContain(`the balance that paid for it: wallet ${WALLET}.`);
+    await ledger.refresh();
+    expect(balance(ledger)).toEqual([500, 50, 0]);
+    expect(await ledger.giveBack(hold.id, 'sorry')).toBe(50);
+    expect([balance(ledger), balance(ledger, 'key')]).toEqual([
+      [500, 0, 0],
+      [300, 0, 0],
+    ]);
+    await store.close();
+    const again = await open(folder.file);
+    expect([balance(again.ledger), balance(again.ledger, 'key')]).toEqual([
+      [500, 0, 0],
+      [300, 0, 0],
+    ]);
+    await again.ledger.close();
+    await again.store.close();
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  test('must be named by its address in lower case', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    for (const payer of [WALLET.toUpperCase(), 'key2', '']) {
+      await expect(ledger.reserve(order(1, { payer }))).rejects.toBeInstanceOf(RangeError);
+      await expect(ledger.deposit(payer, deposit(1), [])).rejects.toBeInstanceOf(RangeError);
+    }
+    expect(ledger.open).toBe(0);
+    await store.close();
+  });
+});
+
+test('whatever requests name as `agent_wallet`, a key has one account, and each reservation keeps what was named', async () => {
+  using folder = tempFolder();
+  const { ledger, store } = await open(folder.file);
+  for (const agentWallet of ['one', 'two', null]) {
+    (await held(ledger, order(10, { agentWallet }))).settle(line(5), () => []);
+  }
+  await store.flush();
+  const named = await store.query({
+    sql: `SELECT kind, key_id, payer, agent_wallet, note FROM entries WHERE kind = 'reserve' ORDER BY seq`,
+  });
+  expect(named).toEqual(
+    ['one', 'two', null].map((wallet) => ({
+      ...{ kind: 'reserve', key_id: 'key', payer: null, note: null },
+      agent_wallet: wallet,
+    })),
+  );
+  expect(await store.query({ sql: 'SELECT count(*) AS n FROM accounts' })).toEqual([{ n: 1 }]);
+  // A wallet that is named as its own payer is the caller alone.
+  for (const payer of [null, WALLET]) (await held(ledger, order(0, { caller: AGENT, payer }))).settle(null, () => []);
+  await store.flush();
+  expect(await store.query({ sql: 'SELECT payer FROM accounts WHERE id > 1' })).toEqual([{ payer: null }]);
+  await store.close();
+});
+
+test('a database of the version before opens, and its entries keep the wallets that their accounts name', async () => {
+  using folder = tempFolder();
+  const before = await openSqlite(folder.file, [{ room: 'ledger', versions: ledgerMigrations.versions.slice(0, 3) }]);
+  const id = idAt(NOON);
+  for (const sql of [
+    `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old')`,
+    `INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (1, 'reserve', ${id}, 1, 70, ${NOON})`,
+  ])
+    await before.commit([{ statement: { sql }, params: [] }]);
+  await before.close();
+  const command = { file: folder.file, now: () => NOON, write: async () => {} };
+  await expect(runLedger(['audit'], command)).rejects.toThrow('start the server once');
+  const { ledger, store } = await open(folder.file);
+  expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });
+  expect(
+    await store.query({ sql: 'SELECT kind, amount, key_id, payer, agent_wallet FROM entries ORDER BY seq' }),
+  ).toEqual([
+    { kind: 'reserve', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
+    { kind: 'expire', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
+  ]);
+  await ledger.close();
+  await store.close();
+  expect(await findingsOf(folder.file)).toEqual([]);
+});
+
+describe('a wallet is never post-paid', () => {
+  test('without a balance it has 0, as a caller and as a payer, and a key is as before', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    const short = { why: 'exhausted', kind: 'balance', name: WALLET, limit: 0, spent: 0, held: 0 };
+    expect(await refused(ledger, order(1, { caller: AGENT }))).toMatchObject(short);
+    expect(await refused(ledger, order(1, BESIDE))).toMatchObject(short);
+    expect(ledger.standing(AGENT, 'auto')?.shortFor(1)).toMatchObject(short);
+    expect(ledger.standing(AGENT, 'auto')?.shortFor(0)).toBeNull();
+    expect(ledger.standing(KEY, 'auto')).toBeNull();
+    (await held(ledger, order(1, { caller: KEY }))).settle(null, () => []);
+    // What costs nothing needs no balance, and nothing may be raised out of none.
+    const free = await held(ledger, order(0, { caller: AGENT }));
+    expect(await free.raise(1)).toBe(false);
+    free.settle(line(0), () => []);
+    await ledger.close();
+    await store.close();
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+
+  for (const isClosed of [true, false]) {
+    test(`after a ${isClosed ? 'stop' : 'crash'} neither, though it has no row in \`balances\``, async () => {
+      using folder = tempFolder();
+      const first = await open(folder.file);
+      (await held(first.ledger, order(0, { caller: AGENT }))).settle(line(0), () => []);
+      if (isClosed) await first.ledger.close();
+      await first.store.close();
+      const again = await open(folder.file);
+      expect(again.ledger.balanceOf(WALLET)).toBeNull();
+      expect(await refused(again.ledger, order(1, { caller: AGENT }))).toMatchObject({ name: WALLET });
+      await again.ledger.close();
+      expect(await again.store.query({ sql: 'SELECT * FROM balances' })).toEqual([]);
+      await again.store.close();
+    });
+  }
+
+  test('its balance is left out where it is yet to be paid in, and budgets are not', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file, { terms: terms(EACH) });
+    const { ledger } = opened;
+    const standing = ledger.standing(AGENT, 'auto', NOON, true);
+    expect(standing?.shortFor(1_000)).toBeNull();
+    expect(standing?.shortFor(1_001)).toMatchObject({ kind: 'budget', name: 'each', subject: WALLET });
+    (await ledger.prepare(terms()))();
+    expect(ledger.standing(AGENT, 'auto', NOON, true)).toBeNull();
+    await opened.store.close();
+  });
+
+  test('a mere look leaves nothing behind, and what was asked for in vain is forgotten', () => {
+    const month = windowAt('month', 'UTC', NOON);
+    const funds = new Funds();
+    funds.use([new Counter(EACH, month, new Map())]);
+    const account = (agent = AGENT) => new Accounts(0, () => {}).of(agent, 'auto', null);
+    expect(funds.windowsOf(account(), NOON).map(({ title }) => title.subject)).toEqual([WALLET]);
+    expect([...funds.counters[0]!.funds]).toEqual([]);
+    expect(funds.balanceOf(WALLET)).toBeUndefined();
+    const asked = account();
+    const [, first] = funds.of(asked, NOON);
+    expect(first?.title).toMatchObject({ kind: 'balance', name: WALLET });
+    // Still nothing was paid in.
+    expect([funds.balanceOf(WALLET), [...funds.balances]]).toEqual([undefined, []]);
+    expect(funds.of(asked, NOON)[1]).toBe(first!);
+    // In use it is kept: two balances of one wallet would be spent twice.
+    funds.forgetBlanks(new Set([first!]));
+    expect(funds.of(asked, NOON)[1]).toBe(first!);
+    funds.forgetBlanks(new Set());
+    const second = funds.of(asked, NOON)[1]!;
+    expect(second).not.toBe(first!);
+    second.rowId = 7;
+    funds.forgetBlanks(new Set());
+    expect(funds.of(asked, NOON)[1]).toBe(second);
+    funds.grant(WALLET, 5);
+    funds.forgetBlanks(new Set());
+    expect([funds.of(asked, NOON)[1], funds.balanceOf(WALLET)]).toEqual([second, second]);
+    expect(funds.of(account(walletCaller(OTHER)), NOON)).toHaveLength(2);
+  });
+
+  test('an operator may grant to it as to a key, and take back more than there is', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file);
+    await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: 40 });
+    await ledger.refresh();
+    const hold = await held(ledger, order(30, { caller: AGENT }));
+    await adjust(folder.file, { kind: 'grant', keyId: WALLET, amount: -25 });
+    await ledger.refresh();
+    expect(balance(ledger)).toEqual([15, 0, 30]);
+    hold.settle(line(30), () => []);
+    expect(await refused(ledger, order(0, { caller: AGENT }))).toMatchObject({
+      why: 'exhausted',
+      limit: 15,
+      spent: 30,
+    });
+    await store.flush();
+    expect(await keyBalance(store, WALLET)).toEqual({ granted: 15, spent: 30 });
+    expect(await keyBalance(store, OTHER)).toEqual({ granted: 0, spent: 0 });
+    await ledger.close();
+    await store.close();
+    expect(await findingsOf(folder.file)).toEqual([]);
+  });
+});
+
+test('after a crash what a wallet pays is released, whatever `on_crash` says, and what a key pays goes by it', async () => {
+  using folder = tempFolder();
+  const first = await open(folder.file);
+  await first.ledger.deposit(WALLET, deposit(500), []);
+  const own = await held(first.ledger, order(100, { caller: AGENT }));
+  own.post(line(30));
+  const beside = await held(first.ledger, order(80, BESIDE));
+  const free = await held(first.ledger, order(0, { caller: walletCaller(OTHER) }));
+  const key = await held(first.ledger, order(60, { caller: KEY }));
+  await first.store.close();
+  const again = await open(folder.file, { terms: { ...NO_TERMS, ledger: { contentionWaitMs: 0, onCrash: 'charge' } } });
+  expect(again.ledger.recovered).toEqual({ ids: [own.id, beside.id, free.id, key.id], charged: 60, held: 210 });
+  // What an upstream had billed before stays charged.
+  expect(balance(again.ledger)).toEqual([500, 30, 0]);
+  await again.ledger.close();
+  await again.store.close();
+  expect(await findingsOf(folder.file)).toEqual([]);
+});

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { canonicalJson, requestHashOf } from '../../src/payments/canonical.ts';
+
+/** The same value with the members of every object the other way round. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).reverse();
+  return Object.fromEntries(members.map(([name, inner]) => [name, reversed(inner)]));
+}
+
+const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 6 }));
+
+describe('The hash of a request', () => {
+  test('is the same in whichever order its members stand, at any depth', () => {
+    fc.assert(
+      fc.property(object, (body) => {
+        expect(requestHashOf(reversed(body) as object)).toBe(requestHashOf(body));
+      }),
+    );
+  });
+
+  test('is of one value alone: canonical texts read back as what they were made of', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        const plain: unknown = JSON.parse(JSON.stringify(value));
+        expect(JSON.parse(canonicalJson(plain))).toEqual(plain);
+      }),
+    );
+  });
+
+  test('does not tell in which case `agent_wallet` was written, and tells everything else', () => {
+    const body = { model: 'auto', agent_wallet: `0x${'Ab'.repeat(20)}`, messages: [{ role: 'user', content: 'Hi' }] };
+    const hash = requestHashOf(body);
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(requestHashOf({ ...body, agent_wallet: `0x${'aB'.repeat(20)}` })).toBe(hash);
+    expect(requestHashOf({ ...body, agent_wallet: `0x${'ac'.repeat(20)}` })).not.toBe(hash);
+    expect(requestHashOf({ ...body, model: 'Auto' })).not.toBe(hash);
+    expect(requestHashOf({ ...body, messages: [{ role: 'user', content: 'hi' }] })).not.toBe(hash);
+    expect(requestHashOf({ ...body, messages: [...body.messages, ...body.messages] })).not.toBe(hash);
+  });
+
+  test('stands the depth that the edge admits, and a member by the name of a prototype', () => {
+    const deep = JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`);
+    expect(canonicalJson({ deep })).toContain('[[[[');
+    const odd = '{"__proto__":{"a":1},"b":2}';
+    expect(canonicalJson(JSON.parse(odd))).toBe(odd);
+  });
+});

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import {
+  type Facilitator,
+  FacilitatorUnavailable,
+  type Settlement,
+} from '../../src/payments/facilitator/facilitator.ts';
+import { openNetwork } from '../../src/payments/facilitator/network.ts';
+import { startChain, type TestChain } from '../support/chain/chain.ts';
+import { authorize, meansOf, networkOn } from '../support/chain/networks.ts';
+
+let chain: TestChain;
+beforeAll(async () => {
+  chain = await startChain();
+});
+afterAll(() => chain.stop());
+
+const local = async (of = chain, means = meansOf(of)): Promise<Facilitator> =>
+  (await openNetwork(networkOn(of), means)).facilitator;
+const offered = (payer: PrivateKeyAccount, amount = 1_000n) => authorize(payer, networkOn(chain), amount);
+const statesOf = (all: readonly Settlement[]) => all.map(({ state }) => state).sort();
+
+describe('a payment', () => {
+  test('is verified, and settled: the money is there, in the transaction that is told', async () => {
+    const payer = await chain.payer(5_000n);
+    const facilitator = await local();
+    const before = await chain.balanceOf(chain.payTo);
+    const payment = await offered(payer);
+    expect(await facilitator.verify(payment)).toEqual({ valid: true });
+    expect(await chain.balanceOf(chain.payTo)).toBe(before);
+    const settled = await facilitator.settle(payment);
+    expect(settled.state).toBe('captured');
+    expect(await chain.balanceOf(chain.payTo)).toBe(before + 1_000n);
+    expect(await chain.balanceOf(payer.address)).toBe(4_000n);
+    if (settled.state !== 'captured') return;
+    const receipt = await chain.client.getTransactionReceipt({ hash: settled.transaction as `0x${string}` });
+    expect(receipt.from).toBe(chain.gasAddress.toLowerCase() as `0x${string}`);
+  });
+
+  test('is captured once, however often it is settled at once; the others leave it to the chain', async () => {
+    const payer = await chain.payer(5_000n);
+    const facilitator = await local();
+    const payment = await offered(payer);
+    const all = await Promise.all(Array.from({ length: 4 }, () => facilitator.settle(payment)));
+    expect(statesOf(all)).toEqual(['captured', 'unknown', 'unknown', 'unknown']);
+    expect(await chain.balanceOf(payer.address)).toBe(4_000n);
+  });
+
+  test('that was settled before is no longer valid, and is not captured again', async () => {
+    const payer = await chain.payer(5_000n);
+    const facilitator = await local();
+    const payment = await offered(payer);
+    const first = await facilitator.settle(payment);
+    expect(first.state).toBe('captured');
+    expect(await facilitator.verify(payment)).toEqual({ valid: false, reason: 'invalid_exact_evm_nonce_already_used' });
+    const again = await facilitator.settle(payment);
+    expect(again).toMatchObject({ state: 'unknown', transaction: first.state === 'captured' && first.transaction });
+    expect(await chain.balanceOf(payer.address)).toBe(4_000n);
+  });
+
+  test('of a payer whose money has gone since is refused, and fails', async () => {
+    const payer = await chain.payer(1_000n);
+    const facilitator = await local();
+    const payment = await offered(payer);
+    expect(await facilitator.verify(payment)).toEqual({ valid: true });
+    await chain.transfer(payer, chain.gasAddress, 1n);
+    const reason = 'invalid_exact_evm_insufficient_balance';
+    expect(await facilitator.verify(payment)).toEqual({ valid: false, reason });
+    expect(await facilitator.settle(payment)).toEqual({ state: 'failed', reason });
+  });
+
+  test('that the token refuses fails', async () => {
+    const payer = await chain.payer(1_000n);
+    const facilitator = await local();
+    const payment = await offered(payer);
+    await chain.block(payer.address);
+    expect((await facilitator.verify(payment)).valid).toBe(false);
+    expect(await facilitator.settle(payment)).toEqual({
+      state: 'failed',
+      reason: 'invalid_exact_evm_transaction_failed',
+    });
+  });
+
+  test('that the payer has cancelled fails', async () => {
+    const payer = await chain.payer(1_000n);
+    const facilitator = await local();
+    const payment = await offered(payer);
+    await chain.cancel(payer, payment.nonce as `0x${string}`);
+    expect((await facilitator.verify(payment)).valid).toBe(false);
+    expect((await facilitator.settle(payment)).state).toBe('failed');
+    expect(await chain.balanceOf(payer.address)).toBe(1_000n);
+  });
+});
+
+describe('many payments at once', () => {
+  test('are all settled by one key', async () => {
+    const payers = await Promise.all(Array.from({ length: 50 }, () => chain.payer(1_000n)));
+    const facilitator = await local();
+    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    const before = await chain.balanceOf(chain.payTo);
+    const all = await Promise.all(payments.map((payment) => facilitator.settle(payment)));
+    expect(statesOf(all)).toEqual(Array(50).fill('captured'));
+    expect(await chain.balanceOf(chain.payTo)).toBe(before + 50_000n);
+  });
+
+  test('of which one is refused: the others go on', async () => {
+    const payers = await Promise.all(Array.from({ length: 50 }, () => chain.payer(1_000n)));
+    const facilitator = await local();
+    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    await chain.block(payers[25]!.address);
+    const all = await Promise.all(payments.map((payment) => facilitator.settle(payment)));
+    expect(statesOf(all)).toEqual([...Array(49).fill('captured'), 'failed']);
+    expect(all[25]!.state).toBe('failed');
+  });
+
+  test('by two facilitators with the same key, as while a policy is loaded anew, are all settled', async () => {
+    const payers = await Promise.all(Array.from({ length: 20 }, () => chain.payer(1_000n)));
+    const pair = [await local(), await local()];
+    const payments = await Promise.all(payers.map((payer) => offered(payer)));
+    const all = await Promise.all(payments.map((payment, i) => pair[i % 2]!.settle(payment)));
+    expect(statesOf(all)).toEqual(Array(20).fill('captured'));
+  });
+});
+
+describe('the gas key', () => {
+  test('is alarmed for at most once an hour when it has little, and settles on', async () => {
+    const own = await startChain();
+    try {
+      await own.client.setBalance({ address: own.gasAddress, value: 5n * 10n ** 14n });
+      let now = 0;
+      const means = meansOf(own, { now: () => now });
+      const { facilitator } = await openNetwork(networkOn(own), means);
+      const settle = async () => {
+        const payer = await own.payer(1_000n);
+        return (await facilitator.settle(await authorize(payer, networkOn(own), 1_000n))).state;
+      };
+      expect([await settle(), await settle()]).toEqual(['captured', 'captured']);
+      expect(means.alarms).toHaveLength(1);
+      expect(means.alarms[0]).toContain('has only');
+      now += 3_600_000;
+      expect(await settle()).toBe('captured');
+      expect(means.alarms).toHaveLength(2);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('that cannot pay is nobody’s fault but the operator’s: nothing is sent, and he is told', async () => {
+    const own = await startChain();
+    try {
+      await own.client.setBalance({ address: own.gasAddress, value: 1_000n });
+      const means = meansOf(own);
+      const facilitator = await local(own, means);
+      const payer = await own.payer(1_000n);
+      const payment = await authorize(payer, networkOn(own), 1_000n);
+      await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
+      expect(means.alarms.join()).toContain(own.gasAddress);
+      expect(means.notes.size).toBe(0);
+      await own.client.setBalance({ address: own.gasAddress, value: 10n ** 18n });
+      expect((await facilitator.settle(payment)).state).toBe('captured');
+    } finally {
+      await own.stop();
+    }
+  });
+});

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import type { FacilitatorPolicy, PaymentNetwork } from '../../src/core/payment-policy.ts';
+import {
+  type Authorization,
+  FacilitatorUnavailable,
+  type Network,
+} from '../../src/payments/facilitator/facilitator.ts';
+import { openNetwork } from '../../src/payments/facilitator/network.ts';
+import { startChain, type TestChain } from '../support/chain/chain.ts';
+import { type FacilitatorServer, startFacilitatorServer } from '../support/chain/facilitator-server.ts';
+import { authorize, meansOf, networkOn, traceOf } from '../support/chain/networks.ts';
+import { type RpcProxy, startRpcProxy } from '../support/chain/rpc-proxy.ts';
+
+const BEARER = 'a-token-for-the-facilitator-42';
+const REFUSAL = { success: false, transaction: '', network: 'eip155:84532' };
+
+let chain: TestChain;
+/** Through which the service sees the chain; Signalbox asks the chain itself. */
+let node: RpcProxy;
+let service: FacilitatorServer;
+beforeAll(async () => {
+  chain = await startChain();
+  node = await startRpcProxy(chain.url);
+  service = await startFacilitatorServer(chain, { bearer: BEARER, rpcUrl: node.url });
+});
+beforeEach(async () => {
+  service.fail(null);
+  service.answer('/settle', undefined);
+  service.answer('/verify', undefined);
+  await service.up();
+  await node.up();
+});
+afterAll(async () => {
+  await service.stop();
+  await node.stop();
+  await chain.stop();
+});
+
+const remote = (changes: Partial<FacilitatorPolicy & { mode: 'http' }> = {}): PaymentNetwork =>
+  networkOn(chain, {
+    facilitator: { mode: 'http', url: service.url, timeoutMs: 5_000, bearerEnv: 'BEARER', ...changes },
+  });
+const open = (network = remote(), bearer = BEARER): Promise<Network> =>
+  openNetwork(network, meansOf(chain, { env: (name) => (name === 'BEARER' ? bearer : undefined) }));
+const offered = async (): Promise<Authorization> => authorize(await chain.payer(5_000n), networkOn(chain), 1_000n);
+
+test('a payment is verified and settled by the service, which is shown the token', async () => {
+  const { facilitator } = await open();
+  const payment = await offered();
+  const before = await chain.balanceOf(chain.payTo);
+  expect(await facilitator.verify(payment)).toEqual({ valid: true });
+  expect((await facilitator.settle(payment)).state).toBe('captured');
+  expect(await chain.balanceOf(chain.payTo)).toBe(before + 1_000n);
+  expect(service.requests.map(({ path }) => path)).toEqual(['/verify', '/settle']);
+  expect(service.requests.every(({ authorization }) => authorization === `Bearer ${BEARER}`)).toBe(true);
+});
+
+test('a payment by the payer’s fault is invalid, or fails', async () => {
+  const { facilitator } = await open();
+  const payment = await offered();
+  await chain.empty(payment.payer as `0x${string}`);
+  const reason = 'invalid_exact_evm_insufficient_balance';
+  expect(await facilitator.verify(payment)).toEqual({ valid: false, reason });
+  service.answer('/settle', { ...REFUSAL, errorReason: reason });
+  expect(await facilitator.settle(payment)).toEqual({ state: 'failed', reason });
+});
+
+describe('a service that', () => {
+  test.each(['status', 'reset', 'garbage', 'wrong', 'busy', 'redirect'] as const)(
+    'fails with %s at a verification is unavailable',
+    async (fault) => {
+      const { facilitator } = await open();
+      const payment = await offered();
+      service.fail(fault, '/verify');
+      await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
+    },
+  );
+
+  test.each(['hangAfter', 'statusAfter', 'resetAfter', 'crashAfter', 'garbageAfter'] as const)(
+    'has settled and fails with %s leaves it to the chain, which knows',
+    async (fault) => {
+      const { facilitator, chain: read } = await open(remote({ timeoutMs: 1_500 }));
+      const payment = await offered();
+      // By a connection that was used before, and is used again.
+      expect(await facilitator.verify(payment)).toEqual({ valid: true });
+      service.fail(fault, '/settle');
+      expect(await facilitator.settle(payment)).toMatchObject({ state: 'unknown', transaction: null });
+      expect((await read.fate(traceOf(payment))).state).toBe('used');
+      service.fail(null);
+      await service.up();
+      // Asked once more, the service calls the nonce used: it may have been itself.
+      const again = await facilitator.settle(payment);
+      expect(again.state).toBe('unknown');
+    },
+  );
+
+  test.each(['hang', 'status', 'reset', 'garbage', 'wrong'] as const)(
+    'fails with %s at a settlement leaves it to the chain, though nothing was sent',
+    async (fault) => {
+      const { facilitator, chain: read } = await open(remote({ timeoutMs: 500 }));
+      const payment = await offered();
+      service.fail(fault, '/settle');
+      expect((await facilitator.settle(payment)).state).toBe('unknown');
+      expect(await read.fate(traceOf(payment))).toEqual({ state: 'unused', expired: false });
+    },
+  );
+
+  test('cannot be reached, or does not look at the payment, was sent nothing', async () => {
+    const { facilitator } = await open();
+    const payment = await offered();
+    service.fail('busy', '/settle');
+    await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
+    const stranger = (await open(remote(), 'another-token-than-it-knows')).facilitator;
+    await expect(stranger.settle(payment)).rejects.toThrow('answers a settlement with 401');
+    await service.down();
+    await expect(facilitator.settle(payment)).rejects.toThrow('cannot be reached');
+    await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
+    await service.up();
+    service.fail(null);
+    expect((await facilitator.settle(payment)).state).toBe('captured');
+  });
+
+  test('sends elsewhere is not followed, with the token or without', async () => {
+    const { facilitator } = await open();
+    const payment = await offered();
+    service.fail('redirect');
+    const before = service.requests.length;
+    await expect(facilitator.settle(payment)).rejects.toThrow(FacilitatorUnavailable);
+    expect(service.requests.slice(before).map(({ path }) => path)).toEqual(['/settle']);
+  });
+
+  test('takes a good signature for a bad one, as while its node is down, is unavailable', async () => {
+    const { facilitator } = await open();
+    const payment = await offered();
+    await node.down();
+    await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
+  });
+
+  test.each(['settlement_pending', 'invalid_exact_evm_transaction_failed', 'unexpected_settle_error', 'No, dear!'])(
+    'refuses for the reason %p may have sent a transaction',
+    async (errorReason) => {
+      const { facilitator } = await open();
+      const payment = await offered();
+      service.answer('/settle', { ...REFUSAL, errorReason });
+      expect((await facilitator.settle(payment)).state).toBe('unknown');
+    },
+  );
+
+  test('says that it was settled, and not how, is not believed', async () => {
+    const { facilitator } = await open();
+    const payment = await offered();
+    const transaction = `0x${'ab'.repeat(32)}`;
+    for (const wrong of [{}, { transaction, network: 'eip155:8453' }, { transaction, payer: chain.payTo }]) {
+      service.answer('/settle', { ...REFUSAL, success: true, ...wrong });
+      expect((await facilitator.settle(payment)).state).toBe('unknown');
+    }
+  });
+
+  test('refuses while the chain does not answer leaves it open', async () => {
+    const own = await startRpcProxy(chain.url);
+    const { facilitator } = await open({ ...remote(), rpcUrls: [own.url] });
+    await own.stop();
+    const payment = await offered();
+    service.answer('/settle', { ...REFUSAL, errorReason: 'invalid_exact_evm_insufficient_balance' });
+    expect((await facilitator.settle(payment)).state).toBe('unknown');
+  });
+});
+
+test('neither token nor signature is in any error or answer', async () => {
+  const { facilitator } = await open();
+  const payment = await offered();
+  const signature = String(payment.payload.payload.signature);
+  // A service that repeats what it was sent.
+  service.answer('/settle', { ...REFUSAL, errorReason: `no: ${BEARER} ${signature}`, transaction: signature });
+  service.answer('/verify', { isValid: false, invalidReason: `no: ${BEARER} ${signature}` });
+  const told = await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)]);
+  await service.down();
+  told.push(...(await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)])));
+  const text = Bun.inspect(told);
+  for (const secret of [BEARER, signature.slice(2, 66), service.url]) expect(text).not.toContain(secret);
+});

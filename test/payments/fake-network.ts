@@ -1,0 +1,140 @@
+import {
+  type Authorization,
+  type AuthorizationTrace,
+  FacilitatorUnavailable,
+  type Fate,
+  type Network,
+  type Settlement,
+  type Verification,
+} from '../../src/payments/facilitator/facilitator.ts';
+
+/** How the next settlements go. */
+type Way =
+  /** As they should. */
+  | 'prompt'
+  /** Sent and mined, and nobody hears of it. */
+  | 'lost'
+  /** Sent, and mined only by `mine()`. */
+  | 'pending'
+  /** Never sent, and nobody knows. */
+  | 'stuck'
+  /** Refused by the chain. */
+  | 'refused'
+  /** Nothing is sent, for nobody answers. */
+  | 'unavailable'
+  /** A defect. */
+  | 'broken';
+
+/**
+ * A facilitator and its chain, as far as authorizations go: each can be used once, by whoever sends it, while it is valid
+ * and the payer has the money.
+ */
+export class FakeNetwork implements Network {
+  /** What was asked of it, in order. */
+  readonly calls: string[] = [];
+  way: Way = 'prompt';
+  /** The reason of the next verifications; null for good ones. */
+  invalid: string | null = null;
+  /** Whether anybody answers. */
+  isUp = true;
+  /** What the look at the chain finds wrong. */
+  mismatch: string | null = null;
+  /** Settlements wait for it. */
+  gate: Promise<unknown> = Promise.resolve();
+  /** So do looks at the chain. */
+  chainGate: Promise<unknown> = Promise.resolve();
+  closed = 0;
+  /** Nonce → transaction; null where it was cancelled. */
+  readonly used = new Map<string, string | null>();
+  /** What has arrived, atomic units. */
+  received = 0n;
+  readonly #clock: { readonly now: number };
+  #pending: Authorization[] = [];
+
+  constructor(clock: { readonly now: number }) {
+    this.#clock = clock;
+  }
+
+  readonly facilitator = {
+    verify: async (authorization: Authorization): Promise<Verification> => {
+      this.#ask('verify');
+      if (this.invalid !== null) return { valid: false, reason: this.invalid };
+      if (this.used.has(authorization.nonce)) return { valid: false, reason: 'nonce_already_used' };
+      return { valid: true };
+    },
+    settle: async (authorization: Authorization): Promise<Settlement> => {
+      this.#ask('settle');
+      const { way } = this;
+      await this.gate;
+      return this.#settle(authorization, way);
+    },
+    close: () => void this.closed++,
+  };
+
+  readonly chain = {
+    check: async (): Promise<void> => {
+      this.#ask('check');
+      if (this.mismatch !== null) throw new Error(this.mismatch);
+    },
+    fate: async ({ nonce, validBefore }: AuthorizationTrace): Promise<Fate> => {
+      this.#ask('fate');
+      await this.chainGate;
+      const transaction = this.used.get(nonce);
+      if (transaction === null) return { state: 'cancelled' };
+      if (transaction !== undefined) return { state: 'used', transaction };
+      return { state: 'unused', expired: this.#clock.now >= validBefore * 1_000 };
+    },
+  };
+
+  /** How often something was asked. */
+  count(call: string): number {
+    return this.calls.filter((one) => one === call).length;
+  }
+
+  /** What was sent and waits is written into the chain. */
+  mine(): void {
+    for (const authorization of this.#pending.splice(0)) this.#transfer(authorization);
+  }
+
+  cancel(nonce: string): void {
+    this.used.set(nonce, null);
+  }
+
+  #ask(call: string): void {
+    this.calls.push(call);
+    if (!this.isUp) throw new FacilitatorUnavailable('nobody answers at a secret place');
+  }
+
+  #settle(authorization: Authorization, way: Way): Settlement {
+    const unknown = (transaction: string | null): Settlement => ({ state: 'unknown', reason: 'timeout', transaction });
+    switch (way) {
+      case 'prompt': {
+        const transaction = this.#transfer(authorization);
+        return transaction ? { state: 'captured', transaction } : { state: 'failed', reason: 'transaction_failed' };
+      }
+      case 'lost':
+        this.#transfer(authorization);
+        return unknown(null);
+      case 'pending':
+        this.#pending.push(authorization);
+        return unknown(`0xpending${authorization.nonce.slice(-4)}`);
+      case 'stuck':
+        return unknown(null);
+      case 'refused':
+        return { state: 'failed', reason: 'insufficient_funds' };
+      case 'unavailable':
+        throw new FacilitatorUnavailable('nobody answers at a secret place');
+      case 'broken':
+        throw new TypeError('undefined is not a function');
+    }
+  }
+
+  /** Null where the contract refuses. */
+  #transfer({ nonce, requirements }: Authorization): string | null {
+    if (this.used.has(nonce)) return null;
+    const transaction = `0xtx${nonce.slice(-8)}`;
+    this.used.set(nonce, transaction);
+    this.received += BigInt(requirements.amount);
+    return transaction;
+  }
+}

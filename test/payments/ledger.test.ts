@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'bun:test';
+import { idText } from '../../src/core/id.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import type { Payment } from '../../src/payments/payment.ts';
+import type { Book } from '../../src/payments/payments.ts';
+import type { Store } from '../../src/store/store.ts';
+import { findingsOf } from '../ledger/audit-support.ts';
+import { NO_TERMS } from '../ledger/support.ts';
+import { BESIDE, type BenchOptions, failure, never, newAccount, only, workshop } from './support.ts';
+
+/** Payments over the ledger itself, whose audit looks at both. */
+function withLedger() {
+  const ledgers: Ledger[] = [];
+  const ledger = () => ledgers.at(-1)!;
+  const options: BenchOptions = {
+    ledger: async (store: Store) => {
+      const opened = await openLedger({ store, terms: NO_TERMS, now: () => Date.now(), onAlarm: () => {} });
+      ledgers.push(opened);
+      return opened;
+    },
+  };
+  const book: Book<void> = ({ payer, paid, fee, id }, writes) =>
+    ledger().deposit(payer, { paid, fee, note: idText('pay_', id) }, writes);
+  return { ledger, options, book };
+}
+
+describe('With the ledger', () => {
+  test('a payment that has arrived is balance less its fee, and less nothing once a crash has cut its request', async () => {
+    await using shop = workshop();
+    const { ledger, options, book } = withLedger();
+    const first = await shop.open(options);
+    const offer = await first.offer(newAccount());
+    expect((await first.payments.settle(offer, BESIDE, book)).state).toBe('captured');
+    expect(ledger().balanceOf(offer.payer)?.free).toBe(5_000_000);
+    expect(await findingsOf(shop.file)).toEqual([]);
+    await first.close();
+    const second = await shop.open(options);
+    expect(ledger().balanceOf(offer.payer)?.free).toBe(6_000_000);
+    expect(await only(second)).toMatchObject({ state: 'settled', paid: 6_000_000, fee: 0 });
+    expect(await findingsOf(shop.file)).toEqual([]);
+  });
+
+  test('a top-up is captured and settled in one commit', async () => {
+    await using shop = workshop();
+    const { ledger, options } = withLedger();
+    const bench = await shop.open(options);
+    const offer = await bench.offer(newAccount(), { purpose: 'topup', isFeeDue: false });
+    await bench.payments.settle(offer, { decision: null, keyId: null }, (payment: Payment, writes) => {
+      const also = [...writes, ...bench.payments.settled(payment, 0, 0)];
+      return ledger().deposit(payment.payer, { paid: payment.paid, fee: 0, note: idText('pay_', payment.id) }, also);
+    });
+    expect(await only(bench)).toMatchObject({ state: 'settled', purpose: 'topup', fee: 0, charged: 0 });
+    expect(ledger().balanceOf(offer.payer)?.free).toBe(5_000_000);
+    expect(await findingsOf(shop.file)).toEqual([]);
+  });
+
+  test('what arrived without anybody hearing of it is all balance, once, whoever asks for it', async () => {
+    await using shop = workshop();
+    const { ledger, options } = withLedger();
+    const bench = await shop.open(options);
+    const offer = await bench.offer(newAccount());
+    bench.chain.way = 'lost';
+    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    expect(ledger().balanceOf(offer.payer)).toBeNull();
+    const { id } = await only(bench);
+    const asked = [
+      bench.payments.reconcile(id),
+      bench.payments.settle(offer, BESIDE, never),
+      bench.payments.reconcile(id),
+    ];
+    await Promise.allSettled(asked);
+    expect(ledger().balanceOf(offer.payer)?.free).toBe(6_000_000);
+    expect(await only(bench)).toMatchObject({ state: 'settled', fee: 0 });
+    expect(await findingsOf(shop.file)).toEqual([]);
+  });
+});

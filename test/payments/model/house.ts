@@ -1,0 +1,229 @@
+import { copyFileSync, existsSync } from 'node:fs';
+import type { PaymentPolicy } from '../../../src/core/payment-policy.ts';
+import type { Gateway } from '../../../src/gateway/gateway.ts';
+import { type Ledger, openLedger } from '../../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../../src/ledger/schema.ts';
+import type { Network } from '../../../src/payments/facilitator/facilitator.ts';
+import type { Payments } from '../../../src/payments/payments.ts';
+import { openPayments } from '../../../src/payments/service.ts';
+import { paymentMigrations } from '../../../src/payments/table.ts';
+import { openSqlite } from '../../../src/store/sqlite.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { NO_TERMS } from '../../ledger/support.ts';
+import { waitFor } from '../../support/answers.ts';
+
+export const PAY_TO = `0x${'b'.repeat(40)}`;
+export const ASSET = `0x${'c'.repeat(40)}`;
+export const NETWORK = 'eip155:84532';
+/** Microcredits that every settlement of a request costs. */
+export const FEE = 1_000_000;
+/** An authorization must still be valid for so long, ms. */
+export const MARGIN_MS = 60_000;
+
+const POLICY: PaymentPolicy = {
+  networks: [
+    {
+      id: NETWORK,
+      chainId: 84_532,
+      asset: { address: ASSET, name: 'USDC', version: '2', decimals: 6 },
+      payTo: PAY_TO,
+      rpcUrls: ['http://127.0.0.1:1'],
+      rpcUrlsEnv: null,
+      facilitator: { mode: 'local', privateKeyEnv: 'GAS', confirmationTimeoutMs: 1_000, gasAlarmWei: 0n },
+      rate: { microcredits: 1_000n, atomic: 1n },
+    },
+  ],
+  quoteTtlMs: 120_000,
+  quoteMax: 1_000_000_000,
+  chargeMin: 1_000_000,
+  settleFee: FEE,
+  settleMarginMs: MARGIN_MS,
+  walletRequired: false,
+  quotesBalance: true,
+  prepaid: { min: 1_000_000, max: 100_000_000 },
+  bodyBytesMax: 65_536,
+  publicUrl: null,
+};
+
+/** What an infected house is made of in place of the right parts. */
+export interface Infection {
+  /** Between everything and the disk. */
+  readonly store?: (store: Store) => Store;
+  /** Between the payments and the chain. */
+  readonly network?: (network: Network) => Network;
+  readonly payments?: (payments: Payments) => Payments;
+  /** SQL that is run on the tables first. */
+  readonly sql?: string;
+}
+
+export interface HouseOptions {
+  readonly file: string;
+  readonly now: () => number;
+  readonly nextId: () => number;
+  readonly onCrash: 'charge' | 'release';
+  readonly network: (pass: (step: string) => Promise<void>) => Network;
+  readonly infection: Infection;
+}
+
+/** One run of the program, as far as money goes: the real ledger and payments on a real file, which can die at any step. */
+export class House {
+  readonly file: string;
+  readonly ledger: Ledger;
+  readonly payments: Payments;
+  /** What `setAside` works with. */
+  readonly gateway: Gateway;
+  readonly #life: Life;
+  readonly #store: Store;
+
+  private constructor(file: string, life: Life, store: Store, parts: Pick<Gateway, 'ledger' | 'payments' | 'now'>) {
+    this.file = file;
+    this.#life = life;
+    this.#store = store;
+    this.ledger = parts.ledger;
+    this.payments = parts.payments;
+    // No more of a gateway than money is set aside by.
+    this.gateway = { ...parts, log: SILENT } as unknown as Gateway;
+  }
+
+  static async open({ file, now, nextId, onCrash, network, infection }: HouseOptions): Promise<House> {
+    const life = new Life();
+    const whole = (store: Store) => store;
+    const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
+    if (infection.sql) await inner.commit([{ statement: { sql: infection.sql }, params: [] }]);
+    const store = (infection.store ?? whole)(mortal(inner, life));
+    const terms = { ...NO_TERMS, ledger: { contentionWaitMs: 0, onCrash } };
+    const ledger = await openLedger({ store, terms, now, onAlarm: () => {} });
+    const payments = await openPayments({
+      store,
+      now,
+      nextId,
+      env: () => undefined,
+      deposit: (...asked) => ledger.deposit(...asked),
+      waiveFee: (...asked) => ledger.waiveFee(...asked),
+      log: SILENT,
+      openNetwork: async () => (infection.network ?? ((one: Network) => one))(network((step) => life.pass(step))),
+      // Whoever plays asks the chain, when it is their turn.
+      reconcileEveryMs: 3_600_000,
+    });
+    (await payments.prepare(POLICY))();
+    const seen = (infection.payments ?? ((one: Payments) => one))(payments);
+    return new House(file, life, inner, { ledger, payments: seen, now });
+  }
+
+  /** Resolves when its networks can be paid on. */
+  async ready(): Promise<void> {
+    await waitFor(() => {
+      try {
+        this.payments.quote({ ...NO_ASK });
+        return true;
+      } catch {
+        return false;
+      }
+    }, 4_000);
+  }
+
+  /** Dies at so many steps from now. */
+  dieAfter(steps: number): void {
+    this.#life.left = steps;
+  }
+
+  get isDead(): boolean {
+    return this.#life.isDead;
+  }
+
+  /** Rejects once it is dead: whoever waits for it waits no longer. */
+  get death(): Promise<never> {
+    return this.#life.death;
+  }
+
+  /** Dies now, if it has not; the files as that leaves them, in a new place. */
+  die(copy: string): void {
+    this.#life.die();
+    this.payments.close();
+    for (const part of ['', '-wal']) if (existsSync(this.file + part)) copyFileSync(this.file + part, copy + part);
+    // What it held open is gone with it.
+    void this.#store.close().catch(() => {});
+  }
+
+  /** Until all that was appended is on the disk. */
+  async quiet(): Promise<void> {
+    await this.#store.flush();
+  }
+
+  async query<Row>(sql: string): Promise<Row[]> {
+    await this.#store.flush();
+    return this.#store.query<Row>({ sql });
+  }
+
+  async close(): Promise<void> {
+    this.payments.close();
+    await this.ledger.close();
+    await this.#store.close();
+  }
+}
+
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
+const NO_ASK = {
+  purpose: 'chat' as const,
+  requestHash: '0'.repeat(64),
+  bound: 1,
+  credit: 0,
+  revision: 'model',
+  models: ['m'],
+  url: 'http://127.0.0.1/',
+  description: 'A look.',
+  isFeeDue: true,
+};
+
+/** What tells those who wait for a dead house that it is one. */
+export class Dead extends Error {
+  override readonly name = 'Dead';
+}
+
+class Life {
+  /** Steps until it dies. */
+  left = Number.POSITIVE_INFINITY;
+  isDead = false;
+  readonly #death = Promise.withResolvers<never>();
+
+  constructor() {
+    this.#death.promise.catch(() => {});
+  }
+
+  get death(): Promise<never> {
+    return this.#death.promise;
+  }
+
+  /** Nothing that a dead process waits for comes. */
+  async pass(_step: string): Promise<void> {
+    if (!this.isDead && --this.left <= 0) this.die();
+    if (this.isDead) await new Promise<never>(() => {});
+  }
+
+  die(): void {
+    this.isDead = true;
+    this.#death.reject(new Dead('killed'));
+  }
+}
+
+/** A store whose process may die before and behind each commit. */
+function mortal(inner: Store, life: Life): Store {
+  return {
+    async commit(writes) {
+      await life.pass('commit');
+      await inner.commit(writes);
+      await life.pass('committed');
+    },
+    append(writes) {
+      if (!life.isDead) inner.append(writes);
+    },
+    async query(statement, params) {
+      if (life.isDead) await life.pass('query');
+      return inner.query(statement, params);
+    },
+    version: () => inner.version(),
+    written: () => inner.written(),
+    flush: () => inner.flush(),
+    close: () => inner.close(),
+  };
+}

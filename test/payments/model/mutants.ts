@@ -1,0 +1,104 @@
+import type { Network } from '../../../src/payments/facilitator/facilitator.ts';
+import type { SqlValue, Statement, Store, Write } from '../../../src/store/store.ts';
+import type { Infection } from './house.ts';
+
+/** A store that writes something else than it is told. */
+function rewriting(store: Store, keep: (write: Write) => boolean): Store {
+  return {
+    ...passing(store),
+    commit: (writes) => store.commit(writes.filter(keep)),
+    append: (writes, droppable) => store.append(writes.filter(keep), droppable),
+  };
+}
+
+const passing = (store: Store): Store => ({
+  commit: (writes) => store.commit(writes),
+  append: (writes, droppable) => store.append(writes, droppable),
+  query: (statement, params) => store.query(statement, params),
+  version: () => store.version(),
+  written: () => store.written(),
+  flush: () => store.flush(),
+  close: () => store.close(),
+});
+
+/** A store that reads something else than was written, but for lists, which the laws look at. */
+const misreading = (store: Store, reread: (row: object) => object): Store => ({
+  ...passing(store),
+  // Rows of the same form.
+  query: async <Row>(statement: Statement, params?: readonly SqlValue[]) =>
+    (await store.query<Row>(statement, params)).map((row) =>
+      statement.sql.includes('LIMIT') ? row : (reread(row as object) as Row),
+    ),
+});
+
+const withChain = (change: (chain: Network['chain']) => Partial<Network['chain']>) => (network: Network) => ({
+  ...network,
+  chain: { ...network.chain, ...change(network.chain) },
+});
+
+const withFacilitator =
+  (change: (facilitator: Network['facilitator']) => Partial<Network['facilitator']>) => (network: Network) => ({
+    ...network,
+    facilitator: { ...network.facilitator, ...change(network.facilitator) },
+  });
+
+/** Rows of payments that have arrived look as if nobody knew. */
+const forgetful = (row: object): object =>
+  'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'unknown' } : row;
+
+export const MUTANTS: Readonly<Record<string, Infection>> = {
+  'the reconciler takes an authorization that was cancelled for one that has paid': {
+    network: withChain((chain) => ({
+      async fate(trace) {
+        const fate = await chain.fate(trace);
+        return fate.state === 'cancelled' ? { state: 'used', transaction: `0x${'1'.repeat(64)}` } : fate;
+      },
+    })),
+  },
+  'a deposit is booked once more for a payment that has arrived, by a restart or a repeat': {
+    store: (store) => misreading(store, forgetful),
+    sql: 'DROP TRIGGER IF EXISTS payments_arrive_once',
+  },
+  'a restart does not see that a request of a payment was cut': {
+    store: (store) =>
+      misreading(store, (row) =>
+        'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'settled' } : row,
+      ),
+  },
+  'what is not known is quoted for anew': {
+    payments: (payments) =>
+      new Proxy(payments, {
+        get(target, name) {
+          if (name === 'unsettled') return () => null;
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      }),
+  },
+  'a settlement that is not known is told as failed': {
+    network: withFacilitator((facilitator) => ({
+      async settle(authorization) {
+        const settlement = await facilitator.settle(authorization);
+        return settlement.state === 'unknown' ? { state: 'failed', reason: settlement.reason } : settlement;
+      },
+    })),
+  },
+  'a payment is sent before it is written down': {
+    store: (store) => rewriting(store, ({ statement }) => !statement.sql.startsWith('INSERT INTO payments')),
+  },
+  'a fee is kept for nothing': {
+    store: (store) =>
+      rewriting(store, ({ statement, params }) => {
+        const isFee = statement.sql.startsWith('INSERT INTO journal') && params[1] === 'fee';
+        return !(isFee && params.some((value) => typeof value === 'number' && value === 1_000_000));
+      }),
+  },
+  'the chain is believed to have let go too early': {
+    network: withChain((chain) => ({
+      async fate(trace) {
+        const fate = await chain.fate(trace);
+        return fate.state === 'unused' ? { state: 'unused', expired: true } : fate;
+      },
+    })),
+  },
+};

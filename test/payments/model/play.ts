@@ -1,0 +1,364 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { walletCaller } from '../../../src/core/caller.ts';
+import { SignalboxError } from '../../../src/core/errors.ts';
+import { createIds } from '../../../src/core/id.ts';
+import type { Aside } from '../../../src/gateway/pay/aside.ts';
+import { setAside } from '../../../src/gateway/pay/aside.ts';
+import type { Order } from '../../../src/ledger/ledger.ts';
+import { PaymentRefused } from '../../../src/payments/payments.ts';
+import type { Quote } from '../../../src/payments/quote.ts';
+import { randomFrom } from '../../deep/effort.ts';
+import { line } from '../../ledger/support.ts';
+import { scratchFolder } from './files.ts';
+import { Dead, House, type Infection } from './house.ts';
+import { finalProblems, standingProblems } from './laws.ts';
+import { ScriptedChain, type Weather } from './scripted-chain.ts';
+import { signed } from './signed.ts';
+
+/** A request that was signed for, as its client remembers it. */
+export interface Signed {
+  readonly n: number;
+  readonly header: string;
+  readonly wallet: string;
+  readonly nonce: string;
+  readonly requestHash: string;
+  readonly bound: number;
+  /** What the client was told last. */
+  told: 'nothing' | 'runs' | 'refused' | 'unsettled' | 'error';
+}
+
+interface Run {
+  readonly aside: Aside;
+  readonly one: Signed | null;
+}
+
+const WEATHERS: readonly Weather[] = ['good', 'good', 'good', 'down', 'unmined', 'answer-lost', 'dropped'];
+const ACTIONS = {
+  pay: 10,
+  again: 6,
+  'at once': 3,
+  'from balance': 4,
+  finish: 8,
+  weather: 5,
+  mine: 2,
+  cancel: 2,
+  drain: 1,
+  time: 2,
+  reconcile: 4,
+  kill: 3,
+  'arm a kill': 4,
+} as const;
+export type Action = keyof typeof ACTIONS;
+export type Counts = Record<Action | Signed['told'] | 'restarted', number>;
+
+const NOON = Date.UTC(2026, 10, 20, 12);
+const HOUR_MS = 3_600_000;
+/** Atomic units of a wallet: for some of its payments, not for all. */
+const PURSE = 60_000n;
+
+/** A chain that outlives everything, and a house that does not. */
+export class Play {
+  readonly trace: string[] = [];
+  readonly counts = {} as Counts;
+  readonly signed: Signed[] = [];
+  readonly chain: ScriptedChain;
+  readonly wallets: readonly PrivateKeyAccount[];
+  house!: House;
+  readonly onCrash: 'charge' | 'release';
+  readonly #random: () => number;
+  readonly #nextId: () => number;
+  readonly #folder: string;
+  readonly #infection: Infection;
+  #runs: Run[] = [];
+  #now = NOON;
+  #starts = 0;
+  #requests = 0;
+
+  constructor(seed: number, folder: string, infection: Infection) {
+    this.#random = randomFrom(seed);
+    this.#folder = folder;
+    this.#infection = infection;
+    this.onCrash = this.#yes(0.5) ? 'charge' : 'release';
+    this.chain = new ScriptedChain(() => this.#now);
+    // As in a server, IDs never repeat; they name payments and reservations.
+    this.#nextId = createIds(() => this.#now, 0);
+    this.wallets = Array.from({ length: 3 }, () => privateKeyToAccount(generatePrivateKey()));
+    for (const { address } of this.wallets) this.chain.fund(address.toLowerCase(), PURSE);
+  }
+
+  async begin(): Promise<void> {
+    await this.#open(this.#newFile());
+  }
+
+  async step(): Promise<void> {
+    const action = this.#weighted();
+    this.trace.push(action);
+    this.#count(action);
+    await this.#mortal(() => this.#act(action));
+    if (this.house.isDead) await this.#restart();
+    await this.#mortal(async () => {
+      const problems = await standingProblems(this);
+      if (problems.length > 0) throw brokenLaw(problems);
+    });
+    if (this.house.isDead) await this.#restart();
+  }
+
+  /** The sky clears, the chain mines, time passes and the reconciler looks: then all must add up. */
+  async end(): Promise<readonly string[]> {
+    this.house.dieAfter(Number.POSITIVE_INFINITY);
+    while (this.#runs.length > 0) this.#finish();
+    this.chain.weather = 'good';
+    this.chain.mine();
+    await this.#reconcile();
+    this.#now += HOUR_MS;
+    await this.#reconcile();
+    await this.house.quiet();
+    const problems = await finalProblems(this);
+    await this.house.close();
+    return problems;
+  }
+
+  get file(): string {
+    return this.house.file;
+  }
+
+  /** What a dead house leaves undone is no failure. */
+  async #mortal(work: () => Promise<void>): Promise<void> {
+    try {
+      await Promise.race([work(), this.house.death]);
+    } catch (cause) {
+      if (!(cause instanceof Dead)) throw cause;
+    }
+  }
+
+  async #act(action: Action): Promise<void> {
+    if (action === 'pay') await this.#pay();
+    else if (action === 'again') await this.#again();
+    else if (action === 'at once') await this.#atOnce();
+    else if (action === 'from balance') await this.#fromBalance();
+    else if (action === 'finish') this.#finish();
+    else if (action === 'weather') {
+      this.chain.weather = this.#one(WEATHERS);
+      this.trace.push(`  ${this.chain.weather}`);
+    } else if (action === 'mine') this.chain.mine();
+    else if (action === 'cancel') this.#cancel();
+    else if (action === 'drain') this.#drain();
+    else if (action === 'time') this.#now += this.#one([1_000, 30_000, 100_000, 400_000]);
+    else if (action === 'reconcile') await this.#reconcile();
+    else if (action === 'kill') {
+      // What was appended is on the disk, or is not.
+      if (this.#yes(0.5)) await this.house.quiet();
+      this.house.die(this.#newFile());
+    } else this.house.dieAfter(1 + Math.floor(this.#random() * 12));
+  }
+
+  async #open(file: string): Promise<void> {
+    this.house = await House.open({
+      file,
+      now: () => this.#now,
+      nextId: this.#nextId,
+      onCrash: this.onCrash,
+      network: (pass) => this.chain.network(pass),
+      infection: this.#infection,
+    });
+    await this.house.ready();
+  }
+
+  async #restart(): Promise<void> {
+    this.trace.push('  killed');
+    this.#count('restarted');
+    const copy = this.#newFile();
+    this.house.die(copy);
+    this.#runs = [];
+    await this.#open(copy);
+  }
+
+  #newFile(): string {
+    return join(this.#folder, `${++this.#starts}.db`);
+  }
+
+  /** Asks for a quote and pays it, unless the house holds the client back. */
+  async #pay(one = this.#one(this.wallets)): Promise<void> {
+    const offer = await this.#sign(one, ++this.#requests);
+    if (offer) await this.#send(offer);
+  }
+
+  async #sign(account: PrivateKeyAccount, n: number): Promise<Signed | null> {
+    const wallet = account.address.toLowerCase();
+    const requestHash = String(n).padStart(64, '0');
+    const { payments, ledger } = this.house;
+    const bound = 1_000_000 * (1 + Math.floor(this.#random() * 12));
+    const credit = Math.min(bound, Math.max(0, ledger.balanceOf(wallet)?.free ?? 0));
+    let quote: Quote;
+    try {
+      quote = payments.quote({
+        purpose: 'chat',
+        requestHash,
+        bound,
+        credit,
+        revision: 'model',
+        models: ['m'],
+        url: 'http://127.0.0.1/v1/chat/completions',
+        description: 'A request of the model.',
+        isFeeDue: true,
+      });
+    } catch (cause) {
+      if (cause instanceof SignalboxError && cause.code === 'payment_unavailable') return null;
+      throw cause;
+    }
+    const options = { now: this.#now, seconds: this.#yes(0.1) ? 30 : 180 };
+    const { header, nonce } = await signed(account, quote.required, options);
+    const one: Signed = { n, header, wallet, nonce, requestHash, bound, told: 'nothing' };
+    this.signed.push(one);
+    return one;
+  }
+
+  /** Sends what was signed, as the client does who got no answer; what was refused is thrown away. */
+  async #again(): Promise<void> {
+    const open = this.signed.filter(({ told }) => told !== 'refused');
+    if (open.length > 0) await this.#send(this.#one(open.slice(-6)));
+  }
+
+  async #atOnce(): Promise<void> {
+    const account = this.#one(this.wallets);
+    const first = await this.#sign(account, ++this.#requests);
+    const second = await this.#sign(this.#yes(0.5) ? account : this.#one(this.wallets), ++this.#requests);
+    const all = [first, second, this.#yes(0.5) ? first : null].filter((one) => one !== null);
+    await Promise.all(all.map((one) => this.#send(one)));
+  }
+
+  async #send(one: Signed): Promise<void> {
+    const { house } = this;
+    const { wallet, requestHash, header, bound } = one;
+    this.trace.push(`  request ${one.n}`);
+    try {
+      const offer = await house.payments.read({ header, purpose: 'chat', requestHash, wallet });
+      const way = { offer, keyId: null } as Parameters<typeof setAside>[1];
+      const aside = await setAside(house.gateway, way, this.#order(wallet, bound), null);
+      // What a dead house would have done with it, nobody does.
+      if (house.isDead) return;
+      this.#runs.push({ aside, one });
+      this.#tell(one, 'runs');
+    } catch (cause) {
+      if (house.isDead) return;
+      if (cause instanceof PaymentRefused) {
+        this.trace.push(`  refused: ${cause.reason}`);
+        // As the gateway does, who quotes for nothing that is under way; of what has come before, all is balance.
+        const isOpen = house.payments.unsettled(wallet, requestHash) !== null;
+        this.#tell(one, isOpen ? 'unsettled' : (await this.#hasArrived(one)) ? 'error' : 'refused');
+      } else if (cause instanceof SignalboxError) {
+        this.trace.push(`  ${cause.code}`);
+        this.#tell(one, cause.code === 'payment_unsettled' ? 'unsettled' : 'error');
+      } else throw cause;
+    }
+  }
+
+  async #hasArrived({ wallet, nonce }: Signed): Promise<boolean> {
+    const payments = await this.house.payments.list({ state: null, payer: wallet, limit: 1_000, before: null });
+    return payments.some((payment) => payment.nonce === nonce && /^(captured|settled)$/.test(payment.state));
+  }
+
+  #tell(one: Signed, told: Signed['told']): void {
+    one.told = told;
+    this.#count(told);
+  }
+
+  #order(wallet: string, bound: number): Order {
+    return {
+      id: this.#nextId(),
+      caller: walletCaller(wallet),
+      selector: 'auto',
+      agentWallet: null,
+      payer: null,
+      amounts: [bound],
+      limit: null,
+      waitMs: 0,
+      expiresAt: Number.POSITIVE_INFINITY,
+    };
+  }
+
+  async #fromBalance(): Promise<void> {
+    const wallet = this.#one(this.wallets).address.toLowerCase();
+    const { house } = this;
+    const way = { offer: null, keyId: null } as Parameters<typeof setAside>[1];
+    try {
+      const aside = await setAside(house.gateway, way, this.#order(wallet, 1_000_000), null);
+      if (!house.isDead) this.#runs.push({ aside, one: null });
+    } catch (cause) {
+      if (!house.isDead && !(cause instanceof SignalboxError)) throw cause;
+    }
+  }
+
+  /** The provider has answered, or failed before its first word. */
+  #finish(): void {
+    const [run] = this.#runs.splice(Math.floor(this.#random() * this.#runs.length), 1);
+    if (!run) return;
+    const { hold, payment } = run.aside;
+    const cost = this.#yes(0.3) ? null : line(Math.floor(this.#random() * hold.reserved));
+    hold.settle(cost, ({ charged }) => payment?.settled(charged) ?? []);
+  }
+
+  #cancel(): void {
+    const one = this.signed.at(-1 - Math.floor(this.#random() * 3));
+    if (one) this.chain.cancel(one.wallet, one.nonce);
+  }
+
+  #drain(): void {
+    const wallet = this.#one(this.wallets).address.toLowerCase();
+    this.chain.drain(wallet);
+    if (this.#yes(0.5)) this.chain.fund(wallet, PURSE);
+  }
+
+  async #reconcile(): Promise<void> {
+    const { payments } = this.house;
+    for (const state of ['settling', 'unknown'] as const) {
+      for (const { id } of await payments.list({ state, payer: null, limit: 1_000, before: null })) {
+        await payments.reconcile(id).catch((cause: unknown) => {
+          if (!(cause instanceof SignalboxError)) throw cause;
+        });
+      }
+    }
+  }
+
+  #count(name: keyof Counts): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
+  }
+  #one<T>(list: readonly T[]): T {
+    return list[Math.floor(this.#random() * list.length)]!;
+  }
+  #yes(share: number): boolean {
+    return this.#random() < share;
+  }
+  #weighted(): Action {
+    const names = Object.keys(ACTIONS) as Action[];
+    let at = this.#random() * names.reduce((sum, name) => sum + ACTIONS[name], 0);
+    for (const name of names) {
+      at -= ACTIONS[name];
+      if (at < 0) return name;
+    }
+    return 'pay';
+  }
+}
+
+const brokenLaw = (problems: readonly string[]): Error => new Error(`broken: ${problems.join('\n')}`);
+
+/** Plays so many random steps. Throws what is wrong first, with the seed and the way there. */
+export async function play(seed: number, steps: number, infection: Infection = {}): Promise<Counts> {
+  const folder = mkdtempSync(join(scratchFolder(), 'signalbox-'));
+  const game = new Play(seed, folder, infection);
+  let step = 0;
+  try {
+    await game.begin();
+    for (; step < steps; step++) await game.step();
+    const problems = await game.end();
+    if (problems.length > 0) throw brokenLaw(problems);
+    return game.counts;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`seed ${seed}, step ${step}: ${why}\n${game.trace.slice(-60).join('\n')}`, { cause });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,153 @@
+import {
+  type Authorization,
+  type AuthorizationTrace,
+  FacilitatorUnavailable,
+  type Fate,
+  type Network,
+  type Settlement,
+  type Verification,
+} from '../../../src/payments/facilitator/facilitator.ts';
+
+/** How the way to the chain behaves at the next settlement. */
+export type Weather =
+  | 'good'
+  /** Nobody answers. */
+  | 'down'
+  /** It is sent, and stays in the pool. */
+  | 'unmined'
+  /** It is sent and mined, and nobody says so. */
+  | 'answer-lost'
+  /** It is lost after it was sent, so that nobody knows whether. */
+  | 'dropped';
+
+interface Transfer {
+  readonly key: string;
+  readonly payer: string;
+  readonly amount: bigint;
+  readonly validBefore: number;
+  readonly hash: string;
+}
+
+/** What the chain holds of one authorization that is not merely unused. */
+type Mark = { readonly state: 'used'; readonly hash: string } | { readonly state: 'cancelled' };
+
+/** A chain with one token and one payee, and a facilitator before it: both do as they are told, and as true ones would. */
+export class ScriptedChain {
+  weather: Weather = 'good';
+  /** Atomic units that came to the payee. */
+  received = 0n;
+  /** Times that money moved, by authorization: never more than once, or this chain is wrong. */
+  readonly debits = new Map<string, number>();
+  /** Settlements that were asked for. */
+  settles = 0;
+  readonly #now: () => number;
+  readonly #balances = new Map<string, bigint>();
+  readonly #marks = new Map<string, Mark>();
+  #pool: Transfer[] = [];
+  #hashes = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  fund(payer: string, amount: bigint): void {
+    this.#balances.set(payer, (this.#balances.get(payer) ?? 0n) + amount);
+  }
+
+  drain(payer: string): void {
+    this.#balances.set(payer, 0n);
+  }
+
+  isUsed(payer: string, nonce: string): boolean {
+    return this.#marks.get(keyOf(payer, nonce))?.state === 'used';
+  }
+
+  /** The payer makes an authorization worthless: the token then says that it was used. */
+  cancel(payer: string, nonce: string): void {
+    const key = keyOf(payer, nonce);
+    if (!this.#marks.has(key)) this.#marks.set(key, { state: 'cancelled' });
+  }
+
+  /** Mines what waits. What can no longer be done reverts. */
+  mine(): void {
+    for (const transfer of this.#pool.splice(0)) this.#carryOut(transfer);
+  }
+
+  /** As a new process would open it: the chain outlives that. `pass` is told before and behind each step that others see. */
+  network(pass: (step: string) => Promise<void>): Network {
+    return {
+      facilitator: {
+        verify: async (authorization) => {
+          await pass('verify');
+          return this.#verify(authorization);
+        },
+        settle: async (authorization) => {
+          await pass('settle');
+          const settlement = this.#settle(authorization);
+          await pass('sent');
+          return settlement;
+        },
+        close: () => {},
+      },
+      chain: {
+        check: () => pass('check'),
+        fate: async (trace) => {
+          await pass('fate');
+          return this.#fate(trace);
+        },
+      },
+    };
+  }
+
+  #verify({ payer, nonce, requirements }: Authorization): Verification {
+    this.#answerOrThrow();
+    if (this.#marks.has(keyOf(payer, nonce))) return { valid: false, reason: 'invalid_exact_evm_nonce_already_used' };
+    const isCovered = (this.#balances.get(payer) ?? 0n) >= BigInt(requirements.amount);
+    return isCovered ? { valid: true } : { valid: false, reason: 'invalid_exact_evm_insufficient_balance' };
+  }
+
+  #settle({ payer, nonce, requirements, payload }: Authorization): Settlement {
+    this.#answerOrThrow();
+    this.settles++;
+    const { authorization } = payload.payload as { authorization: { validBefore: string } };
+    const transfer = {
+      key: keyOf(payer, nonce),
+      payer,
+      amount: BigInt(requirements.amount),
+      validBefore: Number(authorization.validBefore),
+      hash: `0x${String(++this.#hashes).padStart(64, '0')}`,
+    };
+    if (this.#marks.has(transfer.key)) return { state: 'unknown', reason: 'nonce_already_used', transaction: null };
+    if (this.weather === 'dropped') return { state: 'unknown', reason: 'connection_lost', transaction: null };
+    if (this.weather === 'unmined') {
+      this.#pool.push(transfer);
+      return { state: 'unknown', reason: 'settlement_pending', transaction: transfer.hash };
+    }
+    const isDone = this.#carryOut(transfer);
+    if (this.weather === 'answer-lost') return { state: 'unknown', reason: 'facilitator_timeout', transaction: null };
+    return isDone ? { state: 'captured', transaction: transfer.hash } : { state: 'failed', reason: 'reverted' };
+  }
+
+  #carryOut({ key, payer, amount, validBefore, hash }: Transfer): boolean {
+    const balance = this.#balances.get(payer) ?? 0n;
+    if (this.#marks.has(key) || balance < amount || this.#now() >= validBefore * 1_000) return false;
+    this.#balances.set(payer, balance - amount);
+    this.received += amount;
+    this.debits.set(key, (this.debits.get(key) ?? 0) + 1);
+    this.#marks.set(key, { state: 'used', hash });
+    return true;
+  }
+
+  #fate({ payer, nonce, validBefore }: AuthorizationTrace): Fate {
+    this.#answerOrThrow();
+    const mark = this.#marks.get(keyOf(payer, nonce));
+    if (mark?.state === 'used') return { state: 'used', transaction: mark.hash };
+    return mark ?? { state: 'unused', expired: this.#now() >= validBefore * 1_000 };
+  }
+
+  #answerOrThrow(): void {
+    if (this.weather === 'down') throw new FacilitatorUnavailable('nobody answers');
+  }
+}
+
+const keyOf = (payer: string, nonce: string): string => `${payer} ${nonce}`;

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'bun:test';
+import { SignalboxError } from '../../src/core/errors.ts';
+import type { PaymentNetwork } from '../../src/core/payment-policy.ts';
+import { waitFor } from '../support/answers.ts';
+import { FakeNetwork } from './fake-network.ts';
+import {
+  ask,
+  BESIDE,
+  type Bench,
+  NETWORK,
+  network,
+  newAccount,
+  PAY_TO,
+  policy,
+  rejection,
+  workshop,
+} from './support.ts';
+
+const OTHER = network({ id: 'eip155:31337', chainId: 31_337 });
+
+/** The networks that are offered; none while nothing can be. */
+function offered({ payments }: Bench): string[] {
+  try {
+    return payments.quote(ask()).required.accepts.map(({ network }) => network);
+  } catch (cause) {
+    if (cause instanceof SignalboxError && cause.code === 'payment_unavailable') return [];
+    throw cause;
+  }
+}
+
+/** Opens a chain of its own for each policy, and refuses those that pay to `refused`. */
+function chains(clock: { now: number }) {
+  const made = new Map<PaymentNetwork, FakeNetwork>();
+  const refused = `0x${'99'.repeat(20)}`;
+  const open = (given: PaymentNetwork) => {
+    if (given.payTo === refused) throw new Error('The variable GAS_KEY is not set.');
+    const chain = new FakeNetwork(clock);
+    made.set(given, chain);
+    return chain;
+  };
+  return { made, refused, open, closed: () => [...made.values()].map(({ closed }) => closed) };
+}
+
+describe('A network', () => {
+  test('is opened with what it needs, and nothing of it happens before payments are turned on', async () => {
+    await using shop = workshop();
+    const bench = await shop.open({ policy: null });
+    expect(bench.payments.policy).toBeNull();
+    expect(bench.opened).toEqual([]);
+    const given = policy();
+    const apply = await bench.payments.prepare(given);
+    expect(bench.payments.policy).toBeNull();
+    apply();
+    expect(bench.payments.policy).toBe(given);
+    const [{ policy: opened, means } = { policy: null, means: null }] = bench.opened;
+    expect(opened).toBe(given.networks[0]);
+    expect(means?.env('GAS_KEY')).toBe('the GAS_KEY');
+    expect(means?.now()).toBe(bench.clock.now);
+    means?.onAlarm('the gas key has little left');
+    expect(bench.log.at(-1)).toEqual({
+      level: 'error',
+      message: 'the gas key has little left',
+      fields: { network: NETWORK },
+    });
+  });
+
+  test('stays open when a policy leaves it as it was, and is closed when it goes', async () => {
+    await using shop = workshop();
+    const clock = { now: Date.now() };
+    const { open, closed } = chains(clock);
+    const bench = await shop.open({ policy: null, clock, open });
+    (await bench.payments.prepare(policy()))();
+    (await bench.payments.prepare(policy({ chargeMin: 1, networks: [network(), OTHER] })))();
+    expect(closed()).toEqual([0, 0]);
+    await waitFor(() => offered(bench).length === 2);
+    (await bench.payments.prepare(policy({ networks: [OTHER, network({ payTo: `0x${'44'.repeat(20)}` })] })))();
+    expect(closed()).toEqual([1, 0, 0]);
+    await waitFor(() => offered(bench).length === 2);
+    expect(offered(bench)).toEqual([OTHER.id, NETWORK]);
+    (await bench.payments.prepare(null))();
+    expect(closed()).toEqual([1, 1, 1]);
+    expect(bench.payments.policy).toBeNull();
+  });
+
+  test('that an operator has to mend makes the whole policy refused, and all stays as it was', async () => {
+    await using shop = workshop();
+    const clock = { now: Date.now() };
+    const { open, closed, refused } = chains(clock);
+    const bench = await shop.open({ policy: null, clock, open });
+    (await bench.payments.prepare(policy()))();
+    await waitFor(() => offered(bench).length === 1);
+    const wrong = policy({ networks: [network(), OTHER, network({ id: 'eip155:1', chainId: 1, payTo: refused })] });
+    expect(await rejection(bench.payments.prepare(wrong))).toEqual(new Error('The variable GAS_KEY is not set.'));
+    expect(closed()).toEqual([0, 1]);
+    expect(offered(bench)).toEqual([NETWORK]);
+  });
+
+  test('of a preparation that was never put in force is closed by the next', async () => {
+    await using shop = workshop();
+    const clock = { now: Date.now() };
+    const { open, closed } = chains(clock);
+    const bench = await shop.open({ policy: null, clock, open });
+    await bench.payments.prepare(policy());
+    (await bench.payments.prepare(policy()))();
+    expect(closed()).toEqual([1, 0]);
+    await bench.payments.prepare(policy({ networks: [network(), OTHER] }));
+    await bench.close();
+    expect(closed()).toEqual([1, 1, 1]);
+  });
+
+  test('stays open for a settlement under way when a policy takes it away', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    const gate = Promise.withResolvers<void>();
+    bench.chain.gate = gate.promise;
+    const settling = bench.payments.settle(offer, BESIDE, bench.book);
+    await waitFor(() => bench.chain.count('settle') === 1);
+    (await bench.payments.prepare(null))();
+    expect(bench.chain.closed).toBe(0);
+    gate.resolve();
+    expect((await settling).state).toBe('captured');
+    expect(bench.chain.closed).toBe(1);
+  });
+
+  test('settles what was quoted before a reload to the payee of that quote', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    (await bench.payments.prepare(policy({ networks: [network({ payTo: `0x${'44'.repeat(20)}` })] })))();
+    await waitFor(() => offered(bench).length === 1);
+    const { payment } = (await bench.payments.settle(offer, BESIDE, bench.book)) as { payment: { payTo: string } };
+    expect(payment.payTo.toLowerCase()).toBe(PAY_TO);
+  });
+
+  test('is offered once it answers, which an operator is warned of once', async () => {
+    await using shop = workshop();
+    const clock = { now: Date.now() };
+    const chain = new FakeNetwork(clock);
+    chain.isUp = false;
+    const bench = await shop.open({ clock, chain });
+    await waitFor(() => chain.count('check') === 2, 10_000);
+    expect(offered(bench)).toEqual([]);
+    expect(bench.log.map(({ level }) => level)).toEqual(['warn']);
+    chain.isUp = true;
+    await waitFor(() => offered(bench).length === 1, 20_000);
+  });
+
+  test('that is not what the policy says is left out, and an operator is told', async () => {
+    await using shop = workshop();
+    const clock = { now: Date.now() };
+    const { open, made } = chains(clock);
+    const wrong = (given: PaymentNetwork) => {
+      const chain = open(given);
+      if (given === OTHER) chain.mismatch = 'The chain at eip155:31337 is eip155:1.';
+      return chain;
+    };
+    const bench = await shop.open({ policy: null, clock, open: wrong });
+    (await bench.payments.prepare(policy({ networks: [OTHER, network()] })))();
+    await waitFor(() => offered(bench).length > 0);
+    expect(offered(bench)).toEqual([NETWORK]);
+    const alarms = bench.log.filter(({ level }) => level === 'error');
+    expect(alarms.map(({ fields }) => fields)).toEqual([
+      { network: OTHER.id, detail: 'The chain at eip155:31337 is eip155:1.' },
+    ]);
+    expect([...made.values()].map((chain) => chain.count('check'))).toEqual([1, 1]);
+  });
+});
+
+describe('Settlements that are pending', () => {
+  test('are kept across restarts under hashes of their keys, until they are deleted or old', async () => {
+    await using shop = workshop();
+    const first = await shop.open();
+    const pending = first.opened[0]!.means.pending;
+    const key = `0x${'5a'.repeat(65)}`;
+    expect(await pending.get(key)).toBeUndefined();
+    await pending.set(key, '0xone');
+    await pending.set(key, '0xtwo');
+    await pending.set('other', '0xother');
+    await first.close();
+    const second = await shop.open({ clock: { now: first.clock.now + 6 * 86_400_000 } });
+    const kept = second.opened[0]!.means.pending;
+    expect([await kept.get(key), await kept.get('other')]).toEqual(['0xtwo', '0xother']);
+    await kept.delete('other');
+    expect(await kept.get('other')).toBeUndefined();
+    const dump = JSON.stringify(await second.store.query({ sql: 'SELECT * FROM pending_settlements' }));
+    expect(dump).not.toContain('5a5a');
+    second.clock.now += 2 * 86_400_000;
+    await kept.set('third', '0xthird');
+    expect([await kept.get(key), await kept.get('third')]).toEqual([undefined, '0xthird']);
+  });
+});

@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'bun:test';
+import { SignalboxError } from '../../src/core/errors.ts';
+import { idText } from '../../src/core/id.ts';
+import type { Offer } from '../../src/payments/payment.ts';
+import { type Store, StoreError } from '../../src/store/store.ts';
+import { waitFor } from '../support/answers.ts';
+import type { FakeNetwork } from './fake-network.ts';
+import { BESIDE, type Bench, type BenchOptions, never, newAccount, policy, rejection, workshop } from './support.ts';
+
+/** A payment of which it is not known what became of it. */
+async function leave(bench: Bench, way: FakeNetwork['way'] = 'stuck'): Promise<{ offer: Offer; id: number }> {
+  const offer = await bench.offer(newAccount());
+  bench.chain.way = way;
+  await rejection(bench.payments.settle(offer, BESIDE, never));
+  const [row] = await bench.payments.list({ state: null, payer: offer.payer, limit: 1, before: null });
+  return { offer, id: row!.id };
+}
+
+const stateOf = async (bench: Bench, id: number) => (await bench.row(id)).state;
+
+/** Rounds come quickly here; how often a payment is looked at is told by the clock, which the test moves. */
+const QUICK: BenchOptions = { reconcileEveryMs: 4 };
+
+describe('In the background', () => {
+  test('a payment is all balance once the chain has it, and nobody needs to ask', async () => {
+    await using shop = workshop();
+    const bench = await shop.open(QUICK);
+    const { offer, id } = await leave(bench, 'pending');
+    await waitFor(() => bench.chain.count('fate') > 0);
+    expect(await stateOf(bench, id)).toBe('unknown');
+    bench.chain.mine();
+    bench.clock.now += 10_000;
+    await waitFor(async () => (await stateOf(bench, id)) === 'settled');
+    const note = idText('pay_', id);
+    expect(await bench.booked()).toEqual([{ wallet: offer.payer, paid: 6_000_000, fee: 0, note }]);
+    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
+    const asked = bench.chain.count('fate');
+    bench.clock.now += 100_000;
+    await Bun.sleep(20);
+    expect(bench.chain.count('fate')).toBe(asked);
+  });
+
+  test('a payment has failed once its authorization has expired or was cancelled', async () => {
+    await using shop = workshop();
+    const bench = await shop.open(QUICK);
+    const left = [await leave(bench), await leave(bench)] as const;
+    bench.chain.cancel(left[0].offer.nonce);
+    bench.clock.now += 10_000;
+    await waitFor(async () => (await stateOf(bench, left[0].id)) === 'failed');
+    expect(await stateOf(bench, left[1].id)).toBe('unknown');
+    bench.clock.now = left[1].offer.validBefore * 1_000;
+    await waitFor(async () => (await stateOf(bench, left[1].id)) === 'failed');
+    expect(await bench.booked()).toEqual([]);
+  });
+
+  test('the chain is asked less and less often, and at least once a minute', async () => {
+    await using shop = workshop();
+    const bench = await shop.open({ reconcileEveryMs: 8 });
+    await leave(bench);
+    await waitFor(() => bench.chain.count('fate') === 1);
+    const pauses = [...Array.from({ length: 13 }, (_, i) => 8 * 2 ** i), 60_000, 60_000];
+    for (const [i, pause] of pauses.entries()) {
+      bench.clock.now += pause - 1;
+      await Bun.sleep(20);
+      expect([pause, bench.chain.count('fate')]).toEqual([pause, i + 1]);
+      bench.clock.now += 1;
+      await waitFor(() => bench.chain.count('fate') === i + 2);
+    }
+  });
+
+  test('a payment that cannot be booked, or that the chain is silent of, is tried again', async () => {
+    await using shop = workshop();
+    let isBroken = false;
+    const breakable = (store: Store): Store => ({
+      commit: (writes) => (isBroken ? Promise.reject(new StoreError('the disk is full')) : store.commit(writes)),
+      append: (writes) => store.append(writes),
+      written: () => store.written(),
+      query: (statement, params) => store.query(statement, params),
+      version: () => store.version(),
+      flush: () => store.flush(),
+      close: () => store.close(),
+    });
+    const bench = await shop.open({ ...QUICK, wrap: breakable });
+    const { id } = await leave(bench, 'lost');
+    bench.chain.isUp = false;
+    isBroken = true;
+    const more = async () => {
+      const asked = bench.chain.count('fate');
+      bench.clock.now += 60_000;
+      await waitFor(() => bench.chain.count('fate') > asked);
+    };
+    await more();
+    bench.chain.isUp = true;
+    await more();
+    expect(await stateOf(bench, id)).toBe('unknown');
+    isBroken = false;
+    await more();
+    await waitFor(async () => (await stateOf(bench, id)) === 'settled');
+    expect((await bench.booked()).length).toBe(1);
+  });
+
+  test('an operator is told once of what has long expired and cannot be told, and of a network that has gone', async () => {
+    await using shop = workshop();
+    const bench = await shop.open(QUICK);
+    const { offer, id } = await leave(bench);
+    bench.chain.isUp = false;
+    const alarms = () => bench.log.filter(({ level }) => level === 'error');
+    const rounds = async (n: number) => {
+      for (let i = 0; i < n; i++) {
+        const asked = bench.chain.count('fate');
+        bench.clock.now += 60_000;
+        await waitFor(() => bench.chain.count('fate') > asked);
+      }
+    };
+    bench.clock.now = offer.validBefore * 1_000 + 3_500_000;
+    await rounds(1);
+    expect(alarms()).toEqual([]);
+    await rounds(4);
+    const payment = { payment: idText('pay_', id), network: 'eip155:84532', wallet: offer.payer };
+    expect(alarms().map(({ fields }) => fields)).toEqual([payment]);
+    (await bench.payments.prepare(null))();
+    bench.clock.now += 60_000;
+    await waitFor(() => alarms().length === 2);
+    bench.clock.now += 600_000;
+    await Bun.sleep(30);
+    expect(alarms().map(({ fields }) => fields)).toEqual([payment, payment]);
+    expect(await stateOf(bench, id)).toBe('unknown');
+  });
+
+  test('nothing is asked about a payment that is being settled', async () => {
+    await using shop = workshop();
+    const bench = await shop.open(QUICK);
+    const offer = await bench.offer(newAccount());
+    const gate = Promise.withResolvers<void>();
+    bench.chain.gate = gate.promise;
+    const settling = bench.payments.settle(offer, BESIDE, bench.book);
+    await waitFor(() => bench.chain.count('settle') === 1);
+    const [row] = await bench.payments.list({ state: 'settling', payer: null, limit: 1, before: null });
+    bench.clock.now += 60_000;
+    await Bun.sleep(30);
+    expect(await bench.payments.reconcile(row!.id)).toEqual(row!);
+    expect(bench.chain.count('fate')).toBe(0);
+    gate.resolve();
+    expect((await settling).state).toBe('captured');
+  });
+
+  test('a look that is under way is waited for by whoever comes with the payment, and booked once', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const { offer, id } = await leave(bench, 'lost');
+    const gate = Promise.withResolvers<void>();
+    bench.chain.chainGate = gate.promise;
+    const look = bench.payments.reconcile(id);
+    await waitFor(() => bench.chain.count('fate') === 1);
+    const comers = [1, 2].map(() => bench.payments.settle(offer, BESIDE, never));
+    gate.resolve();
+    expect((await look)?.state).toBe('settled');
+    const outcomes = await Promise.allSettled(comers);
+    expect(outcomes[0]).toMatchObject({ status: 'fulfilled', value: { state: 'known' } });
+    // Of two that come at one moment the second may be told to wait.
+    if (outcomes[1]?.status === 'rejected') expect(outcomes[1].reason).toMatchObject({ code: 'in_flight' });
+    expect((await bench.booked()).length).toBe(1);
+  });
+});
+
+describe('After a restart', () => {
+  test('a payment whose request was cut is balance, with its fee given back, in one commit', async () => {
+    await using shop = workshop();
+    const first = await shop.open();
+    const offer = await first.offer(newAccount());
+    const { payment } = (await first.payments.settle(offer, BESIDE, first.book)) as { payment: { id: number } };
+    await first.close();
+    const second = await shop.open();
+    const row = await second.row(payment.id);
+    expect(row).toMatchObject({ state: 'settled', fee: 0, charged: 0, paid: 6_000_000 });
+    const fees = (await second.booked()).slice(1);
+    expect(fees).toEqual([{ wallet: offer.payer, paid: 0, fee: -1_000_000, note: idText('pay_', payment.id) }]);
+    expect(await second.payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: row });
+    await second.close();
+    expect((await (await shop.open()).booked()).length).toBe(2);
+  });
+
+  test('payments whose outcome is not known are asked about as soon as their network is there', async () => {
+    await using shop = workshop();
+    const first = await shop.open();
+    const sent = await leave(first, 'lost');
+    // Cut in the middle of the settlement: nobody has written down what became of it.
+    await first.store.commit([{ statement: { sql: "UPDATE payments SET state = 'settling', tx = NULL" }, params: [] }]);
+    await first.close();
+    const second = await shop.open({ ...QUICK, chain: first.chain, policy: null });
+    const { requestHash } = sent.offer.terms;
+    expect(second.payments.unsettled(sent.offer.payer, requestHash)?.id).toBe(sent.id);
+    await Bun.sleep(20);
+    expect(second.chain.count('fate')).toBe(0);
+    (await second.payments.prepare(policy()))();
+    await waitFor(async () => (await stateOf(second, sent.id)) === 'settled');
+    expect((await second.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
+    expect(second.payments.unsettled(sent.offer.payer, requestHash)).toBeNull();
+  });
+
+  test('a payment that was written down and never sent can be sent by whoever comes with it', async () => {
+    await using shop = workshop();
+    const first = await shop.open();
+    const { offer, id } = await leave(first);
+    await first.store.commit([{ statement: { sql: "UPDATE payments SET state = 'settling'" }, params: [] }]);
+    await first.close();
+    const second = await shop.open({ clock: first.clock });
+    expect((await second.payments.settle(offer, BESIDE, second.book)).state).toBe('captured');
+    expect(await stateOf(second, id)).toBe('captured');
+  });
+});
+
+describe('An operator', () => {
+  test('has the chain asked about one payment, and sees it as it then stands', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const { payments, chain } = bench;
+    expect(await payments.reconcile(1)).toBeNull();
+    const { id } = await leave(bench, 'pending');
+    expect((await payments.reconcile(id))?.state).toBe('unknown');
+    chain.isUp = false;
+    const error = await rejection(payments.reconcile(id));
+    expect(error).toBeInstanceOf(SignalboxError);
+    expect(error).toMatchObject({ code: 'payment_unavailable' });
+    chain.isUp = true;
+    chain.mine();
+    expect(await payments.reconcile(id)).toEqual(await bench.row(id));
+    expect(await stateOf(bench, id)).toBe('settled');
+    const asked = chain.count('fate');
+    expect((await payments.reconcile(id))?.state).toBe('settled');
+    expect(chain.count('fate')).toBe(asked);
+    (await payments.prepare(null))();
+    expect(await rejection(payments.reconcile((await leaveFailed(bench)).id))).toMatchObject({
+      code: 'payment_unavailable',
+    });
+  });
+
+  test('finds money of a payment that a facilitator wrongly said had failed', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const { offer, id } = await leave(bench, 'refused');
+    expect(await stateOf(bench, id)).toBe('failed');
+    bench.clock.now = offer.validBefore * 1_000;
+    expect(await bench.payments.reconcile(id)).toMatchObject({ state: 'failed', error: 'insufficient_funds' });
+    bench.chain.used.set(offer.nonce, '0xafterall');
+    expect(await bench.payments.reconcile(id)).toMatchObject({ state: 'settled', fee: 0, transaction: '0xafterall' });
+    expect((await bench.booked()).map(({ paid }) => paid)).toEqual([6_000_000]);
+    expect(await bench.payments.settle(offer, BESIDE, never)).toMatchObject({ state: 'known' });
+  });
+});
+
+/** A failed payment, made while payments are on. */
+async function leaveFailed(bench: Bench) {
+  (await bench.payments.prepare(policy()))();
+  await waitFor(() => bench.log.filter(({ message }) => message === 'a payment network is ready').length > 1);
+  const left = await leave(bench, 'refused');
+  (await bench.payments.prepare(null))();
+  return left;
+}

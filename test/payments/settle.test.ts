@@ -1,0 +1,288 @@
+import { describe, expect, test } from 'bun:test';
+import { idText } from '../../src/core/id.ts';
+import type { Payment } from '../../src/payments/payment.ts';
+import { type Store, StoreError } from '../../src/store/store.ts';
+import {
+  all,
+  ask,
+  BESIDE,
+  failure,
+  headerOf,
+  NETWORK,
+  never,
+  newAccount,
+  only,
+  policy,
+  refusal,
+  rejection,
+  stockPayload,
+  workshop,
+} from './support.ts';
+
+describe('A payment that is new', () => {
+  test('is verified, written down, settled and booked, in this order, and then known', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const { payments, chain, clock } = bench;
+    const account = newAccount();
+    const offer = await bench.offer(account);
+    expect(await payments.known(offer)).toBeNull();
+    const gate = Promise.withResolvers<void>();
+    chain.gate = gate.promise;
+    const settling = payments.settle(offer, { decision: 77, keyId: 'key-1' }, bench.book);
+    while (chain.count('settle') === 0) await Bun.sleep(1);
+    const begun = await only(bench);
+    const payer = account.address.toLowerCase();
+    expect(begun).toMatchObject({ state: 'settling', payer, amount: 6_000n, paid: 6_000_000, fee: 1_000_000 });
+    expect(begun).toMatchObject({ bound: 5_000_000, charged: null, decision: 77, keyId: 'key-1', network: NETWORK });
+    expect(begun).toMatchObject({ transaction: null, error: null, created: clock.now, validBefore: offer.validBefore });
+    gate.resolve();
+    const resolution = await settling;
+    const captured: Payment = { ...begun, state: 'captured', transaction: chain.used.get(offer.nonce)! };
+    expect(resolution).toEqual({ state: 'captured', payment: captured, booked: 'booked' });
+    expect(await only(bench)).toEqual(captured);
+    expect(chain.calls).toEqual(['check', 'verify', 'settle']);
+    expect(payments.unsettled(payer, offer.terms.requestHash)).toBeNull();
+    expect(await bench.booked()).toEqual([{ wallet: payer, paid: 6_000_000, fee: 1_000_000, note: `pay ${begun.id}` }]);
+    expect(await payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: captured });
+    await bench.store.commit(payments.settled(captured, 2_350_000, 1_000_000));
+    const settled = await only(bench);
+    expect(settled).toEqual({ ...captured, state: 'settled', charged: 2_350_000 });
+    expect(await payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: settled });
+    expect(await payments.known(offer)).toEqual(settled);
+    expect(chain.count('settle')).toBe(1);
+  });
+
+  test('of nothing proves the wallet, as long as the quote lasts, and asks and keeps nothing', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount(), { credit: 5_000_000 });
+    expect(await bench.payments.settle(offer, BESIDE, never)).toEqual({ state: 'proved' });
+    expect(await bench.payments.known(offer)).toBeNull();
+    bench.clock.now = offer.terms.expiresAt;
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('quote_expired');
+    expect(bench.chain.calls).toEqual(['check']);
+    expect(await all(bench)).toEqual([]);
+  });
+
+  test('is refused when its quote has expired or too little time is left, and nobody is asked', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const { payments, clock } = bench;
+    const offer = await bench.offer(newAccount());
+    const short = { ...offer, validBefore: Math.floor(clock.now / 1_000) + 59 };
+    expect(await refusal(payments.settle(short, BESIDE, never))).toBe('too_little_time');
+    clock.now = offer.terms.expiresAt;
+    expect(await refusal(payments.settle(offer, BESIDE, never))).toBe('quote_expired');
+    clock.now--;
+    expect((await payments.settle(offer, BESIDE, bench.book)).state).toBe('captured');
+    expect(bench.chain.calls).toEqual(['check', 'verify', 'settle']);
+  });
+
+  test('of a blocked wallet is refused by 403, a mere proof too, until the wallet is let in again', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const account = newAccount();
+    const offers = [await bench.offer(account), await bench.offer(account, { credit: 5_000_000 })];
+    const wallet = account.address.toLowerCase();
+    await bench.payments.block(wallet, 'fraud');
+    expect(bench.payments.isBlocked(wallet)).toBe(true);
+    for (const offer of offers) {
+      const error = await failure(bench.payments.settle(offer, BESIDE, never));
+      expect([error.code, error.status]).toEqual(['insufficient_permissions', 403]);
+    }
+    expect(bench.chain.calls).toEqual(['check']);
+    await bench.close();
+    const later = await shop.open();
+    expect(later.payments.isBlocked(wallet)).toBe(true);
+    await later.payments.unblock(wallet);
+    expect((await later.payments.settle(offers[0]!, BESIDE, later.book)).state).toBe('captured');
+  });
+
+  test('is refused where it is verified to be bad, with the facilitator’s word, unless that is none', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    bench.chain.invalid = 'insufficient_funds';
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('insufficient_funds');
+    bench.chain.invalid = '<b>Call +1 555</b>';
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('refused_by_facilitator');
+    expect(await all(bench)).toEqual([]);
+    bench.chain.invalid = null;
+    expect((await bench.payments.settle(offer, BESIDE, bench.book)).state).toBe('captured');
+  });
+
+  test('whose authorization somebody has used before is no money of this gateway', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    bench.chain.used.set(offer.nonce, '0xelsewhere');
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('nonce_already_used');
+    expect(await bench.booked()).toEqual([]);
+  });
+
+  test('cannot be taken while the network is not ready, does not answer, or has gone', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const { payments, chain } = bench;
+    const offer = await bench.offer(newAccount());
+    chain.isUp = false;
+    const error = await failure(payments.settle(offer, BESIDE, never));
+    expect([error.code, error.info.retryAfterMs]).toEqual(['payment_unavailable', 5_000]);
+    expect(JSON.stringify(error.toBody())).not.toContain('secret');
+    const away = policy({ networks: [{ ...policy().networks[0], id: 'eip155:31337', chainId: 31_337 }] });
+    const moved = policy({ networks: [{ ...policy().networks[0], payTo: newAccount().address }] });
+    (await payments.prepare(moved))();
+    // It answers again, and was not looked at yet.
+    chain.isUp = true;
+    expect((await failure(payments.settle(offer, BESIDE, never))).code).toBe('payment_unavailable');
+    expect(chain.count('verify')).toBe(1);
+    (await payments.prepare(away))();
+    expect(await refusal(payments.settle(offer, BESIDE, never))).toBe('no_longer_offered');
+    (await payments.prepare(null))();
+    expect(await refusal(payments.settle(offer, BESIDE, never))).toBe('no_longer_offered');
+    expect(await all(bench)).toEqual([]);
+  });
+
+  test('in an asset that the policy has changed since is refused', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    const [first] = policy().networks;
+    const other = policy({ networks: [{ ...first, asset: { ...first.asset, address: `0x${'12'.repeat(20)}` } }] });
+    (await bench.payments.prepare(other))();
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('no_longer_offered');
+  });
+
+  test('that the chain refuses has failed for good: its payload is gone, and so is the way to try it again', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    bench.chain.way = 'refused';
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('insufficient_funds');
+    expect(await only(bench)).toMatchObject({ state: 'failed', error: 'insufficient_funds' });
+    bench.chain.way = 'prompt';
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('payment_failed');
+    expect(bench.chain.count('settle')).toBe(1);
+    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
+  });
+
+  test('that could not be sent leaves nothing behind, and can come again', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    bench.chain.way = 'unavailable';
+    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unavailable');
+    expect(await all(bench)).toEqual([]);
+    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
+    bench.chain.way = 'prompt';
+    expect((await bench.payments.settle(offer, BESIDE, bench.book)).state).toBe('captured');
+  });
+
+  test('is settled once, however many send it at a time', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    const gate = Promise.withResolvers<void>();
+    bench.chain.gate = gate.promise;
+    const settling = Array.from({ length: 5 }, () => bench.payments.settle(offer, BESIDE, bench.book));
+    const others = await Promise.all(settling.slice(1).map(failure));
+    gate.resolve();
+    const first = await settling[0]!;
+    const id = idText('pay_', (await only(bench)).id);
+    expect(first.state).toBe('captured');
+    for (const error of others) {
+      expect([error.code, error.info.retry, error.info.details]).toEqual(['in_flight', false, { payment_id: id }]);
+    }
+    expect(bench.chain.count('settle')).toBe(1);
+    expect((await bench.booked()).length).toBe(1);
+  });
+
+  test('is not sent when it cannot be written down', async () => {
+    await using shop = workshop();
+    let isBroken = false;
+    const breakable = (store: Store): Store => ({
+      commit: (writes) => (isBroken ? Promise.reject(new StoreError('the disk is full')) : store.commit(writes)),
+      append: (writes) => store.append(writes),
+      written: () => store.written(),
+      query: (statement, params) => store.query(statement, params),
+      version: () => store.version(),
+      flush: () => store.flush(),
+      close: () => store.close(),
+    });
+    const bench = await shop.open({ wrap: breakable });
+    const offer = await bench.offer(newAccount());
+    isBroken = true;
+    const error = await failure(bench.payments.settle(offer, BESIDE, never));
+    expect([error.code, error.status]).toEqual(['overloaded', 503]);
+    expect(bench.chain.count('settle')).toBe(0);
+    isBroken = false;
+    expect((await bench.payments.settle(offer, BESIDE, bench.book)).state).toBe('captured');
+  });
+});
+
+describe('The books', () => {
+  test('refuse a second deposit for one payment with its whole commit', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    let again: (() => Promise<unknown>) | null = null;
+    const { state } = await bench.payments.settle(offer, BESIDE, (payment, writes) => {
+      again = () => bench.book(payment, writes);
+      return bench.book(payment, writes);
+    });
+    expect(state).toBe('captured');
+    expect(await rejection(again!())).toBeInstanceOf(StoreError);
+    await bench.store.commit(bench.payments.settled(await only(bench), 1, 1_000_000));
+    expect(await rejection(again!())).toBeInstanceOf(StoreError);
+    expect((await bench.booked()).length).toBe(1);
+    // What is settled stays as it was settled.
+    await bench.store.commit(bench.payments.settled(await only(bench), 2, 2));
+    expect(await only(bench)).toMatchObject({ charged: 1, fee: 1_000_000 });
+  });
+
+  test('list payments from the newest on, by state, by wallet, and from before one of them', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const { payments } = bench;
+    const [ann, bob] = [newAccount(), newAccount()];
+    const wallet = ann.address.toLowerCase();
+    for (const [account, way] of [
+      [ann, 'prompt'],
+      [bob, 'refused'],
+      [ann, 'stuck'],
+      [ann, 'prompt'],
+    ] as const) {
+      bench.chain.way = way;
+      await payments.settle(await bench.offer(account), BESIDE, bench.book).catch(() => {});
+    }
+    const states = async (query: Partial<Parameters<typeof payments.list>[0]>) => {
+      const found = await payments.list({ state: null, payer: null, limit: 100, before: null, ...query });
+      return found.map(({ state }) => state);
+    };
+    const ids = (await all(bench)).map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted((a, b) => b - a));
+    expect(await states({})).toEqual(['captured', 'unknown', 'failed', 'captured']);
+    expect(await states({ limit: 2 })).toEqual(['captured', 'unknown']);
+    expect(await states({ before: ids[1]! })).toEqual(['failed', 'captured']);
+    expect(await states({ payer: wallet })).toEqual(['captured', 'unknown', 'captured']);
+    expect(await states({ payer: wallet, state: 'captured', limit: 1, before: ids[0]! })).toEqual(['captured']);
+    expect(await states({ state: 'failed' })).toEqual(['failed']);
+    expect(await payments.get(1)).toBeNull();
+    expect((await payments.get(ids[0]!))?.id).toBe(ids[0]!);
+  });
+
+  test('keep no signature, and tell none in the log', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    for (const way of ['prompt', 'refused', 'stuck', 'unavailable'] as const) {
+      bench.chain.way = way;
+      const offer = await bench.offer(newAccount());
+      await bench.payments.settle(offer, BESIDE, bench.book).catch(() => {});
+      const rows = await bench.store.query({ sql: 'SELECT * FROM payments' });
+      expect(JSON.stringify([bench.log, rows])).not.toContain(offer.signature.slice(2, 40));
+    }
+    const required = bench.payments.quote(ask()).required;
+    expect(headerOf(await stockPayload(newAccount(), required))).not.toBe('');
+  });
+});

@@ -1,0 +1,258 @@
+import { expect } from 'bun:test';
+import { x402Client } from '@x402/core/client';
+import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
+import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { SignalboxError } from '../../src/core/errors.ts';
+import { createIds } from '../../src/core/id.ts';
+import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-policy.ts';
+import type { Deposit } from '../../src/ledger/earmark.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import type { NetworkMeans } from '../../src/payments/facilitator/facilitator.ts';
+import type { Offer, Payment } from '../../src/payments/payment.ts';
+import { type Book, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
+import type { QuoteAsk } from '../../src/payments/quote.ts';
+import { openPayments } from '../../src/payments/service.ts';
+import { paymentMigrations } from '../../src/payments/table.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import type { Migrations, Statement, Store, Write } from '../../src/store/store.ts';
+import { tempFolder } from '../store/support.ts';
+import { waitFor } from '../support/answers.ts';
+import { FakeNetwork } from './fake-network.ts';
+
+/** The token of Base Sepolia, in lower case, as a policy may write it. */
+export const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e';
+export const PAY_TO = '0x1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c';
+export const NETWORK = 'eip155:84532';
+
+/** One atomic unit is 1 000 microcredits, as with USDC and a Credit of 0.001 USD. */
+export const network = (over: Partial<PaymentNetwork> = {}): PaymentNetwork => ({
+  id: NETWORK,
+  chainId: 84_532,
+  asset: { address: TOKEN, name: 'USDC', version: '2', decimals: 6 },
+  payTo: PAY_TO,
+  rpcUrls: ['http://127.0.0.1:1'],
+  rpcUrlsEnv: null,
+  facilitator: { mode: 'local', privateKeyEnv: 'GAS_KEY', confirmationTimeoutMs: 1_000, gasAlarmWei: 1n },
+  rate: { microcredits: 1_000n, atomic: 1n },
+  ...over,
+});
+
+export const policy = (over: Partial<PaymentPolicy> = {}): PaymentPolicy => ({
+  networks: [network()],
+  publicUrl: null,
+  quoteTtlMs: 120_000,
+  quoteMax: 1_000_000_000,
+  chargeMin: 1_000_000,
+  settleFee: 1_000_000,
+  settleMarginMs: 60_000,
+  walletRequired: false,
+  quotesBalance: true,
+  prepaid: null,
+  bodyBytesMax: 262_144,
+  ...over,
+});
+
+export const HASH = 'ab'.repeat(32);
+
+export const ask = (over: Partial<QuoteAsk> = {}): QuoteAsk => ({
+  purpose: 'chat',
+  requestHash: HASH,
+  bound: 5_000_000,
+  credit: 0,
+  revision: 'rev-1',
+  models: ['small', 'large'],
+  url: 'https://gateway.example/v1/chat/completions',
+  description: 'A chat completion.',
+  isFeeDue: true,
+  ...over,
+});
+
+export const newAccount = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey());
+
+/** What a stock client makes of a quote. */
+export function stockPayload(account: PrivateKeyAccount, required: PaymentRequired): Promise<PaymentPayload> {
+  const client = new x402Client().setSpendControls(false);
+  client.register('eip155:*', new ExactEvmScheme(account));
+  return client.createPaymentPayload(required);
+}
+
+export const headerOf = (payload: unknown): string => Buffer.from(JSON.stringify(payload)).toString('base64');
+
+/** A deposit or a fee, as the books have it. */
+export interface Booked extends Deposit {
+  readonly wallet: string;
+}
+
+const books: Migrations = {
+  room: 'books',
+  versions: [
+    'CREATE TABLE books (id INTEGER PRIMARY KEY, wallet TEXT NOT NULL, paid INTEGER NOT NULL, fee INTEGER NOT NULL, note TEXT NOT NULL) STRICT',
+  ],
+};
+const BOOK: Statement = { sql: 'INSERT INTO books (wallet, paid, fee, note) VALUES (?, ?, ?, ?)' };
+const BOOKED: Statement = { sql: 'SELECT wallet, paid, fee, note FROM books ORDER BY id' };
+const bookWrite = (wallet: string, { paid, fee, note }: Deposit): Write => ({
+  statement: BOOK,
+  params: [wallet, paid, fee, note],
+});
+
+export interface Logged {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Payments over a real store, a chain of the test's, and books that write what a ledger would in the same commits. */
+export interface Bench {
+  readonly payments: Payments;
+  readonly store: Store;
+  readonly chain: FakeNetwork;
+  readonly log: readonly Logged[];
+  /** Milliseconds since 1970; tests may move it. */
+  readonly clock: { now: number };
+  /** Networks that were opened, oldest first. */
+  readonly opened: readonly { readonly policy: PaymentNetwork; readonly means: NetworkMeans }[];
+  booked(): Promise<Booked[]>;
+  /** Books as the gateway does. */
+  readonly book: Book<string>;
+  /** Has a quote signed by a stock client, and read. */
+  offer(account: PrivateKeyAccount, over?: Partial<QuoteAsk>): Promise<Offer>;
+  header(account: PrivateKeyAccount, over?: Partial<QuoteAsk>): Promise<string>;
+  read(header: string, over?: Partial<Parameters<Payments['read']>[0]>): Promise<Offer>;
+  row(id: number): Promise<Payment>;
+  close(): Promise<void>;
+}
+
+export interface BenchOptions {
+  readonly chain?: FakeNetwork;
+  readonly clock?: { now: number };
+  readonly policy?: PaymentPolicy | null;
+  readonly reconcileEveryMs?: number;
+  readonly wrap?: (store: Store) => Store;
+  /** Another ledger than the books. */
+  readonly ledger?: (store: Store) => Promise<Pick<Ledger, 'deposit' | 'waiveFee'>>;
+  readonly open?: (policy: PaymentNetwork, chain: FakeNetwork) => FakeNetwork;
+}
+
+export const BESIDE = { decision: 77, keyId: null };
+
+/** A folder with a database, and payments on it one after the other, all of which go away with the test. */
+export function workshop(): { open(options?: BenchOptions): Promise<Bench>; readonly file: string } & AsyncDisposable {
+  const folder = tempFolder();
+  const made: Bench[] = [];
+  return {
+    file: folder.file,
+    async open(options) {
+      const bench = await openBench(folder.file, options);
+      made.push(bench);
+      return bench;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const bench of made) await bench.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+async function openBench(file: string, options: BenchOptions = {}): Promise<Bench> {
+  const { clock = { now: Date.now() }, wrap = (store: Store) => store, reconcileEveryMs = 3_600_000 } = options;
+  const chain = options.chain ?? new FakeNetwork(clock);
+  const store = wrap(await openSqlite(file, [paymentMigrations, ledgerMigrations, books]));
+  const ledger = (await options.ledger?.(store)) ?? {
+    deposit: (wallet: string, deposit: Deposit, also: readonly Write[]) =>
+      store.commit([bookWrite(wallet, deposit), ...also]),
+    waiveFee: (wallet: string, fee: number, note: string) => [bookWrite(wallet, { paid: 0, fee: -fee, note })],
+  };
+  const log: Logged[] = [];
+  const logger =
+    (level: Logged['level']) =>
+    (message: string, fields: Logged['fields'] = {}) =>
+      void log.push({ level, message, fields });
+  const opened: { policy: PaymentNetwork; means: NetworkMeans }[] = [];
+  const payments = await openPayments({
+    store,
+    now: () => clock.now,
+    nextId: createIds(() => clock.now, 0),
+    env: (name) => `the ${name}`,
+    deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
+    waiveFee: (wallet, fee, note) => ledger.waiveFee(wallet, fee, note),
+    log: { info: logger('info'), warn: logger('warn'), error: logger('error') },
+    openNetwork: async (network, means) => {
+      opened.push({ policy: network, means });
+      return options.open?.(network, chain) ?? chain;
+    },
+    reconcileEveryMs,
+  });
+  const given = options.policy === undefined ? policy() : options.policy;
+  if (given) {
+    (await payments.prepare(given))();
+    if (chain.isUp) await waitFor(() => log.some(({ message }) => message === 'a payment network is ready'));
+  }
+  let isClosed = false;
+  const bench: Bench = {
+    payments,
+    store,
+    chain,
+    log,
+    clock,
+    opened,
+    booked: () => store.query<Booked>(BOOKED),
+    book: async (payment, captured) => {
+      const deposit = { paid: payment.paid, fee: payment.fee, note: `pay ${payment.id}` };
+      await store.commit([bookWrite(payment.payer, deposit), ...captured]);
+      return 'booked';
+    },
+    offer: async (account, over) => bench.read(await bench.header(account, over), { ...over }),
+    header: async (account, over) => headerOf(await stockPayload(account, payments.quote(ask(over)).required)),
+    read: (header, { purpose = 'chat', requestHash = HASH, wallet = null } = {}) =>
+      payments.read({ header, purpose, requestHash, wallet }),
+    row: async (id) => {
+      const row = await payments.get(id);
+      if (!row) throw new Error(`no payment ${id}`);
+      return row;
+    },
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      payments.close();
+      await store.close();
+    },
+  };
+  return bench;
+}
+
+/** Whatever a promise is rejected with. */
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (cause) {
+    return cause;
+  }
+  throw new Error('it was not rejected');
+}
+
+/** What a payment was refused with. */
+export async function refusal(promise: Promise<unknown>): Promise<string> {
+  const cause = await rejection(promise);
+  if (!(cause instanceof PaymentRefused)) throw cause;
+  return cause.reason;
+}
+
+export async function failure(promise: Promise<unknown>): Promise<SignalboxError> {
+  const cause = await rejection(promise);
+  if (!(cause instanceof SignalboxError)) throw cause;
+  return cause;
+}
+
+export const never = () => Promise.reject(new Error('nothing was to be booked'));
+
+/** All payments, newest first. */
+export const all = ({ payments }: Bench) => payments.list({ state: null, payer: null, limit: 100, before: null });
+
+export async function only(bench: Bench): Promise<Payment> {
+  const rows = await all(bench);
+  expect(rows.length).toBe(1);
+  return rows[0]!;
+}

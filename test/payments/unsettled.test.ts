@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'bun:test';
+import { idText } from '../../src/core/id.ts';
+import { StoreError } from '../../src/store/store.ts';
+import type { FakeNetwork } from './fake-network.ts';
+import { BESIDE, failure, never, newAccount, only, refusal, workshop } from './support.ts';
+
+/** A payment whose settlement went some way, and its error. */
+async function unsettledBench(shop: ReturnType<typeof workshop>, way: FakeNetwork['way']) {
+  const bench = await shop.open();
+  const header = await bench.header(newAccount());
+  const offer = await bench.read(header);
+  bench.chain.way = way;
+  const error = await failure(bench.payments.settle(offer, BESIDE, never));
+  return { bench, offer, header, error, id: (await only(bench)).id };
+}
+
+describe('A payment whose outcome is not known', () => {
+  test('is told of with its ID, and stands in the way of another for the same request of the same wallet', async () => {
+    await using shop = workshop();
+    const { bench, offer, error, id } = await unsettledBench(shop, 'pending');
+    const text = idText('pay_', id);
+    expect([error.code, error.status, error.info.retryAfterMs]).toEqual(['payment_unsettled', 503, 5_000]);
+    expect([error.info.details, error.info.headers]).toEqual([{ payment_id: text }, { 'x-payment-id': text }]);
+    const transaction = `0xpending${offer.nonce.slice(-4)}`;
+    expect(await only(bench)).toMatchObject({ state: 'unknown', error: 'timeout', transaction });
+    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)?.id).toBe(id);
+    expect(bench.payments.unsettled(offer.payer, '00'.repeat(32))).toBeNull();
+    expect(bench.payments.unsettled(newAccount().address.toLowerCase(), offer.terms.requestHash)).toBeNull();
+  });
+
+  test('is all balance, and its fee waived, when it comes again and the chain has it', async () => {
+    await using shop = workshop();
+    const { bench, offer, id } = await unsettledBench(shop, 'lost');
+    const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, never);
+    const settled = await bench.row(id);
+    expect(resolution).toEqual({ state: 'known', payment: settled });
+    expect(settled).toMatchObject({ state: 'settled', fee: 0, charged: null, error: null, decision: 77 });
+    expect(settled.transaction).toBe(bench.chain.used.get(offer.nonce)!);
+    const note = idText('pay_', id);
+    expect(await bench.booked()).toEqual([{ wallet: offer.payer, paid: 6_000_000, fee: 0, note }]);
+    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
+    expect(await bench.payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: settled });
+    expect((await bench.booked()).length).toBe(1);
+  });
+
+  test('is sent again when it comes again, was not used, and its quote lasts', async () => {
+    await using shop = workshop();
+    const { bench, offer, id } = await unsettledBench(shop, 'stuck');
+    bench.chain.way = 'prompt';
+    const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, bench.book);
+    const row = await bench.row(id);
+    expect(resolution).toEqual({ state: 'captured', payment: row, booked: 'booked' });
+    expect(row).toMatchObject({ state: 'captured', fee: 1_000_000, decision: 99, error: null });
+    expect((await bench.booked()).length).toBe(1);
+  });
+
+  test('stays so when another try fails, is not sent or is not heard of, for the first may still arrive', async () => {
+    await using shop = workshop();
+    const { bench, offer, id } = await unsettledBench(shop, 'pending');
+    const { transaction } = await bench.row(id);
+    for (const way of ['refused', 'unavailable', 'stuck', 'broken'] as const) {
+      bench.chain.way = way;
+      expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+      expect(await bench.row(id)).toMatchObject({ state: 'unknown', transaction });
+    }
+    bench.chain.mine();
+    expect((await bench.payments.settle(offer, BESIDE, never)).state).toBe('known');
+    expect((await bench.booked()).map(({ paid }) => paid)).toEqual([6_000_000]);
+  });
+
+  test('is not sent again once its quote has expired or the time is short, and has failed once the chain says so', async () => {
+    await using shop = workshop();
+    const { bench, offer, id } = await unsettledBench(shop, 'stuck');
+    bench.chain.way = 'prompt';
+    const short = { ...offer, validBefore: Math.ceil(bench.clock.now / 1_000) + 10 };
+    expect((await failure(bench.payments.settle(short, BESIDE, never))).code).toBe('payment_unsettled');
+    bench.clock.now = offer.terms.expiresAt;
+    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    bench.clock.now = offer.validBefore * 1_000;
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('payment_failed');
+    expect(await bench.row(id)).toMatchObject({ state: 'failed', error: 'authorization_expired' });
+    expect(bench.chain.count('settle')).toBe(1);
+    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
+  });
+
+  test('has failed when its payer has cancelled the authorization', async () => {
+    await using shop = workshop();
+    const { bench, offer, id } = await unsettledBench(shop, 'pending');
+    bench.chain.cancel(offer.nonce);
+    expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('payment_failed');
+    expect(await bench.row(id)).toMatchObject({ state: 'failed', error: 'authorization_cancelled' });
+  });
+
+  test('stays so while the chain is silent, or the policy has not its network', async () => {
+    await using shop = workshop();
+    const { bench, offer, id } = await unsettledBench(shop, 'stuck');
+    bench.chain.isUp = false;
+    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    (await bench.payments.prepare(null))();
+    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    expect(await bench.row(id)).toMatchObject({ state: 'unknown' });
+  });
+
+  test('is what a settlement leaves that broke off, which an operator is told of', async () => {
+    await using shop = workshop();
+    const { bench, error } = await unsettledBench(shop, 'broken');
+    expect(error.code).toBe('payment_unsettled');
+    expect(await only(bench)).toMatchObject({ state: 'unknown', error: 'settlement_broke_off' });
+    expect(bench.log.filter(({ level }) => level === 'error').length).toBe(1);
+  });
+
+  test('is what is left when it has arrived and could not be booked; it is booked by the chain then', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    const broken = () => Promise.reject(new StoreError('the disk is full'));
+    const error = await failure(bench.payments.settle(offer, BESIDE, broken));
+    expect(error.code).toBe('payment_unsettled');
+    expect(await only(bench)).toMatchObject({ state: 'settling' });
+    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).not.toBeNull();
+    expect((await bench.payments.settle(offer, BESIDE, never)).state).toBe('known');
+    expect((await bench.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
+  });
+
+  test('whose booking was done and then reported as failed is not booked again', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    const error = await failure(
+      bench.payments.settle(offer, BESIDE, async (payment, writes) => {
+        await bench.book(payment, writes);
+        throw new StoreError('nobody heard of it');
+      }),
+    );
+    expect(error.code).toBe('payment_unsettled');
+    expect(await bench.payments.settle(offer, BESIDE, never)).toMatchObject({ state: 'known' });
+    expect((await bench.booked()).length).toBe(1);
+  });
+});

@@ -1,0 +1,53 @@
+import { createRequire } from 'node:module';
+
+/** Where the program for this machine is: the package that asks for it brings one for each platform. */
+function anvilPath(): string {
+  const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
+  const name = `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`;
+  // The package for this platform is a dependency of that one, and may stand below it.
+  const beside = createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json'));
+  return beside.resolve(name);
+}
+
+export interface Anvil {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** A chain of its own on a free port of this machine, empty and mining at once. */
+export async function startAnvil(chainId: number): Promise<Anvil> {
+  const args = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--accounts', '1'];
+  const child = Bun.spawn([anvilPath(), ...args], { stdout: 'pipe', stderr: 'pipe' });
+  const kill = () => child.kill('SIGKILL');
+  process.on('exit', kill);
+  const stop = async () => {
+    process.off('exit', kill);
+    kill();
+    await child.exited;
+  };
+  try {
+    return { url: await listening(child), pid: child.pid, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Reads what it prints up to its address, and lets it print the rest for nobody. */
+async function listening(child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = child.stdout.getReader();
+  let printed = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`anvil ended: ${printed}${await new Response(child.stderr).text()}`);
+    printed += decoder.decode(value, { stream: true });
+    const [, address] = /Listening on (\S+)/.exec(printed) ?? [];
+    if (address === undefined) continue;
+    void (async () => {
+      while (!(await reader.read()).done);
+    })();
+    return `http://${address}`;
+  }
+}
