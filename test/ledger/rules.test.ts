@@ -119,9 +119,13 @@ test('what is taken is free in every fund, of a balance beside what is expected;
       const [windows, purse] = drawn;
       const all = [...windows, purse];
       const [least = 0] = amounts;
-      const needs = (fund: Fund, n: number) => (fund === purse ? Math.max(0, n - expected) : n);
+      // What is expected beyond the amount may make good what the balance lacks.
+      const needs = (fund: Fund, n: number) => (fund === purse ? n - expected : n);
       const fits = (n: number, times: number) =>
-        all.every((fund) => needs(fund, n) * times <= fund.limit - fund.spent - fund.held);
+        all.every((fund) => {
+          const free = fund.limit - fund.spent - fund.held;
+          return needs(fund, n) <= free && (times === 1 || needs(fund, n) * times <= Math.max(0, free));
+        });
       const taken = fit(all, amounts, expected);
       if (isBlocked(taken)) {
         expect(fits(least, 1)).toBe(false);
@@ -135,7 +139,7 @@ test('what is taken is free in every fund, of a balance beside what is expected;
       expect(taken).toBe(Math.max(least, ...amounts.slice(1).filter((n) => fits(n, 2))));
       const before = all.map((fund) => fund.held);
       hold(all, taken, expected);
-      expect(all.map((fund, i) => fund.held - before[i]!)).toEqual(all.map((fund) => needs(fund, taken)));
+      expect(all.map((fund, i) => fund.held - before[i]!)).toEqual(all.map((fund) => Math.max(0, needs(fund, taken))));
       release(all, taken, expected);
       expect(all.map((fund) => fund.held)).toEqual(before);
     },

@@ -92,7 +92,8 @@ export const isBlocked = (fit: Microcredits | Blocked): fit is Blocked => typeof
  * How much to reserve: at least the first amount, which is the choice's. The others are fallbacks', which can be
  * raised for when they are tried: so the greatest of them is reserved, but only of what all funds have free twice,
  * for near the end of a fund money that is held for what hardly ever happens would keep others out. `expected` is
- * what a payment under way will add to the balance: that much of an amount the balance need not have.
+ * what a payment under way will add to the balance: that much of an amount the balance need not have; what is expected
+ * beyond the amount may make good a balance below 0.
  */
 export function fit(
   funds: readonly Fund[],
@@ -107,21 +108,20 @@ export function fit(
     else free = Math.min(free, fund.free);
   }
   const [least = 0] = amounts;
-  if (least > free || beyond(least, expected) > balance) return blockedBy(funds, least, expected);
+  if (least > free || least - expected > balance) return blockedBy(funds, least, expected);
   let most = least;
   for (let i = 1; i < amounts.length; i++) {
     const more = amounts[i]!;
-    if (more > most && more * 2 <= free && beyond(more, expected) * 2 <= balance) most = more;
+    const beside = more - expected;
+    const hasRoom = beside <= balance && beside * 2 <= Math.max(0, balance);
+    if (more > most && more * 2 <= free && hasRoom) most = more;
   }
   return most;
 }
 
-/** What of an amount is more than is expected. */
-const beyond = (amount: Microcredits, expected: Microcredits): Microcredits => Math.max(0, amount - expected);
-
-/** What of an amount a fund must have itself. */
+/** What of an amount a fund must have itself; below 0 for what it may lack. */
 const needOf = ({ title }: Fund, amount: Microcredits, expected: Microcredits): Microcredits =>
-  expected > 0 && title.kind === 'balance' ? beyond(amount, expected) : amount;
+  expected > 0 && title.kind === 'balance' ? amount - expected : amount;
 
 /** The fund that is in the way: one that can never pay before one that may, and of several the first. */
 function blockedBy(funds: readonly Fund[], amount: Microcredits, expected: Microcredits): Blocked {
@@ -132,12 +132,12 @@ function blockedBy(funds: readonly Fund[], amount: Microcredits, expected: Micro
 
 /** Sets money aside in every fund; in a balance only what is not expected to come in. */
 export function hold(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
-  for (let i = 0; i < funds.length; i++) funds[i]!.held += needOf(funds[i]!, amount, expected);
+  for (let i = 0; i < funds.length; i++) funds[i]!.held += Math.max(0, needOf(funds[i]!, amount, expected));
 }
 
 /** Gives back what was set aside. */
 export function release(funds: readonly Fund[], amount: Microcredits, expected: Microcredits = 0): void {
-  for (let i = 0; i < funds.length; i++) funds[i]!.held -= needOf(funds[i]!, amount, expected);
+  for (let i = 0; i < funds.length; i++) funds[i]!.held -= Math.max(0, needOf(funds[i]!, amount, expected));
 }
 
 /** Turns money that was set aside into money spent. */

@@ -173,7 +173,8 @@ export const needOf = ({ kind }: Pick<Pot, 'kind'>, amount: number, expected: nu
 
 /** All pots must have the first amount; then the greatest that all have is taken. */
 export function fit(pots: readonly Pot[], { amounts, expected }: Ask): Answer {
-  const need = (pot: Pot, amount: number) => needOf(pot, amount, expected);
+  // What is expected beyond the amount may make good what a balance lacks.
+  const need = ({ kind }: Pot, amount: number) => (kind === 'balance' ? amount - (expected ?? 0) : amount);
   const least = amounts[0] ?? 0;
   const exhausted = pots.find((pot) => pot.spent + need(pot, least) > pot.limit);
   const contended = pots.find((pot) => pot.spent + pot.held + need(pot, least) > pot.limit);
@@ -181,7 +182,10 @@ export function fit(pots: readonly Pot[], { amounts, expected }: Ask): Answer {
   if (contended) return { why: 'contended', pot: contended };
   // A fallback's is only held where as much again is free.
   const fitting = amounts.filter((more) =>
-    pots.every((pot) => pot.spent + pot.held + 2 * need(pot, more) <= pot.limit),
+    pots.every((pot) => {
+      const used = pot.spent + pot.held;
+      return used + need(pot, more) <= pot.limit && 2 * need(pot, more) <= Math.max(0, pot.limit - used);
+    }),
   );
   return { got: Math.max(least, ...fitting) };
 }
