@@ -6,6 +6,7 @@ import { idText } from '../core/id.ts';
 import { base64Json } from '../gateway/pay/demand.ts';
 import { identify } from '../gateway/pay/mend.ts';
 import type { Asked, Payer } from '../gateway/pay/payer.ts';
+import { ofPayment } from '../gateway/pay/shown.ts';
 import type { Payment } from '../payments/payment.ts';
 import type { RouteContext } from './context.ts';
 
@@ -17,7 +18,11 @@ export interface Arrived {
   readonly headers: HTTPHeaders;
 }
 
-export const askedIn = ({ body, request }: Arrived): Asked => ({ request: body, url: request.url });
+export const askedIn = ({ body, request }: Arrived): Asked => ({
+  request: body,
+  named: request.headers.get('idempotency-key'),
+  url: request.url,
+});
 
 /** Who pays for a request. A wallet that has just proved itself is counted against the limits of rate from here on. */
 export async function payerFor({ gateway, visitOf }: RouteContext, arrived: Arrived): Promise<Payer> {
@@ -37,16 +42,7 @@ export function tellPayment(payment: Payment | null, headers: HTTPHeaders): void
   headers['x-payment-id'] = idText('pay_', id);
 }
 
-/** An error of a request that was paid for names the payment. */
-export function ofPayment(error: SignalboxError, payment: Payment | null): SignalboxError {
-  if (!payment) return error;
-  const { code, message, info } = error;
-  const details = { ...info.details, payment_id: idText('pay_', payment.id) };
-  // A client that repeats the request by itself would sign another payment.
-  return new SignalboxError(code, message, { ...info, details, retry: false });
-}
-
-/** The same where nothing is kept: the request can be had for what was paid. */
+/** An error of a request that was paid for and of which nothing is kept: it can be had for what was paid. */
 export function afterPayment(error: SignalboxError, payment: Payment | null): SignalboxError {
   const { code, message, info } = ofPayment(error, payment);
   const rest = 'What was paid and not charged is balance of the wallet: the same PAYMENT-SIGNATURE may be sent again.';

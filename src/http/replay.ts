@@ -9,12 +9,13 @@ import { idText } from '../core/id.ts';
 import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
 import type { Payer } from '../gateway/pay/payer.ts';
+import { ofPayment } from '../gateway/pay/shown.ts';
 import { StoreError } from '../store/store.ts';
 import { jsonBody, tellPrice } from './answer.ts';
 import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
-import { type Arrived, afterPayment, askedIn, ofPayment, tellPayment } from './payer.ts';
+import { type Arrived, afterPayment, askedIn, tellPayment } from './payer.ts';
 import { streamResponse } from './stream.ts';
 
 /** When to ask again for an answer that is being made. */
@@ -44,7 +45,7 @@ export function askOf({ request }: Arrived, payer: Payer): OnceAsk | null {
     });
   }
   if (payer.kind === 'offer') {
-    const { payer: keyId, signature: secret, network, nonce, requirements, terms } = payer.offer;
+    const { payer: keyId, secret, network, nonce, requirements, terms } = payer.offer;
     const idempotencyKey = named ?? `x402 ${network} ${requirements.asset} ${nonce}`;
     const body = Buffer.from(terms.requestHash, 'hex');
     return { keyId, secret, idempotencyKey, body, toTheEnd: named !== null, isPaid: named === null };

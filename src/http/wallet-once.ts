@@ -76,10 +76,10 @@ const messageFor = ({ purpose }: WalletAsk): string =>
     ? 'Pay by x402: sign what the header PAYMENT-REQUIRED asks for, and send this request again with PAYMENT-SIGNATURE.'
     : 'Prove that you hold the wallet: sign what the header PAYMENT-REQUIRED asks for, an amount of 0, and send this request again with PAYMENT-SIGNATURE.';
 
-function askOf({ payer, signature, network, requirements, nonce, terms }: Offer) {
+function askOf({ payer, secret, network, requirements, nonce, terms }: Offer) {
   return {
     keyId: payer,
-    secret: signature,
+    secret,
     idempotencyKey: `x402:${network}:${requirements.asset.toLowerCase()}:${nonce}`,
     body: Buffer.from(terms.requestHash, 'hex'),
   };

@@ -15,13 +15,12 @@ const sorted = (object: object): object =>
   Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 
 /**
- * SHA-256, in hexadecimal, of what a body says. Names and values count, and neither their order nor in which case
- * `agent_wallet` is written.
+ * SHA-256, in hexadecimal, of what a request says: its body, and the `Idempotency-Key` that names it, if it has one. Names and
+ * values count, and neither their order nor in which case `agent_wallet` is written.
  */
-export function requestHashOf(body: object): string {
+export function requestHashOf(body: object, named: string | null = null): string {
   const wallet = 'agent_wallet' in body ? body.agent_wallet : undefined;
-  return hash(
-    'sha256',
-    canonicalJson(typeof wallet === 'string' ? { ...body, agent_wallet: wallet.toLowerCase() } : body),
-  );
+  const said = canonicalJson(typeof wallet === 'string' ? { ...body, agent_wallet: wallet.toLowerCase() } : body);
+  // JSON as it is written here has no line breaks.
+  return hash('sha256', named === null ? said : `${said}\n${named}`);
 }

@@ -37,6 +37,8 @@ export interface Payment {
   readonly decision: number | null;
   /** ID of the API key that came beside it; null for none. */
   readonly keyId: string | null;
+  /** ID of the quote that it paid: a signature stands on the chain for everybody to read, what it was given for does not. */
+  readonly quote: string;
   /** Of its request, under a secret: without that nobody can tell by it what was asked. */
   readonly requestMark: string;
   /** Seconds since 1970. */
@@ -56,6 +58,6 @@ export interface Offer extends Authorization {
   readonly amount: bigint;
   /** Seconds since 1970. */
   readonly validBefore: number;
-  /** As it was signed: the secret that kept answers are sealed with. */
-  readonly signature: string;
+  /** What kept answers are sealed with: the signature with the seal of its quote, for the chain shows every signature. */
+  readonly secret: string;
 }

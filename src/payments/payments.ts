@@ -59,8 +59,8 @@ export interface Payments {
   /** Offers every network that is ready. Throws SignalboxError `payment_unavailable` when none is. */
   quote(ask: QuoteAsk): Quote;
   /**
-   * Reads a payment and judges all that can be judged without asking anybody: form, version, seal of the quote, purpose
-   * and hash of the request, the wallet that was named, the signature. Throws SignalboxError: 400 for what is not of the form,
+   * Reads a payment and judges all that can be judged without asking anybody else: form, version, seal of the quote, purpose
+   * and hash of the request, the wallet that was named, the signature, whether it came with another quote before. Throws SignalboxError: 400 for what is not of the form,
    * 403 `agent_wallet_mismatch`, and PaymentRefused for what a new quote can mend. Not whether the quote has expired.
    */
   read(offered: Offered): Promise<Offer>;

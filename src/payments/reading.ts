@@ -76,7 +76,7 @@ export async function readOffer(
     network: requirements.network,
     amount: BigInt(requirements.amount),
     validBefore: Number(authorization.validBefore),
-    signature,
+    secret: `${signature} ${requirements.extra.terms}`,
   };
 }
 

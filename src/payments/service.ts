@@ -16,10 +16,10 @@ import type { Quote, QuoteAsk } from './quote.ts';
 import { quoteOn } from './quoting.ts';
 import { readOffer } from './reading.ts';
 import { Reconciler } from './reconciler.ts';
-import { isPassing, unavailableError } from './refusals.ts';
+import { isPassing, unavailableError, written } from './refusals.ts';
 import { Register } from './register.ts';
 import { loadSeal, type Seal } from './seal.ts';
-import { nameOf, Settlements } from './settlements.ts';
+import { checkQuote, nameOf, Settlements } from './settlements.ts';
 import { settlePayment } from './table.ts';
 
 export interface PaymentsOptions {
@@ -116,8 +116,11 @@ class StoredPayments implements Payments {
     return quoteOn(places, ask, this.#policy, { id: nextId(), now: now(), seal: this.#seal });
   }
 
-  read(offered: Offered): Promise<Offer> {
-    return readOffer(offered, this.#seal, this.#options.now());
+  async read(offered: Offered): Promise<Offer> {
+    const offer = await readOffer(offered, this.#seal, this.#options.now());
+    // Before anything is told of the wallet: this signature alone proves nothing.
+    checkQuote(await written(() => this.known(offer)), offer);
+    return offer;
   }
 
   known(offer: Offer): Promise<Payment | null> {

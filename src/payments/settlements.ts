@@ -78,6 +78,7 @@ export class Settlements {
     this.#work.set(key, work);
     try {
       const known = await written(() => register.find(name));
+      checkQuote(known, offer);
       if (!known) return await this.#fresh(work.id, offer, beside, book);
       work.id = known.id;
       return await this.#again(known, offer, beside, book);
@@ -138,9 +139,17 @@ export class Settlements {
       const judged = await this.#judged(known, place);
       const now = resolutionOf(judged);
       if (now) return now;
+      // Another one with its nonce would be booked, and looked for on the chain, as what it is not.
+      if (!this.#isOf(judged, offer)) throw unsettledError(known.id);
       if (!place.isReady || !this.#hasTime(offer)) throw unsettledError(known.id);
       return this.#send({ offer, payment: { ...judged, ...beside }, book, isFirst: false }, place);
     });
+  }
+
+  /** Whether an offer is the one that a payment began with. */
+  #isOf({ amount, payTo, validBefore, requestMark }: Payment, { requirements, terms, ...offer }: Offer): boolean {
+    const isSameTransfer = amount === offer.amount && payTo === requirements.payTo && validBefore === offer.validBefore;
+    return isSameTransfer && requestMark === this.#options.mark(terms.requestHash);
   }
 
   async #judged(payment: Payment, { network }: Place): Promise<Payment> {
@@ -228,7 +237,7 @@ export class Settlements {
     const requestMark = this.#options.mark(terms.requestHash);
     const paid = worthOf(policy.rate, amount);
     const what = { network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged: null };
-    const whose = { decision, keyId, requestMark, validBefore, transaction: null, error: null };
+    const whose = { decision, keyId, quote: terms.id, requestMark, validBefore, transaction: null, error: null };
     return { id, state: 'settling', purpose, ...what, ...whose, created, updated: created };
   }
 
@@ -262,6 +271,15 @@ function resolutionOf(payment: Payment): { readonly state: 'known'; readonly pay
   if (payment.state === 'captured' || payment.state === 'settled') return { state: 'known', payment };
   if (payment.state !== 'failed') return null;
   throw new PaymentRefused('payment_failed', 'This payment has failed and nothing was charged; sign a new one.');
+}
+
+/**
+ * Everybody reads a signature on the chain once its payment was sent. Whoever has no more than that cannot have its quote,
+ * and must get neither the answer nor the balance by one of his own. Throws PaymentRefused.
+ */
+export function checkQuote(known: Payment | null, { terms }: Offer): void {
+  if (!known || known.quote === terms.id) return;
+  throw new PaymentRefused('other_quote', 'This authorization was given for another quote.');
 }
 
 /** What an offer is the authorization of. */

@@ -26,6 +26,7 @@ export const paymentMigrations: Migrations = {
       charged INTEGER CHECK (charged >= 0),
       decision INTEGER,
       key_id TEXT,
+      quote TEXT NOT NULL,
       request_mark TEXT NOT NULL,
       valid_before INTEGER NOT NULL,
       tx TEXT,
@@ -58,8 +59,8 @@ export const paymentMigrations: Migrations = {
 
 const INSERT: Statement = {
   sql: `INSERT INTO payments (id, state, purpose, network, asset, pay_to, payer, nonce, amount, paid, fee, bound, charged,
-      decision, key_id, request_mark, valid_before, tx, error, created, updated)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      decision, key_id, quote, request_mark, valid_before, tx, error, created, updated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 };
 const CAPTURE: Statement = {
   sql: `UPDATE payments SET state = 'captured', fee = ?, decision = ?, key_id = ?, tx = ?, error = NULL, updated = ?
@@ -82,9 +83,9 @@ const REMOVE: Statement = { sql: `DELETE FROM payments WHERE id = ? AND state = 
 /** Written before anything is sent. */
 export function insertPayment(payment: Payment): Write {
   const { id, state, purpose, network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged } = payment;
-  const { decision, keyId, requestMark, validBefore, transaction, error, created, updated } = payment;
+  const { decision, keyId, quote, requestMark, validBefore, transaction, error, created, updated } = payment;
   const what: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
-  const whose: SqlValue[] = [charged, decision, keyId, requestMark, validBefore, transaction, error];
+  const whose: SqlValue[] = [charged, decision, keyId, quote, requestMark, validBefore, transaction, error];
   return { statement: INSERT, params: [...what, ...whose, created, updated] };
 }
 
@@ -112,7 +113,7 @@ export function removePayment(id: number): Write {
 }
 
 const COLUMNS = `id, state, purpose, network, asset, pay_to AS payTo, payer, nonce, amount, paid, fee, bound, charged, decision,
-  key_id AS keyId, request_mark AS requestMark, valid_before AS validBefore, tx AS "transaction", error, created, updated`;
+  key_id AS keyId, quote, request_mark AS requestMark, valid_before AS validBefore, tx AS "transaction", error, created, updated`;
 
 export const SELECT_ONE: Statement = { sql: `SELECT ${COLUMNS} FROM payments WHERE id = ?` };
 export const SELECT_AUTHORIZATION: Statement = {

@@ -152,8 +152,8 @@ test('a crash between payment and answer costs the wallet nothing, and the same 
 test('an Idempotency-Key is bound to its payment: another signature pays nothing, and gets nothing', async () => {
   const payer = await paid.payer();
   const headers = { 'idempotency-key': 'task-1' };
-  const first = await paid.sign(payer, (await paid.quote(body)).required);
-  const second = await paid.sign(payer, (await paid.quote(body)).required);
+  const first = await paid.sign(payer, (await paid.quote(body, { headers })).required);
+  const second = await paid.sign(payer, (await paid.quote(body, { headers })).required);
   paid.upstream.next({ text: 'Hello once.' });
   expect(await saidIn(await paid.send(first, body, { headers }), body)).toBe('Hello once.');
   const left = await paid.chain.balanceOf(payer.address);
@@ -163,6 +163,26 @@ test('an Idempotency-Key is bound to its payment: another signature pays nothing
   expect(await paid.chain.balanceOf(payer.address)).toBe(left);
   expect(paid.upstream.requests.length).toBe(calls);
   expect(await saidIn(await paid.send(first, body, { headers }), body)).toBe('Hello once.');
+}, 20_000);
+
+test('a payment is for the request of its Idempotency-Key: under another or none it pays for nothing more', async () => {
+  const payer = await paid.payer();
+  const asked = { ...body, agent_wallet: payer.address };
+  for (const named of [null, 'task-2']) {
+    const headers: Record<string, string> = named === null ? {} : { 'idempotency-key': named };
+    const signature = await paid.sign(payer, (await paid.quote(asked, { headers })).required);
+    expect((await paid.send(signature, asked, { headers })).status).toBe(200);
+    const before = { balance: await paid.balanceOf(payer.address), calls: paid.upstream.requests.length };
+    for (const other of [{ 'idempotency-key': 'task-3' }, ...(named === null ? [] : [{}])] as Record<
+      string,
+      string
+    >[]) {
+      const response = await paid.send(signature, asked, { headers: other });
+      expect(response.status).toBe(402);
+      expect((await answerOf(response)).error.details).toMatchObject({ reason: 'other_request' });
+    }
+    expect({ balance: await paid.balanceOf(payer.address), calls: paid.upstream.requests.length }).toEqual(before);
+  }
 }, 20_000);
 
 test('a top-up with the same signature is booked once, and shows the same key', async () => {

@@ -156,6 +156,14 @@ describe('a service that', () => {
     }
   });
 
+  test('says that it was settled, in a transaction that the chain does not have, is not believed', async () => {
+    const { facilitator } = await open(remote({ timeoutMs: 300 }));
+    const payment = await offered();
+    const transaction = `0x${'ab'.repeat(32)}`;
+    service.answer('/settle', { success: true, transaction, network: 'eip155:84532', payer: payment.payer });
+    expect(await facilitator.settle(payment)).toEqual({ state: 'unknown', reason: 'not_on_chain_yet', transaction });
+  });
+
   test('refuses while the chain does not answer leaves it open', async () => {
     const own = await startRpcProxy(chain.url);
     const { facilitator } = await open({ ...remote(), rpcUrls: [own.url] });
@@ -164,6 +172,25 @@ describe('a service that', () => {
     service.answer('/settle', { ...REFUSAL, errorReason: 'invalid_exact_evm_insufficient_balance' });
     expect((await facilitator.settle(payment)).state).toBe('unknown');
   });
+});
+
+test('a service is not told the quote, by which it could have the answer', async () => {
+  const { facilitator } = await open();
+  const { requirements, payload, ...rest } = await offered();
+  const extra = {
+    ...requirements.extra,
+    quote_id: 'quo_1',
+    request_hash: 'a-hash',
+    expires_at: 'soon',
+    terms: 'a-seal',
+  };
+  const quoted = { ...requirements, extra };
+  const payment = { ...rest, requirements: quoted, payload: { ...payload, accepted: quoted } };
+  expect(await facilitator.verify(payment)).toEqual({ valid: true });
+  expect((await facilitator.settle(payment)).state).toBe('captured');
+  const sent = service.requests.slice(-2).map(({ body }) => body);
+  expect(sent.join()).not.toMatch(/quo_1|a-hash|soon|a-seal/);
+  expect(sent.every((body) => body.includes('"name":"USDC"'))).toBe(true);
 });
 
 test('neither token nor signature is in any error or answer', async () => {

@@ -79,7 +79,7 @@ describe('A payment is read', () => {
       nonce: nonce.toLowerCase(),
       validBefore: Number(validBefore),
       amount: 6_000n,
-      signature,
+      secret: expect.stringMatching(signature),
     });
     expect(offer.payload).toEqual({
       x402Version: 2,

@@ -280,7 +280,8 @@ describe('The books', () => {
       const offer = await bench.offer(newAccount());
       await bench.payments.settle(offer, BESIDE, bench.book).catch(() => {});
       const rows = await bench.store.query({ sql: 'SELECT * FROM payments' });
-      expect(JSON.stringify([bench.log, rows])).not.toContain(offer.signature.slice(2, 40));
+      expect(offer.secret).toStartWith('0x');
+      expect(JSON.stringify([bench.log, rows])).not.toContain(offer.secret.slice(2, 40));
     }
     const required = bench.payments.quote(ask()).required;
     expect(headerOf(await stockPayload(newAccount(), required))).not.toBe('');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { FakeNetwork } from './fake-network.ts';
-import { BESIDE, failure, never, newAccount, only, refusal, workshop } from './support.ts';
+import { BESIDE, failure, never, newAccount, only, refusal, TOKEN, workshop } from './support.ts';
 
 /** A payment whose settlement went some way, and its error. */
 async function unsettledBench(shop: ReturnType<typeof workshop>, way: FakeNetwork['way']) {
@@ -52,6 +52,32 @@ describe('A payment whose outcome is not known', () => {
     expect(resolution).toEqual({ state: 'captured', payment: row, booked: 'booked' });
     expect(row).toMatchObject({ state: 'captured', fee: 1_000_000, decision: 99, error: null });
     expect((await bench.booked()).length).toBe(1);
+  });
+
+  test('is not sent with other terms: what arrived would be booked, and looked for, as what was signed first', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const account = newAccount();
+    const first = await bench.header(account, { purpose: 'topup', bound: 90_000_000 });
+    bench.chain.way = 'stuck';
+    const offer = await bench.read(first, { purpose: 'topup' });
+    await failure(bench.payments.settle(offer, BESIDE, never));
+    bench.chain.way = 'prompt';
+    const calls = bench.chain.count('settle');
+    // The same nonce under another signature: less is paid, or it can be mined for longer than the chain is asked.
+    const { amount, validBefore, requirements, terms } = offer;
+    for (const other of [
+      { amount: amount / 90n, requirements: { ...requirements, amount: String(amount / 90n) } },
+      { validBefore: validBefore + 3_600 },
+      { requirements: { ...requirements, payTo: TOKEN } },
+      { terms: { ...terms, requestHash: '00'.repeat(32) } },
+    ]) {
+      const refused = await failure(bench.payments.settle({ ...offer, ...other }, BESIDE, bench.book));
+      expect(refused.code).toBe('payment_unsettled');
+    }
+    expect(bench.chain.count('settle')).toBe(calls);
+    expect([await bench.booked(), bench.chain.received]).toEqual([[], 0n]);
+    expect((await bench.payments.settle(offer, BESIDE, bench.book)).state).toBe('captured');
   });
 
   test('stays so when another try fails, is not sent or is not heard of, for the first may still arrive', async () => {

@@ -87,7 +87,7 @@ describe('the store', () => {
     // Wallets, what they paid and for which decision; a hash with a secret.
     const payments = [
       ...['state', 'purpose', 'network', 'asset', 'pay_to', 'payer', 'nonce', 'amount', 'key_id', 'request_mark'],
-      ...['tx', 'error'],
+      ...['quote', 'tx', 'error'],
     ].map((name) => `payments.${name}`);
     named.push(...payments, 'accounts.payer', 'payment_secret.secret');
     named.push(

@@ -11,7 +11,7 @@ import { StoreError, type Write } from '../../store/store.ts';
 import type { Gateway } from '../gateway.ts';
 import { shortageError } from '../shortage.ts';
 import type { Way } from './payer.ts';
-import { balanceShown, type PlatformPayment, paymentShown } from './shown.ts';
+import { balanceShown, ofPayment, type PlatformPayment, paymentShown } from './shown.ts';
 
 /** Money that was set aside for a request. */
 export interface Aside {
@@ -82,15 +82,27 @@ async function byOffer(gateway: Gateway, offer: Offer, keyId: string | null, ord
       earmark?.release();
       // Whoever comes upon a signature later may not spend by it.
       if (offer.terms.expiresAt <= gateway.now()) throw expired();
-      return await fromBalance(gateway, order);
+      return await paidFor(resolution.state === 'known' ? resolution.payment : null, fromBalance(gateway, order));
     }
     const { booked: hold, payment } = resolution;
     if (hold) return { hold, payment: paying(gateway, payment) };
-    await written(() => allBalance(gateway, payment));
+    await paidFor(
+      payment,
+      written(() => allBalance(gateway, payment)),
+    );
     throw new PaymentRefused('balance_lowered', 'The balance was lowered meanwhile; what was paid is added to it.');
   } catch (cause) {
     earmark?.release();
     throw cause;
+  }
+}
+
+/** What fails after its money has come must not be repeated as if nothing had. */
+async function paidFor<T>(payment: Payment | null, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw cause instanceof SignalboxError ? ofPayment(cause, payment) : cause;
   }
 }
 

@@ -77,9 +77,9 @@ export async function demandFor(
   const { payments, ledger } = gateway;
   const { policy } = payments;
   if (!policy) throw new Error('a payment was demanded where none is taken');
-  const { request, url } = asked;
+  const { request, named, url } = asked;
   const { wallet, isProved } = walletFor(payer, request.agent_wallet);
-  const requestHash = requestHashOf(request);
+  const requestHash = requestHashOf(request, named);
   const open = wallet && payments.unsettled(wallet, requestHash);
   if (open) throw unsettledError(open.id);
   const isShown = wallet !== null && (isProved || policy.quotesBalance);

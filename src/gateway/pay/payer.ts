@@ -13,6 +13,8 @@ import type { Gateway } from '../gateway.ts';
 /** A chat request, and the URL that it was sent to. */
 export interface Asked {
   readonly request: ChatRequest;
+  /** Its `Idempotency-Key`; null for none. A payment is for the request of that name, and for no other. */
+  readonly named: string | null;
   readonly url: string;
 }
 
@@ -46,7 +48,7 @@ export interface Way {
  */
 export async function payerOf(
   { payments }: Gateway,
-  { request }: Asked,
+  { request, named }: Asked,
   header: string | null,
   key: Caller | null,
 ): Promise<Payer> {
@@ -62,7 +64,7 @@ export async function payerOf(
     throw new SignalboxError('unsupported_parameter', message, { param: 'PAYMENT-SIGNATURE' });
   }
   if (!wallet && !key && payments.policy.walletRequired) throw namelessError();
-  const requestHash = requestHashOf(request);
+  const requestHash = requestHashOf(request, named);
   const offer = await payments.read({ header, purpose: 'chat', requestHash, wallet });
   if (key) checkMayName(key, offer.payer);
   if (payments.isBlocked(offer.payer)) throw blockedError();

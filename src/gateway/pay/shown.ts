@@ -1,4 +1,5 @@
 import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Payment } from '../../payments/payment.ts';
 
@@ -57,4 +58,13 @@ export function balanceShown(payer: string, charged: Microcredits): PlatformPaym
     fee_credits: 0,
     balance_added_credits: toCredits(0 - charged),
   };
+}
+
+/** An error of a request that was paid for names the payment. */
+export function ofPayment(error: SignalboxError, payment: Payment | null): SignalboxError {
+  if (!payment) return error;
+  const { code, message, info } = error;
+  const details = { ...info.details, payment_id: idText('pay_', payment.id) };
+  // A client that repeats the request by itself would come without the signature, and sign another payment.
+  return new SignalboxError(code, message, { ...info, details, retry: false });
 }

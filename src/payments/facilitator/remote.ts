@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import type { PaymentRequirements } from '@x402/core/types';
 import { readText } from '../../upstream/read-text.ts';
 import {
   type Authorization,
@@ -44,6 +45,10 @@ const NOT_LOOKED_AT = new Set([401, 403, 404, 405, 413, 415, 429]);
 /** Reasons that leave open whether a transaction was sent, or tell that one was. */
 const OPEN = /pending|nonce_already_used|transaction_failed|transaction_state|event_mismatch|^unexpected/;
 
+/** The first and the longest pause between looks at the chain, ms. */
+const LOOK_FIRST_MS = 50;
+const LOOK_MAX_MS = 800;
+
 /** An answer by HTTP: its JSON where it has the form, else null. */
 interface Answer<T> {
   readonly status: number;
@@ -56,6 +61,7 @@ interface Answer<T> {
  */
 export class RemoteFacilitator implements Facilitator {
   readonly #options: RemoteOptions;
+  readonly #closed = new AbortController();
 
   constructor(options: RemoteOptions) {
     this.#options = options;
@@ -94,15 +100,16 @@ export class RemoteFacilitator implements Facilitator {
     return this.#judge(content, authorization);
   }
 
-  /** Nothing runs on by itself. */
-  close(): void {}
+  close(): void {
+    this.#closed.abort();
+  }
 
   async #judge(content: Static<typeof Settled>, authorization: Authorization): Promise<Settlement> {
     const { payer, requirements } = authorization;
     const transaction = TRANSACTION.test(content.transaction) ? content.transaction : null;
     if (content.success) {
       const isOurs = content.network === requirements.network && (content.payer ?? payer).toLowerCase() === payer;
-      if (isOurs && transaction !== null) return { state: 'captured', transaction };
+      if (isOurs && transaction !== null) return this.#shown(authorization, transaction);
       return { state: 'unknown', reason: 'facilitator_unclear', transaction };
     }
     const reason = wordOf(content.errorReason);
@@ -113,6 +120,20 @@ export class RemoteFacilitator implements Facilitator {
     if (fate === null) return unknown;
     if (fate.state === 'used') return { ...unknown, transaction: fate.transaction };
     return { state: 'failed', reason };
+  }
+
+  /** Nobody is credited by the word of a service: the chain must show it. A node may hear of it later than the service. */
+  async #shown(authorization: Authorization, transaction: string): Promise<Settlement> {
+    const { chain, means, timeoutMs } = this.#options;
+    const trace = traceOf(authorization, means.now());
+    const end = performance.now() + timeoutMs;
+    for (let pause = LOOK_FIRST_MS; ; pause = Math.min(2 * pause, LOOK_MAX_MS)) {
+      const fate = await chain.fate(trace).catch(() => null);
+      if (fate?.state === 'used') return { state: 'captured', transaction: fate.transaction };
+      if (fate?.state === 'cancelled' || this.#closed.signal.aborted || performance.now() + pause > end) break;
+      await Bun.sleep(pause);
+    }
+    return { state: 'unknown', reason: 'not_on_chain_yet', transaction };
   }
 
   /** Of such a payer the contract is asked, and not the signature alone. */
@@ -131,13 +152,15 @@ export class RemoteFacilitator implements Facilitator {
     form: T,
   ): Promise<Answer<Static<T>>> {
     const { url, timeoutMs, bearer } = this.#options;
+    const paymentRequirements = withoutQuote(requirements);
+    const paymentPayload = { ...payload, accepted: paymentRequirements };
     const response = await fetch(`${url.replace(/\/+$/, '')}/${path}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
       },
-      body: JSON.stringify({ x402Version: 2, paymentPayload: payload, paymentRequirements: requirements }),
+      body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements }),
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
@@ -145,6 +168,11 @@ export class RemoteFacilitator implements Facilitator {
     const content = parsed(text);
     return { status: response.status, content: Value.Check(form, content) ? content : null };
   }
+}
+
+/** What a settlement needs. With the quote's own members a service could send the payment here as if it were the payer. */
+function withoutQuote({ extra: { name, version, paymentFlow }, ...rest }: PaymentRequirements): PaymentRequirements {
+  return { ...rest, extra: { name, version, paymentFlow } };
 }
 
 function parsed(text: string): unknown {

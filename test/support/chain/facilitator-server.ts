@@ -31,8 +31,8 @@ export type ServicePath = '/supported' | '/verify' | '/settle';
 
 export interface FacilitatorServer {
   readonly url: string;
-  /** Paths asked for, in turn, with what came as `Authorization`. */
-  readonly requests: { readonly path: string; readonly authorization: string | undefined }[];
+  /** Paths asked for, in turn, with what came as `Authorization` and as body. */
+  readonly requests: { readonly path: string; readonly authorization: string | undefined; readonly body: string }[];
   /** From now on so, on one path or all; null: all is well. */
   fail(fault: ServiceFault | null, path?: ServicePath): void;
   /** Answers with this in place of its own. Undefined: no longer. */
@@ -58,7 +58,7 @@ export async function startFacilitatorServer(
   options: FacilitatorServerOptions = {},
 ): Promise<FacilitatorServer> {
   const service = await serviceOn(chain, options.rpcUrl ?? chain.url);
-  const requests: { path: string; authorization: string | undefined }[] = [];
+  const requests: { path: string; authorization: string | undefined; body: string }[] = [];
   const answers = new Map<string, unknown>();
   let fault: { kind: ServiceFault; path: ServicePath | null } | null = null;
   let delayMs = 0;
@@ -68,7 +68,7 @@ export async function startFacilitatorServer(
     for await (const piece of request) body += piece;
     const path = request.url ?? '';
     const { authorization } = request.headers;
-    requests.push({ path, authorization });
+    requests.push({ path, authorization, body });
     const reply = (status: number, content: string, headers = {}) =>
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(content);
     if (delayMs > 0) await Bun.sleep(delayMs);

@@ -1,0 +1,43 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { type Paid, startPaid } from '../support/paying.ts';
+
+/** A signature whose money has come before is sent again, and its request cannot be carried out just then. */
+let paid: Paid;
+
+beforeAll(async () => {
+  // What is paid is the price, so that the balance is held by one request.
+  const x402 = '    quote: { min_charge_usd: 0, settle_fee_usd: 0 }\n';
+  paid = await startPaid({ policy: 'ledger: { contention_wait_ms: 0 }\n', x402 });
+}, 60_000);
+afterEach(() => paid.upstream.behave({}));
+afterAll(() => paid.stop());
+
+const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
+
+test('an SDK is told not to repeat it by itself: it would come without the signature, and pay anew', async () => {
+  const payer = await paid.payer();
+  const header = await paid.sign(payer, (await paid.quote(body)).required);
+  paid.upstream.behave({ status: 500, error: 'down' });
+  const failed = await paid.send(header, body);
+  expect([failed.status, failed.headers.get('x-should-retry')]).toEqual([502, 'false']);
+  const id = failed.headers.get('x-payment-id');
+  await waitFor(() => paid.payments().settled === 1);
+
+  // All of the balance is held by another request of the wallet.
+  paid.upstream.behave({ hang: 'headers' });
+  const other = { ...body, stream: true, agent_wallet: payer.address };
+  const calls = paid.upstream.requests.length;
+  const leave = new AbortController();
+  const held = paid.pay(payer, other, { signal: leave.signal }).catch(() => null);
+  await waitFor(() => paid.upstream.requests.length > calls);
+
+  const again = await paid.send(header, body);
+  const { error } = await answerOf(again);
+  expect(error.code).toBe('budget_contended');
+  expect(again.headers.get('x-should-retry')).toBe('false');
+  expect(error.details).toMatchObject({ payment_id: id });
+
+  leave.abort();
+  await held;
+});
