@@ -38,9 +38,10 @@ export interface Keys {
   create(grant: KeyGrant, by?: Actor): Promise<MadeKey>;
   /**
    * Makes a key that shows a wallet: it opens chat and route, has no end and no limits of its own, and spends the
-   * wallet's balance. Throws KeyTermsError: for a name that cannot be, and for a wallet with 20 valid keys.
+   * wallet's balance. `isAlone`: all others of the wallet are revoked with that. Throws KeyTermsError, and then nothing has
+   * changed: for a name that cannot be, for a wallet with 20 valid keys, and for one that was given 50 in 24 hours.
    */
-  createForWallet(wallet: string, name: string): Promise<MadeKey>;
+  createForWallet(wallet: string, name: string, isAlone?: boolean): Promise<MadeKey>;
   /** The valid keys of a wallet, by its address in lower case, oldest first. */
   ofWallet(wallet: string): Promise<readonly KeyInfo[]>;
   /** Revokes the keys of a wallet, all but one if that is given, as `revoke` does each. Tells how many that were. */

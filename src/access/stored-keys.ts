@@ -35,6 +35,7 @@ import {
   keptWallets,
   OVERLAP_MAX_MS,
   tooManyKeys,
+  WALLET_KEYS_A_DAY,
   WALLET_KEYS_MAX,
 } from './terms.ts';
 import {
@@ -120,11 +121,12 @@ export class StoredKeys implements Keys {
     return { key, info: await this.#insert(key, grant, 'create', by) };
   }
 
-  async createForWallet(address: string, name: string): Promise<MadeKey> {
+  async createForWallet(address: string, name: string, isAlone = false): Promise<MadeKey> {
     const wallet = checkWallet(address);
+    const first = isAlone ? this.#revoking(wallet, null) : [];
     const key = makeKey(crypto.getRandomValues(new Uint8Array(KEY_RANDOM_BYTES)));
     const by: Actor = { kind: 'wallet', name: wallet };
-    return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, wallet) };
+    return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, wallet, first) };
   }
 
   async ofWallet(wallet: string): Promise<readonly KeyInfo[]> {
@@ -136,11 +138,15 @@ export class StoredKeys implements Keys {
 
   async revokeOfWallet(wallet: string, exceptId: string | null): Promise<number> {
     const others = (await this.ofWallet(wallet)).filter(({ id }) => id !== exceptId);
+    await this.#commit(this.#revoking(wallet, exceptId));
+    return others.length;
+  }
+
+  /** Whatever keys there are by then, not only those that are known: one that is being made must not slip through. */
+  #revoking(wallet: string, exceptId: string | null): readonly Write[] {
     const time = this.#now();
     const deed = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
-    // Whatever keys there are by then, not only those that were found: one that is being made must not slip through.
-    await this.#commit([walletWrite(deed, wallet, exceptId), revokeKeysOf(wallet, exceptId, time)]);
-    return others.length;
+    return [walletWrite(deed, wallet, exceptId), revokeKeysOf(wallet, exceptId, time)];
   }
 
   async install(key: string): Promise<KeyInfo> {
@@ -253,13 +259,14 @@ export class StoredKeys implements Keys {
     for (const known of used) known.writtenAt = known.usedAt;
   }
 
-  /** `wallet`: the one that the key is to show; null for none. Throws KeyTermsError. */
+  /** `wallet`: the one that the key is to show; null for none. `first`: done in the same commit. Throws KeyTermsError. */
   async #insert(
     key: string,
     grant: KeyGrant,
     action: 'create' | 'install',
     actor: Actor,
     wallet: string | null = null,
+    first: readonly Write[] = [],
   ): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
@@ -271,8 +278,8 @@ export class StoredKeys implements Keys {
     const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
     const info: KeyInfo = { id: parts.id, ...terms, ...past };
     const deed: Deed = { time, actor, action, keyId: info.id, details: termsBody(info) };
-    const line = wallet === null ? trailWrite(deed) : roomyWrite(deed, wallet, WALLET_KEYS_MAX);
-    if (!(await this.#commit([line, insertKey(info, hashOf(key))]))) throw tooManyKeys();
+    const line = wallet === null ? trailWrite(deed) : roomyWrite(deed, wallet, WALLET_KEYS_MAX, WALLET_KEYS_A_DAY);
+    if (!(await this.#commit([...first, line, insertKey(info, hashOf(key))]))) throw tooManyKeys();
     return info;
   }
 

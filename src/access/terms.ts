@@ -90,9 +90,15 @@ export const WALLET_KEYS_MAX = 20;
 /** The address of a wallet that a key is to be made for, as it is kept. Throws KeyTermsError. */
 export const checkWallet = (wallet: string): string => walletOf(wallet) ?? refuse('wallet', NO_WALLET);
 
+/** And at most so many are made for it within 24 hours: every key is held in memory, and its trail is kept for good. */
+export const WALLET_KEYS_A_DAY = 50;
+
 /** The wallet has as many keys as it may. */
 export const tooManyKeys = () =>
-  new KeyTermsError('wallet', `A wallet has at most ${WALLET_KEYS_MAX} valid keys: revoke one, then make another.`);
+  new KeyTermsError(
+    'wallet',
+    `A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours: revoke one, or wait, then make another.`,
+  );
 
 const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 

@@ -13,7 +13,7 @@ export type Actor =
 
 export const SERVER: Actor = Object.freeze({ kind: 'server' });
 
-export const TRAIL_ACTIONS = ['create', 'install', 'rotate', 'revoke', 'grant'] as const;
+export const TRAIL_ACTIONS = ['create', 'install', 'rotate', 'revoke', 'grant', 'block', 'unblock'] as const;
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
 /** One thing that was done to a key. */
@@ -69,6 +69,8 @@ export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
     INSERT INTO trail SELECT * FROM trail_before;
     DROP TABLE trail_before;`;
 
+const DAY_MS = 86_400_000;
+
 const INSERT: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 };
@@ -77,10 +79,11 @@ const INSERT_IF_VALID: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?,
     (SELECT id FROM keys WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)), ?, ?)`,
 };
-/** The same unless a wallet has so many keys that are not revoked. */
+/** The same unless a wallet has so many keys that are not revoked, or that were made since a time. */
 const INSERT_IF_ROOM: Statement = {
   sql: `INSERT INTO trail (time, actor, actor_name, action, key_id, details, request_id) VALUES (?, ?, ?, ?,
-    (SELECT ? WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?), ?, ?)`,
+    (SELECT ? WHERE (SELECT count(*) FROM keys WHERE wallet = ? AND revoked_at IS NULL) < ?
+      AND (SELECT count(*) FROM keys WHERE wallet = ? AND created_at > ?) < ?), ?, ?)`,
 };
 /** A line for each key of a wallet that is not revoked, but for one. */
 const INSERT_OF_WALLET: Statement = {
@@ -106,9 +109,10 @@ export function guardedWrite(deed: Deed, validAt: number): Write {
   return { statement: INSERT_IF_VALID, params: [...who(deed), deed.keyId, validAt, ...what(deed)] };
 }
 
-/** The same, of a key made for a wallet that has less than `most` keys which are not revoked. */
-export function roomyWrite(deed: Deed, wallet: string, most: number): Write {
-  return { statement: INSERT_IF_ROOM, params: [...who(deed), deed.keyId, wallet, most, ...what(deed)] };
+/** The same, of a key made for a wallet that has less keys than `most` which are not revoked, and `aDay` of the last 24 hours. */
+export function roomyWrite(deed: Deed, wallet: string, most: number, aDay: number): Write {
+  const room: SqlValue[] = [wallet, most, wallet, deed.time - DAY_MS, aDay];
+  return { statement: INSERT_IF_ROOM, params: [...who(deed), deed.keyId, ...room, ...what(deed)] };
 }
 
 /** The same deed, done to each key of a wallet that is not revoked; to all but `exceptId`, where that is given. */

@@ -51,7 +51,7 @@ async function list(args: readonly string[], { store, file, now }: WalletsComman
   if (json) {
     const bodies = wallets.map(([wallet, { granted, spent }]) => ({
       wallet,
-      paid_credits: toCredits(granted),
+      granted_credits: toCredits(granted),
       spent_credits: toCredits(spent),
       left_credits: toCredits(granted - spent),
       is_blocked: blocklist.has(wallet),
@@ -65,7 +65,7 @@ async function list(args: readonly string[], { store, file, now }: WalletsComman
     creditsText(granted - spent),
     blocklist.has(wallet) ? 'blocked' : 'open',
   ]);
-  return table([['WALLET', 'PAID IN', 'SPENT', 'LEFT', 'STATE'], ...rows]);
+  return table([['WALLET', 'GRANTED', 'SPENT', 'LEFT', 'STATE'], ...rows]);
 }
 
 /** Every wallet that has a balance, by its address. */
@@ -96,14 +96,18 @@ async function show(args: readonly string[], { store, keys, file, now }: Wallets
   );
   const wallet = addressOf(positionals, 'show takes the address of one wallet');
   const { register } = await Register.load(store);
-  const { granted, spent } = (await reading(file, (reader) => keyBalance(reader, wallet))) ?? { granted: 0, spent: 0 };
+  const balance = await reading(file, (reader) => keyBalance(reader, wallet));
+  const { granted, spent } = balance ?? { granted: 0, spent: 0 };
   const isBlocked = (await Blocklist.load(store, now)).has(wallet);
   const valid = await keys.ofWallet(wallet);
   const payments = await register.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null });
+  if (granted === 0 && spent === 0 && payments.length === 0 && valid.length === 0 && !isBlocked) {
+    throw new UsageError(`Nothing is known of the wallet ${wallet}.`);
+  }
   if (values.json) {
     const body = {
       wallet,
-      paid_credits: toCredits(granted),
+      granted_credits: toCredits(granted),
       spent_credits: toCredits(spent),
       left_credits: toCredits(granted - spent),
       is_blocked: isBlocked,
@@ -115,7 +119,7 @@ async function show(args: readonly string[], { store, keys, file, now }: Wallets
   const lines: [string, string][] = [
     ['wallet', wallet],
     ['state', isBlocked ? 'blocked' : 'open'],
-    ['paid in', creditsText(granted)],
+    ['granted', creditsText(granted)],
     ['spent', creditsText(spent)],
     ['left', creditsText(granted - spent)],
     ['keys', valid.map(({ id }) => id).join(', ') || 'none'],

@@ -10,10 +10,10 @@ import { scrub } from '../telemetry/secrets.ts';
 import type { Conversation } from './affinity.ts';
 import { decideChat } from './decide-chat.ts';
 import { decisionWrites } from './decision-record.ts';
-import { drainingError } from './drain.ts';
+import { drainingError, enter } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
-import type { Gateway, Seat } from './gateway.ts';
+import type { Gateway } from './gateway.ts';
 import { type Aside, setAside } from './pay/aside.ts';
 import { demandFor, mendable } from './pay/mend.ts';
 import { type Asked, type Payer, type Way, wayOf } from './pay/payer.ts';
@@ -168,16 +168,6 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
       ticket?.end(tokens);
     },
   });
-}
-
-function enter({ exchanges }: Gateway): { seat: Seat; leave: () => void } {
-  const seat: Seat = { exchange: null };
-  exchanges.add(seat);
-  const leave = () => {
-    exchanges.delete(seat);
-    seat.exchange = null;
-  };
-  return { seat, leave };
 }
 
 /** An operator needs the status and the words of the upstream. What it means for the endpoint is told by its health. */

@@ -1,5 +1,5 @@
 import { SignalboxError } from '../core/errors.ts';
-import type { Gateway } from './gateway.ts';
+import type { Gateway, Seat } from './gateway.ts';
 
 /** How often to look whether the last exchange has ended, ms. */
 const LOOK_MS = 20;
@@ -11,6 +11,17 @@ export async function drain({ exchanges, clock, log }: Gateway, patienceMs: numb
   if (exchanges.size === 0) return;
   log.warn('requests were cut off by the shutdown', { requests: exchanges.size });
   for (const { exchange } of [...exchanges]) exchange?.abandon(cutOff());
+}
+
+/** Takes a seat among what a shutdown waits for, until `leave`. */
+export function enter({ exchanges }: Gateway): { seat: Seat; leave: () => void } {
+  const seat: Seat = { exchange: null };
+  exchanges.add(seat);
+  const leave = () => {
+    exchanges.delete(seat);
+    seat.exchange = null;
+  };
+  return { seat, leave };
 }
 
 export function drainingError(): SignalboxError {

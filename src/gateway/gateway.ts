@@ -37,7 +37,7 @@ export interface Gateway {
 }
 
 /** The keys by which wallets show themselves. */
-export type WalletKeys = Pick<Keys, 'createForWallet' | 'ofWallet' | 'revokeOfWallet'>;
+export type WalletKeys = Pick<Keys, 'createForWallet' | 'ofWallet'>;
 
 /**
  * Where an exchange sits while it is under way; empty before, while money is set aside for it, and after. The set holds seats rather than exchanges

@@ -27,7 +27,9 @@ export function topUpAmount({ usd, credits }: AskedAmount, bounds: Bounds, netwo
   const [low, high] = usd === undefined ? [millionths, millionths] : worthOfDollars(millionths, network);
   // The bounds are of the policy's dollars, rounded: what is exactly at one is within.
   if (high >= bounds.min && low <= bounds.max) return low;
-  const message = `A top-up is from ${toCredits(bounds.min)} to ${toCredits(bounds.max)} Credits; \`${param}\` makes ${toCredits(low)}.`;
+  // In the money that it was asked in.
+  const shown = (amount: Microcredits) => (usd === undefined ? toCredits(amount) : dollarsOf(amount, network));
+  const message = `\`${param}\` must be from ${shown(bounds.min)} to ${shown(bounds.max)} in one top-up, not ${asked}.`;
   throw new SignalboxError('out_of_range', message, { param });
 }
 
@@ -44,3 +46,7 @@ function worthOfDollars(millionths: number, { asset, rate }: PaymentNetwork): [M
   const below = rate.atomic * BigInt(MICROCREDITS);
   return [Number(above / below), Number((above + below - 1n) / below)];
 }
+
+/** What Credits cost, to be read: as many figures as are exact. */
+const dollarsOf = (amount: Microcredits, { asset, rate }: PaymentNetwork): number =>
+  Number(((amount * Number(rate.atomic)) / Number(rate.microcredits) / 10 ** asset.decimals).toPrecision(9));

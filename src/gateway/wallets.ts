@@ -6,7 +6,7 @@ import { idText } from '../core/id.ts';
 import type { Offer, Payment } from '../payments/payment.ts';
 import { type Beside, type Offered, PaymentRefused } from '../payments/payments.ts';
 import { unsettledError } from '../payments/refusals.ts';
-import { drainingError } from './drain.ts';
+import { drainingError, enter } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { type Demand, demandPayment } from './pay/demand.ts';
 
@@ -110,6 +110,15 @@ export interface TopUp {
  */
 export async function topUp(gateway: Gateway, offer: Offer, wish: KeyWish, keyId: string | null): Promise<TopUp> {
   if (gateway.draining()) throw drainingError();
+  const { leave } = enter(gateway);
+  try {
+    return await toppedUp(gateway, offer, wish, keyId);
+  } finally {
+    leave();
+  }
+}
+
+async function toppedUp(gateway: Gateway, offer: Offer, wish: KeyWish, keyId: string | null): Promise<TopUp> {
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = offer;
   // Before money moves.
@@ -121,9 +130,10 @@ export async function topUp(gateway: Gateway, offer: Offer, wish: KeyWish, keyId
     return ledger.deposit(wallet, { paid, fee, note: idText('pay_', id) }, [...captured, ...settled]);
   });
   if (resolution.state === 'proved') throw new Error('a top-up was quoted with nothing to pay');
-  // A payment that was taken before gives no second key to whoever comes upon its signature.
-  const isWanted = resolution.state === 'captured' && wish.isNew;
-  const isFirst = (await keys.ofWallet(wallet)).length === 0;
+  // A payment that was taken before gives no second key to whoever comes upon its signature, and later on no first one, either.
+  const isNow = resolution.state === 'captured';
+  const isWanted = isNow && wish.isNew;
+  const isFirst = (isNow || gateway.now() < offer.terms.expiresAt) && (await keys.ofWallet(wallet)).length === 0;
   const made = isWanted || isFirst ? await keyOrNull(keys.createForWallet(wallet, wish.name)) : null;
   return { payment: (await payments.get(resolution.payment.id)) ?? resolution.payment, made };
 }
@@ -157,9 +167,8 @@ export async function makeWalletKey(
     throw new Error('a proof of a wallet has moved money');
   });
   if (resolution.state !== 'proved') throw new Error('a key was quoted with something to pay');
-  // First, so that a wallet with as many keys as it may have can replace them.
-  const revoked = revokeOthers ? await keys.revokeOfWallet(wallet, null) : 0;
-  return { made: await keys.createForWallet(wallet, name), revoked };
+  const revoked = revokeOthers ? (await keys.ofWallet(wallet)).length : 0;
+  return { made: await keys.createForWallet(wallet, name, revokeOthers), revoked };
 }
 
 async function hasPaid({ ledger, payments }: Gateway, payer: string): Promise<boolean> {

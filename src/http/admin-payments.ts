@@ -61,8 +61,16 @@ const paymentsAdmin = ({ gateway, callerOf }: PaymentAdminContext) =>
 
 const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
   const { payments, ledger, log, now } = gateway;
-  /** Who did it, as the log tells it. */
-  const actor = (request: Request, id: unknown) => ({ key: callerOf(request).keyId, request: String(id) });
+  /** Told in the log, and in the trail of the wallet. It was done already, whatever becomes of that. */
+  async function tell(action: 'block' | 'unblock', wallet: string, note: string | null, request: Request, id: unknown) {
+    const name = callerOf(request).keyId;
+    const requestId = String(id);
+    const details = note === null ? {} : { note };
+    const message = action === 'block' ? 'a wallet was blocked' : 'a wallet was let in again';
+    log.warn(message, { wallet, ...details, key: name, request: requestId });
+    const actor = { kind: 'key', name, requestId } as const;
+    await written(store.commit([trailWrite({ time: now(), actor, action, keyId: wallet, details })]));
+  }
   return new Elysia({ name: 'payments-admin-wallets' })
     .get('/admin/wallets/:id', ({ params: { id } }) => status(gateway, addressOf(id)), operations.WALLET_STATUS)
     .post(
@@ -71,8 +79,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
         const wallet = addressOf(id);
         checkNote(note);
         await written(payments.block(wallet, note));
-        const by = actor(request, set.headers['x-request-id']);
-        log.warn('a wallet was blocked', { wallet, note, ...by });
+        await tell('block', wallet, note, request, set.headers['x-request-id']);
         return status(gateway, wallet);
       },
       { transform: ({ body }) => checkBlock(body), body: BlockRequest, ...operations.BLOCK },
@@ -82,8 +89,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
       async ({ params: { id }, request, set }) => {
         const wallet = addressOf(id);
         await written(payments.unblock(wallet));
-        const by = actor(request, set.headers['x-request-id']);
-        log.warn('a wallet was let in again', { wallet, ...by });
+        await tell('unblock', wallet, null, request, set.headers['x-request-id']);
         return status(gateway, wallet, true);
       },
       operations.UNBLOCK,
@@ -101,7 +107,8 @@ const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
         const details = { credits: toCredits(amount), note };
         const deed = trailWrite({ time, actor: by, action: 'grant', keyId: wallet, details });
         await written(store.commit([deed, grantWrite(wallet, amount, note, time)]));
-        await ledger.refresh(true);
+        // It is done, so that a look which fails now must not make it look undone.
+        await ledger.refresh(true).catch(() => {});
         return status(gateway, wallet);
       },
       { transform: ({ body }) => checkCredit(body), body: CreditRequest, ...operations.CREDIT },
@@ -118,7 +125,7 @@ async function status(gateway: PaymentAdminContext['gateway'], wallet: string, i
     wallet,
     balance_credits: 0,
     held_credits: 0,
-    paid_credits: 0,
+    granted_credits: 0,
     keys: [],
     payments: [],
   };

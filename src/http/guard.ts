@@ -151,8 +151,10 @@ export function admit(request: Request, rules: GuardRules, peers: Peers | null):
   }
   const route = routeAt(path);
   const isOpen = !needsKey(path);
-  const isKeyless = !isOpen && mayPay(request, route, rules);
-  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers);
+  const isForPay = !isOpen && isPayable(request, route, rules);
+  // A key that was sent must be a good one: a bad one is never a reason to pay instead.
+  const isKeyless = isForPay && !headers.has('authorization');
+  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, isForPay);
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
   if (!route) throw new SignalboxError('not_found', `There is nothing at ${printable(path)}.`);
   const { method } = request;
@@ -174,9 +176,9 @@ export function admit(request: Request, rules: GuardRules, peers: Peers | null):
   return rule.counts ? counted(request, rule, caller, bytesMax, rules, peers) : new Visit(rule.path, caller);
 }
 
-/** A key that was sent must be a good one: a bad one is never a reason to pay instead. */
-const mayPay = ({ method, headers }: Request, route: Route | undefined, rules: GuardRules): boolean =>
-  route?.methods.get(method)?.pays === true && !headers.has('authorization') && rules.policy().payments !== null;
+/** Whether who has no key may pay for it. */
+const isPayable = ({ method }: Request, route: Route | undefined, rules: GuardRules): boolean =>
+  route?.methods.get(method)?.pays === true && rules.policy().payments !== null;
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
 export function bodyBytesMax({ gateway, payments }: ReturnType<GuardRules['policy']>, isKeyless: boolean): number {
@@ -217,8 +219,11 @@ const olderVersion = () =>
     { param: 'X-PAYMENT' },
   );
 
-/** The key is looked at first, whatever came from the address before: a good one passes. */
-function authenticated(request: Request, rules: GuardRules, peers: Peers | null): Caller {
+/**
+ * The key is looked at first, whatever came from the address before: a good one passes. Who could pay in its place is told
+ * how: clients send a key by themselves, be it one that is none.
+ */
+function authenticated(request: Request, rules: GuardRules, peers: Peers | null, isForPay: boolean): Caller {
   const { caller, reason } = rules.authenticate(request.headers.get('authorization'));
   if (caller) {
     if (isWallet(caller.keyId) && rules.isBlocked(caller.keyId)) throw blockedError();
@@ -227,9 +232,10 @@ function authenticated(request: Request, rules: GuardRules, peers: Peers | null)
   throttle('failed-auth', request, rules, peers);
   // Why a key is refused is nobody's business who does not hold it; how to send one is.
   const help = reason === 'missing' || reason === 'malformed';
+  const message = help ? 'Send an API key in the header Authorization: Bearer sb_live_….' : 'The API key is not valid.';
   throw new SignalboxError(
     'invalid_api_key',
-    help ? 'Send an API key in the header Authorization: Bearer sb_live_….' : 'The API key is not valid.',
+    isForPay ? `${message} To pay by x402, leave the header Authorization out.` : message,
   );
 }
 

@@ -55,7 +55,7 @@ function page({ gateway, policy, counts, gate, endpoints, version }: MetricsOpti
     family('signalbox_build_info', 'gauge', 'The build that answers.', [[{ version }, 1]]),
     family('signalbox_http_requests_total', 'counter', 'Requests that came in.', [[{}, counts.requests]]),
     family('signalbox_http_errors_total', 'counter', 'Requests answered with an error.', of('code', counts.errors)),
-    family('signalbox_chats_open', 'gauge', 'Chat requests under way.', [[{}, gateway.exchanges.size]]),
+    family('signalbox_chats_open', 'gauge', 'Chat requests and top-ups under way.', [[{}, gateway.exchanges.size]]),
     family('signalbox_requests_open', 'gauge', 'Chat and route requests that are worked on.', [[{}, gate.inside]]),
     family('signalbox_requests_waiting', 'gauge', 'Requests that wait for a place among them.', [[{}, gate.waiting]]),
     family('signalbox_policy_info', 'gauge', 'The policy in force.', [[{ revision }, 1]]),

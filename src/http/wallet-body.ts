@@ -18,7 +18,7 @@ export async function walletBody({ ledger, payments, keys }: Gateway, wallet: st
     wallet,
     balance_credits: toCredits(balance?.free ?? 0),
     held_credits: toCredits(balance?.held ?? 0),
-    paid_credits: toCredits(balance?.limit ?? 0),
+    granted_credits: toCredits(balance?.limit ?? 0),
     keys: valid.map(({ id, name, createdAt, lastUsedAt }) => ({
       id,
       name,

@@ -164,6 +164,7 @@ class OpenPlace implements Place {
       if (this.#isClosed) return;
       this.isReady = true;
       this.#log.info('a payment network is ready', { network: this.policy.id });
+      await this.network.facilitator.watch?.();
     } catch (cause) {
       if (this.#isClosed) return;
       const isSilent = cause instanceof FacilitatorUnavailable;

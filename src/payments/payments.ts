@@ -34,6 +34,8 @@ export interface Beside {
   readonly decision: number | null;
   /** ID of the API key that came with it; null for none. */
   readonly keyId: string | null;
+  /** Tells that whoever sent it has left; absent where nobody looks. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Which payments are listed, newest first. */

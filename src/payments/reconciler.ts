@@ -37,8 +37,9 @@ export class Reconciler {
   readonly #turns = new Map<number, Turn>();
   /** What the operator was told of, once each: payments, and networks. */
   readonly #told = new Set<number | string>();
+  /** Networks that are being asked. */
+  readonly #busy = new Set<string>();
   #timer: ReturnType<typeof setInterval> | null = null;
-  #isRunning = false;
   #isStopped = false;
 
   constructor(options: ReconcilerOptions) {
@@ -48,7 +49,7 @@ export class Reconciler {
   /** Harmless when it has begun, or was stopped. */
   start(): void {
     if (this.#isStopped) return;
-    this.#timer ??= setInterval(() => void this.#round(), this.#options.everyMs);
+    this.#timer ??= setInterval(() => this.#round(), this.#options.everyMs);
     this.#timer.unref();
   }
 
@@ -57,19 +58,26 @@ export class Reconciler {
     this.#isStopped = true;
   }
 
-  /** Never rejects. */
-  async #round(): Promise<void> {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
+  /** One network that is slow to answer must not keep the others waiting. */
+  #round(): void {
     const { register, now } = this.#options;
     const payments = [...register.unsettled()];
     const ids = new Set(payments.map(({ id }) => id));
     for (const id of this.#turns.keys()) if (!ids.has(id)) this.#turns.delete(id);
+    const due = payments.filter(({ id }) => (this.#turns.get(id)?.at ?? 0) <= now());
+    for (const [network, some] of Map.groupBy(due, ({ network }) => network)) {
+      if (!this.#busy.has(network)) void this.#lookAt(network, some);
+    }
+  }
+
+  /** At one after the other. Never rejects. */
+  async #lookAt(network: string, payments: readonly Payment[]): Promise<void> {
+    this.#busy.add(network);
     for (const payment of payments) {
       if (this.#isStopped) break;
-      if ((this.#turns.get(payment.id)?.at ?? 0) <= now()) await this.#look(payment);
+      await this.#look(payment);
     }
-    this.#isRunning = false;
+    this.#busy.delete(network);
   }
 
   async #look(payment: Payment): Promise<void> {

@@ -60,5 +60,16 @@ const WORD = /^[a-z][a-z0-9_]{0,79}$/;
 /** A reason as it may be shown: others' words are told only if they look like a word of x402. */
 export const reasonWord = (reason: string): string => (WORD.test(reason) ? reason : 'refused_by_facilitator');
 
-export const refusedBy = (reason: string): PaymentRefused =>
-  new PaymentRefused(reasonWord(reason), `The payment was refused and nothing was charged: ${reasonWord(reason)}.`);
+/** Of the words of x402 those that a payer can do something about, and what. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  invalid_exact_evm_insufficient_balance: 'The wallet has less of this asset than `amount`: fill it up.',
+  invalid_exact_evm_nonce_already_used: 'The authorization was used or cancelled before: sign the new quote.',
+  invalid_exact_evm_payload_authorization_valid_before: 'The authorization has expired: sign the new quote.',
+  invalid_exact_evm_payload_authorization_valid_after: 'The authorization is not valid yet: look at your clock.',
+};
+
+export function refusedBy(reason: string): PaymentRefused {
+  const word = reasonWord(reason);
+  const remedy = Object.hasOwn(REMEDIES, word) ? ` ${REMEDIES[word]}` : '';
+  return new PaymentRefused(word, `The payment was refused and nothing was charged: ${word}.${remedy}`);
+}

@@ -40,6 +40,8 @@ interface Work {
   id: number;
   /** Ends when the chain has been asked; null while a settlement is under way, which nobody waits for. */
   readonly look: Promise<unknown> | null;
+  /** Of whoever has it settled. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An offer whose settlement has its row. */
@@ -74,7 +76,7 @@ export class Settlements {
       if (!work.look) throw inFlightError(work.id);
       await work.look;
     }
-    const work: Work = { id: nextId(), look: null };
+    const work: Work = { id: nextId(), look: null, signal: beside.signal };
     this.#work.set(key, work);
     try {
       const known = await written(() => register.find(name));
@@ -89,13 +91,15 @@ export class Settlements {
 
   /**
    * A payment of this wallet for this very request of which it is not known what became. One that is being settled just now
-   * is none: whoever sends the same request twice at once means both.
+   * is none, unless its sender has left: whoever sends the same request twice at once means both, and who comes again means one.
    */
   unsettled(wallet: string, requestHash: string): Payment | null {
     const requestMark = this.#options.mark(requestHash);
     for (const payment of this.#options.register.unsettled()) {
       const isIt = payment.payer === wallet && payment.requestMark === requestMark;
-      if (isIt && this.#work.get(keyOf(payment))?.look !== null) return payment;
+      if (!isIt) continue;
+      const work = this.#work.get(keyOf(payment));
+      if (work?.look !== null || work.signal?.aborted) return payment;
     }
     return null;
   }
@@ -142,7 +146,8 @@ export class Settlements {
       // Another one with its nonce would be booked, and looked for on the chain, as what it is not.
       if (!this.#isOf(judged, offer)) throw unsettledError(known.id);
       if (!place.isReady || !this.#hasTime(offer)) throw unsettledError(known.id);
-      return this.#send({ offer, payment: { ...judged, ...beside }, book, isFirst: false }, place);
+      const { decision, keyId } = beside;
+      return this.#send({ offer, payment: { ...judged, decision, keyId }, book, isFirst: false }, place);
     });
   }
 

@@ -172,6 +172,7 @@ export const X402Text = closed(
     public_url: Type.Optional(
       Type.String({
         pattern: '^https?://[^\\s/?#@]+$',
+        expected: 'http:// or https:// and a host, without a path, such as https://llm.example.com',
         maxLength: 256,
         examples: ['https://llm.example.com'],
         description:

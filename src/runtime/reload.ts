@@ -198,7 +198,11 @@ export class Reloader {
     try {
       swap = await this.#options.prepare(candidate);
     } catch (cause) {
-      return this.#refuse(look, candidate.bundle.hash, new Error(`The new revision could not be made ready: ${cause}`));
+      return this.#refuse(
+        look,
+        candidate.bundle.hash,
+        new Error(`The new revision could not be made ready: ${cause instanceof Error ? cause.message : cause}`),
+      );
     }
     const before = this.#inForce;
     const { changes } = candidate;

@@ -105,7 +105,6 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     clearInterval(pruning);
     clearInterval(publishing);
     stopReloading();
-    payments.close();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
   return { gateway, idempotency, reloader, recount, stop };

@@ -71,6 +71,9 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   });
   const address = await listen(app, options.port, options.host);
   await announce(address, keys, options.data, isSimulated(gateway), log, out);
+  if (gateway.payments.policy && isSimulated(gateway)) {
+    log.warn('payments are taken, and only made-up models serve: no provider has its key in the environment');
+  }
 
   const shutDown = async (signal: string) => {
     if (gateway.draining()) process.exit(1);
@@ -78,6 +81,8 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     stop();
     const stopped = app.server?.stop();
     await drain(gateway, options.drainMs);
+    // What is not settled by now is left to the next start.
+    gateway.payments.close();
     await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
     keys.close();
     // What a broken disk keeps from being summed up, the next start sums up.

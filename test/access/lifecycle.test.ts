@@ -170,7 +170,7 @@ const lenient =
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   create: (grant, by) => keys.create(grant, by),
-  createForWallet: (wallet, name) => keys.createForWallet(wallet, name),
+  createForWallet: (wallet, name, isAlone) => keys.createForWallet(wallet, name, isAlone),
   ofWallet: (wallet) => keys.ofWallet(wallet),
   revokeOfWallet: (wallet, exceptId) => keys.revokeOfWallet(wallet, exceptId),
   install: (key) => keys.install(key),

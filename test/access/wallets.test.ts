@@ -163,7 +163,7 @@ describe('the keys of a wallet', () => {
     const refused = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     for (const error of refused) {
       expect(error).toBeInstanceOf(KeyTermsError);
-      expect(error.message).toBe('A wallet has at most 20 valid keys: revoke one, then make another.');
+      expect(error.message).toStartWith('A wallet has at most 20 valid keys');
     }
     const [{ keys }] = all;
     expect(await keys.trail({ keyId: null, limit: 99 })).toHaveLength(20);
@@ -176,6 +176,22 @@ describe('the keys of a wallet', () => {
     await expect(keys.createForWallet(WALLET, '')).rejects.toThrow('at most 20 valid keys');
     await Promise.all(all.map(({ close }) => close()));
   }, 20_000);
+
+  test('are 50 in a day at most; one that is refused leaves the others as they were', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file);
+    const { keys, clock } = opened;
+    let last = '';
+    for (let i = 0; i < 50; i++) last = (await keys.createForWallet(WALLET, `key ${i}`, true)).key;
+    await expect(keys.createForWallet(WALLET, 'more', true)).rejects.toThrow('at most 50 within 24 hours');
+    expect(callerOf(opened, last)?.keyId).toBe(WALLET);
+    expect(await keys.ofWallet(WALLET)).toHaveLength(1);
+    await keys.createForWallet(OTHER, '');
+    clock.now += 86_400_000;
+    await keys.createForWallet(WALLET, 'the day after', true);
+    expect(callerOf(opened, last)).toBeNull();
+    await opened.close();
+  });
 
   test('are revoked together but for one, each with its line; other wallets and keys stay', async () => {
     using folder = tempFolder();

@@ -34,11 +34,14 @@ describe('the programs of docs/payments.md', () => {
     await chain.stop();
   });
 
-  /** Runs one with a new wallet that has money. */
-  async function run(at: number): Promise<{ code: number; out: string; err: string; address: string }> {
+  /** Runs one with a new wallet that has so many atomic units. */
+  async function run(
+    at: number,
+    atomic = 1_000_000n,
+  ): Promise<{ code: number; out: string; err: string; address: string }> {
     const key = generatePrivateKey();
     const { address } = privateKeyToAccount(key);
-    await chain.transfer(await chain.payer(1_000_000n), address, 1_000_000n);
+    await chain.transfer(await chain.payer(atomic), address, atomic);
     const file = join(ROOT, 'node_modules', `.payments-${process.pid}-${at}.ts`);
     writeFileSync(file, programs[at] ?? '');
     const env: Record<string, string> & { WALLET_KEY: Hex } = {
@@ -53,6 +56,8 @@ describe('the programs of docs/payments.md', () => {
     }
   }
 
+  const verifications = () => service.requests.filter(({ path }) => path === '/verify').length;
+
   test('are two, and the first has less than 30 lines', () => {
     expect(programs.length).toBe(2);
     expect(programs[0]?.trimEnd().split('\n').length).toBeLessThan(30);
@@ -62,6 +67,24 @@ describe('the programs of docs/payments.md', () => {
     const { code, out, err, address } = await run(0);
     expect({ code, out, err }).toEqual({ code: 0, out: 'Hello from a wallet.', err: '' });
     expect(await chain.balanceOf(address)).toBeLessThan(1_000_000n);
+  }, 30_000);
+
+  test('say what is wrong where nothing is had, and end', async () => {
+    for (const at of [0, 1]) {
+      const { code, out, err } = await run(at, 1n);
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toContain('invalid_exact_evm_insufficient_balance');
+    }
+  }, 30_000);
+
+  test('get the answer though nobody could settle it at first', async () => {
+    service.fail('status', '/verify');
+    const before = verifications();
+    const running = run(1);
+    await waitFor(() => verifications() > before, 20_000);
+    service.fail(null);
+    const { code, out } = await running;
+    expect({ code, out }).toEqual({ code: 0, out: 'Hello from a wallet.\n' });
   }, 30_000);
 
   test('get the answer though it was not known whether they had paid, and pay once', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../support/answers.ts';
-import { type Paid, startPaid } from '../support/paying.ts';
+import { amountOf, type Paid, requiredOf, startPaid } from '../support/paying.ts';
 
 /** A signature whose money has come before is sent again, and its request cannot be carried out just then. */
 let paid: Paid;
@@ -10,7 +10,10 @@ beforeAll(async () => {
   const x402 = '    quote: { min_charge_usd: 0, settle_fee_usd: 0 }\n';
   paid = await startPaid({ policy: 'ledger: { contention_wait_ms: 0 }\n', x402 });
 }, 60_000);
-afterEach(() => paid.upstream.behave({}));
+afterEach(async () => {
+  paid.upstream.behave({});
+  await paid.chain.automine(true);
+});
 afterAll(() => paid.stop());
 
 const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
@@ -41,3 +44,30 @@ test('an SDK is told not to repeat it by itself: it would come without the signa
   leave.abort();
   await held;
 });
+
+test('a wallet that has left while its payment is settled is asked for no other, whoever repeats the request', async () => {
+  const payer = await paid.payer();
+  const asked = { ...body, agent_wallet: payer.address };
+  const header = await paid.sign(payer, (await paid.quote(asked)).required);
+  await paid.chain.automine(false);
+  const leave = new AbortController();
+  const left = paid.send(header, asked, { signal: leave.signal }).catch(() => null);
+  await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0, 10_000);
+  // Whoever still waits may mean both.
+  expect((await paid.ask(asked)).status).toBe(402);
+  leave.abort();
+  await left;
+  const repeated = await waitFor(async () => {
+    const response = await paid.ask(asked);
+    return response.status === 503 ? response : null;
+  });
+  expect((await answerOf(repeated)).error.code).toBe('payment_unsettled');
+  await paid.chain.automine(true);
+  await paid.chain.mine();
+  // What was paid is balance by then, and pays for it.
+  const quoted = await waitFor(async () => {
+    const response = await paid.ask(asked);
+    return response.status === 402 ? response : null;
+  }, 10_000);
+  expect(amountOf(requiredOf(quoted))).toBe(0n);
+}, 30_000);

@@ -242,6 +242,8 @@ describe('policies hold for wallets', () => {
     expect(response.headers.get('payment-required')).toBeNull();
     const { error } = await answerOf(response);
     expect(error).toMatchObject({ code: 'insufficient_quota', details: { budget: 'each-wallet' } });
+    // Who only knows the address is not told what its wallet has spent.
+    expect(JSON.stringify(error)).not.toContain('_credits');
     expect(await strict.chain.balanceOf(payer.address)).toBe(before);
     // Another wallet has a budget of its own.
     const other = await strict.payer();

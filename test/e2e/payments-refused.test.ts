@@ -209,6 +209,9 @@ describe('a signature', () => {
       transaction: '',
       errorReason: 'invalid_exact_evm_insufficient_balance',
     });
+    expect(((await response.clone().json()) as { error: { message: string } }).error.message).toEndWith(
+      ': fill it up.',
+    );
     await refusedFor(response, 'invalid_exact_evm_insufficient_balance');
   });
 });

@@ -125,7 +125,7 @@ describe('signalbox wallets', () => {
   test('lists who has paid in, and shows one with its keys and payments', async () => {
     const { account, key } = await toppedUp();
     const wallet = account.address.toLowerCase();
-    const row = { wallet, paid_credits: 1_000, spent_credits: 0, left_credits: 1_000, is_blocked: false };
+    const row = { wallet, granted_credits: 1_000, spent_credits: 0, left_credits: 1_000, is_blocked: false };
     expect(await json('list')).toContainEqual(row);
     const shown = await json('show', account.address);
     expect(shown).toMatchObject({
@@ -137,7 +137,11 @@ describe('signalbox wallets', () => {
     expect(out).toContain(shown.payments[0].id);
     expect(out).toMatch(/^left +1,000 Credits$/m);
     expect((await paid.box.run('wallets', 'list')).out).toContain(`${wallet}  1,000 Credits`);
-    await paid.box.post(`/admin/wallets/${wallet}/block`, {});
+    await paid.box.post(`/admin/wallets/${wallet}/block`, { note: 'abuse' });
+    const { data } = (await (await paid.box.get(`/admin/trail?key=${wallet}&limit=1`)).json()) as { data: object[] };
+    expect(data).toMatchObject([
+      { action: 'block', key_id: wallet, details: { note: 'abuse' }, actor: { kind: 'key' } },
+    ]);
     expect((await json('show', wallet)).is_blocked).toBe(true);
     expect((await paid.box.run('wallets', 'list')).out).toMatch(new RegExp(`^${wallet} .* blocked$`, 'm'));
   });

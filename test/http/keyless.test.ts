@@ -103,6 +103,16 @@ describe('while payments are on, a request without a key', () => {
     expect(door().send('/v1/wallets/topup', { authorization: 'Bearer good' })?.caller).toBe(key);
   });
 
+  test('with a bad key is told how to pay in its place, where it could', () => {
+    const help = 'To pay by x402, leave the header Authorization out.';
+    const send = (path: string, isOn: boolean) => door({ isOn }).send(path, { authorization: 'Bearer none' });
+    for (const path of PAID) {
+      expect(() => send(path, true)).toThrow(help);
+      expect(() => send(path, false)).not.toThrow(help);
+    }
+    expect(() => send('/v1/route', true)).not.toThrow(help);
+  });
+
   test('is throttled by its address, before anything else is looked at', () => {
     const { send } = door();
     for (let i = 0; i < 5; i++) send('/v1/chat/completions')?.handled();

@@ -224,10 +224,11 @@ export async function startWalletApp(): Promise<WalletApp> {
     ledger,
     payments,
     keys: {
-      createForWallet: (wallet, name) =>
-        faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForWallet(wallet, name),
+      createForWallet: (wallet, name, isAlone) =>
+        faults.noKeys
+          ? Promise.reject(new StoreError('the disk is full'))
+          : keys.createForWallet(wallet, name, isAlone),
       ofWallet: (wallet) => keys.ofWallet(wallet),
-      revokeOfWallet: (wallet, exceptId) => keys.revokeOfWallet(wallet, exceptId),
     },
     records: openRecords({ store, now }),
     affinity: new Affinity(() => performance.now()),

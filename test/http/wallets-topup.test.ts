@@ -82,7 +82,7 @@ describe('POST /v1/wallets/topup', () => {
     const me = await app.get('/v1/wallets/me', key);
     expect(me.status).toBe(200);
     expectForm(ANSWERS.Wallet, me.body);
-    expect(me.body).toMatchObject({ wallet, balance_credits: 1_000, held_credits: 0, paid_credits: 1_000 });
+    expect(me.body).toMatchObject({ wallet, balance_credits: 1_000, held_credits: 0, granted_credits: 1_000 });
     expect(me.body.keys.map((one) => one.id)).toEqual([reply.body.key_id ?? '']);
     expect(me.body.payments.map((one) => [one.id, one.state])).toEqual([[id, 'settled']]);
   });
@@ -123,7 +123,7 @@ describe('POST /v1/wallets/topup', () => {
     const third = await app.pay(account, TOPUP, { usd: 1, new_key: true, name: 'third' });
     expect(third.body.key).toStartWith('sb_live_');
     const me = await app.get('/v1/wallets/me', key);
-    expect(me.body).toMatchObject({ balance_credits: 4_000, paid_credits: 4_000 });
+    expect(me.body).toMatchObject({ balance_credits: 4_000, granted_credits: 4_000 });
     expect(me.body.keys.map(({ name }) => name).sort()).toEqual(['', 'third']);
     expect(me.body.payments).toHaveLength(3);
   });
@@ -223,6 +223,21 @@ describe('POST /v1/wallets/topup', () => {
     }
     expect(app.chain.settled.length).toBe(before);
     expect(await app.keys.ofWallet(account.address.toLowerCase())).toHaveLength(1);
+  });
+
+  test('that is sent again long after all keys of the wallet were revoked gives no new one', async () => {
+    const account = payer();
+    const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
+    expect((await app.send(TOPUP, DOLLAR, header)).body.key).toStartWith('sb_live_');
+    await app.keys.revokeOfWallet(account.address.toLowerCase(), null);
+    app.clock.ahead = 25 * 3_600_000;
+    try {
+      const late = await app.send(TOPUP, DOLLAR, header);
+      expect([late.status, late.body.key, late.body.balance_credits]).toEqual([201, null, 1_000]);
+    } finally {
+      app.clock.ahead = 0;
+    }
+    expect(await app.keys.ofWallet(account.address.toLowerCase())).toEqual([]);
   });
 
   test('gives its answer to no other signature of the same authorization', async () => {

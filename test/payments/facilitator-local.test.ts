@@ -6,6 +6,7 @@ import {
   type Settlement,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
+import { waitFor } from '../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { authorize, meansOf, networkOn } from '../support/chain/networks.ts';
 
@@ -92,6 +93,68 @@ describe('a payment', () => {
   });
 });
 
+describe('many payments of one wallet at once', () => {
+  const sent = () => chain.client.getTransactionCount({ address: chain.gasAddress });
+  const pending = () => chain.client.getTransactionCount({ address: chain.gasAddress, blockTag: 'pending' });
+
+  test('that it has no money for cost no gas: only what it can pay is sent', async () => {
+    const payer = await chain.payer(2_500n);
+    const facilitator = await local();
+    const payments = await Promise.all(Array.from({ length: 12 }, () => offered(payer)));
+    const before = await sent();
+    await chain.automine(false);
+    try {
+      const settling = payments.map((payment) => facilitator.settle(payment));
+      await waitFor(async () => (await pending()) === before + 2, 5_000);
+      await chain.automine(true);
+      await chain.mine();
+      const all = await Promise.all(settling);
+      expect(statesOf(all)).toEqual(['captured', 'captured', ...Array(10).fill('failed')]);
+    } finally {
+      await chain.automine(true);
+    }
+    expect(await sent()).toBe(before + 2);
+    expect(await chain.balanceOf(payer.address)).toBe(500n);
+  }, 20_000);
+
+  test('that it has the money for do not wait for each other', async () => {
+    const payer = await chain.payer(12_000n);
+    const facilitator = await local();
+    const payments = await Promise.all(Array.from({ length: 12 }, () => offered(payer)));
+    const before = await sent();
+    await chain.automine(false);
+    try {
+      const settling = payments.map((payment) => facilitator.settle(payment));
+      await waitFor(async () => (await pending()) === before + 12, 5_000);
+      await chain.mine();
+      expect(statesOf(await Promise.all(settling))).toEqual(Array(12).fill('captured'));
+    } finally {
+      await chain.automine(true);
+    }
+  }, 20_000);
+
+  test('wait for each other no longer than one of them may take: then nothing was sent', async () => {
+    const payer = await chain.payer(1_000n);
+    const network = networkOn(chain);
+    const facilitator = await openNetwork(
+      { ...network, facilitator: { ...network.facilitator, confirmationTimeoutMs: 300 } as typeof network.facilitator },
+      meansOf(chain),
+    );
+    const [first, second] = [await offered(payer), await offered(payer)];
+    await chain.automine(false);
+    try {
+      const settling = facilitator.facilitator.settle(first);
+      const waiting = facilitator.facilitator.settle(second).catch((cause: unknown) => cause);
+      expect(await settling).toMatchObject({ state: 'unknown', reason: 'settlement_pending' });
+      const ended = await waiting;
+      expect(ended instanceof FacilitatorUnavailable || (ended as Settlement).state === 'unknown').toBe(true);
+    } finally {
+      await chain.automine(true);
+      await chain.mine();
+    }
+  }, 20_000);
+});
+
 describe('many payments at once', () => {
   test('are all settled by one key', async () => {
     const payers = await Promise.all(Array.from({ length: 50 }, () => chain.payer(1_000n)));
@@ -143,6 +206,23 @@ describe('the gas key', () => {
     } finally {
       await own.stop();
     }
+  });
+
+  test('that has nothing is told of when it is looked at, before anybody pays', async () => {
+    const own = await startChain();
+    try {
+      const means = meansOf(own);
+      const { facilitator } = await openNetwork(networkOn(own), means);
+      await facilitator.watch?.();
+      expect(means.alarms).toEqual([]);
+      await own.client.setBalance({ address: own.gasAddress, value: 0n });
+      await facilitator.watch?.();
+      expect(means.alarms).toEqual([`The gas key ${own.gasAddress} of eip155:84532 has only 0 wei left.`]);
+    } finally {
+      await own.stop();
+    }
+    const gone = await openNetwork(networkOn(own), meansOf(own));
+    expect(await gone.facilitator.watch?.()).toBeUndefined();
   });
 
   test('that cannot pay is nobody’s fault but the operator’s: nothing is sent, and he is told', async () => {

@@ -44,6 +44,8 @@ export class FakeNetwork implements Network {
   /** So do looks at the chain. */
   chainGate: Promise<unknown> = Promise.resolve();
   closed = 0;
+  /** How often it was asked whether it lacks anything. */
+  watched = 0;
   /** Nonce → transaction; null where it was cancelled. */
   readonly used = new Map<string, string | null>();
   /** What has arrived, atomic units. */
@@ -68,6 +70,7 @@ export class FakeNetwork implements Network {
       await this.gate;
       return this.#settle(authorization, way);
     },
+    watch: async () => void this.watched++,
     close: () => void this.closed++,
   };
 

@@ -64,6 +64,18 @@ describe('A network', () => {
     });
   });
 
+  test('tells once, when it is ready, what its facilitator lacks', async () => {
+    await using shop = workshop();
+    const clock = { now: Date.now() };
+    const { made, open } = chains(clock);
+    const bench = await shop.open({ policy: null, clock, open });
+    (await bench.payments.prepare(policy()))();
+    await waitFor(() => [...made.values()][0]?.watched === 1);
+    expect(offered(bench)).toEqual([NETWORK]);
+    (await bench.payments.prepare(policy({ chargeMin: 1 })))();
+    expect([...made.values()].map(({ watched }) => watched)).toEqual([1]);
+  });
+
   test('stays open when a policy leaves it as it was, and is closed when it goes', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };

@@ -4,8 +4,21 @@ import { idText } from '../../src/core/id.ts';
 import type { Offer } from '../../src/payments/payment.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
-import type { FakeNetwork } from './fake-network.ts';
-import { BESIDE, type Bench, type BenchOptions, never, newAccount, policy, rejection, workshop } from './support.ts';
+import { FakeNetwork } from './fake-network.ts';
+import {
+  all,
+  ask,
+  BESIDE,
+  type Bench,
+  type BenchOptions,
+  headerOf,
+  never,
+  newAccount,
+  policy,
+  rejection,
+  stockPayload,
+  workshop,
+} from './support.ts';
 
 /** A payment of which it is not known what became of it. */
 async function leave(bench: Bench, way: FakeNetwork['way'] = 'stuck'): Promise<{ offer: Offer; id: number }> {
@@ -51,6 +64,33 @@ describe('In the background', () => {
     bench.clock.now = left[1].offer.validBefore * 1_000;
     await waitFor(async () => (await stateOf(bench, left[1].id)) === 'failed');
     expect(await bench.booked()).toEqual([]);
+  });
+
+  test('a payment on one network need not wait for another that does not answer', async () => {
+    await using shop = workshop();
+    const clock = { now: Date.now() };
+    const slow = new FakeNetwork(clock);
+    const [own] = policy().networks;
+    const both = policy({ networks: [{ ...own, id: 'eip155:31337', chainId: 31_337 }, own] });
+    const open: BenchOptions['open'] = ({ id }, chain) => (id === own.id ? chain : slow);
+    const bench = await shop.open({ ...QUICK, clock, policy: both, open });
+    await waitFor(() => bench.payments.ready().length === 2);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow.chainGate = promise;
+    slow.way = 'stuck';
+    const account = newAccount();
+    const { required } = bench.payments.quote(ask());
+    for (const [offered, way] of [
+      [required.accepts[0], 'stuck'],
+      [required.accepts[1], 'lost'],
+    ] as const) {
+      const payload = await stockPayload(account, { ...required, accepts: [offered!] });
+      const offer = await bench.read(headerOf(payload));
+      bench.chain.way = way;
+      await rejection(bench.payments.settle(offer, BESIDE, never));
+    }
+    await waitFor(async () => (await all(bench)).map(({ state }) => state).join() === 'settled,unknown');
+    resolve();
   });
 
   test('the chain is asked less and less often, and at least once a minute', async () => {

@@ -73,11 +73,15 @@ async function byOffer(gateway: Gateway, offer: Offer, keyId: string | null, ord
   const earmark = isPaid ? null : await written(() => ledger.earmark(order, bound - credit));
   if (earmark && isShortage(earmark)) throw balanceError(gateway, earmark, order);
   try {
-    const resolution = await payments.settle(offer, { decision: order.id, keyId }, (payment, writes) => {
-      if (!earmark) throw new Error('a payment arrived that nothing was set aside for');
-      const { id, paid, fee } = payment;
-      return earmark.capture({ paid, fee, note: idText('pay_', id) }, writes);
-    });
+    const resolution = await payments.settle(
+      offer,
+      { decision: order.id, keyId, signal: order.signal },
+      (payment, writes) => {
+        if (!earmark) throw new Error('a payment arrived that nothing was set aside for');
+        const { id, paid, fee } = payment;
+        return earmark.capture({ paid, fee, note: idText('pay_', id) }, writes);
+      },
+    );
     if (resolution.state !== 'captured') {
       earmark?.release();
       // Whoever comes upon a signature later may not spend by it.

@@ -85,7 +85,12 @@ export async function demandFor(
   const isShown = wallet !== null && (isProved || policy.quotesBalance);
   // Below 0 where the operator took back what was spent: then that is paid, too.
   const free = isShown ? (ledger.balanceOf(wallet)?.free ?? 0) : 0;
-  const { runtime, decision } = await affordable(gateway, request, callerFor(payer, wallet), free);
+  const { runtime, decision } = await affordable(
+    gateway,
+    request,
+    { caller: callerFor(payer, wallet), isProved },
+    free,
+  );
   const { models, revision } = runtime.snapshot;
   const bound = Math.max(...decision.ranked.map((ranked) => ranked.bound));
   const credit = Math.min(bound, free);
@@ -108,13 +113,24 @@ export async function demandFor(
  * Decides for whoever pays at once, at most so much as stock clients do, beside the free part of a balance. Throws
  * SignalboxError.
  */
-async function affordable(gateway: Gateway, request: ChatRequest, caller: Caller, free: Microcredits) {
+async function affordable(
+  gateway: Gateway,
+  request: ChatRequest,
+  { caller, isProved }: { readonly caller: Caller; readonly isProved: boolean },
+  free: Microcredits,
+) {
   const { quoteMax, settleFee } = gateway.payments.policy!;
   const runtime = gateway.lease();
   const cap = Math.max(0, quoteMax - settleFee + free);
   try {
     return { runtime, ...(await decideChat(gateway, request, { runtime, caller, cap, windowsOnly: true })) };
   } catch (cause) {
+    // What a wallet has used of a budget is nobody's business who only knows its address.
+    if (cause instanceof SignalboxError && cause.code === 'insufficient_quota' && !isProved && isWallet(caller.keyId)) {
+      const { budget, renews_at } = cause.info.details ?? {};
+      const message = `The budget \`${budget}\` cannot pay for this request.`;
+      throw new SignalboxError('insufficient_quota', message, { details: { budget, renews_at } });
+    }
     const isByCap = request.budget_limit == null || limitFromCredits(request.budget_limit) > cap;
     if (!(cause instanceof SignalboxError && cause.code === 'budget_limit_too_low' && isByCap)) throw cause;
     const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top the wallet up, or ask for less.`;

@@ -77,7 +77,7 @@ export const WALLET_ANSWER = {
   wallet: WALLET_ADDRESS,
   balance_credits: 1.16,
   held_credits: 0,
-  paid_credits: 2.25,
+  granted_credits: 2.25,
   keys: [
     {
       id: 'k7mw2pq9x4ta',

@@ -106,7 +106,10 @@ export const PaymentList = named('PaymentList', 'Payments.', {
 const balance = {
   balance_credits: credits('What it may still spend, less what running requests hold.', 996.75),
   held_credits: credits('What running requests hold.', 0),
-  paid_credits: credits('All that was paid in or credited, less the fees of settlements.', 1_000),
+  granted_credits: credits(
+    'All that was paid in or credited, less the fees of settlements and what was taken back.',
+    1_000,
+  ),
 };
 const payments = Type.Array(Payment, { description: 'The last 20, newest first.' });
 

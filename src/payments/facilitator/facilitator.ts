@@ -35,6 +35,8 @@ export interface Facilitator {
   verify(authorization: Authorization): Promise<Verification>;
   /** Has it settled, and waits for that. Rejects with FacilitatorUnavailable where nothing was sent. */
   settle(authorization: Authorization): Promise<Settlement>;
+  /** Tells the operator, before anybody pays, what it lacks that it settles with. Never rejects. */
+  watch?(): Promise<void>;
   /** Ends what runs for it. */
   close(): void;
 }

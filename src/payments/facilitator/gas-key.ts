@@ -74,6 +74,15 @@ export class GasKey {
     await this.#inTurn(() => this.#number(call, fees));
   }
 
+  /** Looks how much it has, and raises the alarm where that is little. Never rejects. */
+  async watch(): Promise<void> {
+    try {
+      this.#watch(await this.#options.nodes.client.getBalance({ address: this.address }));
+    } catch {
+      // A node that does not answer is told of elsewhere, and the next settlement looks again.
+    }
+  }
+
   async #fees({ to, data }: Call): Promise<Fees> {
     const { nodes } = this.#options;
     const { client } = nodes;

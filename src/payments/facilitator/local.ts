@@ -12,6 +12,7 @@ import {
 } from './facilitator.ts';
 import type { GasKey } from './gas-key.ts';
 import type { Nodes } from './nodes.ts';
+import { Purses } from './purses.ts';
 import { traceOf, wordOf } from './words.ts';
 
 export interface LocalOptions {
@@ -34,9 +35,11 @@ const OF_THE_ASSET = new Set([
 export class LocalFacilitator implements Facilitator {
   readonly #options: LocalOptions;
   readonly #closed = new AbortController();
+  readonly #purses: Purses;
 
   constructor(options: LocalOptions) {
     this.#options = options;
+    this.#purses = new Purses(options.nodes, options.confirmationTimeoutMs);
   }
 
   async verify(authorization: Authorization): Promise<Verification> {
@@ -51,7 +54,19 @@ export class LocalFacilitator implements Facilitator {
     return { valid: false, reason };
   }
 
-  async settle(authorization: Authorization): Promise<Settlement> {
+  settle(authorization: Authorization): Promise<Settlement> {
+    return this.#purses.within(authorization, () => this.#settle(authorization));
+  }
+
+  watch(): Promise<void> {
+    return this.#options.gasKey.watch();
+  }
+
+  close(): void {
+    this.#closed.abort();
+  }
+
+  async #settle(authorization: Authorization): Promise<Settlement> {
     const attempt = this.#attempt(authorization);
     const { payload, requirements } = authorization;
     const config = { pendingSettlementStore: attempt.notes() };
@@ -70,10 +85,6 @@ export class LocalFacilitator implements Facilitator {
     if (answer?.success) return { state: 'captured', transaction };
     if (attempt.receipt.status === 'success') return { state: 'unknown', reason, transaction };
     return this.#refused(authorization, reason).catch(() => ({ state: 'unknown', reason, transaction }));
-  }
-
-  close(): void {
-    this.#closed.abort();
   }
 
   /**

@@ -3,6 +3,7 @@ import { type Hex, parseAbi, parseAbiItem, toEventSelector } from 'viem';
 /** What is asked of a stablecoin: ERC-20 with EIP-3009, and the domain that its authorizations are signed for. */
 export const TOKEN = parseAbi([
   'function decimals() view returns (uint8)',
+  'function balanceOf(address owner) view returns (uint256)',
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
   'function DOMAIN_SEPARATOR() view returns (bytes32)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
