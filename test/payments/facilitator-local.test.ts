@@ -147,7 +147,9 @@ describe('many payments of one wallet at once', () => {
       const waiting = facilitator.facilitator.settle(second).catch((cause: unknown) => cause);
       expect(await settling).toMatchObject({ state: 'unknown', reason: 'settlement_pending' });
       const ended = await waiting;
-      expect(ended instanceof FacilitatorUnavailable || (ended as Settlement).state === 'unknown').toBe(true);
+      // After that the chain tells: of money that is spoken for it may say that there is not enough.
+      const state = ended instanceof FacilitatorUnavailable ? 'unavailable' : (ended as Settlement).state;
+      expect(['unavailable', 'unknown', 'failed']).toContain(state);
     } finally {
       await chain.automine(true);
       await chain.mine();
