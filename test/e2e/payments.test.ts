@@ -282,7 +282,7 @@ describe('the balance of a wallet', () => {
       object: 'wallet',
       wallet: payer.address.toLowerCase(),
       balance_credits: 999.91,
-      paid_credits: 1_000,
+      granted_credits: 1_000,
     });
   });
 
