@@ -103,12 +103,15 @@ export function startKills(random: () => number): Kills {
     if (misfortune === 'provider') on.upstream.next({ status: 500 }, { cutAfter: 2 }, { status: 500 });
     // Some callers are gone before their answer is.
     const patience = sent.map(() => (misfortune === 'leavers' && random() < 0.5 ? 10 + below(90) : undefined));
-    await Promise.all([...sent.map((one, at) => attempt(on, one, patience[at])), spend(on, purse, ++requests)]);
+    const spent = spend(on, purse, ++requests);
+    const came = await Promise.all(sent.map((one, at) => attempt(on, one, patience[at])));
+    await spent;
     const died = await Promise.race([on.box.exited.then(() => true), Bun.sleep(300).then(() => false)]);
     const problems: string[] = [];
     if (died && !on.box.lines.includes(`killed at ${point}`)) problems.push('it died of something else');
-    // What does not come so far passes no point: then it is killed while some of them wait.
-    if (!died && misfortune === 'none') problems.push(`it did not die at ${at}`);
+    // What does not come so far passes no point, on a machine that is too busy to hear of its block in time, too: then it is
+    // killed while some of them wait.
+    if (!died && misfortune === 'none' && came.every(Boolean)) problems.push(`it did not die at ${at}`);
     on.proxy.fail(null);
     if (random() < 0.2) await on.chain.cancel(sent[0]!.account, sent[0]!.paid.nonce).catch(() => {});
     await on.start();
