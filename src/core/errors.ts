@@ -96,7 +96,7 @@ export const ERRORS = {
     type: 'payment_required',
     retry: false,
     means:
-      'The payment was refused and nothing was charged: `details.reason` says why, and the header `PAYMENT-REQUIRED` has a new quote.',
+      'The payment was refused and its request not carried out: `details.reason` says why, and the header `PAYMENT-REQUIRED` has a new quote.',
   },
   agent_wallet_mismatch: {
     status: 403,
@@ -147,7 +147,8 @@ export const ERRORS = {
     status: 409,
     type: 'conflict_error',
     retry: true,
-    means: 'The request with this `Idempotency-Key` is still running; ask again after `retry-after`.',
+    means:
+      'The request with this `Idempotency-Key` or payment is still running; ask again after `retry-after`, with the same.',
   },
   idempotency_key_reused: {
     status: 422,
@@ -160,7 +161,7 @@ export const ERRORS = {
     type: 'invalid_request_error',
     retry: false,
     means:
-      'The request with this `Idempotency-Key` was charged as `details.decision_id`, and its answer cannot be given again: the API key’s secret has changed, or it was too large each time.',
+      'The request with this `Idempotency-Key` or payment was charged as `details.decision_id`, and its answer cannot be given again: the API key’s secret, or the signature, is another one, or it was too large each time.',
   },
   request_too_large: {
     status: 413,

@@ -44,16 +44,12 @@ export function walletDemand(
     credit: 0,
     revision: lease().snapshot.revision,
     models: [],
-    url: publicUrl(payments.policy, url),
+    url,
     description: DESCRIPTIONS[purpose],
     isFeeDue: false,
   });
   return demandPayment(code, message, quote, details);
 }
-
-/** As callers know it: a proxy may have another name, and speak TLS. */
-const publicUrl = (policy: Gateway['payments']['policy'], url: string): string =>
-  policy?.publicUrl == null ? url : policy.publicUrl + new URL(url).pathname;
 
 /**
  * Reads a payment or a proof. Throws SignalboxError: with a new quote where that would mend it; `payment_unsettled` where
@@ -108,22 +104,26 @@ export interface TopUp {
  * Has a top-up settled: all that it brings is balance, in one commit. A wallet without a key gets its first. Rejects with
  * PaymentRefused, KeyTermsError or SignalboxError, and then no key was made.
  */
-export async function topUp(gateway: Gateway, offer: Offer, wish: KeyWish, keyId: string | null): Promise<TopUp> {
+export async function topUp(
+  gateway: Gateway,
+  offer: Offer,
+  wish: KeyWish,
+  by: Omit<Beside, 'decision'>,
+): Promise<TopUp> {
   if (gateway.draining()) throw drainingError();
   const { leave } = enter(gateway);
   try {
-    return await toppedUp(gateway, offer, wish, keyId);
+    return await toppedUp(gateway, offer, wish, { ...by, decision: null });
   } finally {
     leave();
   }
 }
 
-async function toppedUp(gateway: Gateway, offer: Offer, wish: KeyWish, keyId: string | null): Promise<TopUp> {
+async function toppedUp(gateway: Gateway, offer: Offer, wish: KeyWish, beside: Beside): Promise<TopUp> {
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = offer;
   // Before money moves.
   if (wish.isNew && (await keys.ofWallet(wallet)).length >= WALLET_KEYS_MAX) throw tooManyKeys();
-  const beside: Beside = { decision: null, keyId };
   const resolution = await payments.settle(offer, beside, (payment, captured) => {
     const { id, paid, fee } = payment;
     const settled = payments.settled(payment, 0, fee);

@@ -57,8 +57,9 @@ function toppedUp(context: RouteContext, from: FromWallet, { name = '', new_key:
   // Of a wallet that came by a key of its own nothing more is told than that it paid.
   const keyId = visitOf(from.request).caller?.keyId ?? null;
   return onceSigned(context, from, async (offer) => {
-    const beside = keyId === null || isWallet(keyId) ? null : keyId;
-    const { payment, made } = await inTerms(topUp(gateway, offer, { name, isNew }, beside));
+    // It is settled to its end though its caller leaves, who may come again without having heard of it.
+    const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
+    const { payment, made } = await inTerms(topUp(gateway, offer, { name, isNew }, by));
     tellPayment(payment, from.headers);
     return {
       object: 'wallet.topup',

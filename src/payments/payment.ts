@@ -31,7 +31,7 @@ export interface Payment {
   readonly fee: Microcredits;
   /** The most that its request may cost. */
   readonly bound: Microcredits;
-  /** What its request was charged; null before that is known, and where none ran. */
+  /** What its request was charged, 0 where none ran; null before that is known, and where the chain was asked later. */
   readonly charged: Microcredits | null;
   /** Decision that it paid for; null for none. */
   readonly decision: number | null;

@@ -47,7 +47,7 @@ export function quoteOn(
   return { required: { x402Version: 2, resource, accepts }, price };
 }
 
-/** A resource as the world sees it, without what was asked of it. */
+/** A resource as callers know it, without what was asked of it: a proxy may have another name, and speak TLS. */
 function publicUrl(url: string, { publicUrl: origin }: Pick<PaymentPolicy, 'publicUrl'>): string {
   const { origin: own, pathname } = new URL(url);
   return (origin ?? own) + pathname;

@@ -68,6 +68,7 @@ export class Settlements {
     if (blocklist.has(offer.payer)) throw blockedError();
     if (offer.amount === 0n) {
       this.#checkExpiry(offer);
+      this.#checkStillValid(offer);
       return { state: 'proved' };
     }
     const name = nameOf(offer);
@@ -249,6 +250,12 @@ export class Settlements {
   #checkExpiry({ terms }: Offer): void {
     if (this.#options.now() < terms.expiresAt) return;
     throw new PaymentRefused('quote_expired', 'The quote has expired; sign the new one.');
+  }
+
+  /** Of a proof, which no chain looks at: whoever comes upon an old one could else bring a quote of his own with it. */
+  #checkStillValid({ validBefore }: Offer): void {
+    if (validBefore * 1_000 > this.#options.now()) return;
+    throw new PaymentRefused('too_little_time', 'The authorization is no longer valid: sign the new quote.');
   }
 
   #checkTime({ validBefore }: Offer): void {

@@ -71,3 +71,29 @@ test('a wallet that has left while its payment is settled is asked for no other,
   }, 10_000);
   expect(amountOf(requiredOf(quoted))).toBe(0n);
 }, 30_000);
+
+test('a top-up that its wallet has left while it was settled is settled once, though it is signed again', async () => {
+  const payer = await paid.payer();
+  const topUp = { path: '/v1/wallets/topup' };
+  const asked = { usd: 1 };
+  const [first, second] = [
+    await paid.sign(payer, (await paid.quote(asked, topUp)).required),
+    await paid.sign(payer, (await paid.quote(asked, topUp)).required),
+  ];
+  await paid.chain.automine(false);
+  const leave = new AbortController();
+  const left = paid.send(first, asked, { ...topUp, signal: leave.signal }).catch(() => null);
+  await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0, 10_000);
+  leave.abort();
+  await left;
+  // Until the server has heard of it.
+  await Bun.sleep(2_000);
+  const again = await paid.send(second, asked, topUp);
+  expect((await answerOf(again)).error?.code).toBe('payment_unsettled');
+  await paid.chain.automine(true);
+  await paid.chain.mine();
+  await waitFor(() => (paid.payments().settling ?? 0) === 0, 10_000);
+  // What was sent first has its answer.
+  expect((await paid.send(first, asked, topUp)).status).toBe(201);
+  expect(await paid.balanceOf(payer.address)).toBe(1_000);
+}, 30_000);

@@ -70,6 +70,19 @@ describe('POST /v1/wallets/keys', () => {
       app.clock.ahead = 0;
     }
   });
+
+  test('takes no authorization for a proof whose own time is over, whatever the quote that it comes with', async () => {
+    const { account, wallet } = await richWallet(app);
+    const now = Math.floor(Date.now() / 1_000);
+    for (const validBefore of [0, now - 86_400, now - 1].map(String)) {
+      const fresh = requiredIn(await app.send(KEYS, {}));
+      const header = await signQuote(account, fresh, { authorization: { validBefore } });
+      const late = await app.send(KEYS, {}, { 'payment-signature': header });
+      await expectReply(late, 'payment_invalid');
+      expect(late.body.error.details.reason).toBe('too_little_time');
+    }
+    expect(await app.keys.ofWallet(wallet)).toHaveLength(1);
+  });
 });
 
 describe('who may see what', () => {

@@ -32,8 +32,6 @@ export async function identify(
   }
 }
 
-type Nobody = Extract<Payer, { kind: 'nobody' }>;
-
 /** Errors of a request under a quote's terms that other terms would not have. */
 const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
   'budget_limit_too_low',
@@ -158,6 +156,6 @@ function walletFor(payer: Payer, named: string | null | undefined): { wallet: st
 
 /** Whose policies apply. Of nobody in particular they are those of a wallet without an address. */
 function callerFor(payer: Payer, wallet: string | null) {
-  const key = payer.kind === 'key' ? payer.caller : (payer as Nobody).key;
+  const key = payer.kind === 'key' ? payer.caller : payer.key;
   return key ?? walletCaller(wallet ?? '');
 }

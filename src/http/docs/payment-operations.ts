@@ -1,3 +1,4 @@
+import { WALLET_KEYS_A_DAY, WALLET_KEYS_MAX } from '../../access/terms.ts';
 import * as schemas from '../schemas/payments.ts';
 import * as examples from './examples-payments.ts';
 import { BODY_ERRORS, operation } from './operation.ts';
@@ -37,7 +38,7 @@ export const TOP_UP = operation({
 
 export const WALLET_KEY = operation({
   summary: 'Make a key of a wallet',
-  description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\` it answers 402 with an amount of 0: the signature alone proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet does not suffice, so that one that has leaked makes no others. A wallet has at most 20. ${REPEAT}`,
+  description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\` it answers 402 with an amount of 0: the signature alone proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet does not suffice, so that one that has leaked makes no others. A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours. ${REPEAT}`,
   tag,
   pays: true,
   answer: {

@@ -84,7 +84,10 @@ const payment = {
   amount_atomic: Type.String({ description: 'What was paid, in atomic units of the asset.', examples: ['3250'] }),
   paid_credits: credits('What that is worth.', 3.25),
   fee_credits: credits('What its settlement cost; 0 once it was waived, as for a request that was charged nothing.', 1),
-  charged_credits: orNull(Type.Number({ examples: [1.09] }), 'What its request was charged, in Credits; null before.'),
+  charged_credits: orNull(
+    Type.Number({ examples: [1.09] }),
+    'What its request was charged, in Credits: 0 where none ran on it. Null before that is known, and where the chain has told later that it had arrived.',
+  ),
   balance_added_credits: orNull(
     Type.Number({ examples: [1.16] }),
     'What of it became balance of the wallet, in Credits: paid less fee and charge. Null before it is settled.',
