@@ -24,8 +24,8 @@ const DESCRIPTIONS: Readonly<Record<WalletAsk['purpose'], string>> = {
 };
 
 /**
- * The error that tells how to pay, or how to prove the wallet. One that may have paid for this very thing already is told
- * that in its place. Throws SignalboxError `payment_unavailable` when nobody can be quoted.
+ * The error that tells how to pay, or how to prove the wallet. One that may have paid for this very thing already is
+ * told that in its place. Throws SignalboxError `payment_unavailable` when nobody can be quoted.
  */
 export function walletDemand(
   { payments, lease }: Gateway,
@@ -52,9 +52,9 @@ export function walletDemand(
 }
 
 /**
- * Reads a payment or a proof. Throws SignalboxError: with a new quote where that would mend it; `payment_unsettled` where
- * another payment may have paid for it already; 403 for a wallet that has never paid and asks for a key, for of those anybody
- * has as many as he likes.
+ * Reads a payment or a proof. Throws SignalboxError: with a new quote where that would mend it; `payment_unsettled`
+ * where another payment may have paid for it already; 403 for a wallet that has never paid and asks for a key, for of
+ * those anybody has as many as he likes.
  */
 export async function readOffer(gateway: Gateway, ask: WalletAsk, header: string): Promise<Offer> {
   const { payments } = gateway;
@@ -101,8 +101,8 @@ export interface TopUp {
 }
 
 /**
- * Has a top-up settled: all that it brings is balance, in one commit. A wallet without a key gets its first. Rejects with
- * PaymentRefused, KeyTermsError or SignalboxError, and then no key was made.
+ * Has a top-up settled: all that it brings is balance, in one commit. A wallet without a key gets its first. Rejects
+ * with PaymentRefused, KeyTermsError or SignalboxError, and then no key was made.
  */
 export async function topUp(
   gateway: Gateway,
@@ -130,7 +130,8 @@ async function toppedUp(gateway: Gateway, offer: Offer, wish: KeyWish, beside: B
     return ledger.deposit(wallet, { paid, fee, note: idText('pay_', id) }, [...captured, ...settled]);
   });
   if (resolution.state === 'proved') throw new Error('a top-up was quoted with nothing to pay');
-  // A payment that was taken before gives no second key to whoever comes upon its signature, and later on no first one, either.
+  // A payment that was taken before gives no second key to whoever comes upon its signature, and later on no first one,
+  // either.
   const isNow = resolution.state === 'captured';
   const isWanted = isNow && wish.isNew;
   const isFirst = (isNow || gateway.now() < offer.terms.expiresAt) && (await keys.ofWallet(wallet)).length === 0;

@@ -9,7 +9,8 @@ import { exactMillionths } from '../gateway/wallet-amount.ts';
 import { grantWrite } from '../ledger/adjust.ts';
 import { PAYMENT_STATES, type PaymentState } from '../payments/payment.ts';
 import type { PaymentQuery } from '../payments/payments.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
 import * as operations from './docs/payment-operations.ts';
 import { noPayment, paymentBody } from './payments.ts';
@@ -149,17 +150,8 @@ function checkNote(note: string): void {
   }
 }
 
-async function written(write: Promise<void>): Promise<void> {
-  try {
-    await write;
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause;
-    throw new SignalboxError('overloaded', 'The database cannot be written, so nothing was done; try again.', {
-      retryAfterMs: 1_000,
-      cause,
-    });
-  }
-}
+const written = (write: Promise<void>): Promise<void> =>
+  orOverloaded('The database cannot be written, so nothing was done; try again.', () => write);
 
 /** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
 const QUERY = t.Object({

@@ -7,7 +7,7 @@ import { base64Json } from '../gateway/pay/demand.ts';
 import { identify } from '../gateway/pay/mend.ts';
 import type { Asked, Payer } from '../gateway/pay/payer.ts';
 import { ofPayment } from '../gateway/pay/shown.ts';
-import type { Payment } from '../payments/payment.ts';
+import type { Offer, Payment } from '../payments/payment.ts';
 import type { RouteContext } from './context.ts';
 
 /** A chat request with the headers of its response. */
@@ -33,6 +33,10 @@ export async function payerFor({ gateway, visitOf }: RouteContext, arrived: Arri
   return payer;
 }
 
+/** What is known by its payment is kept under this name, as by an `Idempotency-Key`: one for each authorization. */
+export const nameOfPayment = ({ network, requirements, nonce }: Offer): string =>
+  `x402 ${network} ${requirements.asset} ${nonce}`;
+
 /** Tells of a payment that has been settled: x402's own header, and the ID under which it can be looked up. */
 export function tellPayment(payment: Payment | null, headers: HTTPHeaders): void {
   if (!payment) return;
@@ -45,6 +49,7 @@ export function tellPayment(payment: Payment | null, headers: HTTPHeaders): void
 /** An error of a request that was paid for and of which nothing is kept: it can be had for what was paid. */
 export function afterPayment(error: SignalboxError, payment: Payment | null): SignalboxError {
   const { code, message, info } = ofPayment(error, payment);
-  const rest = 'What was paid and not charged is balance of the wallet: the same PAYMENT-SIGNATURE may be sent again.';
+  const rest =
+    'What was paid and not charged is balance of the wallet: while its quote lasts the same PAYMENT-SIGNATURE may be sent again.';
   return new SignalboxError(code, payment ? `${message} ${rest}` : message, info);
 }

@@ -10,12 +10,12 @@ import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
 import type { Payer } from '../gateway/pay/payer.ts';
 import { ofPayment } from '../gateway/pay/shown.ts';
-import { StoreError } from '../store/store.ts';
+import { orOverloaded } from '../store/unwritten.ts';
 import { jsonBody, tellPrice } from './answer.ts';
 import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
-import { type Arrived, afterPayment, askedIn, tellPayment } from './payer.ts';
+import { type Arrived, afterPayment, askedIn, nameOfPayment, tellPayment } from './payer.ts';
 import { streamResponse } from './stream.ts';
 
 /** When to ask again for an answer that is being made. */
@@ -25,7 +25,7 @@ const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 const SLICE = 65_536;
 
 /** A request that gets the same answer whenever it is sent again. */
-export interface OnceAsk extends Ask {
+interface OnceAsk extends Ask {
   /** Whether it is carried out to its end though its caller leaves: who sends an `Idempotency-Key` asks for that. */
   readonly toTheEnd: boolean;
   /** Whether it was named by its payment. */
@@ -34,7 +34,7 @@ export interface OnceAsk extends Ask {
 
 /**
  * The request as it is known by: its `Idempotency-Key`, or else its payment, for what was paid must be had. Null for
- * one with neither. What is kept for a payment can only be opened with the same signature.
+ * one with neither. What is kept for a payment can only be opened with the same signature and quote.
  */
 export function askOf({ request }: Arrived, payer: Payer): OnceAsk | null {
   const { headers } = request;
@@ -45,8 +45,8 @@ export function askOf({ request }: Arrived, payer: Payer): OnceAsk | null {
     });
   }
   if (payer.kind === 'offer') {
-    const { payer: keyId, secret, network, nonce, requirements, terms } = payer.offer;
-    const idempotencyKey = named ?? `x402 ${network} ${requirements.asset} ${nonce}`;
+    const { payer: keyId, secret, terms } = payer.offer;
+    const idempotencyKey = named ?? nameOfPayment(payer.offer);
     const body = Buffer.from(terms.requestHash, 'hex');
     return { keyId, secret, idempotencyKey, body, toTheEnd: named !== null, isPaid: named === null };
   }
@@ -60,8 +60,8 @@ export function askOf({ request }: Arrived, payer: Payer): OnceAsk | null {
 }
 
 /**
- * Answers a request that is known by a name: with the answer that was kept, or by carrying it out and keeping what comes
- * of it.
+ * Answers a request that is known by a name: with the answer that was kept, or by carrying it out and keeping what
+ * comes of it.
  */
 export async function answerOnce(
   context: RouteContext,
@@ -100,17 +100,8 @@ export async function answerOnce(
   return streamOnce(context, exchange, turn, arrived);
 }
 
-async function claimed({ idempotency }: RouteContext, ask: Ask): Promise<Claim> {
-  try {
-    return await idempotency.claim(ask);
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause;
-    throw new SignalboxError('overloaded', 'Kept answers cannot be looked up, so nothing was begun; try again.', {
-      retryAfterMs: RETRY_MS,
-      cause,
-    });
-  }
-}
+const claimed = ({ idempotency }: RouteContext, ask: Ask): Promise<Claim> =>
+  orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(ask));
 
 function refusalError(refusal: Refusal, { isPaid }: OnceAsk): SignalboxError {
   const what = isPaid ? 'payment' : 'Idempotency-Key';
@@ -166,7 +157,8 @@ async function streamOnce(
           async end(recorded) {
             const fate = fateOf(exchange);
             if (fate === 'drop') await turn.drop();
-            else if (fate === 'lose' || !recorded) await turn.lose();
+            else if (fate === 'lose') await turn.lose();
+            else if (!recorded) await turn.tooLarge();
             else await turn.keep({ status: 200, headers: { ...worthRepeating(headers), ...own }, ...recorded });
           },
           defect(error) {

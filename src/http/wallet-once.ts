@@ -6,8 +6,9 @@ import { SignalboxError } from '../core/errors.ts';
 import { isWallet } from '../core/wallet.ts';
 import { readOffer, type WalletAsk, walletDemand, withQuote } from '../gateway/wallets.ts';
 import type { Offer } from '../payments/payment.ts';
-import { StoreError } from '../store/store.ts';
+import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
+import { nameOfPayment } from './payer.ts';
 
 /** When to ask again for an answer that is being made, ms. */
 const RETRY_MS = 1_000;
@@ -23,9 +24,9 @@ export interface FromWallet {
 }
 
 /**
- * Answers a request of a wallet: with a quote where it brings no signature; else with what `carryOut` makes of it, status
- * 201. The same signature gets the same answer, key and all, for a day: that is kept so that nothing but the signature
- * opens it.
+ * Answers a request of a wallet: with a quote where it brings no signature; else with what `carryOut` makes of it,
+ * status 201. The same signature gets the same answer, key and all, for a day: that is kept so that nothing but the
+ * signature with its quote opens it.
  */
 export async function onceSigned(
   context: RouteContext,
@@ -76,13 +77,9 @@ const messageFor = ({ purpose }: WalletAsk): string =>
     ? 'Pay by x402: sign what the header PAYMENT-REQUIRED asks for, and send this request again with PAYMENT-SIGNATURE.'
     : 'Prove that you hold the wallet: sign what the header PAYMENT-REQUIRED asks for, an amount of 0, and send this request again with PAYMENT-SIGNATURE.';
 
-function askOf({ payer, secret, network, requirements, nonce, terms }: Offer) {
-  return {
-    keyId: payer,
-    secret,
-    idempotencyKey: `x402:${network}:${requirements.asset.toLowerCase()}:${nonce}`,
-    body: Buffer.from(terms.requestHash, 'hex'),
-  };
+function askOf(offer: Offer) {
+  const { payer: keyId, secret, terms } = offer;
+  return { keyId, secret, idempotencyKey: nameOfPayment(offer), body: Buffer.from(terms.requestHash, 'hex') };
 }
 
 function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): SignalboxError {
@@ -101,17 +98,6 @@ function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): Sig
   );
 }
 
-/** What cannot be written down is not begun. */
-async function stored<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause;
-    throw new SignalboxError('overloaded', 'The database cannot be written or read; send the same request again.', {
-      retryAfterMs: RETRY_MS,
-      // Signed anew it would be paid twice.
-      retry: false,
-      cause,
-    });
-  }
-}
+/** What cannot be written down is not begun. Nor is it repeated by itself: signed anew it would be paid twice. */
+const stored = <T>(work: () => Promise<T>): Promise<T> =>
+  orOverloaded('The database cannot be written or read; send the same request again.', work, { retry: false });

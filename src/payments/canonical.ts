@@ -15,8 +15,8 @@ const sorted = (object: object): object =>
   Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 
 /**
- * SHA-256, in hexadecimal, of what a request says: its body, and the `Idempotency-Key` that names it, if it has one. Names and
- * values count, and neither their order nor in which case `agent_wallet` is written.
+ * SHA-256, in hexadecimal, of what a request says: its body, and the `Idempotency-Key` that names it, if it has one.
+ * Names and values count, and neither their order nor in which case `agent_wallet` is written.
  */
 export function requestHashOf(body: object, named: string | null = null): string {
   const wallet = 'agent_wallet' in body ? body.agent_wallet : undefined;

@@ -40,7 +40,10 @@ export class Networks {
     this.#options = options;
   }
 
-  /** Opens what is new, and resolves with what puts it in force. Rejects with the Error of `OpenNetwork`; then all is as before. */
+  /**
+   * Opens what is new, and resolves with what puts it in force. Rejects with the Error of `OpenNetwork`; then all is as
+   * before.
+   */
   async prepare(policies: readonly PaymentNetwork[]): Promise<() => void> {
     // A preparation that was never put in force is given up.
     retire(this.#prepared, this.#inForce);

@@ -3,11 +3,12 @@ import type { Authorization } from './facilitator/facilitator.ts';
 import type { Purpose, QuoteTerms } from './quote.ts';
 
 /**
- * What became of a payment. Before these it is `required`, `verifying`, `rejected` or `held`, of which nothing is stored,
- * for nothing has moved.
+ * What became of a payment. Before these it is `required`, `verifying`, `rejected` or `held`, of which nothing is
+ * stored, for nothing has moved.
  *
- * `settling`: written before anything is sent. `captured`: the money has arrived and is in the ledger; its request runs.
- * `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it never will.
+ * `settling`: written before anything is sent. `captured`: the money has arrived and is in the ledger; its request
+ * runs. `settled`: all of it is charged or balance. `unknown`: it may have arrived; the chain will tell. `failed`: it
+ * never will.
  */
 export const PAYMENT_STATES = ['settling', 'captured', 'settled', 'unknown', 'failed'] as const;
 export type PaymentState = (typeof PAYMENT_STATES)[number];
@@ -37,7 +38,7 @@ export interface Payment {
   readonly decision: number | null;
   /** ID of the API key that came beside it; null for none. */
   readonly keyId: string | null;
-  /** ID of the quote that it paid: a signature stands on the chain for everybody to read, what it was given for does not. */
+  /** ID of the quote that it paid: everybody reads the signature on the chain, and not what it was given for. */
   readonly quote: string;
   /** Of its request, under a secret: without that nobody can tell by it what was asked. */
   readonly requestMark: string;
@@ -58,6 +59,8 @@ export interface Offer extends Authorization {
   readonly amount: bigint;
   /** Seconds since 1970. */
   readonly validBefore: number;
-  /** What kept answers are sealed with: the signature with the seal of its quote, for the chain shows every signature. */
+  /**
+   * What kept answers are sealed with: the signature with the seal of its quote, for the chain shows every signature.
+   */
   readonly secret: string;
 }

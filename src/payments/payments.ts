@@ -47,13 +47,14 @@ export interface PaymentQuery {
   readonly before: number | null;
 }
 
-/** Takes payments by x402 and keeps what became of them. One for each server, there while a policy has turned payments on. */
+/** Takes payments by x402 and keeps what became of them. One for each server, there while payments are off, too. */
 export interface Payments {
   /** Of the policy in force; null while payments are off. */
   readonly policy: PaymentPolicy | null;
   /**
-   * Makes ready for another policy, and resolves with what puts it in force. Rejects with an Error of one sentence that an
-   * operator can act on: a variable that is not set, a key that is none, a key of a public test on a network that is not local.
+   * Makes ready for another policy, and resolves with what puts it in force. Rejects with an Error of one sentence that
+   * an operator can act on: a variable that is not set, a key that is none, a key of a public test on a network that is
+   * not local.
    */
   prepare(policy: PaymentPolicy | null): Promise<() => void>;
   /** IDs of the networks that can be paid on now. */
@@ -61,32 +62,39 @@ export interface Payments {
   /** Offers every network that is ready. Throws SignalboxError `payment_unavailable` when none is. */
   quote(ask: QuoteAsk): Quote;
   /**
-   * Reads a payment and judges all that can be judged without asking anybody else: form, version, seal of the quote, purpose
-   * and hash of the request, the wallet that was named, the signature, whether it came with another quote before. Throws SignalboxError: 400 for what is not of the form,
-   * 403 `agent_wallet_mismatch`, and PaymentRefused for what a new quote can mend. Not whether the quote has expired.
+   * Reads a payment and judges all that can be judged without asking anybody else: form, version, seal of the quote,
+   * purpose and hash of the request, the wallet that was named, the signature, whether it came with another quote
+   * before. Throws SignalboxError: 400 for what is not of the form, 403 `agent_wallet_mismatch`, and PaymentRefused for
+   * what a new quote can mend. Not whether the quote has expired.
    */
   read(offered: Offered): Promise<Offer>;
   /** What became of a payment that was offered before; null for one that is new. */
   known(offer: Offer): Promise<Payment | null>;
-  /** Whether an unsettled payment of this wallet was for this very request: then nobody may be asked to pay for it anew. */
+  /** An unsettled payment of this wallet for this very request: nobody may be asked to pay for it anew. Null for none. */
   unsettled(wallet: string, requestHash: string): Payment | null;
   /**
-   * Has a payment settled, after it was looked at once more: whether the quote has expired, the time that is left, the chain's
-   * view. A payment that was offered before is resolved by the chain instead. Its row is durable before anything is sent.
-   * Rejects with PaymentRefused, or SignalboxError `payment_unavailable`, `payment_unsettled`.
+   * Has a payment settled, after it was looked at once more: whether the quote has expired, the time that is left, the
+   * chain's view. A payment that was offered before is resolved by the chain instead. Its row is durable before
+   * anything is sent. Rejects with PaymentRefused, or SignalboxError `payment_unavailable`, `payment_unsettled`.
    */
   settle<T>(offer: Offer, beside: Beside, book: Book<T>): Promise<Resolution<T>>;
-  /** For the commit that closes the reservation which a captured payment was for: charged so much, and the fee kept or waived. */
+  /**
+   * For the commit that closes the reservation which a captured payment was for: charged so much, and the fee kept or
+   * waived.
+   */
   settled(payment: Payment, charged: Microcredits, fee: Microcredits): readonly Write[];
   get(id: number): Promise<Payment | null>;
   list(query: PaymentQuery): Promise<readonly Payment[]>;
-  /** Asks the chain what became of a payment, now. Null when there is none. Rejects with SignalboxError `payment_unavailable`. */
+  /**
+   * Asks the chain what became of a payment, now. Null when there is none. Rejects with SignalboxError
+   * `payment_unavailable`.
+   */
   reconcile(id: number): Promise<Payment | null>;
   /** Whether the operator has shut a wallet out. */
   isBlocked(wallet: string): boolean;
   block(wallet: string, note: string): Promise<void>;
   unblock(wallet: string): Promise<void>;
-  /** Ends what runs for it; settlements under way are left to the next start. */
+  /** Ends what runs for it. A settlement that is still under way is left to the next start: a shutdown waits first. */
   close(): void;
 }
 

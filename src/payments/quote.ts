@@ -12,7 +12,7 @@ export interface QuoteTerms {
   /** Such as `quo_0a4x1wm3zk0`. */
   readonly id: string;
   readonly purpose: Purpose;
-  /** SHA-256 of the body's canonical JSON, in hexadecimal. */
+  /** Of the request: its body, and its `Idempotency-Key` if it has one. As `requestHashOf` makes it. */
   readonly requestHash: string;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;

@@ -35,7 +35,10 @@ const TRANSFER = {
   ],
 } as const;
 
-/** Seconds that the clock of a payer may be ahead. What is valid for longer could not be told to have failed for as long. */
+/**
+ * Seconds that the clock of a payer may be ahead. What is valid for longer could not be told to have failed for as
+ * long.
+ */
 const CLOCK_AHEAD_S = 86_400;
 
 /** Reads a payment, the cheap looks first. `now`: ms since 1970. Asks nobody. Rejects as `Payments.read` does. */

@@ -1,6 +1,7 @@
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { StoreError } from '../store/store.ts';
+import { orOverloaded } from '../store/unwritten.ts';
 import { FacilitatorUnavailable } from './facilitator/facilitator.ts';
 import { PaymentRefused } from './payments.ts';
 
@@ -39,17 +40,8 @@ export const blockedError = (): SignalboxError =>
   new SignalboxError('insufficient_permissions', 'This wallet is blocked by the operator.');
 
 /** What cannot be written down may not be sent. */
-export async function written<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause;
-    throw new SignalboxError('overloaded', 'The payment cannot be written down, so nothing was sent; try again.', {
-      retryAfterMs: 1_000,
-      cause,
-    });
-  }
-}
+export const written = <T>(write: () => Promise<T>): Promise<T> =>
+  orOverloaded('The payment cannot be written down, so nothing was sent; try again.', write);
 
 /** Whether an error only says that it is not known, or not written, yet. */
 export const isPassing = (cause: unknown): boolean =>

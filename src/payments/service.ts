@@ -42,8 +42,8 @@ export interface PaymentsOptions {
 const RECONCILE_EVERY_MS = 5_000;
 
 /**
- * Opens the payments of this one server, turned off until a policy is put in force. A payment whose request an earlier run
- * has left is balance by then, and its fee given back. Rejects with StoreError.
+ * Opens the payments of this one server, turned off until a policy is put in force. A payment whose request an earlier
+ * run has left is balance by then, and its fee given back. Rejects with StoreError.
  */
 export async function openPayments(options: PaymentsOptions): Promise<Payments> {
   const { store, now, log } = options;

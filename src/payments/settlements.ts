@@ -91,8 +91,9 @@ export class Settlements {
   }
 
   /**
-   * A payment of this wallet for this very request of which it is not known what became. One that is being settled just now
-   * is none, unless its sender has left: whoever sends the same request twice at once means both, and who comes again means one.
+   * A payment of this wallet for this very request of which it is not known what became. One that is being settled just
+   * now is none, unless its sender has left: whoever sends the same request twice at once means both, and who comes
+   * again means one.
    */
   unsettled(wallet: string, requestHash: string): Payment | null {
     const requestMark = this.#options.mark(requestHash);
@@ -105,7 +106,10 @@ export class Settlements {
     return null;
   }
 
-  /** Asks the chain about a payment; null while somebody is at it. Resolves with it as it then stands; rejects as `Judge.judge`. */
+  /**
+   * Asks the chain about a payment; null while somebody is at it. Resolves with it as it then stands; rejects as
+   * `Judge.judge`.
+   */
   async look(payment: Payment, place: Place): Promise<Payment | null> {
     const key = keyOf(payment);
     if (this.#work.has(key)) return null;
@@ -135,7 +139,9 @@ export class Settlements {
     if (!verification.valid) throw refusedBy(verification.reason);
   }
 
-  /** What was offered before is resolved by the chain; it is sent again only if it can still be what it was quoted for. */
+  /**
+   * What was offered before is resolved by the chain; it is sent again only if it can still be what it was quoted for.
+   */
   async #again<T>(known: Payment, offer: Offer, beside: Beside, book: Book<T>): Promise<Resolution<T>> {
     const resolved = resolutionOf(known);
     if (resolved) return resolved;
@@ -286,8 +292,8 @@ function resolutionOf(payment: Payment): { readonly state: 'known'; readonly pay
 }
 
 /**
- * Everybody reads a signature on the chain once its payment was sent. Whoever has no more than that cannot have its quote,
- * and must get neither the answer nor the balance by one of his own. Throws PaymentRefused.
+ * Everybody reads a signature on the chain once its payment was sent. Whoever has no more than that cannot have its
+ * quote, and must get neither the answer nor the balance by one of his own. Throws PaymentRefused.
  */
 export function checkQuote(known: Payment | null, { terms }: Offer): void {
   if (!known || known.quote === terms.id) return;

@@ -4,8 +4,8 @@ import type { Payment, PaymentState } from './payment.ts';
 import type { Purpose } from './quote.ts';
 
 /**
- * A payment has one row for good. The trigger is the last guard of the books: a deposit rides with the step to `captured`,
- * so that a second one for the same payment breaks its whole commit.
+ * A payment has one row for good. The trigger is the last guard of the books: a deposit rides with the step to
+ * `captured`, so that a second one for the same payment breaks its whole commit.
  */
 export const paymentMigrations: Migrations = {
   room: 'payments',

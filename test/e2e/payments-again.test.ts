@@ -97,3 +97,22 @@ test('a top-up that its wallet has left while it was settled is settled once, th
   expect((await paid.send(first, asked, topUp)).status).toBe(201);
   expect(await paid.balanceOf(payer.address)).toBe(1_000);
 }, 30_000);
+
+for (const stream of [false, true]) {
+  test(`an answer that is too large to be kept is had once, and not three times for the price of one, stream: ${stream}`, async () => {
+    const payer = await paid.payer();
+    expect((await paid.pay(payer, { usd: 1 }, { path: '/v1/wallets/topup' })).status).toBe(201);
+    paid.upstream.behave({ text: Array.from({ length: 20 }, () => 'x '.repeat(40_000)) });
+    const asked = { ...body, stream, agent_wallet: payer.address };
+    const header = await paid.sign(payer, (await paid.quote(asked)).required);
+    const calls = paid.upstream.requests.length;
+    const first = await paid.send(header, asked);
+    expect(first.status).toBe(200);
+    expect((await first.text()).length).toBeGreaterThan(1_500_000);
+    const balance = await paid.balanceOf(payer.address);
+    const again = await paid.send(header, asked);
+    expect((await answerOf(again)).error.code).toBe('idempotency_answer_unavailable');
+    expect([paid.upstream.requests.length - calls, await paid.balanceOf(payer.address)]).toEqual([1, balance]);
+    paid.upstream.behave({});
+  }, 30_000);
+}

@@ -1,4 +1,5 @@
 import type { Microcredits } from '../../core/credits.ts';
+import { isWallet } from '../../core/wallet.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeAnswer, type KeptAnswer } from './answer.ts';
 import { isSame, nameOf, Seal } from './crypto.ts';
@@ -126,7 +127,7 @@ class StoredIdempotency implements Idempotency {
    */
   async #run(name: Uint8Array, ask: Ask, lost: Row | null, release: () => void): Promise<Claim> {
     const { store, now, giveBack } = this.#options;
-    const { secret, body } = ask;
+    const { keyId, secret, body } = ask;
     const orphans = lost?.state === 'running' ? [lost.decision, lost.earlier].filter((id) => id !== null) : [];
     try {
       let givenBack = 0;
@@ -139,6 +140,8 @@ class StoredIdempotency implements Idempotency {
         body,
         owed: lost?.state === 'lost' ? lost.decision : null,
         losses: lost?.losses ?? 0,
+        // Anybody has as many wallets as he likes, and would have three large answers of each for the price of one.
+        tooLargeCounts: isWallet(keyId) ? LOSSES_MAX : 1,
         givenBack,
         giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
         release,

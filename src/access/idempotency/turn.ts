@@ -17,6 +17,8 @@ export interface Turn {
   keep(answer: KeptAnswer): Promise<void>;
   /** There was an answer, and it cannot be kept: a repeat gives its charge back and runs anew. */
   lose(): Promise<void>;
+  /** There was an answer, too large to be kept: it is lost, and as often as is allowed. */
+  tooLarge(): Promise<void>;
   /** Nothing was charged: as if the request had not come. */
   drop(): Promise<void>;
 }
@@ -32,6 +34,8 @@ export interface TurnContext {
   /** A decision to give back as far as this one is charged; null for none. */
   readonly owed: number | null;
   readonly losses: number;
+  /** As how many losses an answer counts that is too large. */
+  readonly tooLargeCounts: number;
   /** What was given back already. */
   readonly givenBack: Microcredits;
   /** Gives back of a decision's charge what another one was charged in its place. */
@@ -65,7 +69,7 @@ export class StoredTurn implements Turn {
   }
 
   keep(answer: KeptAnswer): Promise<void> {
-    if (Buffer.byteLength(answer.body) > ANSWER_BYTES_MAX) return this.lose();
+    if (Buffer.byteLength(answer.body) > ANSWER_BYTES_MAX) return this.tooLarge();
     const { losses } = this.#context;
     return this.#end(async (begun) => {
       await this.#giveBackFor(begun);
@@ -75,11 +79,11 @@ export class StoredTurn implements Turn {
   }
 
   lose(): Promise<void> {
-    const losses = this.#context.losses + 1;
-    return this.#end(async (begun) => {
-      await this.#giveBackFor(begun);
-      return this.#put(begun, { state: 'lost', losses });
-    });
+    return this.#lose(1);
+  }
+
+  tooLarge(): Promise<void> {
+    return this.#lose(this.#context.tooLargeCounts);
   }
 
   drop(): Promise<void> {
@@ -89,6 +93,14 @@ export class StoredTurn implements Turn {
     return this.#end(async (begun) =>
       this.#put({ ...begun, decision: owed ?? begun.decision }, { state: 'lost', losses }),
     );
+  }
+
+  #lose(count: number): Promise<void> {
+    const losses = this.#context.losses + count;
+    return this.#end(async (begun) => {
+      await this.#giveBackFor(begun);
+      return this.#put(begun, { state: 'lost', losses });
+    });
   }
 
   #put({ decision, seal, mark }: Begun, as: Pick<Row, 'state' | 'losses'> & Partial<Row>): Write {

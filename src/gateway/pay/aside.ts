@@ -7,7 +7,8 @@ import type { Order } from '../../ledger/ledger.ts';
 import { isShortage, type Shortage } from '../../ledger/standing.ts';
 import type { Offer, Payment } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
-import { StoreError, type Write } from '../../store/store.ts';
+import type { Write } from '../../store/store.ts';
+import { orOverloaded } from '../../store/unwritten.ts';
 import type { Gateway } from '../gateway.ts';
 import { shortageError } from '../shortage.ts';
 import type { Way } from './payer.ts';
@@ -158,14 +159,5 @@ const onBalance = ({ caller, payer }: Order): Paying => ({
 });
 
 /** What cannot be written down may not be spent. */
-async function written<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause;
-    throw new SignalboxError('overloaded', 'The ledger cannot be written, so nothing may be spent; try again.', {
-      retryAfterMs: 1_000,
-      cause,
-    });
-  }
-}
+const written = <T>(write: () => Promise<T>): Promise<T> =>
+  orOverloaded('The ledger cannot be written, so nothing may be spent; try again.', write);

@@ -61,8 +61,8 @@ export async function mendable(gateway: Gateway, asked: Asked, payer: Payer, cau
 }
 
 /**
- * The error that tells what a request costs, and how it is paid. Throws SignalboxError where it could not be carried out
- * whoever paid, or must not be paid for anew.
+ * The error that tells what a request costs, and how it is paid. Throws SignalboxError where it could not be carried
+ * out whoever paid, or must not be paid for anew.
  */
 export async function demandFor(
   gateway: Gateway,

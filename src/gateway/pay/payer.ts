@@ -43,8 +43,8 @@ export interface Way {
 }
 
 /**
- * Reads who pays: a key, a payment, or nobody yet. Throws SignalboxError for what contradicts itself, and PaymentRefused
- * for a payment that a new one would mend.
+ * Reads who pays: a key, a payment, or nobody yet. Throws SignalboxError for what contradicts itself, and
+ * PaymentRefused for a payment that a new one would mend.
  */
 export async function payerOf(
   { payments }: Gateway,
@@ -97,7 +97,9 @@ export function wayOf(gateway: Gateway, payer: Exclude<Payer, { kind: 'nobody' }
   };
 }
 
-/** `agent_wallet` in lower case. Beside a key that names no wallets it is a label of any form. Throws SignalboxError. */
+/**
+ * `agent_wallet` in lower case. Beside a key that names no wallets it is a label of any form. Throws SignalboxError.
+ */
 function namedWallet({ agent_wallet: named }: ChatRequest, key: Caller | null): string | null {
   if (named == null) return null;
   const wallet = walletOf(named);

@@ -26,8 +26,8 @@ export interface AttemptOptions {
 }
 
 /**
- * One verification or settlement: what the library does with the chain for it, and what is known of that for certain. The
- * library itself tells only words, and the same one for a bad signature and a node that is down.
+ * One verification or settlement: what the library does with the chain for it, and what is known of that for certain.
+ * The library itself tells only words, and the same one for a bad signature and a node that is down.
  */
 export class Attempt {
   readonly #options: AttemptOptions;
@@ -56,7 +56,10 @@ export class Attempt {
     };
   }
 
-  /** The library notes a transaction when it has waited in vain, and takes the note away before it waits. Here it is noted before it is sent, until it has ended. */
+  /**
+   * The library notes a transaction when it has waited in vain, and takes the note away before it waits. Here it is
+   * noted before it is sent, until it has ended.
+   */
   notes(): PendingSettlements {
     return {
       get: async () => {
@@ -76,8 +79,8 @@ export class Attempt {
   }
 
   /**
-   * Whether a node may have a transaction. One that was lost on its way is not waited for: the authorization pays once at most,
-   * however many carry it out.
+   * Whether a node may have a transaction. One that was lost on its way is not waited for: the authorization pays once
+   * at most, however many carry it out.
    */
   async #isThere(hash: Hex): Promise<boolean> {
     try {

@@ -18,13 +18,17 @@ export type Verification =
   | { readonly valid: false; readonly reason: string };
 
 export type Settlement =
+  /** By the chain's own word, whoever had it settled. */
   | { readonly state: 'captured'; readonly transaction: string }
   /** Certainly not, now or later: nothing was sent, or the chain refused it. */
   | { readonly state: 'failed'; readonly reason: string }
   /** It may have happened, or may yet. `transaction` where one was sent that is known. */
   | { readonly state: 'unknown'; readonly reason: string; readonly transaction: string | null };
 
-/** The chain or the facilitator cannot be asked just now: nothing was sent. The message may be logged, and is for nobody else. */
+/**
+ * The chain or the facilitator cannot be asked just now: nothing was sent. The message may be logged, and is for nobody
+ * else.
+ */
 export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable';
 }
@@ -101,7 +105,7 @@ export interface NetworkMeans {
 }
 
 /**
- * Opens a network, and asks nobody yet. Rejects with an Error of one sentence that an operator can act on: a variable that
- * is not set, a key that is none.
+ * Opens a network, and asks nobody yet. Rejects with an Error of one sentence that an operator can act on: a variable
+ * that is not set, a key that is none.
  */
 export type OpenNetwork = (policy: PaymentNetwork, means: NetworkMeans) => Promise<Network>;

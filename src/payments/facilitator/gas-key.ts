@@ -35,8 +35,8 @@ interface Fees {
 }
 
 /**
- * Transactions of one key on one chain get their numbers one after the other, whoever sends them: a policy that is loaded anew
- * opens the key a second time while the first still settles.
+ * Transactions of one key on one chain get their numbers one after the other, whoever sends them: a policy that is
+ * loaded anew opens the key a second time while the first still settles.
  */
 interface Queue {
   tail: Promise<unknown>;
@@ -66,8 +66,8 @@ export class GasKey {
   }
 
   /**
-   * Sends a transaction, and resolves when a node took it or may have. Rejects with FacilitatorUnavailable where it certainly
-   * was not sent, and with the library's error where the contract refuses the call.
+   * Sends a transaction, and resolves when a node took it or may have. Rejects with FacilitatorUnavailable where it
+   * certainly was not sent, and with the library's error where the contract refuses the call.
    */
   async send(call: Call): Promise<void> {
     const fees = await this.#fees(call);

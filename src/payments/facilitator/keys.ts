@@ -6,8 +6,8 @@ import { learnSecrets } from '../../telemetry/secrets.ts';
 import type { NetworkMeans } from './facilitator.ts';
 
 /**
- * Accounts that development chains are started with: everybody has their keys, and what they own on other chains is taken at
- * once. Those of the phrase that ends in `junk`.
+ * Accounts that development chains are started with: everybody has their keys, and what they own on other chains is
+ * taken at once. Those of the phrase that ends in `junk`.
  */
 const WELL_KNOWN = new Set([
   '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
@@ -39,7 +39,9 @@ export function variable(name: string, what: string, { env }: Pick<NetworkMeans,
   return value;
 }
 
-/** The account that pays for transactions. Throws an Error of one sentence, which never shows what the variable holds. */
+/**
+ * The account that pays for transactions. Throws an Error of one sentence, which never shows what the variable holds.
+ */
 export function gasAccount(
   { id }: PaymentNetwork,
   name: string,
@@ -75,7 +77,9 @@ function isLoopback(url: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Throws an Error of one sentence for letters in both cases that are not the address's checksum: a digit may be wrong. */
+/**
+ * Throws an Error of one sentence for letters in both cases that are not the address's checksum: a digit may be wrong.
+ */
 export function checkAddress(address: string, what: string): void {
   const digits = address.slice(2);
   if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return;

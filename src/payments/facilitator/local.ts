@@ -88,8 +88,8 @@ export class LocalFacilitator implements Facilitator {
   }
 
   /**
-   * The contract refused it. Anybody who has seen an authorization can have it carried out: where somebody did, the money came,
-   * and the chain's word is booked.
+   * The contract refused it. Anybody who has seen an authorization can have it carried out: where somebody did, the
+   * money came, and the chain's word is booked.
    */
   async #refused(authorization: Authorization, reason: string): Promise<Settlement> {
     const { chain, means } = this.#options;

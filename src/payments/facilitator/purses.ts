@@ -14,7 +14,8 @@ interface Purse {
 
 /**
  * A wallet can sign for its money any number of times, and each time the chain would let it pay until the first has. So
- * nothing is sent for it that it could not pay beside what is under way: each such transaction would fail at our expense.
+ * nothing is sent for it that it could not pay beside what is under way: each such transaction would fail at our
+ * expense.
  */
 export class Purses {
   readonly #nodes: Nodes;

@@ -56,8 +56,8 @@ interface Answer<T> {
 }
 
 /**
- * Has a service settle, by x402's own interface. Not with the client of @x402/core: it follows redirects, with the token and the
- * signed payment, prints what the service says, and reads answers of any size.
+ * Has a service settle, by x402's own interface. Not with the client of @x402/core: it follows redirects, with the
+ * token and the signed payment, prints what the service says, and reads answers of any size.
  */
 export class RemoteFacilitator implements Facilitator {
   readonly #options: RemoteOptions;
@@ -122,7 +122,9 @@ export class RemoteFacilitator implements Facilitator {
     return { state: 'failed', reason };
   }
 
-  /** Nobody is credited by the word of a service: the chain must show it. A node may hear of it later than the service. */
+  /**
+   * Nobody is credited by the word of a service: the chain must show it. A node may hear of it later than the service.
+   */
   async #shown(authorization: Authorization, transaction: string): Promise<Settlement> {
     const { chain, means, timeoutMs } = this.#options;
     const trace = traceOf(authorization, means.now());
@@ -170,7 +172,9 @@ export class RemoteFacilitator implements Facilitator {
   }
 }
 
-/** What a settlement needs. With the quote's own members a service could send the payment here as if it were the payer. */
+/**
+ * What a settlement needs. With the quote's own members a service could send the payment here as if it were the payer.
+ */
 function withoutQuote({ extra: { name, version, paymentFlow }, ...rest }: PaymentRequirements): PaymentRequirements {
   return { ...rest, extra: { name, version, paymentFlow } };
 }

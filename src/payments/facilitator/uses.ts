@@ -14,8 +14,8 @@ type Tip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
 /**
  * What an authorization was used for, up to a block; null where no log tells. Rejects as the nodes' client does.
  *
- * A nonce can be used up by a cancellation and by another authorization, and a transaction can have transfers beside it: only
- * the transfer that the use itself made counts, which is the token's next one behind it.
+ * A nonce can be used up by a cancellation and by another authorization, and a transaction can have transfers beside
+ * it: only the transfer that the use itself made counts, which is the token's next one behind it.
  */
 export async function useOf(nodes: Nodes, trace: AuthorizationTrace, tip: Tip): Promise<Fate | null> {
   const log = await firstLog(nodes, trace, tip);
@@ -74,7 +74,10 @@ async function firstLog({ client }: Nodes, trace: AuthorizationTrace, tip: Tip):
   return null;
 }
 
-/** The last block that is not younger than a time, or the first of the chain: backwards in growing steps, then by halves. */
+/**
+ * The last block that is not younger than a time, or the first of the chain: backwards in growing steps, then by
+ * halves.
+ */
 async function blockBefore(client: Nodes['client'], time: bigint, tip: Tip): Promise<Tip> {
   let late = tip;
   let early = tip;
