@@ -129,6 +129,8 @@ export class Settlements {
       if (!place.isReady) throw unavailableError();
       const payment = this.#paymentOf(id, offer, beside, place);
       await this.#verify(payment, offer, place);
+      // Nothing was sent: who comes again begins anew, and gas is spent on nobody who has left.
+      if (beside.signal?.aborted) throw unavailableError();
       await written(() => this.#options.register.begin(payment));
       return this.#send({ offer, payment, book, isFirst: true }, place);
     });

@@ -65,6 +65,17 @@ describe('A payment that is new', () => {
     expect(await all(bench)).toEqual([]);
   });
 
+  test('is not sent for whoever has left by then, and is as new when it comes again', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    const error = await failure(bench.payments.settle(offer, { ...BESIDE, signal: AbortSignal.abort() }, never));
+    expect(error.code).toBe('payment_unavailable');
+    expect(bench.chain.count('settle')).toBe(0);
+    expect(await all(bench)).toEqual([]);
+    expect((await bench.payments.settle(offer, BESIDE, bench.book)).state).toBe('captured');
+  });
+
   test('is refused when its quote has expired or too little time is left, and nobody is asked', async () => {
     await using shop = workshop();
     const bench = await shop.open();
