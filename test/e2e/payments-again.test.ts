@@ -94,7 +94,7 @@ test('a top-up that its wallet has left while it was settled is settled once, th
   await paid.chain.mine();
   await waitFor(() => (paid.payments().settling ?? 0) === 0, 10_000);
   // What was sent first has its answer.
-  expect((await paid.send(first, asked, topUp)).status).toBe(201);
+  await waitFor(async () => (await paid.send(first, asked, topUp)).status === 201, 10_000);
   expect(await paid.balanceOf(payer.address)).toBe(1_000);
 }, 30_000);
 
