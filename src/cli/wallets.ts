@@ -7,11 +7,9 @@ import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import { isWallet, walletOf } from '../core/wallet.ts';
 import { grantedTo, grantWrite } from '../ledger/adjust.ts';
-import { keyBalance } from '../ledger/key-funds.ts';
-import { type Balance, type OpenReservation, recover } from '../ledger/recover.ts';
+import { balancesOf, keyBalance } from '../ledger/key-funds.ts';
+import type { Balance } from '../ledger/recover.ts';
 import { hasJournal } from '../ledger/state.ts';
-import { Sums } from '../ledger/sums.ts';
-import { SELECT_STATE, type StateRow } from '../ledger/tables.ts';
 import { Blocklist } from '../payments/blocklist.ts';
 import type { Payment } from '../payments/payment.ts';
 import { Register } from '../payments/register.ts';
@@ -70,11 +68,7 @@ async function list(args: readonly string[], { store, file, now }: WalletsComman
 
 /** Every wallet that has a balance, by its address. */
 async function walletBalances(reader: Reader): Promise<[string, Balance][]> {
-  const [state] = await reader.query<StateRow>(SELECT_STATE);
-  if (!state) return [];
-  // Written by the ledger alone.
-  const open = JSON.parse(state.open) as readonly OpenReservation[];
-  const { balances } = await recover(reader, { through: state.through, open }, new Sums());
+  const balances = (await balancesOf(reader)) ?? [];
   return [...balances].filter(([holder]) => isWallet(holder)).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 

@@ -2,8 +2,8 @@ import { Elysia, t } from 'elysia';
 import type { Keys, MadeKey } from '../access/keys.ts';
 import { balanceShown, keyBody, keyStatusBody, trailBody } from '../access/shown.ts';
 import { holderOf, type KeyInfo } from '../access/tables.ts';
-import { type KeyGrant, KeyTermsError, OVERLAP_MS } from '../access/terms.ts';
-import { type Actor, TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
+import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
+import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -12,6 +12,7 @@ import { grantWrite } from '../ledger/adjust.ts';
 import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
+import { actorOf, inTerms, limitOf } from './terms.ts';
 import { compileCheck } from './validation.ts';
 
 /** The keys, as the edge sees them. */
@@ -49,7 +50,7 @@ const readingRoutes = ({ gateway, keys }: KeyContext) =>
       async ({ query: { key, limit } }) => {
         const text = textOf(key);
         const keyId = text === undefined ? null : (walletOf(text) ?? text);
-        const entries = await keys.trail({ keyId, limit: limitOf(textOf(limit)) });
+        const entries = await keys.trail({ keyId, limit: limitOf(textOf(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX) });
         return { object: 'list', data: entries.map(trailBody) };
       },
       { query: TRAIL_QUERY, ...operations.TRAIL },
@@ -75,11 +76,7 @@ const TRAIL_QUERY = t.Object({
 });
 
 const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
-  const actor = (request: Request, requestId: unknown): Actor => ({
-    kind: 'key',
-    name: callerOf(request).keyId,
-    requestId: String(requestId),
-  });
+  const actor = (request: Request, requestId: unknown) => actorOf({ callerOf }, request, requestId);
   const made = ({ key, info }: MadeKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
     .post(
@@ -87,7 +84,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
       async ({ body, request, set }) => {
         const by = actor(request, set.headers['x-request-id']);
         Object.assign(set.headers, SECRET_HEADERS);
-        return made(await inTerms(keys.create(grantOf(body, gateway.now()), by)));
+        return made(await inTerms(() => keys.create(grantOf(body, gateway.now()), by)));
       },
       { transform: ({ body }) => checkKey(body), body: KeyRequest, ...operations.CREATE },
     )
@@ -96,7 +93,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
       async ({ params: { id }, body, request, set }) => {
         const by = actor(request, set.headers['x-request-id']);
         const overlapMs = body.overlap_seconds === undefined ? OVERLAP_MS : body.overlap_seconds * 1_000;
-        const rotated = await inTerms(keys.rotate(id, overlapMs, by));
+        const rotated = await inTerms(() => keys.rotate(id, overlapMs, by));
         if (!rotated) throw notValid();
         Object.assign(set.headers, SECRET_HEADERS);
         return made(rotated);
@@ -119,7 +116,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
         if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
         const by = actor(request, set.headers['x-request-id']);
         const write = (holder: string) => grantWrite(holder, amount, note, gateway.now());
-        if (!(await inTerms(keys.grant(id, write, { credits, note }, by)))) throw notValid();
+        if (!(await inTerms(() => keys.grant(id, write, { credits, note }, by)))) throw notValid();
         await gateway.ledger.refresh(true);
         return statusBody(gateway, await found(keys, id));
       },
@@ -171,16 +168,6 @@ function exactly(credits: number, param: string): Microcredits {
   throw new SignalboxError('invalid_value', `\`${param}\` may have at most 6 decimals.`, { param });
 }
 
-/** What the terms of a key refuse is the caller's mistake. */
-async function inTerms<T>(deed: Promise<T>): Promise<T> {
-  try {
-    return await deed;
-  } catch (cause) {
-    if (!(cause instanceof KeyTermsError)) throw cause;
-    throw new SignalboxError('invalid_value', cause.message, { param: cause.param });
-  }
-}
-
 async function found(keys: KeyAdmin, id: string): Promise<KeyInfo> {
   const info = await keys.get(id);
   // The ID is not repeated: somebody may have put a whole key in its place.
@@ -199,11 +186,3 @@ async function statusBody({ ledger, now }: KeyContext['gateway'], info: KeyInfo)
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-
-function limitOf(text: string | undefined): number {
-  const limit = Number(text ?? TRAIL_LIMIT);
-  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= TRAIL_LIMIT_MAX) return limit;
-  throw new SignalboxError('out_of_range', `\`limit\` must be a whole number from 1 to ${TRAIL_LIMIT_MAX}.`, {
-    param: 'limit',
-  });
-}

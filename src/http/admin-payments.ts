@@ -1,6 +1,6 @@
 import { Elysia, type Static, t } from 'elysia';
-import { checkText, KeyTermsError } from '../access/terms.ts';
-import { trailWrite } from '../access/trail.ts';
+import { checkText } from '../access/terms.ts';
+import { type Deed, type TrailAction, trailWrite } from '../access/trail.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
@@ -15,6 +15,7 @@ import type { RouteContext } from './context.ts';
 import * as operations from './docs/payment-operations.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import { BlockRequest, CreditRequest } from './schemas/payments.ts';
+import { actorOf, inTerms, limitOf } from './terms.ts';
 import { compileCheck } from './validation.ts';
 import { walletBody } from './wallet-body.ts';
 
@@ -62,25 +63,24 @@ const paymentsAdmin = ({ gateway, callerOf }: PaymentAdminContext) =>
 
 const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
   const { payments, ledger, log, now } = gateway;
-  /** Told in the log, and in the trail of the wallet. It was done already, whatever becomes of that. */
-  async function tell(action: 'block' | 'unblock', wallet: string, note: string | null, request: Request, id: unknown) {
-    const name = callerOf(request).keyId;
-    const requestId = String(id);
-    const details = note === null ? {} : { note };
-    const message = action === 'block' ? 'a wallet was blocked' : 'a wallet was let in again';
-    log.warn(message, { wallet, ...details, key: name, request: requestId });
-    const actor = { kind: 'key', name, requestId } as const;
-    await written(store.commit([trailWrite({ time: now(), actor, action, keyId: wallet, details })]));
-  }
+  /** What is done to a wallet is one commit with its line in the trail, and told in the log once it is done. */
+  const doing = (action: TrailAction, wallet: string, details: Deed['details'], request: Request, id: unknown) => {
+    const actor = actorOf({ callerOf }, request, id);
+    const line = trailWrite({ time: now(), actor, action, keyId: wallet, details });
+    const tell = (message: string) =>
+      log.warn(message, { wallet, ...details, key: actor.name, request: actor.requestId });
+    return { line, tell };
+  };
   return new Elysia({ name: 'payments-admin-wallets' })
     .get('/admin/wallets/:id', ({ params: { id } }) => status(gateway, addressOf(id)), operations.WALLET_STATUS)
     .post(
       '/admin/wallets/:id/block',
       async ({ params: { id }, body: { note = '' }, request, set }) => {
         const wallet = addressOf(id);
-        checkNote(note);
-        await written(payments.block(wallet, note));
-        await tell('block', wallet, note, request, set.headers['x-request-id']);
+        await checkNote(note);
+        const { line, tell } = doing('block', wallet, { note }, request, set.headers['x-request-id']);
+        await written(payments.block(wallet, note, [line]));
+        tell('a wallet was blocked');
         return status(gateway, wallet);
       },
       { transform: ({ body }) => checkBlock(body), body: BlockRequest, ...operations.BLOCK },
@@ -89,8 +89,9 @@ const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
       '/admin/wallets/:id/unblock',
       async ({ params: { id }, request, set }) => {
         const wallet = addressOf(id);
-        await written(payments.unblock(wallet));
-        await tell('unblock', wallet, null, request, set.headers['x-request-id']);
+        const { line, tell } = doing('unblock', wallet, {}, request, set.headers['x-request-id']);
+        await written(payments.unblock(wallet, [line]));
+        tell('a wallet was let in again');
         return status(gateway, wallet, true);
       },
       operations.UNBLOCK,
@@ -101,13 +102,10 @@ const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
         const wallet = addressOf(id);
         const amount = exactMillionths(credits, 'credits');
         if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
-        checkNote(note);
-        const time = now();
-        const requestId = String(set.headers['x-request-id']);
-        const by = { kind: 'key', name: callerOf(request).keyId, requestId } as const;
+        await checkNote(note);
         const details = { credits: toCredits(amount), note };
-        const deed = trailWrite({ time, actor: by, action: 'grant', keyId: wallet, details });
-        await written(store.commit([deed, grantWrite(wallet, amount, note, time)]));
+        const { line } = doing('grant', wallet, details, request, set.headers['x-request-id']);
+        await written(store.commit([line, grantWrite(wallet, amount, note, now())]));
         // It is done, so that a look which fails now must not make it look undone.
         await ledger.refresh(true).catch(() => {});
         return status(gateway, wallet);
@@ -117,20 +115,11 @@ const walletsAdmin = ({ gateway, store, callerOf }: PaymentAdminContext) => {
 };
 
 /** A wallet is shown once something is known of it, and be it that it is or was blocked. */
-async function status(gateway: PaymentAdminContext['gateway'], wallet: string, isKnown = false): Promise<object> {
+async function status(gateway: PaymentAdminContext['gateway'], wallet: string, wasBlocked = false): Promise<object> {
   const isBlocked = gateway.payments.isBlocked(wallet);
-  const body = await walletBody(gateway, wallet);
-  if (!body && !isBlocked && !isKnown) throw new SignalboxError('not_found', 'Nothing is known of this wallet.');
-  const empty = {
-    object: 'wallet',
-    wallet,
-    balance_credits: 0,
-    held_credits: 0,
-    granted_credits: 0,
-    keys: [],
-    payments: [],
-  };
-  return { ...(body ?? empty), is_blocked: isBlocked };
+  const { body, isKnown } = await walletBody(gateway, wallet);
+  if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'Nothing is known of this wallet.');
+  return { ...body, is_blocked: isBlocked };
 }
 
 function addressOf(id: string): string {
@@ -141,14 +130,7 @@ function addressOf(id: string): string {
 }
 
 /** Notes are shown on terminals and kept. */
-function checkNote(note: string): void {
-  try {
-    checkText('note', note);
-  } catch (cause) {
-    if (!(cause instanceof KeyTermsError)) throw cause;
-    throw new SignalboxError('invalid_value', cause.message, { param: 'note' });
-  }
-}
+const checkNote = (note: string) => inTerms(() => checkText('note', note));
 
 const written = (write: Promise<void>): Promise<void> =>
   orOverloaded('The database cannot be written, so nothing was done; try again.', () => write);
@@ -167,7 +149,7 @@ function queryOf({ state, wallet, limit = LIMIT, before }: Static<typeof QUERY>)
   return {
     state: state === undefined ? null : stateOf(state),
     payer: wallet === undefined ? null : walletIn(wallet),
-    limit: limitOf(limit),
+    limit: limitOf(limit, LIMIT_MAX),
     before: before === undefined ? null : placeOf(before),
   };
 }
@@ -185,14 +167,6 @@ function walletIn(text: unknown): string {
   if (wallet) return wallet;
   const message = '`wallet` must be the address of a wallet: 0x and 40 hexadecimal digits.';
   throw new SignalboxError('invalid_value', message, { param: 'wallet' });
-}
-
-function limitOf(text: unknown): number {
-  const limit = Number(text);
-  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= LIMIT_MAX) return limit;
-  throw new SignalboxError('out_of_range', `\`limit\` must be a whole number from 1 to ${LIMIT_MAX}.`, {
-    param: 'limit',
-  });
 }
 
 function placeOf(text: unknown): number {

@@ -24,6 +24,7 @@ import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { countError, metricsRoutes, newCounts } from './metrics.ts';
 import { modelRoutes } from './models.ts';
+import { PAYMENT_HEADERS } from './payer.ts';
 import { paymentRoutes } from './payments.ts';
 import { recommendRoutes } from './recommend.ts';
 import { usageRoutes } from './usage.ts';
@@ -57,8 +58,7 @@ const TOLD_WITH_ERRORS = [
   'x-signalbox-decision-id',
   'x-signalbox-credits',
   'x-signalbox-given-back',
-  'payment-response',
-  'x-payment-id',
+  ...PAYMENT_HEADERS,
   ...LIMIT_HEADERS,
 ];
 

@@ -6,7 +6,7 @@ import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './docs/examples.ts';
 import { BODY_ERRORS, type Operation, operation } from './docs/operation.ts';
-import { askedIn, payerFor } from './payer.ts';
+import { arrivedAs, payerFor } from './payer.ts';
 import { answerOnce, askOf } from './replay.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schemas/completion.ts';
 import { streamResponse } from './stream.ts';
@@ -67,13 +67,13 @@ export const chatRoutes = (context: RouteContext) =>
     async ({ body, request, server, set }) => {
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
-      const arrived = { body, request, headers: set.headers };
+      const arrived = arrivedAs(body, request, set.headers);
       const payer = await payerFor(context, arrived);
       const ask = askOf(arrived, payer);
       if (ask) return answerOnce(context, ask, payer, arrived);
       const visit = context.visitOf(request);
       const company = { ticket: visit, signal: request.signal };
-      const exchange = await beginChat(context.gateway, askedIn(arrived), payer, company);
+      const exchange = await beginChat(context.gateway, arrived.asked, payer, company);
       visit.tell(set.headers);
       set.headers['x-signalbox-decision-id'] = exchange.decisionId;
       request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));

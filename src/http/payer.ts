@@ -1,4 +1,5 @@
 import type { HTTPHeaders } from 'elysia';
+import type { Ask } from '../access/idempotency/state.ts';
 import { walletCaller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -12,30 +13,38 @@ import type { RouteContext } from './context.ts';
 
 /** A chat request with the headers of its response. */
 export interface Arrived {
-  readonly body: ChatRequest;
+  readonly asked: Asked;
   readonly request: Request;
   /** Of the response. */
   readonly headers: HTTPHeaders;
 }
 
-export const askedIn = ({ body, request }: Arrived): Asked => ({
-  request: body,
-  named: request.headers.get('idempotency-key'),
-  url: request.url,
+/** A chat request as it has come. */
+export const arrivedAs = (body: ChatRequest, request: Request, headers: HTTPHeaders): Arrived => ({
+  asked: { request: body, named: request.headers.get('idempotency-key'), url: request.url },
+  request,
+  headers,
 });
 
 /** Who pays for a request. A wallet that has just proved itself is counted against the limits of rate from here on. */
 export async function payerFor({ gateway, visitOf }: RouteContext, arrived: Arrived): Promise<Payer> {
-  const { request } = arrived;
+  const { asked, request } = arrived;
   const visit = visitOf(request);
-  const payer = await identify(gateway, askedIn(arrived), request.headers.get('payment-signature'), visit.caller);
+  const payer = await identify(gateway, asked, request.headers.get('payment-signature'), visit.caller);
   if (payer.kind === 'offer' && payer.key === null) visit.proved(walletCaller(payer.offer.payer));
   return payer;
 }
 
-/** What is known by its payment is kept under this name, as by an `Idempotency-Key`: one for each authorization. */
-export const nameOfPayment = ({ network, requirements, nonce }: Offer): string =>
-  `x402 ${network} ${requirements.asset} ${nonce}`;
+/** What is known by its payment is kept as by an `Idempotency-Key`: one for each authorization, for who has its quote. */
+export const askByPayment = ({ payer: keyId, secret, network, requirements, nonce, terms }: Offer): Ask => ({
+  keyId,
+  secret,
+  idempotencyKey: `x402 ${network} ${requirements.asset} ${nonce}`,
+  body: Buffer.from(terms.requestHash, 'hex'),
+});
+
+/** The headers that tell of a payment: errors and repeats have them, too. */
+export const PAYMENT_HEADERS = ['payment-response', 'x-payment-id'] as const;
 
 /** Tells of a payment that has been settled: x402's own header, and the ID under which it can be looked up. */
 export function tellPayment(payment: Payment | null, headers: HTTPHeaders): void {

@@ -15,7 +15,7 @@ import { jsonBody, tellPrice } from './answer.ts';
 import { hashOfBody } from './body.ts';
 import type { RouteContext } from './context.ts';
 import { KeptStream } from './kept-stream.ts';
-import { type Arrived, afterPayment, askedIn, nameOfPayment, tellPayment } from './payer.ts';
+import { type Arrived, afterPayment, askByPayment, PAYMENT_HEADERS, tellPayment } from './payer.ts';
 import { streamResponse } from './stream.ts';
 
 /** When to ask again for an answer that is being made. */
@@ -36,24 +36,22 @@ interface OnceAsk extends Ask {
  * The request as it is known by: its `Idempotency-Key`, or else its payment, for what was paid must be had. Null for
  * one with neither. What is kept for a payment can only be opened with the same signature and quote.
  */
-export function askOf({ request }: Arrived, payer: Payer): OnceAsk | null {
-  const { headers } = request;
-  const named = headers.get('idempotency-key');
+export function askOf({ asked: { named }, request }: Arrived, payer: Payer): OnceAsk | null {
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
       param: 'Idempotency-Key',
     });
   }
   if (payer.kind === 'offer') {
-    const { payer: keyId, secret, terms } = payer.offer;
-    const idempotencyKey = named ?? nameOfPayment(payer.offer);
-    const body = Buffer.from(terms.requestHash, 'hex');
-    return { keyId, secret, idempotencyKey, body, toTheEnd: named !== null, isPaid: named === null };
+    const ask = askByPayment(payer.offer);
+    return named === null
+      ? { ...ask, toTheEnd: false, isPaid: true }
+      : { ...ask, idempotencyKey: named, toTheEnd: true, isPaid: false };
   }
   const body = hashOfBody(request);
   // Nothing is carried out for nobody.
   if (named === null || !body || payer.kind === 'nobody') return null;
-  const key = parseKey(bearerOf(headers.get('authorization') ?? '') ?? '');
+  const key = parseKey(bearerOf(request.headers.get('authorization') ?? '') ?? '');
   if (!key) throw new Error('a request was admitted without an API key');
   const { keyId } = payer.caller;
   return { keyId, secret: key.secret, idempotencyKey: named, body, toTheEnd: true, isPaid: false };
@@ -70,7 +68,7 @@ export async function answerOnce(
   arrived: Arrived,
 ): Promise<Response | string> {
   const { gateway, visitOf } = context;
-  const { body, request, headers } = arrived;
+  const { asked, request, headers } = arrived;
   const visit = visitOf(request);
   const claim = await claimed(context, ask);
   if (claim.kind === 'replay') {
@@ -82,7 +80,7 @@ export async function answerOnce(
   let exchange: Exchange;
   try {
     const company = { ticket: visit, notary: turn, ...(!ask.toTheEnd && { signal: request.signal }) };
-    exchange = await beginChat(gateway, askedIn(arrived), payer, company);
+    exchange = await beginChat(gateway, asked, payer, company);
   } catch (cause) {
     await turn.drop();
     throw cause;
@@ -96,7 +94,7 @@ export async function answerOnce(
     request.signal.addEventListener('abort', () => exchange.abandon('caller-gone'));
     if (request.signal.aborted) exchange.abandon('caller-gone');
   }
-  if (!body.stream) return jsonOnce(exchange, turn, headers);
+  if (!asked.request.stream) return jsonOnce(exchange, turn, headers);
   return streamOnce(context, exchange, turn, arrived);
 }
 
@@ -146,11 +144,11 @@ async function streamOnce(
   { gateway }: RouteContext,
   exchange: Exchange,
   turn: Turn,
-  { body, request: { signal }, headers }: Arrived,
+  { asked, request: { signal }, headers }: Arrived,
 ): Promise<Response> {
   try {
     return await streamResponse(exchange, {
-      includeUsage: body.stream_options?.include_usage === true,
+      includeUsage: asked.request.stream_options?.include_usage === true,
       commitAfterMs: exchange.policy.commitAfterMs,
       through(events, own) {
         const kept = new KeptStream(events, {
@@ -221,7 +219,7 @@ async function abandonLost(exchange: Exchange, turn: Turn): Promise<void> {
 }
 
 /** What else of an answer's headers is worth repeating. */
-const OF_PAYMENTS: ReadonlySet<string> = new Set(['payment-response', 'x-payment-id']);
+const OF_PAYMENTS: ReadonlySet<string> = new Set(PAYMENT_HEADERS);
 /** What is about this request, not about its answer. */
 const NOT_REPEATED: ReadonlySet<string> = new Set(['x-signalbox-version', 'x-signalbox-given-back']);
 

@@ -5,15 +5,14 @@ import { paymentBody } from './payments.ts';
 
 const PAYMENTS_SHOWN = 20;
 
-/** All that is known of a wallet; null where nothing is: it never paid, has no key and was given nothing. */
+/** What is known of a wallet. `isKnown`: it has paid, has a key or was given something. */
 export async function walletBody({ ledger, payments, keys }: Gateway, wallet: string) {
   const [valid, last] = await Promise.all([
     keys.ofWallet(wallet),
     payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null }),
   ]);
   const balance = ledger.balanceOf(wallet);
-  if (!balance && valid.length === 0 && last.length === 0) return null;
-  return {
+  const body = {
     object: 'wallet',
     wallet,
     balance_credits: toCredits(balance?.free ?? 0),
@@ -27,4 +26,5 @@ export async function walletBody({ ledger, payments, keys }: Gateway, wallet: st
     })),
     payments: last.map(paymentBody),
   };
+  return { body, isKnown: balance !== null || valid.length > 0 || last.length > 0 };
 }

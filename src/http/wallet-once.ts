@@ -8,13 +8,10 @@ import { readOffer, type WalletAsk, walletDemand, withQuote } from '../gateway/w
 import type { Offer } from '../payments/payment.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
-import { nameOfPayment } from './payer.ts';
+import { askByPayment, PAYMENT_HEADERS } from './payer.ts';
 
 /** When to ask again for an answer that is being made, ms. */
 const RETRY_MS = 1_000;
-
-/** Headers of an answer that a repeat has, too. */
-const REPEATED = ['payment-response', 'x-payment-id'];
 
 /** A request of a wallet, with the headers of its response. */
 export interface FromWallet {
@@ -43,7 +40,7 @@ export async function onceSigned(
   const offer = await readOffer(gateway, ask, signature);
   visit.proved(walletCaller(offer.payer));
   visit.tell(headers);
-  const claim = await stored(() => context.idempotency.claim(askOf(offer)));
+  const claim = await stored(() => context.idempotency.claim(askByPayment(offer)));
   if (claim.kind === 'replay') {
     const { status, headers: kept, body } = claim.answer;
     return new Response(body, { status, headers: { ...kept, 'x-signalbox-replayed': 'true' } });
@@ -65,7 +62,7 @@ export async function onceSigned(
 async function answered(turn: Turn, body: string, headers: HTTPHeaders): Promise<Response> {
   const own = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   const told = Object.fromEntries(
-    REPEATED.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+    PAYMENT_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
   const kept = { ...own, ...told };
   await turn.keep({ status: 201, headers: kept, frame: '', body });
@@ -76,11 +73,6 @@ const messageFor = ({ purpose }: WalletAsk): string =>
   purpose === 'topup'
     ? 'Pay by x402: sign what the header PAYMENT-REQUIRED asks for, and send this request again with PAYMENT-SIGNATURE.'
     : 'Prove that you hold the wallet: sign what the header PAYMENT-REQUIRED asks for, an amount of 0, and send this request again with PAYMENT-SIGNATURE.';
-
-function askOf(offer: Offer) {
-  const { payer: keyId, secret, terms } = offer;
-  return { keyId, secret, idempotencyKey: nameOfPayment(offer), body: Buffer.from(terms.requestHash, 'hex') };
-}
 
 function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): SignalboxError {
   const param = 'PAYMENT-SIGNATURE';

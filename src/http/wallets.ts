@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { checkText, KeyTermsError } from '../access/terms.ts';
+import { checkText } from '../access/terms.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isWallet } from '../core/wallet.ts';
@@ -11,6 +11,7 @@ import type { RouteContext } from './context.ts';
 import * as operations from './docs/payment-operations.ts';
 import { tellPayment } from './payer.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas/payments.ts';
+import { inTerms } from './terms.ts';
 import { compileCheck } from './validation.ts';
 import { walletBody } from './wallet-body.ts';
 import { type FromWallet, onceSigned } from './wallet-once.ts';
@@ -23,31 +24,31 @@ export const walletRoutes = (context: RouteContext) =>
   new Elysia({ name: 'wallets' })
     .post(
       '/v1/wallets/topup',
-      ({ body, request, server, set }) => {
+      async ({ body, request, server, set }) => {
         // A chain takes its time.
         server?.timeout(request, 0);
-        const from = { ask: topUpAsk(context, body, request.url), request, headers: set.headers };
+        const from = { ask: await topUpAsk(context, body, request.url), request, headers: set.headers };
         return toppedUp(context, from, body);
       },
       { transform: ({ body }) => checkTopUp(body), body: TopUpRequest, ...operations.TOP_UP },
     )
     .post(
       '/v1/wallets/keys',
-      ({ body, request, set }) => {
+      async ({ body, request, set }) => {
         const ask: WalletAsk = { purpose: 'keys', amount: 0, requestHash: requestHashOf(body), url: request.url };
-        checkName(body.name);
+        await checkName(body.name);
         return givenKey(context, { ask, request, headers: set.headers }, body);
       },
       { transform: ({ body }) => checkKey(body), body: WalletKeyRequest, ...operations.WALLET_KEY },
     )
     .get('/v1/wallets/me', ({ request }) => ownWallet(context, request), operations.WALLET);
 
-function topUpAsk({ gateway }: RouteContext, body: TopUpRequest, url: string): WalletAsk {
+async function topUpAsk({ gateway }: RouteContext, body: TopUpRequest, url: string): Promise<WalletAsk> {
   const { payments } = gateway.lease().snapshot;
   if (!payments?.prepaid) {
     throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/topup: this gateway takes no top-ups.');
   }
-  checkName(body.name);
+  await checkName(body.name);
   const amount = topUpAmount(body, payments.prepaid, payments.networks[0]);
   return { purpose: 'topup', amount, requestHash: requestHashOf(body), url };
 }
@@ -59,7 +60,7 @@ function toppedUp(context: RouteContext, from: FromWallet, { name = '', new_key:
   return onceSigned(context, from, async (offer) => {
     // It is settled to its end though its caller leaves, who may come again without having heard of it.
     const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
-    const { payment, made } = await inTerms(topUp(gateway, offer, { name, isNew }, by));
+    const { payment, made } = await withinTerms(() => topUp(gateway, offer, { name, isNew }, by));
     tellPayment(payment, from.headers);
     return {
       object: 'wallet.topup',
@@ -79,7 +80,7 @@ function givenKey(context: RouteContext, from: FromWallet, body: WalletKeyReques
     throw new SignalboxError('not_found', 'There is nothing at /v1/wallets/keys: this gateway takes no payments.');
   }
   return onceSigned(context, from, async (offer) => {
-    const { made, revoked } = await inTerms(makeWalletKey(context.gateway, offer, { name, revokeOthers }));
+    const { made, revoked } = await withinTerms(() => makeWalletKey(context.gateway, offer, { name, revokeOthers }));
     return { object: 'wallet.key', wallet: offer.payer, id: made.info.id, name, key: made.key, revoked };
   });
 }
@@ -90,29 +91,10 @@ async function ownWallet({ gateway, callerOf }: RouteContext, request: Request):
     const message = 'This API key is of no wallet: a top-up at /v1/wallets/topup gives one that is.';
     throw new SignalboxError('insufficient_permissions', message);
   }
-  const body = await walletBody(gateway, keyId);
-  if (!body) throw new Error('a key was let in of a wallet that nothing is known of');
-  return body;
+  return (await walletBody(gateway, keyId)).body;
 }
 
-function checkName(name = ''): void {
-  try {
-    checkText('name', name);
-  } catch (cause) {
-    throw termsError(cause);
-  }
-}
+const checkName = (name = '') => withinTerms(() => checkText('name', name));
 
-/** What the terms of a key refuse is the caller's mistake. */
-async function inTerms<T>(deed: Promise<T>): Promise<T> {
-  try {
-    return await deed;
-  } catch (cause) {
-    throw termsError(cause);
-  }
-}
-
-function termsError(cause: unknown): unknown {
-  if (!(cause instanceof KeyTermsError)) return cause;
-  return new SignalboxError('invalid_value', cause.message, cause.param === 'name' ? { param: 'name' } : {});
-}
+/** Of what the terms of a key refuse only the name is a field here. */
+const withinTerms = <T>(deed: () => T | Promise<T>) => inTerms(deed, (param) => param === 'name');

@@ -4,7 +4,7 @@ import { idAt } from '../core/id.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Statement, Store } from '../store/store.ts';
 import { grantedTo } from './adjust.ts';
-import { type OpenReservation, recover } from './recover.ts';
+import { type Balance, type OpenReservation, recover } from './recover.ts';
 import { type Window, windowAt } from './rules/window.ts';
 import { quarterOf, Sums } from './sums.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
@@ -57,10 +57,16 @@ export async function keyBalance(
   holder: string,
 ): Promise<{ granted: Microcredits; spent: Microcredits } | null> {
   if (!isWallet(holder) && (await books.query(SELECT_IS_PREPAID, [holder])).length === 0) return null;
+  const balances = await balancesOf(books);
+  if (!balances) return null;
+  return { granted: await grantedTo(books, holder), spent: balances.get(holder)?.spent ?? 0 };
+}
+
+/** All balances at the end of the journal, by the ID of the key or the address of the wallet; null without a ledger. */
+export async function balancesOf(books: Books): Promise<ReadonlyMap<string, Balance> | null> {
   const [state] = await books.query<StateRow>(SELECT_STATE);
   if (!state) return null;
   // Written by the ledger alone.
   const open = JSON.parse(state.open) as readonly OpenReservation[];
-  const { balances } = await recover(books, { through: state.through, open }, new Sums());
-  return { granted: await grantedTo(books, holder), spent: balances.get(holder)?.spent ?? 0 };
+  return (await recover(books, { through: state.through, open }, new Sums())).balances;
 }

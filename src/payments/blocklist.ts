@@ -1,4 +1,4 @@
-import type { Statement, Store } from '../store/store.ts';
+import type { Statement, Store, Write } from '../store/store.ts';
 
 const SELECT: Statement = { sql: 'SELECT address FROM blocked_wallets' };
 const PUT: Statement = {
@@ -28,14 +28,15 @@ export class Blocklist {
     return this.#blocked.has(wallet);
   }
 
-  /** Rejects with StoreError, and then nothing has changed. */
-  async add(wallet: string, note: string): Promise<void> {
-    await this.#store.commit([{ statement: PUT, params: [wallet, note, this.#now()] }]);
+  /** `also` is written with it. Rejects with StoreError, and then nothing has changed. */
+  async add(wallet: string, note: string, also: readonly Write[]): Promise<void> {
+    await this.#store.commit([{ statement: PUT, params: [wallet, note, this.#now()] }, ...also]);
     this.#blocked.add(wallet);
   }
 
-  async remove(wallet: string): Promise<void> {
-    await this.#store.commit([{ statement: DELETE, params: [wallet] }]);
+  /** Likewise. */
+  async remove(wallet: string, also: readonly Write[]): Promise<void> {
+    await this.#store.commit([{ statement: DELETE, params: [wallet] }, ...also]);
     this.#blocked.delete(wallet);
   }
 }

@@ -92,8 +92,9 @@ export interface Payments {
   reconcile(id: number): Promise<Payment | null>;
   /** Whether the operator has shut a wallet out. */
   isBlocked(wallet: string): boolean;
-  block(wallet: string, note: string): Promise<void>;
-  unblock(wallet: string): Promise<void>;
+  /** In one commit with `also`. Rejects with StoreError, and then nothing has changed. */
+  block(wallet: string, note: string, also?: readonly Write[]): Promise<void>;
+  unblock(wallet: string, also?: readonly Write[]): Promise<void>;
   /** Ends what runs for it. A settlement that is still under way is left to the next start: a shutdown waits first. */
   close(): void;
 }

@@ -164,12 +164,12 @@ class StoredPayments implements Payments {
     return this.#blocklist.has(wallet);
   }
 
-  block(wallet: string, note: string): Promise<void> {
-    return this.#blocklist.add(wallet, note);
+  block(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
+    return this.#blocklist.add(wallet, note, also);
   }
 
-  unblock(wallet: string): Promise<void> {
-    return this.#blocklist.remove(wallet);
+  unblock(wallet: string, also: readonly Write[] = []): Promise<void> {
+    return this.#blocklist.remove(wallet, also);
   }
 
   close(): void {

@@ -315,7 +315,8 @@ describe('the memory', () => {
     for (const from of [0, 1_000, 1_000]) round(from);
     const before = bytes();
     for (let i = 0; i < 100; i++) round(1_000);
-    expect(bytes() - before).toBeLessThan(1_000_000);
+    // What was kept for each of 100,000 answers would be 10 MB and more; other tests leave the heap up to one or two apart.
+    expect(bytes() - before).toBeLessThan(5_000_000);
   });
 
   const MUTANTS: Readonly<Record<string, (clock: () => number, most: number) => Subject>> = {

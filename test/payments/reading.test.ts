@@ -257,7 +257,8 @@ describe('An offer', () => {
         fc.pre(JSON.stringify(accepted) !== JSON.stringify(payload.accepted));
         // Signed for what the changed offer says, as a hostile client would.
         const { amount, payTo } = { ...payload.accepted, ...accepted };
-        const over = { value: /^\d+$/.test(String(amount)) ? String(amount) : '6000', to: payTo };
+        const value = typeof amount === 'string' && /^\d+$/.test(amount) ? amount : '6000';
+        const over = { value, to: payTo };
         const signed = await signAs(account, payload, over).catch(() => payload);
         const reason = await reasonOf(bench.read(headerOf({ ...signed, accepted })));
         expect(reason).toMatch(/^(unknown_quote|400 unsupported_x402_version PAYMENT-SIGNATURE)$/);

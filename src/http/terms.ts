@@ -1,0 +1,32 @@
+import { KeyTermsError } from '../access/terms.ts';
+import type { Actor } from '../access/trail.ts';
+import { SignalboxError } from '../core/errors.ts';
+import type { RouteContext } from './context.ts';
+
+/** What the terms of a key refuse is the caller's mistake. `isField`: whether the body has a field of that name. */
+export async function inTerms<T>(
+  deed: () => T | Promise<T>,
+  isField: (param: string) => boolean = () => true,
+): Promise<T> {
+  try {
+    return await deed();
+  } catch (cause) {
+    if (!(cause instanceof KeyTermsError)) throw cause;
+    const { message, param } = cause;
+    throw new SignalboxError('invalid_value', message, isField(param) ? { param } : {});
+  }
+}
+
+/** Who did something by HTTP, for the trail: the key, and the ID of the request. */
+export const actorOf = (
+  { callerOf }: Pick<RouteContext, 'callerOf'>,
+  request: Request,
+  requestId: unknown,
+): Extract<Actor, { kind: 'key' }> => ({ kind: 'key', name: callerOf(request).keyId, requestId: String(requestId) });
+
+/** How many rows of a list were asked for, in a query. Throws SignalboxError. */
+export function limitOf(asked: unknown, most: number): number {
+  const limit = Number(asked);
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return limit;
+  throw new SignalboxError('out_of_range', `\`limit\` must be a whole number from 1 to ${most}.`, { param: 'limit' });
+}
