@@ -22,12 +22,7 @@ export async function startProgram(
   portIn: RegExp,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Program> {
-  const child = Bun.spawn([...args], {
-    stdout: 'pipe',
-    stderr: 'inherit',
-    env: { ...process.env, PATH: `${BIN}:${process.env.PATH}`, ...env },
-  });
-  running.add(child);
+  const child = spawn(args, env);
   const port = await new Promise<number>((resolve, reject) => {
     void (async () => {
       let text = '';
@@ -43,16 +38,52 @@ export async function startProgram(
       reject(new Error(`${args.join(' ')} ended: ${text}`));
     })();
   });
-  return {
-    pid: child.pid,
-    port,
-    async stop() {
-      child.kill();
-      await child.exited;
-      running.delete(child);
-    },
-  };
+  return programOf(child, port);
 }
+
+/** Starts a server that says nothing, at a port that it is given, and waits until it answers. */
+export async function startSilent(
+  args: (port: number) => readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const port = probe.port ?? 0;
+  await probe.stop(true);
+  const child = spawn(args(port), env);
+  void child.stdout.pipeTo(new WritableStream());
+  const until = Date.now() + 20_000;
+  while (!(await answers(port))) {
+    if (Date.now() > until) throw new Error(`${args(port).join(' ')} does not answer`);
+    await Bun.sleep(50);
+  }
+  return programOf(child, port);
+}
+
+const answers = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+function spawn(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = Bun.spawn([...args], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+    env: { ...process.env, PATH: `${BIN}:${process.env.PATH}`, ...env },
+  });
+  running.add(child);
+  return child;
+}
+
+const programOf = (child: Bun.Subprocess, port: number): Program => ({
+  pid: child.pid,
+  port,
+  async stop() {
+    child.kill();
+    await child.exited;
+    running.delete(child);
+  },
+});
 
 /** CPU time of all threads of a process so far, in µs, as the kernel has counted it. */
 export function cpuMicros(pid: number): number {

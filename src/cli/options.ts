@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
 
 /** A command that cannot run as given. The message is one sentence for the operator; the process exits with 1. */
 export class UsageError extends Error {
@@ -19,6 +20,8 @@ export interface ServeOptions {
   readonly drainMs: number;
   /** Whether `/metrics` answers, to anybody who can reach the port. */
   readonly metrics: boolean;
+  /** How lines of the log look; `off`: warnings and errors alone. */
+  readonly log: LogForm;
 }
 
 export type Command =
@@ -34,9 +37,10 @@ const DRAIN_MAX_MS = 3_600_000;
 const HELP = `signalbox: a self-hosted LLM gateway and policy engine
 
   signalbox serve [--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR] [--drain-ms 25000]
-                  [--metrics on|off]
+                  [--metrics on|off] [--log auto|json|pretty|off]
       Serves the API. The environment works too: PORT, HOST, SIGNALBOX_DATA, SIGNALBOX_POLICIES,
-      SIGNALBOX_METRICS, and SIGNALBOX_API_KEY, a key to install at start with all scopes.
+      SIGNALBOX_METRICS, SIGNALBOX_LOG, and SIGNALBOX_API_KEY, a key to install at start with all scopes.
+      The log is pretty on a terminal and JSON elsewhere; with off, warnings and errors are all of it.
       On SIGTERM it takes no new requests and gives those under way --drain-ms to finish.
       A change of the policy is in force within a second; SIGHUP has it looked at now.
   signalbox policy check [DIR] [--json] [--strict] [--data DIR]
@@ -138,6 +142,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
     policies: { type: 'string' },
     'drain-ms': { type: 'string', default: '25000' },
     metrics: { type: 'string' },
+    log: { type: 'string' },
   } as const;
   const {
     port,
@@ -146,6 +151,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
     policies,
     'drain-ms': drainMs,
     metrics,
+    log,
   } = parseFlags(() => parseArgs({ args: [...args], options }).values);
   return {
     name: 'serve',
@@ -157,6 +163,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
       apiKey: env.SIGNALBOX_API_KEY || null,
       drainMs: drainTimeOf(drainMs),
       metrics: switchOf(metrics ?? (env.SIGNALBOX_METRICS || 'on')),
+      log: logFormOf(log ?? (env.SIGNALBOX_LOG || 'auto')),
     },
   };
 }
@@ -187,6 +194,12 @@ function portOf(text: string): number {
 function switchOf(text: string): boolean {
   if (text !== 'on' && text !== 'off') throw new UsageError(`--metrics is on or off, not "${text}".`);
   return text === 'on';
+}
+
+function logFormOf(text: string): LogForm {
+  const form = LOG_FORMS.find((one) => one === text);
+  if (!form) throw new UsageError(`--log is auto, json, pretty or off, not "${text}".`);
+  return form;
 }
 
 function drainTimeOf(text: string): number {

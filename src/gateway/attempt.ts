@@ -10,11 +10,14 @@ import { isPlausible, type Usage } from '../core/usage.ts';
 import type { AttemptRecord } from '../records/record.ts';
 import { expectedInput, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall, type UpstreamCall } from '../upstream/call.ts';
 import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
 import type { Conversation } from './affinity.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
+import type { Observation } from './observe/observation.ts';
+import { callSpan } from './observe/spans.ts';
 import type { Way } from './plan.ts';
 import { readableMessages } from './reasoning-state.ts';
 import { shown, sortExtras } from './screen.ts';
@@ -25,7 +28,10 @@ export interface AttemptContext {
   readonly conversation: Conversation;
   readonly facts: Facts;
   readonly readings: Readings;
+  /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
+  /** Told what is done; null where nobody looks. */
+  readonly seen: Observation | null;
 }
 
 export interface AttemptTime {
@@ -53,6 +59,7 @@ export class Attempt {
   readonly dropped: readonly string[];
   readonly #context: AttemptContext;
   readonly #trial: Trial;
+  readonly #trace: CallTrace | null;
   readonly #slot: number;
   readonly #openedAt: number;
   readonly #deadlineAt: number;
@@ -62,7 +69,7 @@ export class Attempt {
 
   /** The request is on its way when this returns. */
   constructor(way: Way, trial: Trial, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
-    const { runtime, clock } = context;
+    const { runtime, clock, seen } = context;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
@@ -77,6 +84,7 @@ export class Attempt {
     this.#slot = model.firstSlot + at;
     this.#isStream = request.stream === true;
     this.#openedAt = clock();
+    if (seen && Number.isNaN(seen.dispatchedAt)) seen.dispatchedAt = this.#openedAt;
     const patience = this.#patienceMs();
     this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
@@ -88,7 +96,9 @@ export class Attempt {
       outputCap: ranked.outputCap,
       model: traitsOf(model),
     };
-    this.call = openCall(runtime.targets[ranked.model]![at]!, call, model.deadlines, this.#deadlineAt);
+    this.#trace = seen?.trace?.call() ?? null;
+    const target = runtime.targets[ranked.model]![at]!;
+    this.call = openCall(target, call, model.deadlines, this.#deadlineAt, this.#trace?.headers);
     // An adapter names fields by their paths: of a long conversation there are thousands, and a caller's own names are of any length.
     const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
     const left = [...extras.dropped, ...dropped];
@@ -132,7 +142,7 @@ export class Attempt {
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
     this.#trial.completed(visible, meter.contentMs, this.#isStream ? null : now - this.#openedAt, isWarm(usage));
     this.#learn(measured);
-    return { record: this.#record(null), measured };
+    return { record: this.#record(null, usage), measured };
   }
 
   /** What a whole answer tells about those to come. */
@@ -176,7 +186,7 @@ export class Attempt {
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
     this.#trial.failed(failure, isBlamed && !failure.ofModel);
-    return this.#record(failure);
+    return this.#record(failure, this.meter.reported);
   }
 
   /** Nobody waits for it any more. */
@@ -185,7 +195,7 @@ export class Attempt {
       this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
     if (isSilent) this.#trial.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
     else this.#trial.dropped();
-    return this.#record(null);
+    return this.#record(null, this.meter.reported);
   }
 
   get expected(): Expected {
@@ -225,9 +235,10 @@ export class Attempt {
     return this.#context.clock() - this.#openedAt;
   }
 
-  #record(failure: ProviderFailure | null): AttemptRecord {
+  /** What is kept of it, now that it is over; `usage` is what is known of it, for its trace. */
+  #record(failure: ProviderFailure | null, usage: Usage | null): AttemptRecord {
     const { firstContentAt } = this.meter;
-    return {
+    const record: AttemptRecord = {
       model: this.model.id,
       provider: this.endpoint.provider,
       upstream: this.endpoint.upstream,
@@ -238,6 +249,16 @@ export class Attempt {
       requestId: this.call.requestId,
       finishReasons: this.meter.finishReasons,
     };
+    if (this.#trace && this.#context.seen?.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
+    return record;
+  }
+
+  #endTrace(trace: CallTrace, attempt: AttemptRecord, usage: Usage | null): void {
+    const { request, runtime } = this.#context;
+    const { endpoint } = this;
+    const provider = runtime.snapshot.providers.get(endpoint.provider)!;
+    const { outputCap } = this.way.ranked;
+    trace.end(callSpan({ provider, endpoint, request, outputCap, attempt, usage }));
   }
 }
 

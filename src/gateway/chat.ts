@@ -4,7 +4,6 @@ import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { Order } from '../ledger/ledger.ts';
 import { listenTo } from '../records/contents.ts';
-import type { Outcome } from '../records/record.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { scrub } from '../telemetry/secrets.ts';
 import type { Conversation } from './affinity.ts';
@@ -14,10 +13,10 @@ import { drainingError, enter } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
+import type { Observation } from './observe/observation.ts';
 import { type Aside, setAside } from './pay/aside.ts';
 import { demandFor, mendable } from './pay/mend.ts';
 import { type Asked, type Payer, type Way, wayOf } from './pay/payer.ts';
-import type { Platform } from './receipt.ts';
 import { expectedTokens, type Ticket, usedTokens } from './ticket.ts';
 import { wordsForLog } from './words.ts';
 
@@ -58,17 +57,23 @@ export async function beginChat(
     );
   }
   try {
-    return await begin(gateway, asked.request, wayOf(gateway, payer), company);
+    asked.seen?.step('pin');
+    return await begin(gateway, asked, wayOf(gateway, payer), company);
   } catch (cause) {
     throw await mendable(gateway, asked, payer, cause);
   }
 }
 
-async function begin(gateway: Gateway, request: ChatRequest, way: Way, company: Company): Promise<Exchange> {
+async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, company: Company): Promise<Exchange> {
   const { ticket = null, notary = null, signal } = company;
   const startedAt = gateway.clock();
   const { runtime, caller } = way;
-  const { conversation, decision } = await decideChat(gateway, request, way);
+  const { conversation, decision } = await decideChat(gateway, request, way, seen);
+  if (seen) {
+    seen.begunAt = startedAt;
+    seen.decisionId = idText('dec_', decision.id);
+    seen.step('reserve');
+  }
   // It may have taken a while.
   if (gateway.draining()) throw drainingError();
   ticket?.begin(request.stream === true, expectedTokens(decision, runtime.snapshot));
@@ -85,7 +90,7 @@ async function begin(gateway: Gateway, request: ChatRequest, way: Way, company: 
     ticket?.end(0);
     throw cause;
   }
-  const paid = { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave };
+  const paid = { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave, seen };
   seat.exchange = exchangeOf(gateway, paid);
   return seat.exchange;
 }
@@ -132,11 +137,12 @@ interface Paid {
   readonly startedAt: number;
   readonly ticket: Ticket | null;
   leave(): void;
+  readonly seen: Observation | null;
 }
 
 /** The exchange of a request, with what is to be told and written down of it. */
 function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
-  const { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave } = paid;
+  const { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave, seen } = paid;
   const { hold, payment } = aside;
   const { snapshot } = runtime;
   let tokens = 0;
@@ -148,13 +154,14 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     decision,
     hold,
     payment,
+    seen,
     clock: gateway.clock,
     now: gateway.now,
     startedAt,
     created: Math.floor(gateway.now() / 1000),
     onSettle: (outcome, platform) => {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
-      logOutcome(gateway, decision, caller, outcome, platform);
+      if (seen) seen.settled = { outcome, platform };
       const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
       if (listener) writes.push(...listener.writes(decision.id, gateway.now()));
       if (payment) writes.push(...payment.settled(outcome.charged));
@@ -182,33 +189,4 @@ function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt
     upstream_request_id: requestId ?? undefined,
     upstream_message: wordsForLog(attempt, request),
   });
-}
-
-function logOutcome({ log }: Gateway, decision: Decision, caller: Caller, outcome: Outcome, platform: Platform): void {
-  const write = outcome.status === 'completed' || outcome.status === 'abandoned' ? log.info : log.warn;
-  write('chat', {
-    decision: platform.decision_id,
-    key: caller.keyId,
-    selector: decision.facts.model,
-    task: decision.facts.task,
-    model: platform.routed_model,
-    reason: platform.route_reason,
-    status: outcome.status,
-    error: outcome.error ?? undefined,
-    failures: failuresOf(outcome),
-    input_tokens: outcome.usage?.inputTokens ?? 0,
-    output_tokens: outcome.usage?.outputTokens ?? 0,
-    credits: platform.credits_consumed,
-    payment: platform.payment?.id ?? undefined,
-    ttft_ms: outcome.firstPartMs,
-    total_ms: outcome.totalMs,
-  });
-}
-
-/** `provider/model:kind`, a word an attempt that failed; undefined when none did. */
-function failuresOf({ attempts }: Outcome): string | undefined {
-  const failed = attempts.filter(({ failure }) => failure !== null);
-  return failed.length === 0
-    ? undefined
-    : failed.map(({ provider, model, failure }) => `${provider}/${model}:${failure}`).join(' ');
 }

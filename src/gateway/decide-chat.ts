@@ -5,6 +5,7 @@ import { chatFacts } from '../routing/facts.ts';
 import type { Conversation } from './affinity.ts';
 import { decide } from './decide.ts';
 import type { Gateway } from './gateway.ts';
+import type { Observation } from './observe/observation.ts';
 import type { Way } from './pay/payer.ts';
 import { screen } from './screen.ts';
 
@@ -13,8 +14,10 @@ export async function decideChat(
   gateway: Gateway,
   request: ChatRequest,
   { runtime, caller, cap, windowsOnly }: Pick<Way, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>,
+  seen: Observation | null,
 ): Promise<{ conversation: Conversation; decision: Decision }> {
   const { snapshot } = runtime;
+  seen?.step('profile');
   screen(request, snapshot.gateway);
   const conversation = gateway.affinity.conversation(caller.keyId, request);
   const facts = conversation.recall(chatFacts(request, caller, snapshot), snapshot);
@@ -24,6 +27,7 @@ export async function decideChat(
     forRules: { stream: stream === true, user, metadata },
     messages: request.messages,
     windowsOnly,
+    seen,
   };
   return { conversation, decision: await decide(gateway, question, caller, runtime) };
 }

@@ -13,6 +13,7 @@ import { textsOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import { type Gateway, newSeed } from './gateway.ts';
+import type { Observation } from './observe/observation.ts';
 import { shortageError } from './shortage.ts';
 
 /** What of a request the policy's rules may look at beside the facts. */
@@ -32,6 +33,8 @@ export interface Question {
   readonly windowsOnly?: boolean;
   /** The field that told how long the prompt is. */
   readonly promptField?: string;
+  /** Told what was judged. */
+  readonly seen?: Observation | null;
 }
 
 /**
@@ -40,17 +43,18 @@ export interface Question {
  */
 export async function decide(
   gateway: Gateway,
-  { facts, forRules, messages, windowsOnly = false, promptField }: Question,
+  question: Question,
   caller: Caller,
   runtime: Runtime,
 ): Promise<Decision> {
   const { snapshot } = runtime;
-  let verdict = judge(gateway, facts, { forRules, windowsOnly }, caller, runtime);
+  const { facts, messages, promptField } = question;
+  let verdict = judge(gateway, question, caller, runtime);
   const names = decisiveTokenizers(verdict.outcome, verdict.shortage !== null, snapshot);
   if (names.length > 0) {
     const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(messages));
     if (inputTokensCounted) {
-      verdict = judge(gateway, { ...facts, inputTokensCounted }, { forRules, windowsOnly }, caller, runtime);
+      verdict = judge(gateway, { ...question, facts: { ...facts, inputTokensCounted } }, caller, runtime);
     }
   }
   const { outcome, shortage } = verdict;
@@ -67,11 +71,11 @@ interface Verdict {
 
 function judge(
   gateway: Gateway,
-  facts: Facts,
-  { forRules, windowsOnly }: { readonly forRules: ForRules; readonly windowsOnly: boolean },
+  { facts, forRules, windowsOnly = false, seen = null }: Question,
   caller: Caller,
   runtime: Runtime,
 ): Verdict {
+  seen?.step('shortlist');
   const { stream, user, metadata } = forRules;
   const ruled = withRules(
     facts,
@@ -85,11 +89,18 @@ function judge(
   const { decider } = runtime;
   const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
-  const given: Circumstances = { id: gateway.nextId(), seed: newSeed(), readings: runtime.readings(), ...chosen };
+  const given: Circumstances = {
+    id: gateway.nextId(),
+    seed: newSeed(),
+    readings: runtime.readings(),
+    ...chosen,
+    onShortlist: seen?.trace ? () => seen.step('decide') : undefined,
+  };
   const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly);
   const verdict = standing
     ? judgeWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };
+  if (seen) seen.judged = { facts: ruled, snapshot: runtime.snapshot, rejections: decider.rejections.slice() };
   if (decider.faults > faults) {
     tellOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }

@@ -1,5 +1,4 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import type { ChatRequest } from '../core/chat-request.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import type { SignalboxError } from '../core/errors.ts';
@@ -9,11 +8,9 @@ import type { Hold } from '../ledger/hold.ts';
 import type { Payment } from '../payments/payment.ts';
 import type { AttemptRecord, Outcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
-import type { Runtime } from '../runtime/runtime.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
-import type { Conversation } from './affinity.ts';
-import { Attempt } from './attempt.ts';
+import { Attempt, type AttemptContext } from './attempt.ts';
 import { entryLine } from './charge.ts';
 import {
   brokenError,
@@ -32,16 +29,11 @@ import type { Paying } from './pay/aside.ts';
 import { Plan, type Step, type Way } from './plan.ts';
 import { type Platform, type Receipt, receiptOf } from './receipt.ts';
 
-export interface ExchangeContext {
-  readonly runtime: Runtime;
-  readonly request: ChatRequest;
-  readonly conversation: Conversation;
+export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings'> {
   readonly decision: Decision;
   readonly hold: Hold;
   /** How a wallet pays for it; null for a key. */
   readonly payment: Paying | null;
-  /** Milliseconds on a clock that never goes back. */
-  readonly clock: () => number;
   /** Unix time, ms. */
   readonly now: () => number;
   /** When the request was admitted, on that clock. */
@@ -140,6 +132,7 @@ export class Exchange {
 
   /** Tries endpoint after endpoint, as the plan has it, until one shows content. Throws the SignalboxError of the last. */
   async open(): Promise<void> {
+    this.#context.seen?.step('dispatch');
     try {
       await this.#open();
     } catch (cause) {
@@ -345,7 +338,8 @@ export class Exchange {
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: Outcome['status'], running: Attempt | null, measured: Measured | null): void {
-    const { hold, onEnd } = this.#context;
+    const { hold, seen, onEnd } = this.#context;
+    seen?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
     clearTimeout(this.#timer);
     hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));

@@ -1,6 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
+import { idText } from '../core/id.ts';
 import { atomicOf, type PaymentPolicy } from '../core/payment-policy.ts';
 import type { RouteQuery } from '../core/route-query.ts';
 import { isWallet } from '../core/wallet.ts';
@@ -10,16 +11,24 @@ import { decide } from './decide.ts';
 import { decisionWrites } from './decision-record.ts';
 import { drainingError } from './drain.ts';
 import type { Gateway } from './gateway.ts';
+import type { Observation } from './observe/observation.ts';
 import { screenMessages } from './screen.ts';
 
 /** Advice with what a wallet without a balance would be asked to pay, where the policy takes payments. */
 export type PricedAdvice = Advice & { readonly payment_quote?: ReturnType<typeof paymentQuote> };
 
 /** A recommendation from the decision that a chat request of the same facts would get. Spends nothing. */
-export async function recommend(gateway: Gateway, query: RouteQuery, caller: Caller): Promise<PricedAdvice> {
+export async function recommend(
+  gateway: Gateway,
+  query: RouteQuery,
+  caller: Caller,
+  seen: Observation | null,
+): Promise<PricedAdvice> {
   if (gateway.draining()) throw drainingError();
+  seen?.step('pin');
   const runtime = gateway.lease();
   const { snapshot } = runtime;
+  seen?.step('profile');
   if (query.messages) screenMessages(query.messages, snapshot.gateway);
   const { messages = [] } = query;
   const conversation = gateway.affinity.conversation(caller.keyId, { messages });
@@ -31,8 +40,10 @@ export async function recommend(gateway: Gateway, query: RouteQuery, caller: Cal
     // A wallet without a balance would be asked to pay.
     windowsOnly: snapshot.payments !== null && isWallet(caller.keyId),
     promptField: query.messages ? 'messages' : 'estimated_input_tokens',
+    seen,
   };
   const decision = await decide(gateway, question, caller, runtime);
+  if (seen) seen.decisionId = idText('dec_', decision.id);
   // It may have taken a while, and nothing can be written down any more.
   if (gateway.draining()) throw drainingError();
   gateway.records.add(decisionWrites(gateway, 'route', decision, caller, snapshot, null));

@@ -5,11 +5,12 @@ import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { Observer } from '../gateway/observe/observer.ts';
 import type { Store } from '../store/store.ts';
-import type { EndpointSample } from '../upstream/health/health.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { paymentAdminRoutes } from './admin-payments.ts';
+import { Arrivals } from './arrivals.ts';
 import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
@@ -18,11 +19,11 @@ import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
-import { Gate } from './gate.ts';
+import type { Gate } from './gate.ts';
 import { admit, bodyBytesMax, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
 import { healthRoutes } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
-import { countError, metricsRoutes, newCounts } from './metrics.ts';
+import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { PAYMENT_HEADERS } from './payer.ts';
 import { paymentRoutes } from './payments.ts';
@@ -42,10 +43,11 @@ export interface AppOptions {
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
-  /** Whether `/metrics` is there. */
-  readonly metrics: boolean;
-  /** The endpoints that it shows; absent for none. */
-  readonly endpoints?: () => Iterable<EndpointSample>;
+  readonly observer: Observer;
+  /** Who is worked on; metrics show it, too. */
+  readonly gate: Gate;
+  /** The page at `/metrics`; null where it is switched off. */
+  readonly metrics: (() => Promise<string>) | null;
 }
 
 /** Values that any body may hold; messages and tools come on top, as many as the policy allows. */
@@ -67,8 +69,8 @@ const toldWithErrors = (headers: HTTPHeaders): Record<string, string> =>
     TOLD_WITH_ERRORS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
 
-/** Every request as it was admitted. Those on open routes have none. */
-export type Admitted = WeakMap<Request, Visit>;
+/** A handler may name a status by its number; without a word of it, it is 200. */
+const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
 function bodyLimits({ lease }: Gateway, { caller }: Visit): BodyLimits {
   const { snapshot } = lease();
@@ -83,10 +85,9 @@ function bodyLimits({ lease }: Gateway, { caller }: Visit): BodyLimits {
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, policy, keys, idempotency, store, authenticate, version, metrics, endpoints } = options;
-  const admitted: Admitted = new WeakMap();
-  const counts = newCounts();
-  const gate = new Gate();
+  const { gateway, policy, keys, idempotency, store, authenticate, version, observer, gate, metrics } = options;
+  const arrivals = new Arrivals(observer);
+  const { visitOf, seenOf } = arrivals;
   const limiter = new Limiter(gateway.clock);
   const rules: GuardRules = {
     authenticate,
@@ -95,16 +96,16 @@ export function createApp(options: AppOptions) {
     limiter,
     gate,
   };
-  const visitOf = (request: Request): Visit => {
-    const visit = admitted.get(request);
-    if (!visit) throw new Error('a request that nobody let in came to a handler');
-    return visit;
+  const context: RouteContext = {
+    gateway,
+    idempotency,
+    visitOf,
+    seenOf,
+    callerOf: (request) => visitOf(request).known,
   };
-  const context: RouteContext = { gateway, idempotency, visitOf, callerOf: (request) => visitOf(request).known };
-
   const groups = new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy))
-    .use(metricsRoutes({ gateway, policy, counts, gate, endpoints, version, enabled: metrics }))
+    .use(metricsRoutes(metrics))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))
     .use(keyRoutes({ ...context, keys }))
@@ -123,12 +124,12 @@ export function createApp(options: AppOptions) {
   return (
     new Elysia({ normalize: false, name: 'signalbox', handler })
       .onRequest(({ request, set, server }) => {
-        counts.requests++;
-        set.headers['x-request-id'] = idText('req_', gateway.nextId());
+        const seen = arrivals.come(request);
+        set.headers['x-request-id'] = idText('req_', seen.id);
         set.headers['x-signalbox-version'] = version;
         const visit = admit(request, rules, server);
         if (!visit) return;
-        admitted.set(request, visit);
+        arrivals.letIn(request, visit);
         visit.tell(set.headers);
       })
       // The guard has read the path before the router did: whatever they would disagree on stays shut.
@@ -143,20 +144,20 @@ export function createApp(options: AppOptions) {
         const read = () => readJson(request, bodyLimits(gateway, visit));
         return turn ? turn.then(read) : read();
       })
-      .onAfterHandle({ as: 'global' }, ({ request }) => admitted.get(request)?.handled())
+      .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {
+        arrivals.handled(
+          request,
+          responseValue instanceof Response ? responseValue.status : statusOf(set.status),
+          null,
+        );
+      })
       .onError({ as: 'global' }, ({ error, set, request }) => {
-        admitted.get(request)?.handled();
         const requestId = String(set.headers['x-request-id']);
         const known = publicError(error, (defect) => {
           const stack = defect instanceof Error ? defect.stack : String(defect);
           gateway.log.error('a request met a defect', { request: requestId, method: request.method, stack });
         });
-        countError(counts, known.code);
-        const caller = admitted.get(request)?.caller;
-        const decision = set.headers['x-signalbox-decision-id'];
-        // By the number that its caller was told. What was decided has a line and a record of its own.
-        if (caller && !decision)
-          gateway.log.info('refused', { request: requestId, key: caller.keyId, code: known.code });
+        arrivals.handled(request, known.status, known.code);
         return errorResponse(known, toldWithErrors(set.headers));
       })
       .use(groups)

@@ -67,7 +67,9 @@ export const chatRoutes = (context: RouteContext) =>
     async ({ body, request, server, set }) => {
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
-      const arrived = arrivedAs(body, request, set.headers);
+      const seen = context.seenOf(request);
+      seen.isStream = body.stream === true;
+      const arrived = arrivedAs(body, request, set.headers, seen);
       const payer = await payerFor(context, arrived);
       const ask = askOf(arrived, payer);
       if (ask) return answerOnce(context, ask, payer, arrived);

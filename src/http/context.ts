@@ -1,6 +1,7 @@
 import type { Idempotency } from '../access/idempotency/state.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { Observation } from '../gateway/observe/observation.ts';
 import type { Visit } from './visit.ts';
 
 /** What the route groups share. */
@@ -11,4 +12,6 @@ export interface RouteContext {
   callerOf(request: Request): Caller;
   /** What a request was let in with. */
   visitOf(request: Request): Visit;
+  /** What is seen of a request. */
+  seenOf(request: Request): Observation;
 }

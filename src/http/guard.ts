@@ -102,6 +102,12 @@ export function needsKey(path: string): boolean {
   return path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
 }
 
+/** The pattern of the route that a request is for; `other` for what leads nowhere. */
+export const routeOf = ({ url }: Request): string => routeAt(pathOf(url))?.path ?? 'other';
+
+/** Whether a request is for a path that is only for those with a key. */
+export const isGuarded = ({ url }: Request): boolean => needsKey(pathOf(url));
+
 /** The pattern under which the guard lets in to one of the router's. */
 export const guardedAs = (route: string): string | undefined => routeAt(route)?.path;
 

@@ -4,6 +4,7 @@ import { walletCaller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
+import type { Observation } from '../gateway/observe/observation.ts';
 import { base64Json } from '../gateway/pay/demand.ts';
 import { identify } from '../gateway/pay/mend.ts';
 import type { Asked, Payer } from '../gateway/pay/payer.ts';
@@ -20,8 +21,8 @@ export interface Arrived {
 }
 
 /** A chat request as it has come. */
-export const arrivedAs = (body: ChatRequest, request: Request, headers: HTTPHeaders): Arrived => ({
-  asked: { request: body, named: request.headers.get('idempotency-key'), url: request.url },
+export const arrivedAs = (body: ChatRequest, request: Request, headers: HTTPHeaders, seen: Observation): Arrived => ({
+  asked: { request: body, named: request.headers.get('idempotency-key'), url: request.url, seen },
   request,
   headers,
 });

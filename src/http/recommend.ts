@@ -10,11 +10,11 @@ import { compileCheck } from './validation.ts';
 const check = compileCheck(RouteQuery);
 
 /** `POST /v1/route`. */
-export const recommendRoutes = ({ gateway, callerOf }: RouteContext) =>
+export const recommendRoutes = ({ gateway, callerOf, seenOf }: RouteContext) =>
   new Elysia({ name: 'route' }).post(
     '/v1/route',
     async ({ body, request, set }) => {
-      const advice = await recommend(gateway, body, callerOf(request));
+      const advice = await recommend(gateway, body, callerOf(request), seenOf(request));
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       return advice;
     },

@@ -72,7 +72,10 @@ export async function answerOnce(
   const visit = visitOf(request);
   const claim = await claimed(context, ask);
   if (claim.kind === 'replay') {
-    gateway.log.info('chat replayed', { decision: idText('dec_', claim.decision), key: ask.keyId });
+    if (asked.seen) {
+      asked.seen.isReplayed = true;
+      asked.seen.decisionId = idText('dec_', claim.decision);
+    }
     return replayOf(claim.answer);
   }
   if (claim.kind !== 'run') throw refusalError(claim, ask);

@@ -13,6 +13,8 @@ type Prove = (wallet: Caller) => Quota | null;
 export class Visit implements Ticket {
   /** The pattern of the route that it was let in to. */
   readonly route: string;
+  /** Told once, when it is over. */
+  onOver: (() => void) | null = null;
   readonly #place: Place | null;
   readonly #prove: Prove;
   #caller: Caller | null;
@@ -105,5 +107,7 @@ export class Visit implements Ticket {
     if (!this.#isHandled || this.#isWorking) return;
     this.#quota?.close();
     this.#place?.leave();
+    this.onOver?.();
+    this.onOver = null;
   }
 }

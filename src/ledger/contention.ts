@@ -1,8 +1,14 @@
 import type { Microcredits } from '../core/credits.ts';
+import { Spread } from '../core/spread.ts';
 import { type Blocked, type Fund, isBlocked } from './rules/fund.ts';
+import type { Waits } from './sample.ts';
 
 /** Requests that may wait for one fund; further ones are refused at once. */
 const WAITERS_MAX = 1_000;
+/** Upper bounds of the time that is waited, in seconds. */
+export const WAIT_BOUNDS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
 
 interface Waiter {
   /** Takes what is wanted, or says what is in the way now. */
@@ -15,6 +21,9 @@ interface Waiter {
  * woken tries again and takes, moves on to the fund that is in the way now, or stays at the head of the line.
  */
 export class Contention {
+  readonly waits: Waits = { served: 0, gave_up: 0, crowded: 0 };
+  /** In seconds. */
+  readonly waited = new Spread(WAIT_BOUNDS);
   readonly #lines = new Map<Fund, Waiter[]>();
 
   /** The first of these funds that has a line, to whose end a newcomer must go; null for none. */
@@ -25,13 +34,20 @@ export class Contention {
 
   /** Resolves with what was taken, or with what is in the way once `waitMs` are over, or `signal` says that nobody waits. */
   wait(blocked: Blocked, waitMs: number, take: Waiter['take'], signal?: AbortSignal): Promise<Microcredits | Blocked> {
-    if (waitMs <= 0 || signal?.aborted || (this.#lines.get(blocked.fund)?.length ?? 0) >= WAITERS_MAX)
+    if (waitMs <= 0 || signal?.aborted) return Promise.resolve(blocked);
+    if ((this.#lines.get(blocked.fund)?.length ?? 0) >= WAITERS_MAX) {
+      this.waits.crowded++;
       return Promise.resolve(blocked);
+    }
+    const began = performance.now();
     return new Promise((resolve) => {
       const waiter: Waiter = {
         take,
         resolve: (taken) => {
           clearTimeout(timer);
+          this.waited.observe((performance.now() - began) / 1_000);
+          if (isBlocked(taken)) this.waits.gave_up++;
+          else this.waits.served++;
           resolve(taken);
         },
       };
@@ -40,6 +56,13 @@ export class Contention {
       signal?.addEventListener('abort', () => this.#dismiss(waiter, () => blocked), { once: true });
       this.#join(blocked.fund, waiter);
     });
+  }
+
+  /** Requests that wait now. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const line of this.#lines.values()) waiting += line.length;
+    return waiting;
   }
 
   /** Lets those who wait for these funds try again. To be called whenever money comes free. Never throws. */

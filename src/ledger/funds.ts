@@ -108,6 +108,13 @@ export class Funds {
     return this.#blank.size === 0 ? all : all.filter((fund) => !this.#blank.has(fund));
   }
 
+  /** How many of those there are, and how many of them have spent all. */
+  countBalances(): { readonly all: number; readonly exhausted: number } {
+    let exhausted = 0;
+    for (const fund of this.#balances.values()) if (fund.unspent <= 0 && !this.#blank.has(fund)) exhausted++;
+    return { all: this.#balances.size - this.#blank.size, exhausted };
+  }
+
   use(counters: readonly Counter[]): void {
     this.#counters = counters;
     this.#epoch++;

@@ -7,6 +7,7 @@ import type { Alarm } from './desk.ts';
 import type { Deposit, Earmark } from './earmark.ts';
 import type { Hold } from './hold.ts';
 import type { Fund } from './rules/fund.ts';
+import type { LedgerSample } from './sample.ts';
 import type { Shortage, Standing } from './standing.ts';
 import { StoredLedger } from './stored-ledger.ts';
 import { SELECT_LAST, SELECT_STATE, type StateRow } from './tables.ts';
@@ -98,6 +99,8 @@ export interface Ledger {
   /** What a new policy must fit to. */
   state(): LedgerState;
   status(): Promise<LedgerStatus>;
+  /** How it stands, from what is in memory: asks no store, and takes one pass over the funds. */
+  sample(): LedgerSample;
   /** What a key was charged from `from` to before `to`, ms since 1970, by quarters of an hour that may repeat. */
   usage(keyId: string, from: number, to: number): Promise<readonly Usage[]>;
   /** Every fund that requests of a caller draw on now, asking for a model by any of these names. */

@@ -22,6 +22,7 @@ import { OpenHolds } from './open-holds.ts';
 import { type OpenReservation, type Recovered, recover } from './recover.ts';
 import { type Blocked, type Fund, fit, hold, isBlocked } from './rules/fund.ts';
 import { expire, openReservation } from './rules/reservation.ts';
+import { type LedgerSample, sampleBudgets } from './sample.ts';
 import { type Shortage, type Standing, shortage, standingOf } from './standing.ts';
 import { insertAccount, putTerms, SELECT_CHARGED, type StateRow } from './tables.ts';
 import { fundsOf, readUsage, type Usage } from './usage.ts';
@@ -206,14 +207,19 @@ export class StoredLedger implements Ledger {
     const [written] = await this.#store.query<{ charged: number }>(SELECT_CHARGED);
     let charged = written?.charged ?? 0;
     for (const { microcredits } of this.#desk.sums) charged += microcredits;
-    let held = 0;
-    for (const { held: one } of this.#holds.all()) held += one;
     const budgets = this.#funds.counters.flatMap((counter) => {
       counter.windowAt(this.#time);
       return [...counter.funds];
     });
     const drawnOn = budgets.filter(({ spent, held: holding }) => spent !== 0 || holding !== 0);
-    return { charged, held, open: this.open, funds: [...drawnOn, ...this.#funds.balances] };
+    return { charged, held: this.#held, open: this.open, funds: [...drawnOn, ...this.#funds.balances] };
+  }
+
+  sample(): LedgerSample {
+    const { waits, waited, waiting } = this.#contention;
+    const { all: balances, exhausted: balancesExhausted } = this.#funds.countBalances();
+    const budgets = sampleBudgets(this.#funds.counters, this.#time);
+    return { open: this.open, held: this.#held, budgets, balances, balancesExhausted, waits, waited, waiting };
   }
 
   usage(keyId: string, from: number, to: number): Promise<readonly Usage[]> {
@@ -265,6 +271,13 @@ export class StoredLedger implements Ledger {
     if (isBlocked(amount)) return amount;
     const fund = this.#contention.lineBefore(funds);
     return fund ? { fund, why: 'contended' } : amount;
+  }
+
+  /** What open reservations may still charge. */
+  get #held(): Microcredits {
+    let held = 0;
+    for (const { held: one } of this.#holds.all()) held += one;
+    return held;
   }
 
   get #hasEntries(): boolean {

@@ -1,6 +1,7 @@
 import { idText } from '../core/id.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { PaymentCounts } from './counts.ts';
 import type { Fate, Network } from './facilitator/facilitator.ts';
 import type { Payment } from './payment.ts';
 import type { Register } from './register.ts';
@@ -11,6 +12,7 @@ export interface JudgeOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly deposit: Ledger['deposit'];
+  readonly counts: PaymentCounts;
   readonly log: Log;
 }
 
@@ -28,11 +30,12 @@ export class Judge {
    * arrived and could not be booked. For one look at a payment at a time.
    */
   async judge(payment: Payment, network: Network): Promise<Payment> {
-    const { register } = this.#options;
+    const { register, counts } = this.#options;
     // Somebody may have been at it since, and a commit may have been done although its answer was lost.
     const stored = await register.get(payment.id);
     if (!stored || stored.state === 'captured' || stored.state === 'settled') {
-      register.resolved(payment);
+      const wasOpen = register.resolved(payment);
+      if (stored && wasOpen) counts.captured(stored);
       return stored ?? { ...payment, state: 'failed', error: 'never_sent' };
     }
     return this.#take(stored, await network.chain.fate(traceOf(stored)));
@@ -47,19 +50,21 @@ export class Judge {
 
   /** Nothing runs on it any more, so that all of it is balance, and the fee is waived. */
   async #arrived(payment: Payment, transaction: string): Promise<Payment> {
-    const { register, now, deposit, log } = this.#options;
+    const { register, now, deposit, counts, log } = this.#options;
     const { id, payer, paid } = payment;
     const arrived: Payment = { ...payment, state: 'captured', fee: 0, transaction, error: null, updated: now() };
     const writes = [capturePayment(arrived), settlePayment(id, null, 0, arrived.updated)];
     await deposit(payer, { paid, fee: 0, note: idText('pay_', id) }, writes);
     register.resolved(payment);
+    counts.captured(payment);
     log.info('a payment whose outcome was not known has arrived', { ...fieldsOf(payment), transaction });
     return { ...arrived, state: 'settled' };
   }
 
   async #failed(payment: Payment, error: string): Promise<Payment> {
-    const { register, now, log } = this.#options;
+    const { register, now, counts, log } = this.#options;
     const failed: Payment = { ...payment, state: 'failed', error, updated: now() };
+    counts.failed(failed);
     await register.fail(failed);
     log.info('a payment whose outcome was not known has failed', { ...fieldsOf(payment), reason: error });
     return failed;

@@ -22,6 +22,14 @@ export interface Place {
   readonly isReady: boolean;
 }
 
+/** How a network of the policy stands. */
+export interface NetworkStanding {
+  readonly id: string;
+  readonly isReady: boolean;
+  /** As `Facilitator.gasRatio`; null, too, where others pay the gas. */
+  readonly gasRatio: number | null;
+}
+
 export interface NetworksOptions {
   readonly open: OpenNetwork;
   readonly means: Omit<NetworkMeans, 'onAlarm'>;
@@ -81,6 +89,13 @@ export class Networks {
   /** In the policy's order. */
   ready(): readonly Place[] {
     return this.#inForce.filter(({ isReady }) => isReady);
+  }
+
+  /** In the policy's order, ready or not. */
+  standings(): readonly NetworkStanding[] {
+    return this.#inForce.map(({ policy: { id }, isReady, network: { facilitator } }) => {
+      return { id, isReady, gasRatio: facilitator.gasRatio ?? null };
+    });
   }
 
   /** A place that a reload takes away stays open until the work that is done there has ended. */

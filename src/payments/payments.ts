@@ -1,6 +1,8 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Write } from '../store/store.ts';
+import type { PaymentCounts } from './counts.ts';
+import type { NetworkStanding } from './networks.ts';
 import type { Offer, Payment, PaymentState } from './payment.ts';
 import type { Purpose, Quote, QuoteAsk } from './quote.ts';
 
@@ -47,10 +49,20 @@ export interface PaymentQuery {
   readonly before: number | null;
 }
 
+/** What has been done, and how things stand, from what is in memory: nobody is asked. */
+export interface PaymentActivity {
+  readonly counts: PaymentCounts;
+  /** Of which it is not known what became of them, oldest first. */
+  unsettled(): Iterable<Payment>;
+  /** Of the policy in force, in its order. */
+  networks(): readonly NetworkStanding[];
+}
+
 /** Takes payments by x402 and keeps what became of them. One for each server, there while payments are off, too. */
 export interface Payments {
   /** Of the policy in force; null while payments are off. */
   readonly policy: PaymentPolicy | null;
+  readonly activity: PaymentActivity;
   /**
    * Makes ready for another policy, and resolves with what puts it in force. Rejects with an Error of one sentence that
    * an operator can act on: a variable that is not set, a key that is none, a key of a public test on a network that is

@@ -88,9 +88,9 @@ export class Register {
     return this.#write(removePayment(payment.id));
   }
 
-  /** What became of it is written down. */
-  resolved(payment: Payment): void {
-    this.#unsettled.delete(payment.id);
+  /** What became of it is written down. Returns whether that was news. */
+  resolved(payment: Payment): boolean {
+    return this.#unsettled.delete(payment.id);
   }
 
   #write(write: Write): Promise<void> {

@@ -5,12 +5,13 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Store, Write } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { Blocklist } from './blocklist.ts';
+import { PaymentCounts } from './counts.ts';
 import type { OpenNetwork } from './facilitator/facilitator.ts';
 import { openNetwork as openByPolicy } from './facilitator/network.ts';
 import { Judge } from './judge.ts';
 import { Networks } from './networks.ts';
 import type { Offer, Payment } from './payment.ts';
-import type { Beside, Book, Offered, PaymentQuery, Payments, Resolution } from './payments.ts';
+import type { Beside, Book, Offered, PaymentActivity, PaymentQuery, Payments, Resolution } from './payments.ts';
 import { storedSettlements } from './pending.ts';
 import type { Quote, QuoteAsk } from './quote.ts';
 import { quoteOn } from './quoting.ts';
@@ -65,6 +66,7 @@ async function settleLeft({ id, payer, fee }: Payment, { store, now, waiveFee }:
 }
 
 class StoredPayments implements Payments {
+  readonly activity: PaymentActivity;
   readonly #options: PaymentsOptions;
   readonly #register: Register;
   readonly #seal: Seal;
@@ -82,11 +84,24 @@ class StoredPayments implements Payments {
     this.#blocklist = blocklist;
     const means = { env, pending: storedSettlements(store, now), now };
     const networks = new Networks({ open: openNetwork, means, log });
-    const judge = new Judge({ register, now, deposit, log });
+    const counts = new PaymentCounts();
+    const judge = new Judge({ register, now, deposit, counts, log });
     const policy = () => this.#policy;
     const mark = (requestHash: string) => seal.mark(requestHash);
-    const settlements = new Settlements({ register, networks, judge, blocklist, policy, now, nextId, mark, log });
+    const settlements = new Settlements({
+      register,
+      networks,
+      judge,
+      blocklist,
+      policy,
+      now,
+      nextId,
+      mark,
+      counts,
+      log,
+    });
     const everyMs = options.reconcileEveryMs ?? RECONCILE_EVERY_MS;
+    this.activity = { counts, unsettled: () => register.unsettled(), networks: () => networks.standings() };
     this.#networks = networks;
     this.#settlements = settlements;
     this.#reconciler = new Reconciler({ register, networks, settlements, now, log, everyMs });
@@ -101,6 +116,7 @@ class StoredPayments implements Payments {
     return () => {
       apply();
       this.#policy = policy;
+      this.activity.counts.expect(this.activity.networks().map(({ id }) => id));
       this.#reconciler.start();
     };
   }
@@ -113,7 +129,9 @@ class StoredPayments implements Payments {
     const places = this.#networks.ready();
     if (!this.#policy || places.length === 0) throw unavailableError();
     const { nextId, now } = this.#options;
-    return quoteOn(places, ask, this.#policy, { id: nextId(), now: now(), seal: this.#seal });
+    const quote = quoteOn(places, ask, this.#policy, { id: nextId(), now: now(), seal: this.#seal });
+    this.activity.counts.quoted(ask.purpose);
+    return quote;
   }
 
   async read(offered: Offered): Promise<Offer> {

@@ -2,6 +2,7 @@ import { toCredits } from '../core/credits.ts';
 import { type PaymentPolicy, worthOf } from '../core/payment-policy.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
+import type { PaymentCounts } from './counts.ts';
 import { FacilitatorUnavailable, type Settlement } from './facilitator/facilitator.ts';
 import { fieldsOf, type Judge } from './judge.ts';
 import type { Networks, Place } from './networks.ts';
@@ -31,6 +32,7 @@ export interface SettlementsOptions {
   readonly nextId: () => number;
   /** What is kept of the hash of a request. */
   readonly mark: (requestHash: string) => string;
+  readonly counts: PaymentCounts;
   readonly log: Log;
 }
 
@@ -177,11 +179,12 @@ export class Settlements {
 
   async #send<T>(sent: Sent<T>, place: Place): Promise<Resolution<T>> {
     const { payment, isFirst } = sent;
-    const { register, now, log } = this.#options;
+    const { register, now, counts, log } = this.#options;
     const outcome = await this.#outcome(sent, place);
     if (outcome.state === 'captured') return this.#captured(sent, outcome.transaction);
     const error = reasonWord(outcome.reason);
     if (outcome.state === 'failed' && isFirst) {
+      counts.failed(payment);
       await register.fail({ ...payment, state: 'failed', error, updated: now() });
       log.info('a payment has failed', { ...fieldsOf(payment), reason: error });
       throw refusedBy(error);
@@ -212,11 +215,12 @@ export class Settlements {
   }
 
   async #captured<T>({ payment, book }: Sent<T>, transaction: string): Promise<Resolution<T>> {
-    const { register, now, log } = this.#options;
+    const { register, now, counts, log } = this.#options;
     const captured: Payment = { ...payment, state: 'captured', transaction, error: null, updated: now() };
     try {
       const booked = await book(captured, [capturePayment(captured)]);
       register.resolved(captured);
+      counts.captured(captured);
       const { paid, fee } = captured;
       const figures = { paid_credits: toCredits(paid), fee_credits: toCredits(fee) };
       log.info('a payment has arrived', { ...fieldsOf(captured), ...figures, transaction });

@@ -21,6 +21,8 @@ export interface Circumstances {
   readonly reason: string;
   /** What has been seen of the upstreams; left out: nothing, and the catalog's figures hold. */
   readonly readings?: Readings;
+  /** Told when the shortlist stands and the scoring begins: for who takes the time. */
+  readonly onShortlist?: () => void;
 }
 
 export interface Decider {
@@ -28,6 +30,8 @@ export interface Decider {
   decide(facts: Facts, given: Circumstances): Decision | Refusal;
   /** Times that a strategy threw or gave no usable score; the choice then went by Q, C, L and ID. */
   readonly faults: number;
+  /** Of the last decision: how many models each kind of rejection had something against, in the order of `REJECTIONS`. */
+  readonly rejections: Uint32Array;
 }
 
 export const isRefusal = (outcome: Decision | Refusal): outcome is Refusal => 'rejected' in outcome;
@@ -42,6 +46,7 @@ export function refusalOf(facts: Facts, readings: Readings, rejected: Refusal['r
 
 class SnapshotDecider implements Decider {
   faults = 0;
+  readonly rejections = new Uint32Array(Object.keys(REJECTIONS).length);
   readonly #snapshot: PolicySnapshot;
   readonly #evaluation: Evaluation;
   readonly #prior: Readings;
@@ -52,9 +57,13 @@ class SnapshotDecider implements Decider {
     this.#prior = priorReadings(snapshot);
   }
 
-  decide(facts: Facts, { id, seed, strategy, reason, readings = this.#prior }: Circumstances): Decision | Refusal {
+  decide(facts: Facts, given: Circumstances): Decision | Refusal {
+    const { id, seed, strategy, reason, readings = this.#prior, onShortlist } = given;
     const { shortlist } = this.#evaluation;
     const quality = this.#evaluation.fill(facts, readings);
+    // Before the last resorts fill it anew.
+    this.rejections.set(shortlist.rejections);
+    onShortlist?.();
     if (shortlist.n === 0) return refusalOf(facts, readings, shortlist.rejected);
     const ranked = this.#best(facts, strategy);
     return {

@@ -15,6 +15,10 @@ import {
 } from './estimate.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
+/** Where the count of each bit of a rejection stands, in the order of `REJECTIONS`. */
+const PLACES = new Uint8Array(32);
+for (const [at, { bit }] of Object.values(REJECTIONS).entries()) PLACES[Math.log2(bit)] = at;
+
 /** A model with what the loop over the catalog reads most, lifted out of the frozen arrays once. */
 interface Entry {
   readonly index: number;
@@ -62,6 +66,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   /** The endpoints that may be tried, of each model. */
   readonly endpoints: (readonly number[])[] = [];
   rejected: Refusal['rejected'][number][] = [];
+  /** How many models each kind of rejection has something against, in the order of `REJECTIONS`. */
+  readonly rejections = new Uint32Array(Object.keys(REJECTIONS).length);
   /** Whether endpoints were left out that a breaker has ejected. */
   hasEjected = false;
   /** What it was filled for last. */
@@ -120,6 +126,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const { facts } = demand;
     this.n = 0;
     this.rejected = [];
+    this.rejections.fill(0);
     this.hasEjected = false;
     const entries = facts.pinned ? [this.#entries[this.#snapshot.modelIndex.get(facts.model)!]!] : this.#entries;
     for (let at = 0; at < entries.length; at++) {
@@ -145,6 +152,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     }
     if (rejections !== 0) {
       this.rejected.push({ model: index, rejections });
+      for (let bits = rejections; bits !== 0; bits &= bits - 1)
+        this.rejections[PLACES[31 - Math.clz32(bits & -bits)]!]!++;
       return;
     }
     const { n } = this;

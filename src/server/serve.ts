@@ -7,12 +7,12 @@ import type { ServeOptions } from '../cli/options.ts';
 import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
+import { Gate } from '../http/gate.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
 import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import { openSqlite } from '../store/sqlite.ts';
-import { createLog } from '../telemetry/log.ts';
 import { learnSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
@@ -21,6 +21,9 @@ import { logHealth } from './events.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host } from './host.ts';
 import { listen } from './listen.ts';
+import { openServerLog } from './log.ts';
+import { openMetrics } from './metrics.ts';
+import { openObserver, tracerFor } from './observer.ts';
 import { firstPolicy, judgeTools, type Serving } from './policy.ts';
 
 /** Time for the last error events to reach their readers. */
@@ -33,8 +36,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const { out, err, now, clock } = host;
   // Its ID is no secret: it stands in lists and logs.
   learnSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
-  const log = createLog({ write: out.write, pretty: out.isTerminal, now });
-  process.on('exit', log.flush);
+  const { log, families: logged, written: told } = openServerLog(options, host);
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   process.on('SIGHUP', () => onHangup());
@@ -44,6 +46,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     random: Math.random,
     onChange: (change) => logHealth(log, change),
   });
+  const tracer = await tracerFor(host, log);
   const tools: Serving = { ...judgeTools(host), folder: options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log, err);
   const lock = lockFolder(options.data);
@@ -58,6 +61,9 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   if (options.apiKey !== null) await keys.install(options.apiKey);
   const { gateway, idempotency, reloader, recount, stop } = await openGateway(first, tools, { store, keys, log, host });
   onBudgets = recount;
+  const gate = new Gate();
+  const { observer, families } = openObserver(gateway, options, tracer);
+  const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version: host.version };
   const app = createApp({
     gateway,
     policy: reloader,
@@ -66,10 +72,13 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     store,
     authenticate: (header) => keys.authenticate(header),
     version: host.version,
-    metrics: options.metrics,
-    endpoints: () => health.samples(),
+    observer,
+    gate,
+    metrics: options.metrics ? openMetrics(watched, [...families, ...logged]) : null,
   });
   const address = await listen(app, options.port, options.host);
+  // Whatever goes to the terminal by another way comes behind them.
+  await told();
   await announce(address, keys, options.data, isSimulated(gateway), log, out);
   if (gateway.payments.policy && isSimulated(gateway)) {
     log.warn('payments are taken, and only made-up models serve: no provider has its key in the environment');
@@ -91,7 +100,9 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
       .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
     await store.close();
     lock.release();
+    await tracer?.close();
     log.info('stopped');
+    await told();
     process.exit(0);
   };
   process.on('SIGTERM', () => void shutDown('SIGTERM'));

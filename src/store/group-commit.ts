@@ -1,3 +1,5 @@
+import { Spread } from '../core/spread.ts';
+import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 import { StoreError, type Write } from './store.ts';
 
 /** With so many commits asked for within the window, it pays to wait for more of them. */
@@ -37,7 +39,9 @@ export interface Transactions {
  * a millisecond passes between transactions. Appends ride along; where somebody must know them written
  * and no commit is near, they are written without a sync, which outlives the process though not the machine.
  */
-export class GroupCommit {
+export class GroupCommit implements StoreActivity {
+  readonly commits = new Spread(COMMIT_BOUNDS);
+  errors = 0;
   readonly #db: Transactions;
   #units: Unit[] = [];
   /** Times of the last DENSE_COMMITS commits, as a ring. */
@@ -56,6 +60,14 @@ export class GroupCommit {
 
   constructor(db: Transactions) {
     this.#db = db;
+  }
+
+  get waiting(): number {
+    return this.#units.length;
+  }
+
+  get isFailing(): boolean {
+    return this.#failing;
   }
 
   commit(writes: readonly Write[]): Promise<void> {
@@ -108,8 +120,9 @@ export class GroupCommit {
 
   #refusal(): StoreError | null {
     if (this.#closed) return new StoreError('the store is closed');
-    if (this.#units.length >= UNITS_MAX) return new StoreError(`${UNITS_MAX} writes are waiting for the disk`);
-    return null;
+    if (this.#units.length < UNITS_MAX) return null;
+    this.errors++;
+    return new StoreError(`${UNITS_MAX} writes are waiting for the disk`);
   }
 
   #schedule(delayMs: number): void {
@@ -152,8 +165,10 @@ export class GroupCommit {
 
   /** Returns what the disk refused. A bad write is found by trying each unit apart: its neighbours are written. */
   #write(units: readonly Unit[], synced: boolean): { units: readonly Unit[]; error: unknown } | null {
+    const began = performance.now();
     try {
       this.#db.transact(units, synced);
+      this.commits.observe((performance.now() - began) / 1_000);
       for (const unit of units) unit.resolve?.();
       return null;
     } catch (error) {
@@ -171,6 +186,7 @@ export class GroupCommit {
   }
 
   #refuse(unit: Unit, cause: unknown): void {
+    this.errors++;
     const error = new StoreError(`a write was refused: ${messageOf(cause)}`, cause);
     if (unit.reject) unit.reject(error);
     else this.#db.onError(error);
@@ -178,6 +194,7 @@ export class GroupCommit {
 
   /** The disk failed: commits are told so, appends stay first in line. */
   #keep(units: readonly Unit[], cause: unknown): void {
+    this.errors++;
     const error = new StoreError(`the database cannot be written: ${messageOf(cause)}`, cause);
     if (!this.#failing) this.#db.onError(error);
     this.#failing = true;

@@ -1,10 +1,16 @@
 import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { StoreActivity } from './activity.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import { reasonOf } from './reason.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from './store.ts';
+
+/** A store that tells how it does. */
+export interface WatchedStore extends Store {
+  readonly activity: StoreActivity;
+}
 
 /** How long a command waits for another process that writes, before it fails. */
 const BUSY_TIMEOUT_MS = 2_000;
@@ -26,7 +32,7 @@ export async function openSqlite(
   path: string,
   migrations: readonly Migrations[],
   options: SqliteOptions = {},
-): Promise<Store> {
+): Promise<WatchedStore> {
   let db: Database | null = null;
   try {
     createPrivately(path);
@@ -135,7 +141,7 @@ function raiseFence(db: Database): Fence {
 /** No fault of the writes, and none that another try could mend. */
 class Fenced extends Error {}
 
-class SqliteStore implements Store {
+class SqliteStore implements WatchedStore {
   readonly #db: Database;
   readonly #group: GroupCommit;
   readonly #prepared = new Map<Statement, Prepared<unknown, SqlValue[]>>();
@@ -157,6 +163,10 @@ class SqliteStore implements Store {
     this.#group = new GroupCommit({ transact: (units, synced) => this.#transact(units, synced), isOwnFault, onError });
   }
 
+  get activity(): StoreActivity {
+    return this.#group;
+  }
+
   commit(writes: readonly Write[]): Promise<void> {
     return this.#group.commit(writes);
   }
@@ -174,6 +184,7 @@ class SqliteStore implements Store {
       // The room that owns the table says what its rows are; its STRICT tables hold it to that.
       return this.#prepare(statement).all(...params) as Row[];
     } catch (error) {
+      this.#group.errors++;
       throw new StoreError(`the database cannot be read: ${reasonOf(error)}`, error);
     }
   }

@@ -14,6 +14,9 @@ export interface UpstreamTarget {
   readonly apiKey: string | null;
 }
 
+/** W3C's trace context, for whoever goes on tracing upstream. */
+export type TraceHeaders = Readonly<Record<string, string>>;
+
 /** One call to one endpoint, under way. */
 export interface UpstreamCall {
   /**
@@ -46,8 +49,9 @@ export function openCall(
   call: ProviderCall,
   deadlines: Deadlines,
   totalDeadlineAt: number,
+  trace: TraceHeaders | null = null,
 ): UpstreamCall {
   const { adapter } = target;
   if (adapter.kind === 'in-process') return new InProcessCall(adapter, call, deadlines, totalDeadlineAt);
-  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt);
+  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt, trace);
 }

@@ -1,5 +1,5 @@
 import type { WireAdapter } from '../contract/provider.ts';
-import type { UpstreamTarget } from './call.ts';
+import type { TraceHeaders, UpstreamTarget } from './call.ts';
 import { Broken } from './failures.ts';
 
 /** Headers of no vendor that an adapter may set. */
@@ -54,6 +54,14 @@ export function callHeaders(
   const at = stream ? 1 : 0;
   made[at] ??= buildHeaders(adapter, own, target, stream);
   return made[at];
+}
+
+/** The same with a trace's context; the headers of a call may be those of others, too. */
+export function traced(headers: Headers, trace: TraceHeaders | null): Headers {
+  if (!trace) return headers;
+  const own = new Headers(headers);
+  for (const [name, value] of Object.entries(trace)) own.set(name, value);
+  return own;
 }
 
 function buildHeaders(

@@ -3,12 +3,12 @@ import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provid
 import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { Alarm } from './alarm.ts';
-import type { UpstreamCall, UpstreamTarget } from './call.ts';
+import type { TraceHeaders, UpstreamCall, UpstreamTarget } from './call.ts';
 import { Completion } from './completion.ts';
 import { type Opened, Opening } from './connection/opening.ts';
 import { Broken, bodyFailure, openFailure, tidyFailure, tidyReason } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
-import { callHeaders } from './http-request.ts';
+import { callHeaders, traced } from './http-request.ts';
 import { readText } from './read-text.ts';
 import { requestIdOf } from './request-id.ts';
 import { bounded, retryAfterMs } from './retry-after.ts';
@@ -70,6 +70,7 @@ export class WireCall implements UpstreamCall {
     call: ProviderCall,
     deadlines: Deadlines,
     totalDeadlineAt: number,
+    trace: TraceHeaders | null,
   ) {
     const now = performance.now();
     this.#adapter = adapter;
@@ -80,7 +81,7 @@ export class WireCall implements UpstreamCall {
     this.#totalBy = totalDeadlineAt;
     this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalDeadlineAt) : totalDeadlineAt;
     this.#completion = new Completion(call.request.n ?? 1);
-    this.#opened = this.#send(target, call, now);
+    this.#opened = this.#send(target, call, now, trace);
   }
 
   get sent(): boolean {
@@ -105,7 +106,7 @@ export class WireCall implements UpstreamCall {
   }
 
   /** Never throws: what goes wrong is read with the first batch. */
-  #send(target: UpstreamTarget, call: ProviderCall, now: number): Promise<Opened> | Opened {
+  #send(target: UpstreamTarget, call: ProviderCall, now: number, trace: TraceHeaders | null): Promise<Opened> | Opened {
     try {
       if (this.#totalBy <= now) throw new Broken('timeout', 'no time was left for this attempt');
       const request = this.#adapter.request(call);
@@ -114,7 +115,7 @@ export class WireCall implements UpstreamCall {
       this.dropped = dropped;
       const { dial } = target;
       if (!dial) throw new Broken('connect', 'the provider has no http address');
-      const headers = callHeaders(this.#adapter, own, target, call.stream);
+      const headers = traced(callHeaders(this.#adapter, own, target, call.stream), trace);
       const headBy = this.#firstContentBy;
       const connectBy = Math.min(now + this.#deadlines.connectMs, headBy);
       this.#opening = new Opening(

@@ -15,6 +15,8 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
     ['a drain time that is none', ['serve', '--drain-ms', 'soon'], /drain time/],
     ['a switch that is neither on nor off', ['serve', '--metrics', 'maybe'], /on or off, not "maybe"/],
+    ['a form of the log that is none', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
+    ['a form of the log in a variable', ['serve'], /auto, json, pretty or off/, { SIGNALBOX_LOG: 'loud' }],
   ];
   for (const [what, args, message, env] of cases) {
     test(what, () => {
@@ -31,4 +33,15 @@ test('the folder of policies is named as for serve, or alone', () => {
   expect(folders('check')).toMatchObject({ folder: 'env', args: ['check'] });
   expect(folders('check', '--policies', 'mine', '--json')).toMatchObject({ folder: 'mine', args: ['check', '--json'] });
   expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });
+});
+
+test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it goes by where it is written', () => {
+  const formOf = (args: readonly string[], env: Environment = {}) => {
+    const command = parse(['serve', ...args], env);
+    return command.name === 'serve' && command.options.log;
+  };
+  expect(formOf([])).toBe('auto');
+  expect(formOf([], { SIGNALBOX_LOG: 'off' })).toBe('off');
+  expect(formOf([], { SIGNALBOX_LOG: '' })).toBe('auto');
+  expect(formOf(['--log', 'pretty'], { SIGNALBOX_LOG: 'off' })).toBe('pretty');
 });

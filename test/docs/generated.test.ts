@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { failureModesPage } from './failure-modes-page.ts';
+import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { providersPage } from './providers-page.ts';
 
@@ -11,6 +12,7 @@ const PAGES = {
   'docs/errors.md': errorsPage,
   'docs/diagnostics.md': diagnosticsPage,
   'docs/failure-modes.md': failureModesPage,
+  'docs/metrics.md': metricsPage,
   'docs/policy-reference.md': policyReferencePage,
   'docs/providers.md': providersPage,
 } as const;

@@ -7,7 +7,9 @@ import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
+import { Observer } from '../../src/gateway/observe/observer.ts';
 import { createApp } from '../../src/http/app.ts';
+import { Gate } from '../../src/http/gate.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { openPayments } from '../../src/payments/service.ts';
@@ -65,8 +67,8 @@ test('an earlier call of another kind of tool is told by its kind, not by a fiel
 test('a request of a key that is refused is found in the log by the number that its caller was told', async () => {
   const response = await chat({ model: 'nobody' });
   const request = response.headers.get('x-request-id');
-  const isTold = (line: string) => line.includes('"refused"') && line.includes(`"request":"${request}"`);
-  await waitFor(() => box.lines.some((line) => isTold(line) && line.includes('"code":"model_not_found"')));
+  const isTold = (line: string) => line.includes(`"request":"${request}"`);
+  await waitFor(() => box.lines.some((line) => isTold(line) && line.includes('"error":"model_not_found"')));
 });
 
 describe('before the body is read', () => {
@@ -284,7 +286,16 @@ describe('when this program itself fails', () => {
       store: broken,
       authenticate,
       version: 'test',
-      metrics: true,
+      observer: new Observer({
+        trace: null,
+        witnesses: [],
+        log: gateway.log,
+        clock: gateway.clock,
+        nextId: gateway.nextId,
+        written: async () => {},
+      }),
+      gate: new Gate(),
+      metrics: null,
     });
     const request = new Request('http://localhost/v1/chat/completions', {
       method: 'POST',

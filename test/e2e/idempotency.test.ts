@@ -337,5 +337,6 @@ test('a replay tells what the answer cost, and costs nothing itself; the log has
   const again = await answerOf(await ask(box, key));
   expect(again.platform).toEqual(platform);
   expect(netCharge(box.data)).toBe(before);
-  await waitFor(() => box.lines.some((line) => line.includes('chat replayed') && line.includes(platform.decision_id)));
+  const isTold = (line: string) => line.includes('"outcome":"replayed"') && line.includes(platform.decision_id);
+  await waitFor(() => box.lines.some(isTold));
 });

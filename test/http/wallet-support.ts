@@ -10,7 +10,9 @@ import { accessMigrations } from '../../src/access/tables.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
+import { Observer } from '../../src/gateway/observe/observer.ts';
 import { createApp } from '../../src/http/app.ts';
+import { Gate } from '../../src/http/gate.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import {
@@ -257,7 +259,16 @@ export async function startWalletApp(): Promise<WalletApp> {
     store,
     authenticate: (header) => keys.authenticate(header),
     version: 'test',
-    metrics: false,
+    observer: new Observer({
+      trace: null,
+      witnesses: [],
+      log: gateway.log,
+      clock: gateway.clock,
+      nextId: gateway.nextId,
+      written: async () => {},
+    }),
+    gate: new Gate(),
+    metrics: null,
   });
   const ask = async (request: Request): Promise<Reply> => {
     const response = await edge.handle(request);

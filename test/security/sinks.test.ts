@@ -135,6 +135,8 @@ describe('the log', () => {
       'src/gateway/decide.ts',
       'src/gateway/drain.ts',
       'src/gateway/gateway.ts',
+      'src/gateway/observe/log-line.ts',
+      'src/gateway/observe/observer.ts',
       'src/gateway/shortage.ts',
       'src/http/admin-payments.ts',
       'src/http/app.ts',
@@ -148,10 +150,15 @@ describe('the log', () => {
       'src/server/announce.ts',
       'src/server/events.ts',
       'src/server/gateway.ts',
+      'src/server/log.ts',
+      'src/server/observer.ts',
       'src/server/policy.ts',
       'src/server/serve.ts',
       'src/server/upkeep.ts',
       'src/telemetry/log.ts',
+      'src/telemetry/tracing/outlet.ts',
+      'src/telemetry/tracing/start.ts',
+      'src/telemetry/tracing/tracer.ts',
     ]);
   });
 

@@ -40,17 +40,21 @@ export class Observation {
   status = 0;
   /** Of the error that was told in place of an answer; null for none. A stream that broke has its error in the outcome. */
   code: ErrorCode | null = null;
-  /** The `model` of the request, once it is known to be a selector or a model of the policy. */
+  /** Once it is known what it asks for, and of whom; null for what never came so far. */
   judged: Judged | null = null;
   /** `dec_…`, once there is a decision. */
   decisionId: string | null = null;
   settled: Settled | null = null;
   /** A kept answer was given again. */
   isReplayed = false;
+  /** Its answer comes in pieces. */
+  isStream = false;
   /** When its decision was asked for, ms on the gateway's clock; NaN before. */
   begunAt = Number.NaN;
   /** When the first call upstream was made; NaN when there was none. */
   dispatchedAt = Number.NaN;
+  /** It was told of. */
+  isOver = false;
 
   constructor(id: number, at: number, method: string, trace: Trace | null) {
     this.id = id;

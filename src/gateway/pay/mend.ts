@@ -1,5 +1,4 @@
 import { type Caller, walletCaller } from '../../core/caller.ts';
-import type { ChatRequest } from '../../core/chat-request.ts';
 import { limitFromCredits, type Microcredits, toCredits } from '../../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { isWallet, walletOf } from '../../core/wallet.ts';
@@ -83,12 +82,7 @@ export async function demandFor(
   const isShown = wallet !== null && (isProved || policy.quotesBalance);
   // Below 0 where the operator took back what was spent: then that is paid, too.
   const free = isShown ? (ledger.balanceOf(wallet)?.free ?? 0) : 0;
-  const { runtime, decision } = await affordable(
-    gateway,
-    request,
-    { caller: callerFor(payer, wallet), isProved },
-    free,
-  );
+  const { runtime, decision } = await affordable(gateway, asked, { caller: callerFor(payer, wallet), isProved }, free);
   const { models, revision } = runtime.snapshot;
   const bound = Math.max(...decision.ranked.map((ranked) => ranked.bound));
   const credit = Math.min(bound, free);
@@ -113,7 +107,7 @@ export async function demandFor(
  */
 async function affordable(
   gateway: Gateway,
-  request: ChatRequest,
+  { request, seen }: Asked,
   { caller, isProved }: { readonly caller: Caller; readonly isProved: boolean },
   free: Microcredits,
 ) {
@@ -121,7 +115,7 @@ async function affordable(
   const runtime = gateway.lease();
   const cap = Math.max(0, quoteMax - settleFee + free);
   try {
-    return { runtime, ...(await decideChat(gateway, request, { runtime, caller, cap, windowsOnly: true })) };
+    return { runtime, ...(await decideChat(gateway, request, { runtime, caller, cap, windowsOnly: true }, seen)) };
   } catch (cause) {
     // What a wallet has used of a budget is nobody's business who only knows its address.
     if (cause instanceof SignalboxError && cause.code === 'insufficient_quota' && !isProved && isWallet(caller.keyId)) {

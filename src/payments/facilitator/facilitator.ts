@@ -41,6 +41,8 @@ export interface Facilitator {
   settle(authorization: Authorization): Promise<Settlement>;
   /** Tells the operator, before anybody pays, what it lacks that it settles with. Never rejects. */
   watch?(): Promise<void>;
+  /** What it settles with, as last seen: 1 is the least that raises no alarm. Null before, and where there is no alarm. */
+  readonly gasRatio?: number | null;
   /** Ends what runs for it. */
   close(): void;
 }

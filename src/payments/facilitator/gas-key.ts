@@ -55,6 +55,8 @@ function queueOf(id: string, address: string): Queue {
 /** The key that pays for transactions. */
 export class GasKey {
   readonly address: Hex;
+  /** What it had when last looked at, by what it is alarmed below; null before, and where it never is. */
+  ratio: number | null = null;
   readonly #options: GasKeyOptions;
   readonly #queue: Queue;
   #alarmedAt = Number.NEGATIVE_INFINITY;
@@ -113,6 +115,7 @@ export class GasKey {
 
   #watch(balance: bigint): void {
     const { nodes, alarmWei } = this.#options;
+    if (alarmWei > 0n) this.ratio = Number(balance) / Number(alarmWei);
     if (balance >= alarmWei) return;
     this.#alarm(`The gas key ${this.address} of ${nodes.id} has only ${balance} wei left.`);
   }

@@ -62,6 +62,10 @@ export class LocalFacilitator implements Facilitator {
     return this.#options.gasKey.watch();
   }
 
+  get gasRatio(): number | null {
+    return this.#options.gasKey.ratio;
+  }
+
   close(): void {
     this.#closed.abort();
   }

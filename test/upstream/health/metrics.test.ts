@@ -1,51 +1,46 @@
 import { describe, expect, test } from 'bun:test';
-import { endpointMetrics } from '../../../src/http/endpoint-metrics.ts';
+import { endpointFamilies } from '../../../src/http/endpoint-metrics.ts';
+import { metricsPage } from '../../../src/telemetry/page.ts';
 import { model, snapshot } from '../../routing/build.ts';
+import { readPage, seriesName, total } from '../../support/prometheus.ts';
 import { AUTH, begun, FIRST, FORCED, fail, fakeHealth, limited, RETRY, SERVER } from './support.ts';
 
 function served(ids: readonly string[]) {
   const fake = fakeHealth();
   const models = snapshot(ids.map((id) => model(id)));
   fake.health.watch(models);
-  const page = () =>
-    new Map(
-      endpointMetrics(fake.health.samples())
-        .split('\n')
-        .filter((line) => line !== '' && !line.startsWith('#'))
-        .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))] as const),
-    );
-  return { ...fake, page };
+  const page = metricsPage(endpointFamilies(() => fake.health.samples()));
+  /** Of the endpoint `m`; undefined where there is no such series. */
+  const figure = async (name: string, labels: Readonly<Record<string, string>> = {}) =>
+    total(readPage(await page()), name, { provider: 'p', model: 'm', upstream: 'm', ...labels }) ?? undefined;
+  const states = async () => readPage(await page()).get('signalbox_endpoint_state')!.samples;
+  return { ...fake, figure, states };
 }
 
-const named = (name: string, more = '') => `${name}{provider="p",model="m",upstream="m"${more}}`;
-
 describe('metrics of endpoints', () => {
-  test('say which state each is in', () => {
-    const { health, page, time } = served(['m']);
-    const states = () =>
-      [...page()].filter(([name, value]) => name.startsWith('signalbox_endpoint_state') && value === 1);
-    const expectState = (state: string) =>
-      expect(states()).toEqual([[named('signalbox_endpoint_state', `,state="${state}"`), 1]]);
+  test('say which state each is in', async () => {
+    const { health, figure, states, time } = served(['m']);
+    const stateNow = async () => (await states()).filter(({ value }) => value === 1).map(({ labels }) => labels.state);
     const endpoint = health.endpoint('p', 'm', 'm');
-    expectState('healthy');
-    expect(page().get(named('signalbox_endpoint_state', ',state="ejected"'))).toBe(0);
+    expect(await stateNow()).toEqual(['healthy']);
+    expect(await figure('signalbox_endpoint_state', { state: 'ejected' })).toBe(0);
     fail(endpoint, 5);
-    expectState('ejected');
+    expect(await stateNow()).toEqual(['ejected']);
     time.now = 60_000;
     // Until somebody has tried, nobody knows.
-    expectState('ejected');
+    expect(await stateNow()).toEqual(['ejected']);
     begun(endpoint).answered(100);
-    expectState('healthy');
+    expect(await stateNow()).toEqual(['healthy']);
     fail(endpoint, 1, limited());
-    expectState('cooling');
+    expect(await stateNow()).toEqual(['cooling']);
     time.now = 62_000;
     health.publish();
     fail(endpoint, 1, AUTH);
-    expectState('misconfigured');
+    expect(await stateNow()).toEqual(['misconfigured']);
   });
 
-  test('count attempts by how they ended, retries and ejections', () => {
-    const { health, page } = served(['m']);
+  test('count attempts by how they ended, retries and ejections', async () => {
+    const { health, figure } = served(['m']);
     const endpoint = health.endpoint('p', 'm', 'm');
     begun(endpoint).completed(0, 0, null);
     begun(endpoint).dropped();
@@ -55,48 +50,41 @@ describe('metrics of endpoints', () => {
     fail(endpoint);
     expect(endpoint.begin(FIRST)).toBe('shut');
     begun(endpoint, FORCED).failed(SERVER, true);
-    const counts = page();
-    const attempts = (outcome: string) => counts.get(named('signalbox_attempts_total', `,outcome="${outcome}"`));
-    expect([attempts('ok'), attempts('dropped'), attempts('timeout'), attempts('server')]).toEqual([1, 1, 1, 5]);
-    expect(attempts('auth')).toBeUndefined();
-    expect(counts.get(named('signalbox_retries_total'))).toBe(3);
-    expect(counts.get(named('signalbox_retries_denied_total'))).toBe(1);
-    expect(counts.get(named('signalbox_ejections_total'))).toBe(1);
+    const attempts = (outcome: string) => figure('signalbox_attempts_total', { outcome });
+    expect(await Promise.all(['ok', 'dropped', 'timeout', 'server'].map(attempts))).toEqual([1, 1, 1, 5]);
+    expect(await attempts('auth')).toBeUndefined();
+    expect(await figure('signalbox_retries_total')).toBe(3);
+    expect(await figure('signalbox_retries_denied_total')).toBe(1);
+    expect(await figure('signalbox_ejections_total')).toBe(1);
   });
 
-  test('show what was measured, and nothing where nothing was', () => {
-    const { health, page } = served(['m']);
-    const ttft = (quantile: string) => page().get(named('signalbox_endpoint_ttft_ms', `,quantile="${quantile}"`));
-    const rate = () => page().get(named('signalbox_endpoint_output_tokens_per_second', ',quantile="0.5"'));
-    expect([ttft('0.5'), ttft('0.9'), rate()]).toEqual([undefined, undefined, undefined]);
+  test('show what was measured, and nothing where nothing was', async () => {
+    const { health, figure } = served(['m']);
+    const ttft = (quantile: string) => figure('signalbox_endpoint_ttft_seconds', { quantile });
+    const warm = () => figure('signalbox_endpoint_warm_ttft_seconds', { quantile: '0.5' });
+    const rate = () => figure('signalbox_endpoint_output_tokens_per_second', { quantile: '0.5' });
+    expect([await ttft('0.5'), await ttft('0.9'), await rate()]).toEqual([undefined, undefined, undefined]);
     for (let i = 0; i < 100; i++) {
       const trial = begun(health.endpoint('p', 'm', 'm'));
       trial.answered(i < 80 ? 100 : 5_000);
       trial.completed(100, 2_000, null);
     }
-    expect(ttft('0.5')).toBeWithin(93, 108);
-    expect(ttft('0.9')).toBeWithin(4_650, 5_400);
-    expect(rate()).toBeWithin(46, 54);
-    const warm = named('signalbox_endpoint_warm_ttft_ms', ',quantile="0.5"');
-    expect(page().get(warm)).toBeUndefined();
+    expect(await ttft('0.5')).toBeWithin(0.093, 0.108);
+    expect(await ttft('0.9')).toBeWithin(4.65, 5.4);
+    expect(await rate()).toBeWithin(46, 54);
+    expect(await warm()).toBeUndefined();
     const trial = begun(health.endpoint('p', 'm', 'm'));
     trial.answered(30);
     trial.completed(100, 2_000, null, true);
-    expect(page().get(warm)).toBeWithin(28, 32);
+    expect(await warm()).toBeWithin(0.028, 0.032);
   });
 
-  test('have one line a series, whatever names there are, and only those of the policy in force', () => {
-    const { health, page } = served(['m', 'with "quotes"', 'back\\slash', 'two\nlines']);
+  test('have one line a series, whatever names there are, and only those of the policy in force', async () => {
+    const models = ['m', 'with "quotes"', 'back\\slash', 'two\nlines'];
+    const { health, states } = served(models);
     health.endpoint('p', 'm', 'stranger');
-    const states = [...page().keys()].filter((name) => name.startsWith('signalbox_endpoint_state'));
-    expect(states).toHaveLength(16);
-    for (const series of states) {
-      expect(series).toMatch(
-        /^signalbox_endpoint_state\{provider="p",model="(?:[^"\\\n]|\\["\\n])+",upstream="(?:[^"\\\n]|\\["\\n])+",state="[a-z]+"\}$/,
-      );
-      expect(series).not.toContain('stranger');
-    }
-    const lines = endpointMetrics(health.samples()).split('\n');
-    expect(new Set(lines).size).toBe(lines.length);
+    const all = await states();
+    expect(new Set(all.map(({ labels }) => labels.model))).toEqual(new Set(models));
+    expect(new Set(all.map(seriesName)).size).toBe(16);
   });
 });

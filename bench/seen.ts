@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { requestBytes, run, type Shape } from './load.ts';
+import { benchPolicy } from './policy.ts';
+import { cpuMicros, type Program, startProgram, startSilent } from './process.ts';
+import { fixed, median, quantile, table } from './stats.ts';
+
+/**
+ * `npm run bench:seen`: what it costs to see: the CPU of a request with the log, the metrics and traces on, against a server
+ * that writes no line and counts nothing. All servers run beside each other and take turns, so that each round is
+ * compared with its own neighbours. `--beside DIR`: and against another checkout, such as the commit before a change.
+ * `--quick` for a look.
+ */
+const quick = process.argv.includes('--quick');
+const ROUNDS = quick ? 4 : 15;
+const REQUESTS = quick ? 3_000 : 10_000;
+const WARM_UP = quick ? 4_000 : 20_000;
+const CONCURRENCY = 64;
+const SHAPE: Shape = { name: 'JSON, 200 B', stream: false, promptChars: 200 };
+const SECRET = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
+const KEY = `sb_live_bench0000000_${SECRET}`;
+
+interface Setting {
+  readonly name: string;
+  readonly root: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface Server {
+  readonly setting: Setting;
+  readonly program: Program;
+  readonly bytes: Uint8Array;
+  /** µs of CPU a request, one figure a round. */
+  readonly cpu: number[];
+  /** Median latency in ms, one figure a round. */
+  readonly p50: number[];
+}
+
+/** Takes traces, and forgets them. */
+const collector = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  async fetch(request) {
+    await request.arrayBuffer();
+    return new Response(null, { headers: { 'content-type': 'application/x-protobuf' } });
+  },
+});
+
+function settings(): Setting[] {
+  const root = join(import.meta.dir, '..');
+  const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}` };
+  const ratio = { ...traced, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' };
+  const json = ['--log', 'json'];
+  const beside = process.argv.indexOf('--beside');
+  return [
+    { name: 'nothing (baseline)', root, args: ['--log', 'off', '--metrics', 'off'], env: {} },
+    { name: 'metrics', root, args: ['--log', 'off'], env: {} },
+    { name: 'log', root, args: [...json, '--metrics', 'off'], env: {} },
+    { name: 'log and metrics (as shipped)', root, args: json, env: {} },
+    { name: 'and traces, 1 of 100', root, args: json, env: ratio },
+    { name: 'and traces, all', root, args: json, env: traced },
+    ...(beside < 0 ? [] : [{ name: 'the other checkout', root: process.argv[beside + 1]!, args: [], env: {} }]),
+  ];
+}
+
+async function start(setting: Setting, folder: string, at: number): Promise<Server> {
+  const { root, args, env } = setting;
+  const program = await startSilent(
+    (port) => [
+      ...[join(root, 'src/main.ts'), 'serve', '--port', `${port}`, '--policies', folder],
+      ...['--data', join(folder, `data-${at}`), ...args],
+    ],
+    { SIGNALBOX_API_KEY: KEY, ...env },
+  );
+  return { setting, program, bytes: requestBytes(SHAPE, program.port, KEY), cpu: [], p50: [] };
+}
+
+async function round({ program, bytes, cpu, p50 }: Server, requests: number): Promise<void> {
+  const before = cpuMicros(program.pid);
+  const { latencies } = await run(program.port, bytes, CONCURRENCY, requests);
+  cpu.push((cpuMicros(program.pid) - before) / requests);
+  p50.push(quantile(latencies, 0.5));
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-seen-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const upstream = await startProgram([process.execPath, join(import.meta.dir, 'upstream.ts')], /^(\d+)\n/);
+  writeFileSync(join(folder, 'policy.yaml'), benchPolicy(`http://127.0.0.1:${upstream.port}/v1`));
+  const servers: Server[] = [];
+  for (const [at, setting] of settings().entries()) servers.push(await start(setting, folder, at));
+  try {
+    for (const server of servers) await round({ ...server, cpu: [], p50: [] }, WARM_UP);
+    for (let i = 0; i < ROUNDS; i++) {
+      // Who comes first changes, so that nobody always follows the same neighbour.
+      for (let at = 0; at < servers.length; at++) await round(servers[(at + i) % servers.length]!, REQUESTS);
+    }
+    const how = `${cpus().length} cores (${cpus()[0]!.model}), Bun ${Bun.version}, ${SHAPE.name}, ${CONCURRENCY} in flight, ${ROUNDS} interleaved rounds of ${REQUESTS} requests, medians; the difference is that of neighbouring rounds.`;
+    process.stdout.write(`${how}\n\n${table(rowsOf(servers))}\n`);
+  } finally {
+    await Promise.all([upstream, ...servers.map(({ program }) => program)].map((program) => program.stop()));
+    await collector.stop(true);
+  }
+}
+
+function rowsOf(servers: readonly Server[]): string[][] {
+  const [baseline] = servers;
+  return [
+    ['seen', 'CPU a request, µs', 'more than the baseline, µs', 'p50, ms'],
+    ...servers.map(({ setting, cpu, p50 }) => {
+      const more = median(cpu.map((one, i) => one - baseline!.cpu[i]!));
+      return [setting.name, fixed(median(cpu)), fixed(more), fixed(median(p50), 2)];
+    }),
+  ];
+}
+
+await main();
+process.exit(0);

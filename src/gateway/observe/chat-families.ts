@@ -1,0 +1,86 @@
+import { MICROCREDITS } from '../../core/credits.ts';
+import { type Counter, counter, type Histogram, histogram } from '../../telemetry/counts.ts';
+
+/** A selector, and the endpoint that answered for it. */
+export const LANE_LABELS = ['selector', 'model', 'provider', 'upstream'];
+
+export interface ChatFamilies {
+  readonly chats: Counter;
+  readonly duration: Histogram;
+  readonly ttft: Histogram;
+  readonly dispatch: Histogram;
+  readonly tokens: Counter;
+  readonly spent: Counter;
+  readonly saved: Counter;
+  readonly overspent: Counter;
+  readonly failovers: Counter;
+}
+
+/** The families that chats are counted in; those by lane have at most `seriesMax` series each. */
+export function chatFamilies(seriesMax: number): ChatFamilies {
+  const chats = counter(
+    {
+      name: 'signalbox_chats_total',
+      help: 'Chat requests that are over, by what became of them.',
+      labels: [...LANE_LABELS, 'outcome'],
+    },
+    seriesMax,
+  );
+  const tokens = counter(
+    {
+      name: 'signalbox_tokens_total',
+      help: 'Tokens that were charged for. No token is of two kinds.',
+      labels: [...LANE_LABELS, 'kind'],
+    },
+    seriesMax,
+  );
+  const failovers = counter({
+    name: 'signalbox_failovers_total',
+    help: 'Attempts that failed and were followed by one at another endpoint of the model, or at another model.',
+    labels: ['provider', 'model', 'upstream', 'to'],
+  });
+  return {
+    chats,
+    ...times(seriesMax),
+    tokens,
+    spent: credits('spent', 'Credits that were charged for chat requests.', seriesMax),
+    saved: credits('saved', 'Credits that answers cost less than the baseline had.', seriesMax),
+    overspent: credits('overspent', 'Credits that answers cost more than the baseline had.', seriesMax),
+    failovers,
+  };
+}
+
+function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dispatch'> {
+  const duration = histogram(
+    {
+      name: 'signalbox_chat_duration_seconds',
+      help: 'From admission to the end, of chat requests that were carried out.',
+      labels: [...LANE_LABELS, 'outcome'],
+      bounds: [0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 60, 120, 300],
+    },
+    seriesMax,
+  );
+  const ttft = histogram(
+    {
+      name: 'signalbox_chat_ttft_seconds',
+      help: 'From admission to the first content, of streams that showed any.',
+      labels: LANE_LABELS,
+      bounds: [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60],
+    },
+    seriesMax,
+  );
+  const dispatch = histogram({
+    name: 'signalbox_chat_dispatch_seconds',
+    help: 'From admission to the first call upstream: deciding and reserving, with waits for money.',
+    labels: [],
+    bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
+  });
+  return { duration, ttft, dispatch };
+}
+
+/** Summed in microcredits, which are exact. */
+const credits = (verb: string, help: string, seriesMax: number): Counter =>
+  counter(
+    { name: `signalbox_credits_${verb}_total`, help, labels: [...LANE_LABELS, 'outcome'], per: MICROCREDITS },
+    seriesMax,
+  );

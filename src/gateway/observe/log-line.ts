@@ -1,0 +1,139 @@
+import { idText } from '../../core/id.ts';
+import type { Outcome } from '../../records/record.ts';
+import type { Fields, Log } from '../../telemetry/log.ts';
+import type { Observation, Settled } from './observation.ts';
+import type { Witness } from './observer.ts';
+
+const CHAT = '/v1/chat/completions';
+
+interface RequestLine {
+  readonly level: 'info' | 'warn';
+  readonly message: 'chat' | 'request';
+  readonly fields: Fields;
+}
+
+/**
+ * What the log says of a request that is over. Null for the routes that are open to all, probes among them, while
+ * nothing is wrong with them. `now`: ms on the gateway's clock. Names and figures alone, none of them a caller's own.
+ */
+export function requestLine(seen: Observation, now: number): RequestLine | null {
+  return isUnworthy(seen) ? null : lineOf(seen, now, undefined);
+}
+
+function lineOf(seen: Observation, now: number, suppressed: number | undefined): RequestLine {
+  const isChat = seen.route === CHAT;
+  const message = isChat ? 'chat' : 'request';
+  return { level: levelOf(seen), message, fields: fieldsOf(seen, isChat, now, suppressed) };
+}
+
+function fieldsOf(seen: Observation, isChat: boolean, now: number, suppressed: number | undefined): Fields {
+  const { trace, judged, settled, status } = seen;
+  const facts = judged?.facts;
+  const outcome = settled?.outcome;
+  const platform = settled?.platform;
+  const usage = outcome?.usage;
+  return {
+    request: idText('req_', seen.id),
+    trace: trace?.isSampled ? trace.traceId : undefined,
+    key: seen.keyId ?? undefined,
+    method: isChat ? undefined : seen.method,
+    route: isChat ? undefined : seen.route,
+    status: status === 0 ? undefined : status,
+    error: seen.code ?? outcome?.error ?? undefined,
+    decision: seen.decisionId ?? undefined,
+    selector: facts && (facts.pinned ? 'pinned' : facts.model),
+    stream: seen.isStream || undefined,
+    task: facts?.task,
+    model: platform?.routed_model ?? (facts?.pinned ? facts.model : undefined),
+    endpoint: settled ? endpointOf(settled) : undefined,
+    reason: platform?.route_reason,
+    attempts: outcome?.attempts.length,
+    failures: outcome && failuresOf(outcome),
+    input_tokens: usage?.inputTokens,
+    output_tokens: usage?.outputTokens,
+    cached_tokens: usage?.cachedInputTokens || undefined,
+    reasoning_tokens: usage?.reasoningTokens || undefined,
+    credits: platform?.credits_consumed,
+    saved_credits: platform?.cost_saved_credits,
+    payment: platform?.payment?.id ?? undefined,
+    ttft_ms: outcome?.firstPartMs ?? undefined,
+    total_ms: outcome?.totalMs ?? Math.round(now - seen.at),
+    outcome: outcome?.status ?? (seen.isReplayed ? 'replayed' : undefined),
+    revision: platform?.policy_revision ?? judged?.snapshot.revision,
+    suppressed,
+  };
+}
+
+/** Whatever goes wrong here or upstream is the operator's concern; whatever goes wrong at callers is theirs. */
+function levelOf({ status, settled }: Observation): 'info' | 'warn' {
+  const ended = settled?.outcome.status;
+  return status >= 500 || ended === 'failed' || ended === 'broken' ? 'warn' : 'info';
+}
+
+/** Whether a route is open to all, and works. What leads nowhere is `other`. */
+const isUnworthy = ({ route, status }: Observation): boolean =>
+  status < 500 && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
+
+/** `provider/upstream` of the last attempt. */
+function endpointOf({ outcome: { attempts } }: Settled): string | undefined {
+  const last = attempts[attempts.length - 1];
+  return last && `${last.provider}/${last.upstream}`;
+}
+
+/** `provider/model:kind`, a word an attempt that failed; undefined when none did. */
+function failuresOf({ attempts }: Outcome): string | undefined {
+  let words: string | undefined;
+  for (const { provider, model, failure } of attempts) {
+    if (failure === null) continue;
+    const word = `${provider}/${model}:${failure}`;
+    words = words === undefined ? word : `${words} ${word}`;
+  }
+  return words;
+}
+
+/** Lines a minute of refusals of whom nobody knows. */
+const STRANGERS_MAX = 60;
+const MINUTE_MS = 60_000;
+
+/** Whoever has no key can send requests by the thousand: their lines must not drown the others'. */
+class Strangers {
+  #since = Number.NEGATIVE_INFINITY;
+  #told = 0;
+  #suppressed = 0;
+
+  /** How many were left out since the last line; null when this one is left out, too. `now` in ms. */
+  next(now: number): number | null {
+    if (now - this.#since >= MINUTE_MS) {
+      this.#since = now;
+      this.#told = 0;
+    }
+    if (this.#told >= STRANGERS_MAX) {
+      this.#suppressed++;
+      return null;
+    }
+    this.#told++;
+    const suppressed = this.#suppressed;
+    this.#suppressed = 0;
+    return suppressed;
+  }
+}
+
+/** Nobody was known, and nobody was served; what goes wrong here is told of everybody. */
+const isStranger = ({ keyId, status }: Observation): boolean =>
+  keyId === null && (status === 0 || (status >= 400 && status < 500));
+
+/** Writes one line a request. */
+export function logRequests(log: Log): Witness {
+  const strangers = new Strangers();
+  return (seen, now) => {
+    if (isUnworthy(seen)) return;
+    let suppressed: number | undefined;
+    if (isStranger(seen)) {
+      const before = strangers.next(now);
+      if (before === null) return;
+      suppressed = before || undefined;
+    }
+    const { level, message, fields } = lineOf(seen, now, suppressed);
+    log[level](message, fields);
+  };
+}

@@ -1,0 +1,60 @@
+import type { Log } from '../../telemetry/log.ts';
+import type { Trace } from '../../telemetry/trace.ts';
+import { Observation } from './observation.ts';
+import { requestSpan } from './spans.ts';
+
+/** Told of each request once, when it is over. `now`: ms on the gateway's clock. */
+export type Witness = (seen: Observation, now: number) => void;
+
+export interface ObserverOptions {
+  /** Begins a trace; null while nothing is traced. */
+  readonly trace: ((headers: Headers) => Trace) | null;
+  readonly witnesses: readonly Witness[];
+  readonly log: Log;
+  /** Milliseconds on a clock that never goes back. */
+  readonly clock: () => number;
+  nextId(): number;
+  /** Resolves once all settlements so far outlive this process: the last step of a trace. Never rejects. */
+  written(): Promise<void>;
+}
+
+/** Watches requests come and go. What looks on must not fail what it looks at: nothing here throws. */
+export class Observer {
+  readonly #options: ObserverOptions;
+  #hasFailed = false;
+
+  constructor(options: ObserverOptions) {
+    this.#options = options;
+  }
+
+  /** A request has come. `isTraced` false: it is one of those that nobody wants to find among traces, such as a probe. */
+  begin({ method, headers }: Request, isTraced: () => boolean): Observation {
+    const { nextId, clock, trace } = this.#options;
+    const begun = trace && isTraced() ? trace(headers) : null;
+    begun?.step('admit');
+    return new Observation(nextId(), clock(), method, begun);
+  }
+
+  /** It is answered, and whatever it began has ended. Harmless after the first time. */
+  ended(seen: Observation): void {
+    if (seen.isOver) return;
+    seen.isOver = true;
+    const { clock, witnesses, log } = this.#options;
+    try {
+      const now = clock();
+      for (let i = 0; i < witnesses.length; i++) witnesses[i]!(seen, now);
+      if (seen.trace?.isSampled) this.#endTrace(seen, seen.trace);
+    } catch (cause) {
+      if (this.#hasFailed) return;
+      this.#hasFailed = true;
+      log.error('a request could not be told of; no further one like it is reported', { error: String(cause) });
+    }
+  }
+
+  #endTrace(seen: Observation, trace: Trace): void {
+    const told = requestSpan(seen);
+    // What was charged must be on the disk before anybody is answered: that is a part of the last step.
+    if (seen.settled) void this.#options.written().then(() => trace.end(told));
+    else trace.end(told);
+  }
+}

@@ -1,0 +1,68 @@
+import { REJECTIONS } from '../../core/decision.ts';
+import { type Constraint, hasBit } from '../../core/rules.ts';
+import type { Model, PolicySnapshot } from '../../core/snapshot.ts';
+import { counter, type Tally } from '../../telemetry/counts.ts';
+import type { Family } from '../../telemetry/families.ts';
+import type { Judged } from './observation.ts';
+
+const KINDS = Object.keys(REJECTIONS);
+const CONSTRAINT = KINDS.indexOf('constraint');
+
+/** A constraint of a policy, with what it has against models. */
+interface Objection {
+  readonly tally: Tally;
+  /** By index of the model, 1 for those that it allows at none of their endpoints. */
+  readonly against: Uint8Array;
+  /** How many those are. */
+  readonly models: number;
+}
+
+export interface RejectionMetrics {
+  count(judged: Judged): void;
+  readonly families: readonly Family[];
+}
+
+/** Why models were taken off shortlists. */
+export function createRejectionMetrics(): RejectionMetrics {
+  const { at, family } = counter({
+    name: 'signalbox_rejections_total',
+    help: 'Models that were taken off shortlists, by each kind of reason; of constraints by each rule.',
+    labels: ['kind', 'rule'],
+  });
+  const tallies = KINDS.map((kind) => at(kind, ''));
+  const policies = new WeakMap<PolicySnapshot, readonly Objection[]>();
+  const objectionsOf = (snapshot: PolicySnapshot): readonly Objection[] => {
+    let objections = policies.get(snapshot);
+    if (!objections) {
+      objections = snapshot.constraints.map((one) => objectionOf(one, snapshot.models, at('constraint', one.name)));
+      policies.set(snapshot, objections);
+    }
+    return objections;
+  };
+  return {
+    families: [family],
+    count({ facts, snapshot, rejections }) {
+      for (let i = 0; i < tallies.length; i++) if (i !== CONSTRAINT) tallies[i]!.value += rejections[i]!;
+      let unexplained = rejections[CONSTRAINT]!;
+      const { constraints } = facts.rules;
+      if (constraints.length === 0) return;
+      const objections = objectionsOf(snapshot);
+      const pinned = facts.pinned ? snapshot.modelIndex.get(facts.model) : undefined;
+      for (let i = 0; i < constraints.length; i++) {
+        const { tally, against, models } = objections[constraints[i]!]!;
+        const rejected = pinned === undefined ? models : against[pinned]!;
+        tally.value += rejected;
+        unexplained -= rejected;
+      }
+      // A ceiling of costs or of time is on the request: whose it was nobody has noted.
+      if (unexplained > 0) tallies[CONSTRAINT]!.value += unexplained;
+    },
+  };
+}
+
+function objectionOf({ allows }: Constraint, models: readonly Model[], tally: Tally): Objection {
+  const against = Uint8Array.from(models, ({ firstSlot, endpoints }) =>
+    allows === null || endpoints.some((_, at) => hasBit(allows, firstSlot + at)) ? 0 : 1,
+  );
+  return { tally, against, models: against.reduce((sum, one) => sum + one, 0) };
+}

@@ -1,0 +1,73 @@
+import type { ErrorCode } from '../core/errors.ts';
+import type { Spread } from '../core/spread.ts';
+import type { Observation } from '../gateway/observe/observation.ts';
+import { counter, gauge, histogram, OTHER, type Tally } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
+import type { Gate } from './gate.ts';
+
+/** A method is the caller's own word: those that nobody has use for are one. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** What is counted of one route. */
+interface RouteFigures {
+  readonly duration: Spread;
+  /** By method and status. */
+  readonly requests: Map<string, Map<number, Tally>>;
+}
+
+export interface EdgeMetrics {
+  /** To be called once when a request is over. `now`: ms on the gateway's clock. */
+  count(seen: Observation, now: number): void;
+  readonly families: readonly Family[];
+}
+
+/** What came in, whatever it was for. */
+export function createEdgeMetrics(): EdgeMetrics {
+  const requests = counter({
+    name: 'signalbox_http_requests_total',
+    help: 'Requests that are over. Status 0: the caller left before there was an answer.',
+    labels: ['method', 'route', 'status'],
+  });
+  const errors = counter({
+    name: 'signalbox_http_errors_total',
+    help: 'Requests that were answered with an error.',
+    labels: ['code'],
+  });
+  const duration = histogram({
+    name: 'signalbox_http_request_duration_seconds',
+    help: 'From the first byte of a request until it is answered and what it began has ended.',
+    labels: ['route'],
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+  });
+  const routes = new Map<string, RouteFigures>();
+  const failed = new Map<ErrorCode, Tally>();
+  return {
+    count({ route, method, status, code, at }, now) {
+      const figures = findOr(routes, route, () => ({ duration: duration.at(route), requests: new Map() }));
+      figures.duration.observe((now - at) / 1000);
+      const known = METHODS.has(method) ? method : OTHER;
+      const byStatus = findOr(figures.requests, known, () => new Map<number, Tally>());
+      findOr(byStatus, status, () => requests.at(known, route, `${status}`)).value++;
+      if (code) findOr(failed, code, () => errors.at(code)).value++;
+    },
+    families: [requests.family, errors.family, duration.family],
+  };
+}
+
+function findOr<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** Who is worked on now, and who waits. */
+export const gateFamilies = (
+  gate: Pick<Gate, 'inside' | 'waiting'>,
+  exchanges: { readonly size: number },
+): readonly Family[] => [
+  gauge('signalbox_requests_open', 'Chat and route requests that are worked on.', () => gate.inside),
+  gauge('signalbox_requests_waiting', 'Requests that wait for a place among them.', () => gate.waiting),
+  gauge('signalbox_chats_open', 'Chat requests and top-ups under way.', () => exchanges.size),
+];

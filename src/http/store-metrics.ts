@@ -1,0 +1,34 @@
+import { COMMIT_BOUNDS, type StoreActivity } from '../store/activity.ts';
+import { gauge } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
+
+/** How the database does. Here, and not in its room: that knows nothing of metrics. */
+export function storeFamilies(activity: StoreActivity): readonly Family[] {
+  return [
+    {
+      name: 'signalbox_store_commit_seconds',
+      type: 'histogram',
+      help: 'Time that one transaction took to be written; most of it is the sync to the disk.',
+      labels: [],
+      bounds: COMMIT_BOUNDS,
+      spreads: () => [{ labels: {}, counts: activity.commits.counts, sum: activity.commits.sum }],
+    },
+    gauge(
+      'signalbox_store_writes_waiting',
+      'Commits and appends that no transaction has taken yet.',
+      () => activity.waiting,
+    ),
+    {
+      name: 'signalbox_store_errors_total',
+      type: 'counter',
+      help: 'Reads and transactions that failed, and writes that were refused or lost.',
+      labels: [],
+      samples: () => [[{}, activity.errors]],
+    },
+    gauge(
+      'signalbox_store_failing',
+      '1 while the disk refuses what is written, which no request is served without.',
+      () => (activity.isFailing ? 1 : 0),
+    ),
+  ];
+}

@@ -1,0 +1,105 @@
+import { toCredits } from '../core/credits.ts';
+import { gauge } from '../telemetry/counts.ts';
+import type { Family, PlainFamily } from '../telemetry/families.ts';
+import { WAIT_BOUNDS } from './contention.ts';
+import type { Ledger } from './ledger.ts';
+import { type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
+
+/** Of whom a budget's figures are: an operator wants to know of whoever is stopped first. */
+const TIGHTEST = 'the subject of a budget that has the smallest part of its limit left';
+
+/** What is reserved, what is left of budgets and balances, and who had to wait for it. */
+export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[] {
+  const sample = oncePerTurn(() => ledger.sample());
+  return [...moneyFamilies(sample), ...budgetFamilies(sample), ...contentionFamilies(sample)];
+}
+
+type Read = () => LedgerSample;
+
+/** All families of one page are told from one look. */
+function oncePerTurn(read: Read): Read {
+  let last: LedgerSample | null = null;
+  return () => {
+    if (last) return last;
+    queueMicrotask(() => {
+      last = null;
+    });
+    last = read();
+    return last;
+  };
+}
+
+function moneyFamilies(sample: Read): Family[] {
+  return [
+    gauge('signalbox_reservations_open', 'Reservations that are not settled.', () => sample().open),
+    gauge('signalbox_credits_reserved', 'Credits that open reservations may still charge.', () =>
+      toCredits(sample().held),
+    ),
+    gauge('signalbox_balances', 'Keys and wallets that have a balance.', () => sample().balances),
+    gauge(
+      'signalbox_balances_exhausted',
+      'Keys and wallets with a balance that have nothing left.',
+      () => sample().balancesExhausted,
+    ),
+    gauge('signalbox_contention_waiting', 'Requests that wait for Credits which others hold.', () => sample().waiting),
+  ];
+}
+
+function budgetFamilies(sample: Read): PlainFamily[] {
+  const figure = (name: string, help: string, of: (budget: BudgetSample) => number): PlainFamily => ({
+    name: `signalbox_budget_${name}`,
+    type: 'gauge',
+    help,
+    labels: ['budget'],
+    *samples() {
+      for (const one of sample().budgets) {
+        const value = of(one);
+        if (Number.isFinite(value)) yield [{ budget: one.name }, value];
+      }
+    },
+  });
+  const left = ({ limit, spent, held }: BudgetSample) => toCredits(limit - spent - held);
+  return [
+    figure('limit_credits', `Limit of ${TIGHTEST}.`, ({ limit }) => toCredits(limit)),
+    figure('spent_credits', `Credits spent in the window in force of ${TIGHTEST}.`, ({ spent }) => toCredits(spent)),
+    figure('reserved_credits', `Credits held by reservations and payments under way of ${TIGHTEST}.`, ({ held }) =>
+      toCredits(held),
+    ),
+    figure('headroom_credits', `Limit less spent less reserved of ${TIGHTEST}; below 0 where it was lowered.`, left),
+    figure('headroom_ratio', `What is left of the limit as a part of it, 1 for all, of ${TIGHTEST}.`, ratioLeft),
+    figure('subjects', 'Subjects that have drawn on the window in force of a budget.', ({ subjects }) => subjects),
+    figure(
+      'subjects_exhausted',
+      'Subjects of the window in force with at most 1 % of their limit unspent.',
+      (one) => one.exhausted,
+    ),
+    figure(
+      'renews_timestamp_seconds',
+      'When the next window of a budget begins; absent for one that never ends.',
+      ({ ends }) => ends / 1_000,
+    ),
+  ];
+}
+
+function contentionFamilies(sample: Read): Family[] {
+  return [
+    {
+      name: 'signalbox_contention_waits_total',
+      type: 'counter',
+      help: 'Requests that had to wait for Credits which others held, by what became of that.',
+      labels: ['outcome'],
+      samples: () => Object.entries(sample().waits).map(([outcome, count]) => [{ outcome }, count] as const),
+    },
+    {
+      name: 'signalbox_contention_wait_seconds',
+      type: 'histogram',
+      help: 'Time that requests waited for Credits which others held, until they had them or gave up.',
+      labels: [],
+      bounds: WAIT_BOUNDS,
+      spreads: () => {
+        const { counts, sum } = sample().waited;
+        return [{ labels: {}, counts, sum }];
+      },
+    },
+  ];
+}

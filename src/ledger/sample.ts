@@ -1,0 +1,105 @@
+import type { Budget } from '../core/budget.ts';
+import type { Microcredits } from '../core/credits.ts';
+import type { Spread } from '../core/spread.ts';
+import { OTHER } from '../telemetry/counts.ts';
+import type { Counter } from './funds.ts';
+import type { Fund } from './rules/fund.ts';
+
+/** What became of requests that had to wait for money which others held. */
+export interface Waits {
+  /** They got it. */
+  served: number;
+  /** Their time was over, their caller gone, or what they waited for was spent. */
+  gave_up: number;
+  /** Too many waited already, so that they were refused at once. */
+  crowded: number;
+}
+
+/** How a budget stands: of all its windows the one that has the least of its limit left. Amounts are microcredits. */
+export interface BudgetSample {
+  readonly name: string;
+  readonly limit: Microcredits;
+  readonly spent: Microcredits;
+  readonly held: Microcredits;
+  /** Windows in force that were drawn on. */
+  readonly subjects: number;
+  /** Those of them that are as good as spent. */
+  readonly exhausted: number;
+  /** When the windows in force end, ms since 1970; Infinity for one that never does. */
+  readonly ends: number;
+}
+
+/** How the ledger stands, from what it has in memory. */
+export interface LedgerSample {
+  /** Reservations that are not settled, and what they may still charge. */
+  readonly open: number;
+  readonly held: Microcredits;
+  /** One for each name of a budget in force. */
+  readonly budgets: readonly BudgetSample[];
+  /** Keys and wallets with a balance, and those of them that have nothing left. */
+  readonly balances: number;
+  readonly balancesExhausted: number;
+  readonly waits: Readonly<Waits>;
+  /** How long those waited that were served or gave up, seconds. */
+  readonly waited: Spread;
+  /** Requests that wait now. */
+  readonly waiting: number;
+}
+
+/** A fund is hardly ever spent to the last: with less than this part of its limit unspent, it is as good as spent. */
+const SPENT_BELOW = 0.01;
+
+/** Budgets that are told of apart; the others share the name `other`. */
+const BUDGETS_MAX = 500;
+
+/** What is left of a limit as a part of it, reservations taken off. Below 0 where the limit was lowered. */
+export const ratioLeft = ({ limit, spent, held }: Pick<Fund, 'limit' | 'spent' | 'held'>): number =>
+  limit === 0 ? 0 : (limit - spent - held) / limit;
+
+/** In the windows of `timeMs`, ms since 1970, which no counter may be past. One pass over all that was ever drawn on. */
+export function sampleBudgets(counters: readonly Counter[], timeMs: number): BudgetSample[] {
+  const byName = new Map<string, BudgetSample>();
+  for (const counter of counters) {
+    const known = byName.size < BUDGETS_MAX || byName.has(counter.budget.name);
+    const sample = { ...sampleBudget(counter, timeMs), name: known ? counter.budget.name : OTHER };
+    // Keys' budgets have names of the ledger's, which a policy may have given as well.
+    const other = byName.get(sample.name);
+    byName.set(sample.name, other ? joined(other, sample) : sample);
+  }
+  return [...byName.values()];
+}
+
+function sampleBudget(counter: Counter, timeMs: number): Omit<BudgetSample, 'name'> {
+  const { ends } = counter.windowAt(timeMs);
+  let tightest: Fund | null = null;
+  let least = Number.POSITIVE_INFINITY;
+  let subjects = 0;
+  let exhausted = 0;
+  for (const fund of counter.funds) {
+    // It is there because somebody asked what it holds.
+    if (fund.spent === 0 && fund.held === 0) continue;
+    subjects++;
+    if (fund.unspent <= fund.limit * SPENT_BELOW) exhausted++;
+    const left = ratioLeft(fund);
+    if (left < least) {
+      least = left;
+      tightest = fund;
+    }
+  }
+  const { limit, spent, held } = tightest ?? { limit: leastLimit(counter.budget), spent: 0, held: 0 };
+  return { limit, spent, held, subjects, exhausted, ends };
+}
+
+/** What nobody has drawn on is whole. */
+function leastLimit({ limit, limits }: Budget): Microcredits {
+  if (limits === undefined) return limit;
+  let least = Number.POSITIVE_INFINITY;
+  for (const one of limits.values()) least = Math.min(least, one);
+  return least;
+}
+
+function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
+  const tighter = ratioLeft(other) < ratioLeft(one) ? other : one;
+  const [subjects, exhausted] = [one.subjects + other.subjects, one.exhausted + other.exhausted];
+  return { ...tighter, subjects, exhausted };
+}

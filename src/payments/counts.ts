@@ -1,0 +1,54 @@
+import { MICROCREDITS } from '../core/credits.ts';
+import { counter } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
+import type { Payment } from './payment.ts';
+import type { Purpose } from './quote.ts';
+
+const PURPOSES: readonly Purpose[] = ['chat', 'topup', 'keys'];
+
+/** What this process has quoted, and what became of payments while it ran. */
+export class PaymentCounts {
+  readonly #quotes = counter({
+    name: 'signalbox_payment_quotes_total',
+    help: 'Quotes that were given, by what they are for.',
+    labels: ['purpose'],
+  });
+  readonly #payments = counter({
+    name: 'signalbox_payments_total',
+    help: 'Payments that have arrived and were booked (captured), or never will (failed), counted when that was known.',
+    labels: ['network', 'state'],
+  });
+  readonly #credits = counter({
+    name: 'signalbox_payments_credits_total',
+    help: 'What payments that have arrived were worth in Credits, fees included.',
+    labels: ['network'],
+    per: MICROCREDITS,
+  });
+
+  get families(): readonly Family[] {
+    return [this.#quotes.family, this.#payments.family, this.#credits.family];
+  }
+
+  /** These can be paid on: what never happened there shows as 0, so that the first time is seen to be one. */
+  expect(networks: readonly string[]): void {
+    if (networks.length > 0) for (const purpose of PURPOSES) this.#quotes.at(purpose);
+    for (const network of networks) {
+      this.#payments.at(network, 'captured');
+      this.#payments.at(network, 'failed');
+      this.#credits.at(network);
+    }
+  }
+
+  quoted(purpose: Purpose): void {
+    this.#quotes.at(purpose).value++;
+  }
+
+  captured({ network, paid }: Payment): void {
+    this.#payments.at(network, 'captured').value++;
+    this.#credits.at(network).value += paid;
+  }
+
+  failed({ network }: Payment): void {
+    this.#payments.at(network, 'failed').value++;
+  }
+}

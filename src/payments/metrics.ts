@@ -1,0 +1,31 @@
+import type { Family, PlainFamily } from '../telemetry/families.ts';
+import type { Payments } from './payments.ts';
+
+/** What of payments an operator must see: what is quoted and paid, what is in doubt, and where none can be taken. */
+export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): readonly Family[] {
+  const figure = (name: string, help: string, read: () => Iterable<readonly [string, number]>): PlainFamily => ({
+    name,
+    type: 'gauge',
+    help,
+    labels: ['network'],
+    *samples() {
+      for (const [network, value] of read()) yield [{ network }, value];
+    },
+  });
+  return [
+    ...activity.counts.families,
+    figure('signalbox_payments_unsettled', 'Payments of which it is not known yet what became of them.', () => {
+      const unsettled = new Map(activity.networks().map(({ id }) => [id, 0]));
+      for (const { network } of activity.unsettled()) unsettled.set(network, (unsettled.get(network) ?? 0) + 1);
+      return unsettled;
+    }),
+    figure('signalbox_payment_network_ready', '1 for a network of the policy that can be paid on, else 0.', () =>
+      activity.networks().map(({ id, isReady }) => [id, isReady ? 1 : 0]),
+    ),
+    figure(
+      'signalbox_payment_gas_ratio',
+      'What the gas key had when it was last looked at, as a multiple of the least that raises no alarm.',
+      () => activity.networks().flatMap(({ id, gasRatio }) => (gasRatio === null ? [] : [[id, gasRatio] as const])),
+    ),
+  ];
+}

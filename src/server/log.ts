@@ -1,0 +1,37 @@
+import type { ServeOptions } from '../cli/options.ts';
+import type { Family } from '../telemetry/families.ts';
+import { createLog, type Log, logFamilies, looksOf } from '../telemetry/log.ts';
+import { openSink } from '../telemetry/sink.ts';
+import type { Host } from './host.ts';
+
+/** The descriptor that lines go to. */
+const STDOUT = 1;
+/** How long the last lines may take to be read, ms. */
+const LAST_LINES_MS = 1_000;
+
+export interface ServerLog {
+  readonly log: Log;
+  readonly families: readonly Family[];
+  /** Resolves once all lines so far are written, or nobody reads them. */
+  written(): Promise<void>;
+}
+
+/** The log of a server, on standard output. Whatever becomes of who reads it, the server goes on. */
+export function openServerLog({ log: form }: ServeOptions, { out, env, now }: Host): ServerLog {
+  const sink = openSink(STDOUT);
+  const looks = looksOf(form, out.isTerminal, env('NO_COLOR'));
+  const log = createLog({ write: (lines) => sink.write(lines), ...looks, now });
+  sink.onRoom((lines) => log.warn('lines of the log were lost: nobody read them in time', { lines }));
+  process.on('exit', () => {
+    log.flush();
+    sink.flushNow();
+  });
+  return {
+    log,
+    families: logFamilies(log, sink),
+    written() {
+      log.flush();
+      return sink.drain(LAST_LINES_MS);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { type ServeOptions, UsageError } from '../cli/options.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { createChatMetrics } from '../gateway/observe/chat-metrics.ts';
+import { logRequests } from '../gateway/observe/log-line.ts';
+import { Observer, type Witness } from '../gateway/observe/observer.ts';
+import { createEdgeMetrics } from '../http/edge-metrics.ts';
+import type { Family } from '../telemetry/families.ts';
+import type { Log } from '../telemetry/log.ts';
+import { learnSecrets } from '../telemetry/secrets.ts';
+import { collectorSecrets, TracingSettingError } from '../telemetry/tracing/settings.ts';
+import { openTracer, type Tracer } from '../telemetry/tracing/tracer.ts';
+import type { Host } from './host.ts';
+
+/** Who looks at requests as the options say, and what is counted of them. */
+export function openObserver(
+  { clock, nextId, log, ledger }: Gateway,
+  { metrics, log: form }: Pick<ServeOptions, 'metrics' | 'log'>,
+  tracer: Tracer | null,
+): { observer: Observer; families: readonly Family[] } {
+  const chat = createChatMetrics();
+  const edge = createEdgeMetrics();
+  const witnesses: Witness[] = [];
+  if (form !== 'off') witnesses.push(logRequests(log));
+  if (metrics) witnesses.push(chat.count, edge.count);
+  const trace = tracer && ((headers: Headers) => tracer.begin(headers));
+  const written = () => ledger.written();
+  const observer = new Observer({ trace, witnesses, log, clock, nextId, written });
+  return { observer, families: [...chat.families, ...edge.families, ...(tracer?.families ?? [])] };
+}
+
+/** Throws UsageError where a variable of OpenTelemetry is wrong. */
+export async function tracerFor({ env, version }: Host, log: Log): Promise<Tracer | null> {
+  learnSecrets(collectorSecrets(env));
+  try {
+    return await openTracer({ env, version, log });
+  } catch (cause) {
+    if (cause instanceof TracingSettingError) throw new UsageError(cause.message);
+    throw cause;
+  }
+}

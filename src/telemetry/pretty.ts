@@ -1,0 +1,78 @@
+import type { Fields, Level } from './log.ts';
+
+/** Lines for people at a terminal. */
+
+type Value = Fields[string];
+type Colour = 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+type Paint = (colour: Colour, text: string) => string;
+
+const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
+const coloured: Paint = (colour, text) => (text === '' ? '' : `\u001b[${CODES[colour]}m${text}\u001b[0m`);
+const plain: Paint = (_, text) => text;
+
+/** What could move the cursor, ring, or turn a line around. A value may come from outside. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const visible = (value: Value): string => String(value).replace(UNSEEN, '\ufffd');
+
+/** `at` in ms since 1970; it is shown in local time. */
+export function prettyLine(at: number, level: Level, message: string, fields: Fields, colours: boolean): string {
+  const paint = colours ? coloured : plain;
+  const time = paint('dim', new Date(at).toTimeString().slice(0, 8));
+  const isRequest = (message === 'chat' || message === 'request') && typeof fields.request === 'string';
+  return `${time} ${isRequest ? requestText(message, fields, paint) : eventText(level, message, fields, paint)}\n`;
+}
+
+function eventText(level: Level, message: string, fields: Fields, paint: Paint): string {
+  const { stack, ...others } = fields;
+  let text = level === 'info' ? '' : paint(level === 'warn' ? 'yellow' : 'red', `${level}: `);
+  text += visible(message);
+  for (const [name, value] of Object.entries(others)) {
+    if (value !== undefined) text += paint('dim', `  ${visible(name)}=${visible(value)}`);
+  }
+  // Where a defect was is read from line to line.
+  if (typeof stack === 'string') for (const line of stack.split('\n')) text += `\n    ${visible(line.trim())}`;
+  return text;
+}
+
+/** `200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta` */
+function requestText(message: string, fields: Fields, paint: Paint): string {
+  const { key, credits, ttft_ms: ttft, total_ms: total, input_tokens: input, output_tokens: output } = fields;
+  const odd = oddities(fields, paint);
+  const parts = [
+    `${statusText(fields.status, paint)} ${message === 'chat' ? chatText(fields) : `${visible(fields.method)} ${visible(fields.route)}`}`,
+    ...odd,
+    input === undefined && output === undefined ? '' : `${visible(input ?? 0)}→${visible(output ?? 0)} tokens`,
+    credits === undefined ? '' : `${visible(credits)} Credits`,
+    typeof ttft === 'number' ? `ttft ${timeText(ttft)}` : '',
+    typeof total === 'number' ? `total ${timeText(total)}` : '',
+    key === undefined ? '' : paint('dim', `key ${visible(key)}`),
+    // To look it up by.
+    odd.length === 0 ? '' : paint('dim', visible(fields.decision ?? fields.request)),
+  ];
+  return parts.filter((part) => part !== '').join('  ');
+}
+
+function chatText({ selector, model, endpoint }: Fields): string {
+  const provider = typeof endpoint === 'string' ? ` @ ${visible(endpoint.split('/', 1)[0])}` : '';
+  const asked = selector === undefined ? 'chat' : visible(selector);
+  return model === undefined ? asked : `${asked} → ${visible(model)}${provider}`;
+}
+
+function statusText(status: Value, paint: Paint): string {
+  if (typeof status !== 'number') return paint('yellow', '---');
+  return paint(status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green', String(status));
+}
+
+/** All that is not as it should be. */
+function oddities({ outcome, error, failures, reason, suppressed }: Fields, paint: Paint): string[] {
+  const odd: string[] = [];
+  if (outcome === 'failed' || outcome === 'broken') odd.push(paint('red', outcome));
+  else if (outcome !== undefined && outcome !== 'completed') odd.push(paint('yellow', visible(outcome)));
+  if (error !== undefined) odd.push(paint('red', visible(error)));
+  if (typeof reason === 'string' && reason.endsWith(':fallback')) odd.push(paint('yellow', 'fallback'));
+  if (failures !== undefined) odd.push(paint('yellow', `after ${visible(failures)}`));
+  if (suppressed !== undefined) odd.push(paint('yellow', `${visible(suppressed)} like it are not shown`));
+  return odd;
+}
+
+const timeText = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);

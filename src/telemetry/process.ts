@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { gauge, histogram } from './counts.ts';
+import type { Family, Labels, PlainFamily } from './families.ts';
+
+/** How often the event loop is asked to be on time, ms. */
+const LAG_EVERY_MS = 100;
+
+export interface WatchedProcess {
+  readonly families: readonly Family[];
+  /** Ends the watch of the event loop. */
+  stop(): void;
+}
+
+/** What is known of this process. Its event loop is watched from now on; that keeps no process alive. */
+export function watchProcess(): WatchedProcess {
+  const lag = histogram({
+    name: 'signalbox_event_loop_lag_seconds',
+    help: 'By how much a timer of 100 ms was late: what any request may have waited for others’ work.',
+    labels: [],
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+  });
+  const spread = lag.at();
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    spread.observe(Math.max(0, now - last - LAG_EVERY_MS) / 1000);
+    last = now;
+  }, LAG_EVERY_MS);
+  timer.unref();
+  return { families: [...OF_THE_PROCESS, lag.family], stop: () => clearInterval(timer) };
+}
+
+/** By the names that Prometheus' own clients give them. */
+const OF_THE_PROCESS: readonly Family[] = [
+  {
+    ...gauge(
+      'process_cpu_seconds_total',
+      'Time of the processor that was used, by the program and for it.',
+      cpuSeconds,
+    ),
+    type: 'counter',
+  },
+  gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
+  gauge('process_heap_bytes', 'Memory that objects of the program take.', () => process.memoryUsage().heapUsed),
+  optional(
+    'process_open_fds',
+    'Files and connections that are open. Absent where the system does not tell.',
+    openFiles,
+  ),
+  optional('process_max_fds', 'How many of them there may be. Absent where the system does not tell.', filesMax),
+  gauge('process_start_time_seconds', 'When it began, Unix time.', () => performance.timeOrigin / 1000),
+];
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+/** Has no sample where what it reads is not there. */
+function optional(name: string, help: string, read: () => number | null): PlainFamily {
+  const samples = (): [Labels, number][] => {
+    const value = existing(read);
+    return value === null ? [] : [[{}, value]];
+  };
+  return { name, help, labels: [], type: 'gauge', samples };
+}
+
+function existing(read: () => number | null): number | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+/** Less the one that looking takes. */
+function openFiles(): number {
+  return readdirSync('/proc/self/fd').length - 1;
+}
+
+function filesMax(): number | null {
+  const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+  return soft === undefined ? null : Number(soft);
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createChatMetrics } from '../../src/gateway/observe/chat-metrics.ts';
+import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
+import { endpointFamilies } from '../../src/http/endpoint-metrics.ts';
+import { policyFamilies } from '../../src/http/policy-metrics.ts';
+import { storeFamilies } from '../../src/http/store-metrics.ts';
+import { taskFamilies } from '../../src/http/task-metrics.ts';
+import { ledgerFamilies } from '../../src/ledger/metrics.ts';
+import { PaymentCounts } from '../../src/payments/counts.ts';
+import { paymentFamilies } from '../../src/payments/metrics.ts';
+import type { Family } from '../../src/telemetry/families.ts';
+import { createLog, logFamilies } from '../../src/telemetry/log.ts';
+import { metricsErrors } from '../../src/telemetry/page.ts';
+import { watchProcess } from '../../src/telemetry/process.ts';
+import { Outlet } from '../../src/telemetry/tracing/outlet.ts';
+
+const PATH = join(import.meta.dir, '../../docs/metrics.md');
+
+const never = (): never => {
+  throw new Error('a page of the documentation reads no figures');
+};
+const log = createLog({ write: () => {}, pretty: false, now: () => 0 });
+const nothing = { commits: { counts: new Float64Array(0), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
+const watched = watchProcess();
+watched.stop();
+
+/** Every family by the part of the page that tells of it. Nothing is read of them but what they say of themselves. */
+const PARTS: Readonly<Record<string, readonly Family[]>> = {
+  chats: createChatMetrics().families,
+  edge: [...createEdgeMetrics().families, ...gateFamilies({ inside: 0, waiting: 0 }, { size: 0 })],
+  endpoints: [...endpointFamilies(() => []), ...taskFamilies(never)],
+  policy: policyFamilies({ lease: never, status: never }, ''),
+  ledger: ledgerFamilies({ sample: never }),
+  payments: paymentFamilies({ activity: { counts: new PaymentCounts(), unsettled: never, networks: never } }),
+  store: storeFamilies(nothing),
+  process: [
+    ...watched.families,
+    ...logFamilies(log, { lost: 0 }),
+    new Outlet(log, () => 0).family,
+    metricsErrors().family,
+  ],
+};
+
+export const documentedFamilies: readonly Family[] = Object.values(PARTS).flat();
+
+/** `docs/metrics.md`, with the tables between its marks made anew from the families; a test holds the file to it. */
+export function metricsPage(): string {
+  return readFileSync(PATH, 'utf8').replace(
+    /^(<!-- made: (\w+) -->\n)[\s\S]*?^(<!-- end -->)$/gm,
+    (_, begin: string, name: string, end: string) => `${begin}\n${tableOf(PARTS[name])}\n\n${end}`,
+  );
+}
+
+/** Laid out as the formatter does, so that it has nothing to say about what was made. */
+function tableOf(families: readonly Family[] | undefined): string {
+  if (!families) throw new Error('docs/metrics.md has a mark that nothing is made for');
+  const rows = families.map(({ name, type, labels, help }) => [
+    `\`${name}\``,
+    type,
+    labels.map((label) => `\`${label}\``).join(', '),
+    help.replaceAll('|', '\\|'),
+  ]);
+  const all = [['family', 'type', 'labels', 'what it tells'], ...rows];
+  const widths = [0, 1, 2, 3].map((at) => Math.max(3, ...all.map((cells) => Bun.stringWidth(cells[at]!))));
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, at) => cell + ' '.repeat(widths[at]! - Bun.stringWidth(cell))).join(' | ')} |`;
+  const [head, ...body] = all.map(line);
+  return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n');
+}

@@ -1,0 +1,326 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { spawnSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeCanary, Nets } from '../security/canary-support.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { descriptors } from '../support/process.ts';
+import {
+  cleanEnvironment,
+  MAIN,
+  makeTestKey,
+  type Signalbox,
+  startSignalbox,
+  temporaryFolder,
+  writePolicy,
+} from '../support/signalbox.ts';
+
+let upstream: FakeUpstream;
+let policy: string;
+let box: Signalbox;
+const nets = new Nets();
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  policy = testPolicy({ first: upstream.url }, { luna: { endpoints: ['first'] } });
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterAll(async () => {
+  await box.stop();
+  await upstream.stop();
+});
+
+type Line = Readonly<Record<string, unknown>>;
+
+const linesOf = (texts: readonly string[]): Line[] => texts.map((text) => JSON.parse(text) as Line);
+const isOfRequest = ({ message }: Line): boolean => message === 'chat' || message === 'request';
+const requestLines = (): Line[] => linesOf(box.lines).filter(isOfRequest);
+const idOf = (response: Response): string => response.headers.get('x-request-id') ?? 'none';
+/** IDs of all requests that must have a line. */
+const asked: string[] = [];
+
+/** The line of a request, once it is there. */
+async function lineOf(response: Response): Promise<Line> {
+  const id = idOf(response);
+  asked.push(id);
+  return waitFor(() => requestLines().find(({ request }) => request === id));
+}
+
+/** A request whose every word is a canary. */
+function chatBody(more: Readonly<Record<string, unknown>> = {}) {
+  const canary = (name: string) => nets.add(name, makeCanary());
+  return {
+    model: 'luna',
+    messages: [
+      { role: 'system', content: canary('the system prompt') },
+      { role: 'user', content: canary('the prompt') },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'call_1', type: 'function', function: { name: 'look', arguments: `{"at":"${canary('arguments')}"}` } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: canary('a tool’s result') },
+    ],
+    tools: [{ type: 'function', function: { name: 'look', description: canary('a description') } }],
+    user: canary('user'),
+    metadata: { team: canary('metadata') },
+    ...more,
+  };
+}
+
+const chat = (more?: Readonly<Record<string, unknown>>, init?: RequestInit) =>
+  box.post('/v1/chat/completions', chatBody(more), init);
+
+describe('Every request has one line:', () => {
+  test('a chat, with who asked, what was decided, who answered, tokens, Credits, times and the revision', async () => {
+    upstream.next({ text: nets.add('the answer', makeCanary()) });
+    const response = await chat();
+    const { platform, usage } = await answerOf(response);
+    const line = await lineOf(response);
+    expect(line).toMatchObject({
+      level: 'info',
+      message: 'chat',
+      key: 'test00000001',
+      status: 200,
+      decision: platform.decision_id,
+      selector: 'pinned',
+      task: expect.any(String),
+      model: 'luna',
+      endpoint: 'first/luna-upstream',
+      reason: 'pinned',
+      attempts: 1,
+      input_tokens: usage.prompt_tokens,
+      output_tokens: usage.completion_tokens,
+      credits: platform.credits_consumed,
+      total_ms: expect.any(Number),
+      outcome: 'completed',
+      revision: platform.policy_revision,
+    });
+    expect(Object.keys(line)).not.toContain('error');
+  });
+
+  test('a stream, once it has ended', async () => {
+    upstream.next({ text: ['one ', 'two ', 'three'], betweenChunksMs: 20 });
+    const response = await chat({ stream: true });
+    await response.text();
+    expect(await lineOf(response)).toMatchObject({ status: 200, outcome: 'completed', ttft_ms: expect.any(Number) });
+  });
+
+  test('one that failed upstream', async () => {
+    const body = chatBody();
+    // Upstreams repeat what they were sent.
+    upstream.next({ status: 500, error: { message: `no: ${body.messages[1]?.content}` } });
+    expect(await lineOf(await chat(body))).toMatchObject({
+      level: 'warn',
+      status: 502,
+      error: 'upstream_failed',
+      outcome: 'failed',
+      attempts: 1,
+      failures: expect.stringMatching(/^first\/luna:\w+$/),
+    });
+  });
+
+  test('a stream that broke off', async () => {
+    upstream.next({ text: ['one ', 'two ', 'three ', 'four '], cutAfter: 3 });
+    const response = await chat({ stream: true });
+    await response.text().catch(() => '');
+    expect(await lineOf(response)).toMatchObject({ level: 'warn', status: 200, outcome: 'broken' });
+  });
+
+  test('a stream that its reader left', async () => {
+    upstream.next({ text: Array.from({ length: 100 }, () => 'word '), betweenChunksMs: 20 });
+    const leaving = new AbortController();
+    const response = await chat({ stream: true }, { signal: leaving.signal });
+    await response.body?.getReader().read();
+    leaving.abort();
+    expect(await lineOf(response)).toMatchObject({ level: 'info', status: 200, outcome: 'abandoned' });
+  });
+
+  test('one that was given its kept answer again', async () => {
+    const body = JSON.stringify(chatBody());
+    const again = { headers: { 'idempotency-key': 'once-and-again' }, body };
+    const first = await lineOf(await chat({}, again));
+    const replayed = { status: 200, outcome: 'replayed' };
+    expect(await lineOf(await chat({}, again))).toMatchObject({ ...replayed, decision: first.decision });
+  });
+
+  test('one that was refused for what it says, for who it is, and for want of money', async () => {
+    expect(await lineOf(await chat({ temperature: nets.add('a bad field', makeCanary()) }))).toMatchObject({
+      level: 'info',
+      status: 400,
+      error: 'invalid_type',
+      key: 'test00000001',
+    });
+    const stranger = await fetch(`${box.url}/v1/chat/completions`, { method: 'POST', body: '{}' });
+    const line = await lineOf(stranger);
+    expect(line).toMatchObject({ status: 401, error: 'invalid_api_key' });
+    expect(line.key).toBeUndefined();
+    const [key = ''] = (await box.run('keys', 'create', '--budget', '0.001/total')).out.split('\n');
+    const headers = { authorization: `Bearer ${key}` };
+    await waitFor(async () => {
+      const probe = await box.get('/v1/models', { headers });
+      await lineOf(probe);
+      return probe.status === 200;
+    });
+    expect(await lineOf(await chat({}, { headers }))).toMatchObject({
+      status: 402,
+      error: 'insufficient_quota',
+      selector: 'pinned',
+      model: 'luna',
+    });
+  });
+
+  test('and those that are no chat, with their method and route', async () => {
+    expect(await lineOf(await box.post('/v1/route', { task_type: 'coding' }))).toMatchObject({
+      message: 'request',
+      method: 'POST',
+      route: '/v1/route',
+      status: 200,
+      decision: expect.stringMatching(/^dec_/),
+    });
+    expect(await lineOf(await box.get('/v1/models'))).toMatchObject({
+      method: 'GET',
+      route: '/v1/models',
+      status: 200,
+    });
+    expect(await lineOf(await box.get('/admin/policy'))).toMatchObject({ route: '/admin/policy', key: 'test00000001' });
+    const nowhere = await box.get(`/v1/${nets.add('a path', makeCanary())}`);
+    expect(await lineOf(nowhere)).toMatchObject({ route: 'other', status: 404, error: 'not_found' });
+  });
+
+  test('and no other, probes least of all; every line is JSON, and none has a word of a request or an answer', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics', '/docs', '/.well-known/x402']) await box.get(path);
+    await lineOf(await box.get('/v1/models'));
+    await Bun.sleep(100);
+    const told = requestLines().map(({ request }) => String(request));
+    expect(told.toSorted()).toEqual(asked.toSorted());
+    expect(box.lines.join('\n')).toContain('no: [prompt]');
+    expect(nets.find('the log', box.lines.join('\n'))).toEqual([]);
+    expect(nets.searched).toBeGreaterThan(3_000);
+  });
+});
+
+/** A server whose standard output is ours to treat as we like. */
+function startOn(stdout: number) {
+  const data = temporaryFolder();
+  const policies = writePolicy(policy);
+  const key = makeTestKey();
+  const args = ['serve', '--port', '0', '--data', data, '--policies', policies];
+  const env = cleanEnvironment({ SIGNALBOX_API_KEY: key, ...UPSTREAM_ENV });
+  const child = Bun.spawn([MAIN, ...args], { env, stdout, stderr: 'ignore' });
+  return {
+    child,
+    get: (url: string, path: string) => fetch(url + path, { headers: { authorization: `Bearer ${key}` } }),
+    async stop() {
+      child.kill('SIGKILL');
+      await child.exited;
+      for (const folder of [data, policies]) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A named pipe with a reader who can stall or leave. */
+function openPipe() {
+  const folder = temporaryFolder();
+  const path = join(folder, 'pipe');
+  expect(spawnSync('mkfifo', [path]).status).toBe(0);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writer = openSync(path, constants.O_WRONLY);
+  rmSync(folder, { recursive: true });
+  const buffer = Buffer.alloc(65_536);
+  let text = '';
+  const decoder = new TextDecoder();
+  return {
+    reader,
+    writer,
+    /** All that has come so far. */
+    read(): string {
+      try {
+        for (;;) {
+          const count = readSync(reader, buffer, 0, buffer.length, null);
+          if (count === 0) return text;
+          text += decoder.decode(buffer.subarray(0, count), { stream: true });
+        }
+      } catch {
+        return text;
+      }
+    },
+  };
+}
+
+const addressIn = (text: string): string | undefined => /"message":"listening","address":"([^"]+)"/.exec(text)?.[1];
+
+/** Where a process listens, as the system knows it. */
+function addressOf(pid: number): string | null {
+  const own = new Set(descriptors(pid).flatMap((name) => /^socket:\[(\d+)\]$/.exec(name)?.[1] ?? []));
+  for (const row of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)) {
+    const [, local = '', , state, , , , , , inode = ''] = row.trim().split(/\s+/);
+    if (state === '0A' && own.has(inode)) return `http://127.0.0.1:${Number.parseInt(local.slice(-4), 16)}`;
+  }
+  return null;
+}
+
+async function answersAll(requests: number, ask: () => Promise<Response>): Promise<void> {
+  for (let i = 0; i < requests; i += 20) {
+    const answers = await Promise.all(Array.from({ length: 20 }, ask));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    await Promise.all(answers.map((answer) => answer.arrayBuffer()));
+  }
+}
+
+const lostOf = (page: string): number => Number(/^signalbox_log_lines_lost_total (\d+)$/m.exec(page)?.[1]);
+
+describe('A server goes on answering', () => {
+  test('when nobody reads what it prints, loses nothing of that if it is read later, and stops when told to', async () => {
+    const { reader, writer, read } = openPipe();
+    const server = startOn(writer);
+    try {
+      const url = await waitFor(() => addressIn(read()), 10_000);
+      // Some four times what a pipe holds.
+      await answersAll(1_200, () => server.get(url, '/v1/models'));
+      expect(await (await server.get(url, '/metrics')).text()).toMatch(/^signalbox_log_lines_lost_total 0$/m);
+      await waitFor(() => linesOf(read().split('\n').slice(0, -1)).filter(isOfRequest).length === 1_200);
+      await answersAll(1_200, () => server.get(url, '/v1/models'));
+      server.child.kill('SIGTERM');
+      expect(await Promise.race([server.child.exited, Bun.sleep(10_000).then(() => 'hangs')])).toBe(0);
+    } finally {
+      await server.stop();
+      closeSync(writer);
+      closeSync(reader);
+    }
+  });
+
+  test('when whoever read what it prints has gone', async () => {
+    const { reader, writer, read } = openPipe();
+    const server = startOn(writer);
+    try {
+      const url = await waitFor(() => addressIn(read()), 10_000);
+      closeSync(reader);
+      await answersAll(200, () => server.get(url, '/v1/models'));
+      await waitFor(async () => lostOf(await (await server.get(url, '/metrics')).text()) >= 200);
+      server.child.kill('SIGTERM');
+      expect(await server.child.exited).toBe(0);
+    } finally {
+      await server.stop();
+      closeSync(writer);
+    }
+  });
+
+  test('when the disk is full that it prints to', async () => {
+    const full = openSync('/dev/full', 'w');
+    const server = startOn(full);
+    try {
+      const url = await waitFor(() => addressOf(server.child.pid), 10_000);
+      await answersAll(200, () => server.get(url, '/v1/models'));
+      server.child.kill('SIGTERM');
+      expect(await server.child.exited).toBe(0);
+    } finally {
+      await server.stop();
+      closeSync(full);
+    }
+  });
+});

@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createChatMetrics } from '../../src/gateway/observe/chat-metrics.ts';
+import { Observation } from '../../src/gateway/observe/observation.ts';
+import { createEdgeMetrics } from '../../src/http/edge-metrics.ts';
+import { counter } from '../../src/telemetry/counts.ts';
+import type { Family } from '../../src/telemetry/families.ts';
+import { metricsPage } from '../../src/telemetry/page.ts';
+import { documentedFamilies } from '../docs/metrics-page.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { allSamples, type Page, readPage, seriesName, total } from '../support/prometheus.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+const CHATS = 'signalbox_chats_total';
+const MORE = `gateway: { retries_max: 0, failed_auth_per_minute: 1000000, keyless_per_minute: 1000000 }
+constraints: [{ name: not-plain, when: request.metadata.dear == "true", require: model.price.output >= 4.0 }]
+`;
+
+const [first, second] = [1, 2].map(() => startFakeUpstream({ key: UPSTREAM_KEY })) as [FakeUpstream, FakeUpstream];
+const policy = testPolicy(
+  { first: first.url, second: second.url },
+  {
+    best: { endpoints: ['first', 'second'], quality: 0.9 },
+    plain: { endpoints: ['second'], quality: 0.5, price: { input: 0.1, output: 0.4 } },
+  },
+  MORE,
+);
+
+let box: Signalbox;
+beforeAll(async () => {
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterAll(async () => {
+  await Promise.all([box.stop(), first.stop(), second.stop()]);
+});
+
+const pageOf = async ({ url }: Pick<Signalbox, 'url'>): Promise<Page> =>
+  readPage(await (await fetch(`${url}/metrics`)).text());
+
+/** The page once it tells of so many chats: who has an answer has it before it is counted. */
+async function pageAfter(chats: number, of: Pick<Signalbox, 'url'> = box): Promise<Page> {
+  return waitFor(async () => {
+    const page = await pageOf(of);
+    return (total(page, CHATS) ?? 0) >= chats ? page : null;
+  }, 5_000);
+}
+
+const messages = [{ role: 'user', content: 'Say hello.' }];
+const chat = (body: object = {}, init: RequestInit = {}, to = box) =>
+  to.post('/v1/chat/completions', { model: 'best', messages, max_tokens: 20, ...body }, init);
+const stream = async (body: object = {}) => eventsOf(await chat({ stream: true, ...body }));
+const usage = {
+  prompt_tokens: 100,
+  completion_tokens: 20,
+  prompt_tokens_details: { cached_tokens: 60 },
+  completion_tokens_details: { reasoning_tokens: 5 },
+};
+
+describe('A page of a server', () => {
+  test('tells exactly what was done', async () => {
+    const spent: number[] = [];
+    const pay = ({ platform }: { readonly platform: { readonly credits_consumed: number } }) =>
+      void spent.push(platform.credits_consumed);
+    first.next({ usage });
+    pay(await answerOf(await chat()));
+    pay((await stream()).chunks.at(-1)!);
+    // Over to the other endpoint, then to the other model.
+    first.next({ status: 500 });
+    pay(await answerOf(await chat()));
+    first.next({ status: 500 });
+    second.next({ status: 500 });
+    pay(await answerOf(await chat({ model: 'auto' })));
+    first.next({ text: ['a', 'b', 'c'], cutAfter: 3 });
+    pay((await stream()).chunks.at(-1)!);
+    first.next({ status: 500 });
+    second.next({ status: 500 });
+    expect((await chat()).status).toBe(502);
+    const again = { headers: { 'idempotency-key': 'the-same' } };
+    pay(await answerOf(await chat({}, again)));
+    expect((await chat({}, again)).headers.get('x-signalbox-replayed')).toBe('true');
+    expect((await chat({ model: 'no-such' })).status).toBe(404);
+    expect((await chat({ temperature: 'warm' })).status).toBe(400);
+    expect((await chat({}, { headers: { authorization: 'Bearer no' } })).status).toBe(401);
+    expect((await chat({ model: 'plain', metadata: { dear: 'true' } })).status).toBe(422);
+    const route = { model: 'auto', messages, metadata: { dear: 'true' } };
+    expect((await box.post('/v1/route', route)).status).toBe(200);
+
+    const page = await pageAfter(12);
+    const chats = page.get(CHATS)!.samples.map(({ labels, value }) => [Object.values(labels).join(' '), value]);
+    expect(Object.fromEntries(chats)).toEqual({
+      'pinned best first best-upstream completed': 3,
+      'pinned best second best-upstream completed': 1,
+      'auto plain second plain-upstream completed': 1,
+      'pinned best first best-upstream broken': 1,
+      'pinned    failed': 1,
+      // Known by its kept answer alone, by nothing, and by the model that it may not have.
+      '    replayed': 1,
+      '    refused': 3,
+      'pinned    refused': 1,
+    });
+    expect(total(page, 'signalbox_chat_duration_seconds_count')).toBe(7);
+    expect(total(page, 'signalbox_chat_ttft_seconds_count')).toBe(2);
+    expect(total(page, 'signalbox_chat_dispatch_seconds_count')).toBe(7);
+    const failovers = (labels: Record<string, string>) => total(page, 'signalbox_failovers_total', labels);
+    expect(failovers({ provider: 'first', model: 'best', to: 'endpoint' })).toBe(3);
+    expect(failovers({ provider: 'second', model: 'best', to: 'model' })).toBe(1);
+    expect(failovers({})).toBe(4);
+    expect(total(page, 'signalbox_credits_spent_total')).toBeCloseTo(
+      spent.reduce((sum, one) => sum + one),
+      6,
+    );
+    expect(total(page, 'signalbox_tokens_total', { kind: 'input_cached' })).toBe(60);
+    expect(total(page, 'signalbox_tokens_total', { kind: 'output_reasoning' })).toBe(5);
+    const rejections = (kind: string) => total(page, 'signalbox_rejections_total', { kind });
+    expect(rejections('constraint')).toBe(2);
+    expect(total(page, 'signalbox_rejections_total', { rule: 'not-plain' })).toBe(2);
+    const route200 = { route: '/v1/chat/completions', status: '200', method: 'POST' };
+    expect(total(page, 'signalbox_http_requests_total', route200)).toBe(7);
+    expect(total(page, 'signalbox_http_errors_total', { code: 'model_not_found' })).toBe(1);
+    expect(total(page, 'signalbox_http_errors_total', { code: 'upstream_failed' })).toBe(1);
+    expect(total(page, 'signalbox_http_request_duration_seconds_count', { route: '/v1/route' })).toBe(1);
+    expect(total(page, 'signalbox_attempts_total', { outcome: 'server' })).toBe(5);
+    expect(total(page, 'signalbox_metrics_errors_total')).toBe(0);
+  }, 20_000);
+
+  test('has the families of the documentation, as they say they are, and no others', async () => {
+    const page = await pageOf(box);
+    const shown = [...page.values()].map(({ name, type, help }) => ({ name, type, help }));
+    // There while traces are exported.
+    const documented = documentedFamilies.filter(({ name }) => name !== 'signalbox_spans_total');
+    const told = documented.map(({ name, type, help }) => ({ name, type, help: help.replaceAll('\\', '\\\\') }));
+    const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
+    expect(shown.sort(byName)).toEqual(told.sort(byName));
+    const labels = new Map(documentedFamilies.map(({ name, labels }) => [name, labels.join()]));
+    for (const { name, type, samples } of page.values()) {
+      for (const { labels: own } of samples) {
+        const names = Object.keys(own).filter((label) => type !== 'histogram' || label !== 'le');
+        expect([name, names.join()]).toEqual([name, labels.get(name)!]);
+      }
+    }
+  });
+
+  test('answers HEAD as it does GET, and says what it is', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const response = await fetch(`${box.url}/metrics`, { method });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+      expect((await response.text()) === '').toBe(method === 'HEAD');
+    }
+  });
+});
+
+/** Series of a page that another had not. */
+function newSeries(before: Page, after: Page): string[] {
+  const known = new Set(allSamples(before).map(seriesName));
+  return allSamples(after)
+    .map(seriesName)
+    .filter((series) => !known.has(series));
+}
+
+/** Methods that a client can send and nobody has use for. */
+const METHODS = ['PURGE', 'PROPFIND', 'LOCK'];
+
+describe('Who may send what they like', () => {
+  /** All that a caller chooses, each time another. */
+  async function flood(from: number, to: number): Promise<void> {
+    const outside = async (at: number) => {
+      const key = await box.post('/admin/keys', { name: `key ${at}`, labels: { team: `team-${at}` } });
+      const { key: secret } = (await key.json()) as { readonly key: string };
+      const init = { headers: { authorization: `Bearer ${secret}`, 'idempotency-key': `once-${at}` } };
+      const wallet = `0x${at.toString(16).padStart(40, 'a')}`;
+      const answers = [
+        chat({ metadata: { [`name-${at}`]: `value-${at}` }, user: `user-${at}` }, init),
+        chat({ agent_wallet: wallet }),
+        chat({ model: `model-${at}` }),
+        chat({ [`field_${at}`]: 1, stream: true }),
+        chat({}, { headers: { authorization: `Bearer key-${at}` } }),
+        box.post('/v1/route', { model: `selector-${at}`, messages }),
+        fetch(`${box.url}/path-${at}`),
+        fetch(`${box.url}/v1/path-${at}`, { headers: { authorization: `Bearer ${box.key}` } }),
+        box.get(`/v1/decisions/dec_${at}`),
+        fetch(`${box.url}/v1/models`, { method: METHODS[at % METHODS.length]! }),
+      ];
+      for (const answer of answers) await (await answer).text();
+    };
+    for (let at = from; at < to; at++) await outside(at);
+  }
+
+  test('makes no series', async () => {
+    await flood(0, 3);
+    await Bun.sleep(1_500);
+    const before = await pageOf(box);
+    const chats = total(before, CHATS)!;
+    await flood(3, 150);
+    const after = await pageAfter(chats + 147 * 5);
+    expect(newSeries(before, after)).toEqual([]);
+    expect(total(after, CHATS)! - chats).toBe(147 * 5);
+    expect(total(after, 'signalbox_http_requests_total', { method: 'other' })).toBe(150);
+  }, 60_000);
+
+  /** As the gateway would see requests of so many keys, each of its own words. */
+  async function pages(also: (seen: Observation) => void, families: readonly Family[]): Promise<[Page, Page]> {
+    const chats = createChatMetrics();
+    const edge = createEdgeMetrics();
+    const page = metricsPage([...chats.families, ...edge.families, ...families]);
+    const see = (from: number, to: number) => {
+      for (let at = from; at < to; at++) {
+        const seen = new Observation(at, 0, at % 2 ? `METHOD${at}` : 'POST', null);
+        Object.assign(seen, { route: '/v1/chat/completions', status: 404, code: 'model_not_found', keyId: `key${at}` });
+        chats.count(seen);
+        edge.count(seen, at);
+        also(seen);
+      }
+    };
+    see(0, 4);
+    const before = readPage(await page());
+    see(4, 300);
+    return [before, readPage(await page())];
+  }
+
+  test('would make one each if it were counted by key', async () => {
+    expect(newSeries(...(await pages(() => {}, [])))).toEqual([]);
+    const byKey = counter({ name: 'by_key_total', help: 'As it must not be.', labels: ['key'] });
+    const byMethod = counter({ name: 'by_method_total', help: 'As it must not be.', labels: ['method'] });
+    const also = ({ keyId, method }: Observation) => {
+      byKey.at(keyId ?? '').value++;
+      byMethod.at(method).value++;
+    };
+    const made = newSeries(...(await pages(also, [byKey.family, byMethod.family])));
+    expect(made.filter((series) => series.startsWith('by_key_total'))).toHaveLength(296);
+    expect(made.filter((series) => series.startsWith('by_method_total'))).toHaveLength(148);
+  });
+});
+
+describe('A policy that names ever other models', () => {
+  const RELOADS = 300;
+  /** So many are told apart; see docs/metrics.md. */
+  const LANES = 400;
+  let live: LivePolicy;
+
+  const named = (at: number) =>
+    testPolicy(
+      { first: first.url, second: second.url },
+      { [`one-${at}`]: { endpoints: ['first'] }, [`two-${at}`]: { endpoints: ['second'] } },
+    );
+
+  beforeAll(async () => {
+    live = await startLivePolicy({ 'policy.yaml': named(0) });
+  });
+  afterAll(() => live.stop());
+
+  test('makes so many series and no more, and every request is counted', async () => {
+    let asked = 0;
+    for (let at = 1; at <= RELOADS; at++) {
+      live.replace('policy.yaml', named(at));
+      expect((await live.reload()).status).toBe(200);
+      const answers = await Promise.all([`one-${at}`, `two-${at}`].map((model) => chat({ model }, {}, live.box)));
+      for (const answer of answers) {
+        expect(answer.status).toBe(200);
+        await answer.text();
+        asked++;
+      }
+    }
+    const page = await pageAfter(asked, live.box);
+    const chats = page.get(CHATS)!.samples;
+    expect(new Set(chats.map(({ labels }) => labels.model)).size).toBe(LANES + 1);
+    expect(total(page, CHATS, { outcome: 'completed' })).toBe(2 * RELOADS);
+    expect(total(page, CHATS, { model: 'other', outcome: 'completed' })).toBe(2 * RELOADS - LANES);
+    expect(page.get('signalbox_endpoint_state')!.samples).toHaveLength(2 * 4);
+    for (const { name, type, samples } of page.values()) {
+      const series = type === 'histogram' ? samples.filter(({ labels }) => labels.le === '+Inf') : samples;
+      expect([name, series.length <= (LANES + 1) * 8]).toEqual([name, true]);
+    }
+  }, 120_000);
+});

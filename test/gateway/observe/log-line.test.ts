@@ -1,0 +1,231 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { idText } from '../../../src/core/id.ts';
+import { logRequests, requestLine } from '../../../src/gateway/observe/log-line.ts';
+import { type Judged, Observation, type Settled } from '../../../src/gateway/observe/observation.ts';
+import type { Fields, Log } from '../../../src/telemetry/log.ts';
+
+const CHAT = '/v1/chat/completions';
+const ID = 123_456_789_012_345;
+
+type Seen = Partial<Omit<Observation, 'step'>>;
+type Deep<T> = { readonly [K in keyof T]?: Deep<T[K]> };
+
+const seenOf = ({ method = 'POST', trace = null, at = 1_000, ...fields }: Seen): Observation =>
+  Object.assign(new Observation(ID, at, method, trace), fields);
+
+const attempt = (provider: string, failure: string | null) => ({
+  model: 'luna',
+  provider,
+  upstream: 'luna-2026',
+  ms: 10,
+  firstPartMs: 3,
+  failure,
+  endpoint: 0,
+  requestId: null,
+  finishReasons: [],
+});
+
+const judgedOf = (facts: Deep<Judged['facts']>): Judged =>
+  ({ facts: { task: 'code', ...facts }, snapshot: { revision: 'pol_judged' }, rejections: [] }) as unknown as Judged;
+
+function settledOf(outcome: Partial<Settled['outcome']>, platform: Partial<Settled['platform']> = {}): Settled {
+  return {
+    outcome: {
+      status: 'completed',
+      error: null,
+      attempts: [attempt('openai', null)],
+      usage: { inputTokens: 12, outputTokens: 34, cachedInputTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
+      estimated: false,
+      charged: 12_300,
+      saved: 0,
+      firstPartMs: 312,
+      totalMs: 2_100,
+      ...outcome,
+    },
+    platform: {
+      routed_model: 'luna',
+      route_reason: 'auto:balanced',
+      credits_consumed: 0.0123,
+      cost_saved_credits: 0.05,
+      decision_id: 'dec_00000000001',
+      policy_revision: 'pol_settled',
+      estimated: false,
+      dropped: [],
+      attempts: [],
+      ...platform,
+    },
+  };
+}
+
+const chatOf = (fields: Seen = {}) =>
+  seenOf({
+    route: CHAT,
+    keyId: 'k7mw2pq9x4ta',
+    status: 200,
+    judged: judgedOf({ model: 'auto', pinned: false }),
+    decisionId: 'dec_00000000001',
+    settled: settledOf({}),
+    ...fields,
+  });
+
+/** As they stand in the line. */
+const toldOf = (fields: Fields = {}): unknown => JSON.parse(JSON.stringify(fields));
+
+describe('The line of a request', () => {
+  test('has of a chat who asked for what, who answered, what it took and what it cost, in this order', () => {
+    const line = requestLine(chatOf(), 9_000);
+    expect(line).toMatchObject({ level: 'info', message: 'chat' });
+    expect(JSON.stringify(line?.fields)).toBe(
+      JSON.stringify({
+        request: idText('req_', ID),
+        key: 'k7mw2pq9x4ta',
+        status: 200,
+        decision: 'dec_00000000001',
+        selector: 'auto',
+        task: 'code',
+        model: 'luna',
+        endpoint: 'openai/luna-2026',
+        reason: 'auto:balanced',
+        attempts: 1,
+        input_tokens: 12,
+        output_tokens: 34,
+        credits: 0.0123,
+        saved_credits: 0.05,
+        ttft_ms: 312,
+        total_ms: 2_100,
+        outcome: 'completed',
+        revision: 'pol_settled',
+      }),
+    );
+  });
+
+  test('has tokens of a cache and of reasoning where there are some, and the payment', () => {
+    const usage = { inputTokens: 12, outputTokens: 34, cachedInputTokens: 5, cacheWriteTokens: 0, reasoningTokens: 6 };
+    const payment = { id: 'pay_1' } as Settled['platform']['payment'] & object;
+    expect(toldOf(requestLine(chatOf({ settled: settledOf({ usage }, { payment }) }), 9_000)?.fields)).toMatchObject({
+      cached_tokens: 5,
+      reasoning_tokens: 6,
+      payment: 'pay_1',
+    });
+  });
+
+  test('warns of one that failed or broke, and names each attempt that failed and the endpoint of the last', () => {
+    const attempts = [attempt('openai', 'timeout'), attempt('azure', 'server_error')];
+    for (const status of ['failed', 'broken'] as const) {
+      const settled = settledOf({ status, error: 'upstream_failed', attempts, usage: null, firstPartMs: null });
+      const line = requestLine(chatOf({ settled, status: status === 'failed' ? 502 : 200 }), 9_000);
+      expect(line?.level).toBe('warn');
+      expect(toldOf(line?.fields)).toMatchObject({
+        outcome: status,
+        error: 'upstream_failed',
+        endpoint: 'azure/luna-2026',
+        attempts: 2,
+        failures: 'openai/luna:timeout azure/luna:server_error',
+      });
+      expect(toldOf(line?.fields)).not.toContainKeys(['input_tokens', 'ttft_ms']);
+    }
+  });
+
+  test('names the model of a pinned one, though it was refused', () => {
+    const seen = chatOf({
+      judged: judgedOf({ model: 'luna', pinned: true }),
+      settled: null,
+      decisionId: null,
+      status: 402,
+      code: 'insufficient_quota',
+    });
+    expect(toldOf(requestLine(seen, 1_007.6)?.fields)).toEqual({
+      request: idText('req_', ID),
+      key: 'k7mw2pq9x4ta',
+      status: 402,
+      error: 'insufficient_quota',
+      selector: 'pinned',
+      task: 'code',
+      model: 'luna',
+      total_ms: 8,
+      revision: 'pol_judged',
+    });
+  });
+
+  test('tells a kept answer that was given again', () => {
+    expect(requestLine(chatOf({ settled: null, isReplayed: true }), 1_001)?.fields.outcome).toBe('replayed');
+  });
+
+  test('has of every other request its method and its route', () => {
+    const line = requestLine(seenOf({ method: 'GET', route: '/admin/keys/:id', keyId: 'boss', status: 200 }), 1_003);
+    expect(line).toMatchObject({ level: 'info', message: 'request' });
+    expect(toldOf(line?.fields)).toEqual({
+      request: idText('req_', ID),
+      key: 'boss',
+      method: 'GET',
+      route: '/admin/keys/:id',
+      status: 200,
+      total_ms: 3,
+    });
+  });
+
+  test('has the trace where one was kept', () => {
+    const trace = { traceId: 'a'.repeat(32), isSampled: true } as Observation['trace'];
+    expect(requestLine(chatOf({ trace }), 9_000)?.fields.trace).toBe('a'.repeat(32));
+    expect(
+      requestLine(chatOf({ trace: trace && { ...trace, isSampled: false } }), 9_000)?.fields.trace,
+    ).toBeUndefined();
+  });
+
+  test('is not there for what is open to all, while nothing is wrong with it', () => {
+    for (const route of ['/healthz', '/readyz', '/metrics', '/docs', '/docs/:asset', '/.well-known/x402']) {
+      expect(requestLine(seenOf({ method: 'GET', route, status: 200 }), 1_001)).toBeNull();
+      expect(requestLine(seenOf({ method: 'GET', route, status: 429 }), 1_001)).toBeNull();
+      expect(requestLine(seenOf({ method: 'GET', route, status: 503 }), 1_001)?.level).toBe('warn');
+    }
+  });
+});
+
+describe('The lines of requests', () => {
+  function start() {
+    const written: Fields[] = [];
+    const write = (_: string, fields: Fields = {}) => void written.push(fields);
+    const log: Log = { info: write, warn: write, error: write };
+    return { told: logRequests(log), written };
+  }
+  const stranger = (status = 401) => seenOf({ route: 'other', status, code: 'invalid_api_key' });
+
+  test('are at most 60 a minute of those whom nobody knows, and the next one says how many were left out', () => {
+    const { told, written } = start();
+    for (let i = 0; i < 1_000; i++) told(stranger(), 5_000 + i);
+    expect(written.length).toBe(60);
+    told(stranger(), 64_999);
+    expect(written.length).toBe(60);
+    told(stranger(), 65_000);
+    told(stranger(), 65_001);
+    expect(written.slice(60).map(({ suppressed }) => suppressed)).toEqual([941, undefined]);
+  });
+
+  test('are there of all whom somebody knows, and of all that went wrong here', () => {
+    const { told, written } = start();
+    for (let i = 0; i < 100; i++) told(stranger(), 5_000);
+    for (let i = 0; i < 100; i++) told(chatOf({ status: 400, settled: null }), 5_000);
+    for (let i = 0; i < 100; i++) told(stranger(500), 5_000);
+    expect(written.length).toBe(260);
+  });
+});
+
+describe('docs/logs.md', () => {
+  const root = join(import.meta.dir, '../../..');
+  const page = readFileSync(join(root, 'docs/logs.md'), 'utf8');
+
+  test('tells of every field of a line', () => {
+    const fields = Object.keys(requestLine(chatOf(), 9_000)?.fields ?? {});
+    expect(fields.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test('has every message that is written', () => {
+    const call = /\blog\??\.(?:info|warn|error)\(\s*'([^']+)'/g;
+    const files = [...new Bun.Glob('src/**/*.ts').scanSync(root)].map((path) => readFileSync(join(root, path), 'utf8'));
+    const messages = files.flatMap((text) => [...text.matchAll(call)].map(([, message]) => message));
+    expect(messages.length).toBeGreaterThan(30);
+    expect(messages.filter((message) => !page.includes(`\`${message}\``))).toEqual([]);
+  });
+});

@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'bun:test';
+import * as conventions from '@opentelemetry/semantic-conventions/incubating';
+import type { ChatRequest } from '../../../src/core/chat-request.ts';
+import type { Provider } from '../../../src/core/snapshot.ts';
+import { Observation } from '../../../src/gateway/observe/observation.ts';
+import { type CallSeen, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
+import type { AttemptRecord } from '../../../src/records/record.ts';
+import type { Attributes } from '../../../src/telemetry/trace.ts';
+
+const PRICE = { lines: [] } as unknown as CallSeen['endpoint']['price'];
+
+const provider = (more: Partial<Provider> = {}): Provider => ({
+  name: 'mine',
+  adapter: 'openai-compatible',
+  settings: {},
+  baseUrl: 'http://127.0.0.1:8080/v1',
+  allowPrivateNetwork: false,
+  apiKeyEnv: null,
+  passthrough: new Set(),
+  cache: { ttlMs: 0, tokensMin: 0 },
+  ...more,
+});
+
+const ATTEMPT: AttemptRecord = {
+  model: 'best',
+  provider: 'mine',
+  upstream: 'best-2',
+  ms: 1_200,
+  firstPartMs: 340,
+  failure: null,
+  endpoint: 0,
+  requestId: 'req-1',
+  finishReasons: ['stop'],
+};
+
+const USAGE = { inputTokens: 100, cachedInputTokens: 60, cacheWriteTokens: 10, outputTokens: 40, reasoningTokens: 25 };
+
+const seen = (more: Partial<CallSeen> = {}): CallSeen => ({
+  provider: provider(),
+  endpoint: { provider: 'mine', upstream: 'best-2', regions: [], price: PRICE, capabilities: 0 },
+  request: { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] },
+  outputCap: 512,
+  attempt: ATTEMPT,
+  usage: USAGE,
+  ...more,
+});
+
+/** What is told, without what is not known. */
+const stated = (attributes: Attributes): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+
+/** All that a caller can set, and words that nobody else may see. */
+const CANARY = 'canary-canary-canary';
+const FULL: ChatRequest = {
+  model: CANARY,
+  messages: [{ role: 'user', content: CANARY, name: CANARY }],
+  stream: true,
+  max_tokens: 100,
+  temperature: 0.7,
+  top_p: 0.9,
+  frequency_penalty: 0.1,
+  presence_penalty: 0.2,
+  n: 3,
+  stop: [CANARY],
+  seed: 7,
+  tools: [{ type: 'function', function: { name: CANARY } }],
+  tool_choice: { type: 'function', function: { name: CANARY } },
+  response_format: { type: 'json_object' },
+  user: CANARY,
+  metadata: { word: CANARY },
+  agent_wallet: CANARY,
+};
+
+describe('The span of a call', () => {
+  test('has what was asked of whom, and what came of it', () => {
+    const { name, attributes, error } = callSpan(seen());
+    expect([name, error]).toEqual(['chat best-2', null]);
+    expect(stated(attributes)).toEqual({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'mine',
+      'gen_ai.request.model': 'best-2',
+      'gen_ai.request.max_tokens': 512,
+      'gen_ai.response.finish_reasons': ['stop'],
+      'gen_ai.usage.input_tokens': 100,
+      'gen_ai.usage.output_tokens': 40,
+      'gen_ai.usage.cache_read.input_tokens': 60,
+      'gen_ai.usage.cache_creation.input_tokens': 10,
+      'gen_ai.usage.reasoning.output_tokens': 25,
+      'server.address': '127.0.0.1',
+      'server.port': 8080,
+      'signalbox.provider': 'mine',
+      'signalbox.model': 'best',
+      'signalbox.provider_request_id': 'req-1',
+    });
+  });
+
+  test('has the figures that the caller set, and none of his words', () => {
+    const { attributes } = callSpan(seen({ request: FULL }));
+    expect(stated(attributes)).toMatchObject({
+      'gen_ai.request.stream': true,
+      'gen_ai.request.max_tokens': 512,
+      'gen_ai.request.temperature': 0.7,
+      'gen_ai.request.top_p': 0.9,
+      'gen_ai.request.frequency_penalty': 0.1,
+      'gen_ai.request.presence_penalty': 0.2,
+      'gen_ai.request.choice.count': 3,
+      'gen_ai.request.seed': 7,
+      'gen_ai.output.type': 'json',
+      'gen_ai.response.time_to_first_chunk': 0.34,
+    });
+    expect(JSON.stringify(attributes)).not.toContain(CANARY);
+  });
+
+  test('of a failure says its kind, and of no usage nothing', () => {
+    const attempt = { ...ATTEMPT, failure: 'timeout', firstPartMs: null, finishReasons: [], requestId: null };
+    const { attributes, error } = callSpan(seen({ attempt, usage: null, request: { ...FULL, seed: 1e300 } }));
+    expect(error).toBe('timeout');
+    expect(attributes['error.type']).toBe('timeout');
+    const names = Object.keys(stated(attributes));
+    expect(names.filter((name) => /usage|response|seed|request_id/.test(name))).toEqual([]);
+  });
+
+  test('leaves out figures that cannot be true, and finish reasons that are no words', () => {
+    const attempt = { ...ATTEMPT, finishReasons: ['stop', ''] };
+    const { attributes } = callSpan(seen({ attempt, usage: { ...USAGE, cachedInputTokens: 1_000 } }));
+    expect(attributes['gen_ai.usage.input_tokens']).toBeUndefined();
+    expect(attributes['gen_ai.response.finish_reasons']).toEqual(['stop', 'other']);
+  });
+
+  test.each<[name: string, of: Partial<Provider>, address: string | undefined, port: number | undefined]>([
+    ['openai', { adapter: 'openai', baseUrl: 'https://api.openai.com/v1' }, 'api.openai.com', 443],
+    ['azure.ai.openai', { adapter: 'openai', baseUrl: 'https://me.openai.azure.com/v1' }, 'me.openai.azure.com', 443],
+    ['anthropic', { adapter: 'anthropic', baseUrl: 'http://proxy/anthropic' }, 'proxy', 80],
+    ['gcp.gemini', { adapter: 'gemini', baseUrl: 'http://[::1]:9000' }, '::1', 9000],
+    ['mistral_ai', { baseUrl: 'https://api.mistral.ai/v1' }, 'api.mistral.ai', 443],
+    ['x_ai', { name: 'xai', baseUrl: 'https://proxy.example' }, 'proxy.example', 443],
+    ['groq', { name: 'fast', baseUrl: 'https://api.groq.com/openai/v1' }, 'api.groq.com', 443],
+    ['mine', { baseUrl: 'https://notapi.groq.com.example/v1' }, 'notapi.groq.com.example', 443],
+    ['constructor', { name: 'constructor', adapter: 'toString' }, '127.0.0.1', 8080],
+    ['simulated', { name: 'simulated', adapter: 'simulated', baseUrl: null }, undefined, undefined],
+  ])('names the provider as OpenTelemetry does: %s for %j', (name, of, address, port) => {
+    const { attributes } = callSpan(seen({ provider: provider(of) }));
+    expect(attributes).toMatchObject({ 'gen_ai.provider.name': name });
+    expect([attributes['server.address'], attributes['server.port']]).toEqual([address, port]);
+  });
+});
+
+function observation(more: Partial<Observation> = {}, method = 'POST'): Observation {
+  return Object.assign(new Observation(1_234, 0, method, null), { route: '/v1/chat/completions', status: 200 }, more);
+}
+
+const settled = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error: string | null) =>
+  ({
+    outcome: {
+      status,
+      error,
+      attempts: [ATTEMPT],
+      usage: USAGE,
+      estimated: false,
+      charged: 1_500_000,
+      saved: 500_000,
+      firstPartMs: 350,
+      totalMs: 1_300,
+    },
+    platform: {
+      routed_model: 'best',
+      route_reason: 'auto:balanced',
+      credits_consumed: 1.5,
+      cost_saved_credits: 0.5,
+      estimated: false,
+    },
+  }) as unknown as NonNullable<Observation['settled']>;
+
+const judged = {
+  facts: { model: 'auto', pinned: false, task: 'coding', rules: { constraints: [1], preferences: [] } },
+  snapshot: { revision: 'abc', constraints: [{ name: 'first' }, { name: 'second' }] },
+  rejections: [],
+} as unknown as NonNullable<Observation['judged']>;
+
+describe('The span of a request', () => {
+  test('has how it came, how it was decided and what came of it', () => {
+    const told = requestSpan(
+      observation({ keyId: 'key_1', decisionId: 'dec_1', judged, settled: settled('completed', null) }),
+    );
+    expect([told.name, told.error]).toEqual(['POST /v1/chat/completions', null]);
+    expect(stated(told.attributes)).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/v1/chat/completions',
+      'http.response.status_code': 200,
+      'url.scheme': 'http',
+      'signalbox.request_id': 'req_000000000ya',
+      'signalbox.key_id': 'key_1',
+      'signalbox.decision_id': 'dec_1',
+      'signalbox.selector': 'auto',
+      'signalbox.task': 'coding',
+      'signalbox.policy_revision': 'abc',
+      'signalbox.constraints': ['second'],
+      'signalbox.outcome': 'completed',
+      'signalbox.model': 'best',
+      'signalbox.route_reason': 'auto:balanced',
+      'signalbox.attempts': 1,
+      'signalbox.credits': 1.5,
+      'signalbox.saved_credits': 0.5,
+      'signalbox.input_tokens': 100,
+      'signalbox.output_tokens': 40,
+      'signalbox.estimated': false,
+      'signalbox.time_to_first_part': 0.35,
+    });
+  });
+
+  test.each<[string, Partial<Observation>, string | null]>([
+    ['a refusal: it is the caller’s', { status: 400, code: 'invalid_json' }, null],
+    ['a failure of ours', { status: 503, code: 'no_healthy_model' }, 'no_healthy_model'],
+    ['a failure without a name', { status: 500 }, '500'],
+    ['a stream that broke', { settled: settled('broken', 'upstream_error') }, 'upstream_error'],
+    ['an answer that failed', { status: 400, settled: settled('failed', null) }, 'failed'],
+    ['a caller who left', { status: 0, settled: settled('abandoned', null) }, null],
+    ['a stop of the server', { settled: settled('abandoned', 'shutting_down') }, 'shutting_down'],
+  ])('says of %s whether it is an error', (_, more, error) => {
+    const told = requestSpan(observation(more));
+    expect(told.error).toBe(error);
+    expect(told.attributes['error.type']).toBe(error ?? undefined);
+    expect(told.attributes['signalbox.error_code']).toBe(more.code ?? undefined);
+  });
+
+  test('repeats neither a method nor a path that nobody knows', () => {
+    const { name, attributes } = requestSpan(observation({ route: 'other', status: 404 }, CANARY));
+    expect([name, attributes['http.request.method'], attributes['http.route']]).toEqual(['HTTP', '_OTHER', undefined]);
+    expect(JSON.stringify(attributes)).not.toContain(CANARY);
+  });
+});
+
+describe('Names of attributes', () => {
+  test('are OpenTelemetry’s own, or begin with ours', () => {
+    const known = new Set<unknown>(Object.values(conventions).filter((value) => typeof value === 'string'));
+    const used = [
+      ...Object.keys(callSpan(seen({ request: FULL })).attributes),
+      ...Object.keys(requestSpan(observation({ judged, settled: settled('completed', null) })).attributes),
+    ];
+    expect(used.length).toBeGreaterThan(40);
+    expect(used.filter((name) => !name.startsWith('signalbox.') && !known.has(name))).toEqual([]);
+  });
+});

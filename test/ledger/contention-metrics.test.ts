@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'bun:test';
+import type { Hold } from '../../src/ledger/hold.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { ledgerFamilies } from '../../src/ledger/metrics.ts';
+import { isShortage, type Shortage } from '../../src/ledger/standing.ts';
+import { tempFolder } from '../store/support.ts';
+import { figuresOf } from '../support/families.ts';
+import { terms } from './model/spending.ts';
+import { budget, held, line, open, order, refused } from './support.ts';
+
+/** Longer than any test takes, ms. */
+const LONG = 20_000;
+
+const wait = (ledger: Ledger, amount: number, waitMs = LONG, signal?: AbortSignal): Promise<Hold | Shortage> =>
+  ledger.reserve(order(amount, { waitMs, ...(signal && { signal }) }));
+
+/** Counts of a page, and how many have waited for how long. */
+async function waitsOf(ledger: Ledger) {
+  await Bun.sleep(0);
+  const figures = figuresOf(ledgerFamilies(ledger));
+  const of = (outcome: string) => figures[`signalbox_contention_waits_total{outcome="${outcome}"}`];
+  const [count, seconds] = ['_count', '_sum'].map((part) => figures[`signalbox_contention_wait_seconds${part}`]);
+  const waiting = figures.signalbox_contention_waiting;
+  return { served: of('served'), gaveUp: of('gave_up'), crowded: of('crowded'), waiting, count, seconds };
+}
+
+describe('Who waits for money', () => {
+  test('is counted while it waits, and as served with its time once it has it', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    const hold = await held(ledger, order(80));
+    const asked = wait(ledger, 50);
+    expect(await waitsOf(ledger)).toMatchObject({ served: 0, gaveUp: 0, crowded: 0, waiting: 1, count: 0 });
+    await Bun.sleep(20);
+    hold.settle(null, () => []);
+    expect(isShortage(await asked)).toBe(false);
+    const told = await waitsOf(ledger);
+    expect(told).toMatchObject({ served: 1, gaveUp: 0, waiting: 0, count: 1 });
+    expect(told.seconds).toBeGreaterThanOrEqual(0.019);
+    await store.close();
+  });
+
+  test('has given up when the time is over, the caller is gone, or what it waits for is spent', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    const hold = await held(ledger, order(80));
+    await wait(ledger, 50, 10);
+    const gone = new AbortController();
+    const left = wait(ledger, 50, LONG, gone.signal);
+    gone.abort();
+    await left;
+    const late = wait(ledger, 50);
+    hold.settle(line(80), () => []);
+    expect(await late).toMatchObject({ why: 'exhausted' });
+    expect(await waitsOf(ledger)).toMatchObject({ served: 0, gaveUp: 3, crowded: 0, waiting: 0, count: 3 });
+    await store.close();
+  });
+
+  test('is not counted when it may not wait, is gone already, or could never be served', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(100)) });
+    await held(ledger, order(80));
+    await refused(ledger, order(50));
+    await wait(ledger, 50, LONG, AbortSignal.abort());
+    await wait(ledger, 101);
+    expect(await waitsOf(ledger)).toMatchObject({ served: 0, gaveUp: 0, crowded: 0, count: 0 });
+    await store.close();
+  });
+
+  test('is crowded out where 1,000 wait already, and has waited no time', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(1_000)) });
+    const hold = await held(ledger, order(1_000));
+    const waiting = Array.from({ length: 1_000 }, () => wait(ledger, 1));
+    await wait(ledger, 1);
+    expect(await waitsOf(ledger)).toMatchObject({ crowded: 1, waiting: 1_000, count: 0 });
+    hold.settle(null, () => []);
+    await Promise.all(waiting);
+    expect(await waitsOf(ledger)).toMatchObject({ served: 1_000, gaveUp: 0, crowded: 1, waiting: 0, count: 1_000 });
+    await store.close();
+  });
+});

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'bun:test';
+import type { Budget } from '../../src/core/budget.ts';
+import { MICROCREDITS } from '../../src/core/credits.ts';
+import { Counter } from '../../src/ledger/funds.ts';
+import { keyBudgets } from '../../src/ledger/key-budgets.ts';
+import { ledgerFamilies } from '../../src/ledger/metrics.ts';
+import { Fund } from '../../src/ledger/rules/fund.ts';
+import { sampleBudgets } from '../../src/ledger/sample.ts';
+import { tempFolder } from '../store/support.ts';
+import { figuresOf } from '../support/families.ts';
+import { adjust, reload, spent, terms } from './model/spending.ts';
+import { budget, caller, held, line, NOON, open, order, refused } from './support.ts';
+
+/** What stands in the page, without what it begins with. */
+function budgetFigures(figures: Readonly<Record<string, number>>, name: string): Record<string, number> {
+  const tail = `{budget="${name}"}`;
+  const own = Object.entries(figures).filter(([key]) => key.startsWith('signalbox_budget_') && key.endsWith(tail));
+  return Object.fromEntries(own.map(([key, value]) => [key.slice('signalbox_budget_'.length, -tail.length), value]));
+}
+
+const credits = (amount: number): number => amount * MICROCREDITS;
+const each: Budget['each'] = ({ key }) => key.id;
+
+describe('What is told of a budget', () => {
+  test('that nobody has drawn on is its limit, all of it left', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8), { window: 'day' })) });
+    expect(budgetFigures(figuresOf(ledgerFamilies(ledger)), 'all')).toEqual({
+      limit_credits: 8,
+      spent_credits: 0,
+      reserved_credits: 0,
+      headroom_credits: 8,
+      headroom_ratio: 1,
+      subjects: 0,
+      subjects_exhausted: 0,
+      renews_timestamp_seconds: Date.UTC(2026, 10, 21) / 1_000,
+    });
+    await store.close();
+  });
+
+  test('is of the subject with the smallest part of its limit left, reservations taken off', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file, { terms: terms(budget(credits(8), { each, window: 'total' })) });
+    const { ledger, store } = opened;
+    const families = ledgerFamilies(ledger);
+    await spent(opened, credits(3), { caller: caller('a') });
+    await spent(opened, credits(1), { caller: caller('b') });
+    const hold = await held(ledger, order(credits(5), { caller: caller('b') }));
+    expect(budgetFigures(figuresOf(families), 'all')).toEqual({
+      limit_credits: 8,
+      spent_credits: 1,
+      reserved_credits: 5,
+      headroom_credits: 2,
+      headroom_ratio: 0.25,
+      subjects: 2,
+      subjects_exhausted: 0,
+    });
+    await Bun.sleep(0);
+    hold.settle(null, () => []);
+    expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({ spent_credits: 3, headroom_ratio: 0.625 });
+    await store.close();
+  });
+
+  test('counts subjects that have spent, and those of them that are as good as spent; not who only asked', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file, { terms: terms(budget(credits(8), { each })) });
+    await spent(opened, credits(8), { caller: caller('a') });
+    await spent(opened, credits(7.92), { caller: caller('b') });
+    await spent(opened, credits(7.9), { caller: caller('c') });
+    opened.ledger.standing(caller('d'), 'auto');
+    const figures = budgetFigures(figuresOf(ledgerFamilies(opened.ledger)), 'all');
+    expect(figures).toMatchObject({ subjects: 3, subjects_exhausted: 2, headroom_credits: 0, headroom_ratio: 0 });
+    await opened.store.close();
+  });
+
+  test('goes below 0 when its limit is lowered, and begins anew with its window', async () => {
+    using folder = tempFolder();
+    let now = NOON;
+    const opened = await open(folder.file, { now: () => now, terms: terms(budget(credits(8), { window: 'day' })) });
+    await spent(opened, credits(6));
+    await reload(opened, budget(credits(4), { window: 'day' }));
+    const families = ledgerFamilies(opened.ledger);
+    expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({ headroom_credits: -2, headroom_ratio: -0.5 });
+    now += 86_400_000;
+    await Bun.sleep(0);
+    expect(budgetFigures(figuresOf(families), 'all')).toMatchObject({
+      spent_credits: 0,
+      headroom_ratio: 1,
+      subjects: 0,
+      renews_timestamp_seconds: Date.UTC(2026, 10, 22) / 1_000,
+    });
+    await opened.store.close();
+  });
+
+  test('of keys is by the kind of their windows, and joined with one of the policy that has the same name', async () => {
+    using folder = tempFolder();
+    const own = (limit: number) => ({ limit, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }) as const;
+    const ofKeys = keyBudgets([
+      { keyId: 'a', budgets: [own(credits(2))] },
+      { keyId: 'b', budgets: [own(credits(4))] },
+    ]);
+    const opened = await open(folder.file, { terms: terms(...ofKeys) });
+    const families = ledgerFamilies(opened.ledger);
+    const figures = () => budgetFigures(figuresOf(families), 'key-month');
+    expect(figures()).toMatchObject({ limit_credits: 2, headroom_ratio: 1, subjects: 0 });
+    await spent(opened, credits(3), { caller: caller('b') });
+    expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 1 });
+    await reload(opened, budget(credits(30), { name: 'key-month' }), ...ofKeys);
+    // Three of the policy's thirty are spent, too.
+    expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 2 });
+    await opened.store.close();
+  });
+
+  test('of budgets beyond the 500th is of all these together', () => {
+    const counters = Array.from({ length: 503 }, (_, i) => {
+      const one = budget(100, { name: `b${i}`, window: 'total' });
+      const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
+      const title = { kind: 'budget', name: one.name, subject: '', definition: '', ...window } as const;
+      const fund = new Fund(title, { limit: 100, onExhausted: 'reject', alertAt: [] }, i % 100);
+      return new Counter(one, window, new Map([['', fund]]));
+    });
+    const samples = sampleBudgets(counters, NOON);
+    expect(samples.length).toBe(501);
+    expect(samples.at(-1)).toMatchObject({ name: 'other', spent: 2, subjects: 2 });
+  });
+});
+
+describe('What is told of reservations and balances', () => {
+  test('is 0 once all is settled', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8))) });
+    const families = ledgerFamilies(ledger);
+    const holds = [await held(ledger, order(credits(1))), await held(ledger, order(credits(2)))];
+    expect(figuresOf(families)).toMatchObject({ signalbox_reservations_open: 2, signalbox_credits_reserved: 3 });
+    await Bun.sleep(0);
+    holds[0]!.post(line(credits(0.25)));
+    expect(figuresOf(families)).toMatchObject({ signalbox_reservations_open: 2, signalbox_credits_reserved: 2.75 });
+    for (const hold of holds) hold.settle(line(credits(0.5)), () => []);
+    await Bun.sleep(0);
+    expect(figuresOf(families)).toMatchObject({ signalbox_reservations_open: 0, signalbox_credits_reserved: 0 });
+    await store.close();
+  });
+
+  test('counts who has a balance, and who has nothing left of it; no wallet that never paid', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file);
+    const { ledger, store } = opened;
+    await adjust(folder.file, { kind: 'grant', keyId: 'a', amount: 100 });
+    await adjust(folder.file, { kind: 'grant', keyId: 'b', amount: 100 });
+    await ledger.refresh();
+    await spent(opened, 100, { caller: caller('a') });
+    const wallet = `0x${'ab'.repeat(20)}`;
+    expect(await refused(ledger, order(1, { caller: caller(wallet) }))).toMatchObject({ kind: 'balance', limit: 0 });
+    expect(figuresOf(ledgerFamilies(ledger))).toMatchObject({ signalbox_balances: 2, signalbox_balances_exhausted: 1 });
+    await ledger.deposit(wallet, { paid: 50, fee: 0, note: 'top-up' }, []);
+    await Bun.sleep(0);
+    expect(figuresOf(ledgerFamilies(ledger))).toMatchObject({ signalbox_balances: 3, signalbox_balances_exhausted: 1 });
+    await store.close();
+  });
+
+  test('asks no database', async () => {
+    using folder = tempFolder();
+    let queries = 0;
+    const { ledger, store } = await open(folder.file, {
+      terms: terms(budget(credits(8))),
+      wrap: (real) => ({
+        commit: (writes) => real.commit(writes),
+        append: (writes) => real.append(writes),
+        query: (statement, params) => {
+          queries++;
+          return real.query(statement, params);
+        },
+        version: () => real.version(),
+        written: () => real.written(),
+        flush: () => real.flush(),
+        close: () => real.close(),
+      }),
+    });
+    await held(ledger, order(1));
+    queries = 0;
+    figuresOf(ledgerFamilies(ledger));
+    expect(queries).toBe(0);
+    await store.close();
+  });
+
+  test('is one look for all families of a page, and another for the next page', async () => {
+    using folder = tempFolder();
+    const { ledger, store } = await open(folder.file, { terms: terms(budget(credits(8))) });
+    let looks = 0;
+    const families = ledgerFamilies({
+      sample: () => {
+        looks++;
+        return ledger.sample();
+      },
+    });
+    figuresOf(families);
+    expect(looks).toBe(1);
+    await Bun.sleep(0);
+    figuresOf(families);
+    expect(looks).toBe(2);
+    await store.close();
+  });
+});

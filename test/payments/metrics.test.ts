@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'bun:test';
+import { openNetwork } from '../../src/payments/facilitator/network.ts';
+import { paymentFamilies } from '../../src/payments/metrics.ts';
+import { type Store, StoreError } from '../../src/store/store.ts';
+import { waitFor } from '../support/answers.ts';
+import { startChain } from '../support/chain/chain.ts';
+import { meansOf, networkOn } from '../support/chain/networks.ts';
+import { figuresOf } from '../support/families.ts';
+import { FakeNetwork } from './fake-network.ts';
+import { ask, BESIDE, type Bench, NETWORK, never, newAccount, policy, rejection, workshop } from './support.ts';
+
+/** What a page would have of one network. */
+function figuresFor({ payments }: Pick<Bench, 'payments'>, network = NETWORK) {
+  const figures = figuresOf(paymentFamilies(payments));
+  const of = (name: string, more = '') => figures[`signalbox_${name}{network="${network}"${more}}`];
+  return {
+    captured: of('payments_total', ',state="captured"'),
+    failed: of('payments_total', ',state="failed"'),
+    credits: of('payments_credits_total'),
+    unsettled: of('payments_unsettled'),
+    ready: of('payment_network_ready'),
+  };
+}
+
+const quotesOf = ({ payments }: Bench) =>
+  ['chat', 'topup', 'keys'].map(
+    (purpose) => figuresOf(paymentFamilies(payments))[`signalbox_payment_quotes_total{purpose="${purpose}"}`],
+  );
+
+const NOTHING = { captured: 0, failed: 0, credits: 0, unsettled: 0, ready: 1 };
+
+describe('What is told of payments', () => {
+  test('is nothing while they are off, and zeros once they are on', async () => {
+    await using shop = workshop();
+    const bench = await shop.open({ policy: null });
+    expect(figuresOf(paymentFamilies(bench.payments))).toEqual({});
+    (await bench.payments.prepare(policy()))();
+    await waitFor(() => bench.payments.ready().length === 1);
+    expect(figuresFor(bench)).toEqual(NOTHING);
+    expect(quotesOf(bench)).toEqual([0, 0, 0]);
+  });
+
+  test('is each quote by what it is for', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    bench.payments.quote(ask());
+    bench.payments.quote(ask());
+    bench.payments.quote(ask({ purpose: 'topup' }));
+    expect(quotesOf(bench)).toEqual([2, 1, 0]);
+  });
+
+  test('is each that has arrived, with its Credits, once, however often it is sent', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offer = await bench.offer(newAccount());
+    await bench.payments.settle(offer, BESIDE, bench.book);
+    await bench.payments.settle(offer, BESIDE, bench.book);
+    expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
+    const proof = await bench.offer(newAccount(), { credit: 5_000_000 });
+    await bench.payments.settle(proof, BESIDE, never);
+    expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
+  });
+
+  test('is each that the chain refused, and none that was never sent', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    bench.chain.way = 'unavailable';
+    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    expect(figuresFor(bench)).toEqual(NOTHING);
+    bench.chain.way = 'refused';
+    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    expect(figuresFor(bench)).toEqual({ ...NOTHING, failed: 1 });
+  });
+
+  test('is how many are unsettled, and what becomes of them by the chain’s word', async () => {
+    await using shop = workshop();
+    const bench = await shop.open();
+    const offers = [await bench.offer(newAccount()), await bench.offer(newAccount())] as const;
+    for (const [at, way] of (['lost', 'stuck'] as const).entries()) {
+      bench.chain.way = way;
+      await rejection(bench.payments.settle(offers[at as 0 | 1], BESIDE, never));
+    }
+    expect(figuresFor(bench)).toEqual({ ...NOTHING, unsettled: 2 });
+    bench.chain.cancel(offers[1].nonce);
+    const rows = await bench.payments.list({ state: 'unknown', payer: null, limit: 10, before: null });
+    for (const { id } of rows) await bench.payments.reconcile(id);
+    expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, failed: 1, credits: 6 });
+  });
+
+  test('counts one whose commit was done although its answer was lost, once that is found', async () => {
+    await using shop = workshop();
+    let isLost = false;
+    const deaf = (store: Store): Store => {
+      const commit: Store['commit'] = async (writes) => {
+        await store.commit(writes);
+        if (isLost) throw new StoreError('the answer was lost');
+      };
+      return new Proxy(store, {
+        get: (target, name) => {
+          if (name === 'commit') return commit;
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    };
+    const bench = await shop.open({ wrap: deaf, reconcileEveryMs: 4 });
+    const offer = await bench.offer(newAccount());
+    const settled = bench.payments.settle(offer, BESIDE, (payment, captured) => {
+      isLost = true;
+      return bench.book(payment, captured);
+    });
+    await rejection(settled);
+    isLost = false;
+    await waitFor(() => figuresFor(bench).unsettled === 0);
+    expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
+    await bench.payments.settle(offer, BESIDE, never);
+    expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
+  });
+
+  test('is which networks can be paid on, and what is unsettled on one that the policy has no longer', async () => {
+    await using shop = workshop();
+    const clock = { now: Date.now() };
+    const dead = new FakeNetwork(clock);
+    dead.isUp = false;
+    const [own] = policy().networks;
+    const other = { ...own, id: 'eip155:31337', chainId: 31_337 };
+    const bench = await shop.open({
+      clock,
+      policy: policy({ networks: [own, other] }),
+      open: ({ id }, chain) => (id === own.id ? chain : dead),
+    });
+    await waitFor(() => bench.payments.ready().length === 1);
+    expect([figuresFor(bench).ready, figuresFor(bench, other.id).ready]).toEqual([1, 0]);
+    bench.chain.way = 'stuck';
+    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    (await bench.payments.prepare(policy({ networks: [other] })))();
+    expect(figuresFor(bench)).toMatchObject({ unsettled: 1, ready: undefined });
+    expect(figuresFor(bench, other.id)).toMatchObject({ unsettled: 0, ready: 0 });
+  });
+
+  test('is what the gas key had when it was last looked at, and nothing before', async () => {
+    const chain = await startChain();
+    try {
+      const { facilitator } = await openNetwork(networkOn(chain), meansOf(chain));
+      await using shop = workshop();
+      const bench = await shop.open({ open: (_, fake) => Object.assign(fake, { facilitator }) });
+      const told = () =>
+        figuresOf(paymentFamilies(bench.payments))[`signalbox_payment_gas_ratio{network="${NETWORK}"}`];
+      const { facilitator: terms } = networkOn(chain);
+      if (terms.mode !== 'local') throw new Error('somebody else pays the gas');
+      await waitFor(() => told() !== undefined);
+      await chain.client.setBalance({ address: chain.gasAddress, value: terms.gasAlarmWei / 2n });
+      await facilitator.watch?.();
+      expect(told()).toBe(0.5);
+    } finally {
+      await chain.stop();
+    }
+  });
+
+  test('is nothing of gas that others pay', async () => {
+    await using shop = workshop();
+    const { payments } = await shop.open();
+    const { gas } = Object.groupBy(Object.keys(figuresOf(paymentFamilies(payments))), (name) =>
+      name.includes('gas') ? 'gas' : 'other',
+    );
+    expect(gas).toBeUndefined();
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { contextHeaders, parseContext } from '../../../src/telemetry/tracing/context.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const SPAN = 'b7ad6b7169203331';
+const PARENT = `00-${TRACE}-${SPAN}-01`;
+
+type Parse = typeof parseContext;
+
+const parsed = (traceparent: string, tracestate?: string) =>
+  parseContext(new Headers({ traceparent, ...(tracestate !== undefined && { tracestate }) }));
+
+describe('A traceparent', () => {
+  test('is read with its trace, its span and whether it is sampled', () => {
+    expect(parsed(PARENT)).toEqual({ traceId: TRACE, spanId: SPAN, isSampled: true, state: null });
+    expect(parsed(`00-${TRACE}-${SPAN}-00`)?.isSampled).toBe(false);
+  });
+
+  test('may have flags that we do not know', () => {
+    expect(parsed(`00-${TRACE}-${SPAN}-ff`)?.isSampled).toBe(true);
+    expect(parsed(`00-${TRACE}-${SPAN}-fe`)?.isSampled).toBe(false);
+  });
+
+  test.each([
+    ['as long as ours', `cc-${TRACE}-${SPAN}-01`],
+    ['that says more', `cc-${TRACE}-${SPAN}-01-what-the-future-will-be-like`],
+    ['that ends in a hyphen', `01-${TRACE}-${SPAN}-01-`],
+  ])('of a version to come, %s, is read as far as we know it', (_, text) => {
+    expect(parsed(text)?.traceId).toBe(TRACE);
+  });
+
+  test.each([
+    ['the version that is none', `ff-${TRACE}-${SPAN}-01`],
+    ['capitals', `00-${TRACE.toUpperCase()}-${SPAN}-01`],
+    ['a trace of zeros', `00-${'0'.repeat(32)}-${SPAN}-01`],
+    ['a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['more behind the flags of the first version', `${PARENT}-more`],
+    ['a hyphen behind the flags of the first version', `${PARENT}-`],
+    ['something else behind the flags of another', `cc-${TRACE}-${SPAN}-01.more`],
+    ['an ID that is too short', `00-${TRACE.slice(1)}-${SPAN}-01`],
+    ['an ID that is too long', `00-${TRACE}0-${SPAN}-01`],
+    ['letters that are no digits', `00-${TRACE.slice(1)}g-${SPAN}-01`],
+    ['no flags', `00-${TRACE}-${SPAN}`],
+    ['nothing', ''],
+    ['two of them', `${PARENT}, ${PARENT}`],
+    ['more than anybody needs', `cc-${TRACE}-${SPAN}-01-${'x'.repeat(10_000)}`],
+  ])('with %s is ignored', (_, text) => {
+    expect(parsed(text)).toBeNull();
+  });
+
+  test('that is missing leaves a tracestate without meaning', () => {
+    expect(parseContext(new Headers({ tracestate: 'a=1' }))).toBeNull();
+  });
+});
+
+describe('A tracestate', () => {
+  test.each([
+    'congo=t61rcWkgMzE',
+    'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE',
+    'fw529a3039@dt=FfAAA/z,a_-*/=~!#$%',
+    '0tenant@sys=1',
+    'a=1, b=2 ,\tc=3',
+    'a=1,,b=2,',
+    `k=${'v'.repeat(256)}`,
+    Array.from({ length: 32 }, (_, at) => `k${at}=1`).join(','),
+  ])('goes on as it came: %s', (text) => {
+    expect(parsed(PARENT, text)?.state).toBe(text.trim());
+  });
+
+  test.each([
+    ['no value', 'a='],
+    ['no key', '=a'],
+    ['no sign between them', 'a'],
+    ['a second sign', 'a=b=c'],
+    ['capitals in a key', 'A=1'],
+    ['a key that begins with a sign', '@a=1'],
+    ['a key twice', 'a=1,b=2,a=3'],
+    ['letters beyond ASCII', 'a=é'],
+    ['a control character', 'a=\u0001b'],
+    ['too long a key', `${'a'.repeat(257)}=1`],
+    ['too long a value', `a=${'v'.repeat(257)}`],
+    ['too many members', Array.from({ length: 33 }, (_, at) => `k${at}=1`).join(',')],
+    ['too many characters', `a=${'v'.repeat(255)},b=${'v'.repeat(256)}`],
+    ['nothing', ''],
+    ['nothing but commas', ',,'],
+  ])('with %s is dropped, and the trace goes on', (_, text) => {
+    expect(parsed(PARENT, text)).toMatchObject({ traceId: TRACE, state: null });
+  });
+});
+
+/** Texts that look like one, with one thing wrong or none; and any others that a header can hold. */
+const latin = (maxLength: number) =>
+  fc.uint8Array({ maxLength }).map((bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+const hex = (length: number) =>
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length }),
+    },
+    fc.constant('0'.repeat(length)),
+    fc.string({ unit: fc.constantFrom(...'0aAgZ-'), minLength: length - 1, maxLength: length + 1 }),
+  );
+const parents = fc.oneof(
+  latin(80),
+  fc
+    .tuple(fc.oneof(fc.constant('00'), hex(2)), hex(32), hex(16), hex(2), fc.oneof(fc.constant(''), latin(20)))
+    .map(([version, trace, span, flags, rest]) => `${version}-${trace}-${span}-${flags}${rest}`),
+);
+const states = fc.oneof(
+  latin(600),
+  fc
+    .array(fc.tuple(fc.string({ unit: fc.constantFrom(...'ab1@*A ') }), latin(8)), { maxLength: 40 })
+    .map((members) => members.map(([key, value]) => `${key}=${value}`).join(',')),
+);
+
+/** Whatever comes: no error, and either nothing or a context that the next one reads as the same. */
+function holds(parse: Parse, traceparent: string, tracestate: string): boolean {
+  const headers = new Headers();
+  try {
+    headers.set('traceparent', traceparent);
+    headers.set('tracestate', tracestate);
+  } catch {
+    // No header can hold it.
+    return true;
+  }
+  const context = parse(headers);
+  if (context === null) return true;
+  const sent = contextHeaders(context);
+  const isValid =
+    /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]$/.test(sent.traceparent ?? '') &&
+    (sent.tracestate === undefined || (sent.tracestate.length <= 512 && /^[\t\x20-\x7e]+$/.test(sent.tracestate)));
+  return isValid && Bun.deepEquals(parseContext(new Headers(sent)), context);
+}
+
+const law = (parse: Parse) =>
+  fc.property(parents, states, (traceparent, tracestate) => holds(parse, traceparent, tracestate));
+
+describe('Any bytes in the two headers', () => {
+  test('throw nothing, and give no context or a valid one that the next server reads as the same', () => {
+    fc.assert(law(parseContext), { numRuns: 5_000 });
+  });
+
+  test.each<[string, Parse]>([
+    [
+      'takes IDs of zeros',
+      (headers) => {
+        const [, traceId, spanId] =
+          /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})/.exec(headers.get('traceparent') ?? '') ?? [];
+        return traceId && spanId ? { traceId, spanId, isSampled: true, state: null } : null;
+      },
+    ],
+    [
+      'sends on any tracestate',
+      (headers) => {
+        const context = parseContext(headers);
+        return context && { ...context, state: headers.get('tracestate') };
+      },
+    ],
+  ])('would not, with a parser that %s', (_, mutant) => {
+    expect(fc.check(law(mutant), { numRuns: 5_000 }).failed).toBe(true);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { CallTrace, Trace } from '../../../src/telemetry/trace.ts';
+import type { Moment } from '../../../src/telemetry/tracing/moment.ts';
+import { SampledTrace } from '../../../src/telemetry/tracing/request-trace.ts';
+import type { SpanParts } from '../../../src/telemetry/tracing/span.ts';
+
+const STEPS = ['admit', 'pin', 'profile', 'shortlist', 'decide', 'reserve', 'dispatch', 'settle'] as const;
+const told = (name: string) => ({ name, attributes: {}, error: null });
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+
+type Act =
+  | { readonly do: 'step'; readonly step: (typeof STEPS)[number] }
+  | { readonly do: 'call' | 'end' }
+  /** Of the calls so far, by chance one that has ended before. */
+  | { readonly do: 'answer'; readonly which: number };
+
+const acts: fc.Arbitrary<readonly (readonly [act: Act, waitMs: number])[]> = fc.array(
+  fc.tuple(
+    fc.oneof<fc.Arbitrary<Act>[]>(
+      fc.record({ do: fc.constant('step' as const), step: fc.constantFrom(...STEPS) }),
+      fc.record({ do: fc.constant('call' as const) }),
+      fc.record({ do: fc.constant('answer' as const), which: fc.nat(9) }),
+      fc.record({ do: fc.constant('end' as const) }),
+    ),
+    fc.oneof(fc.constant(0), fc.double({ min: 0, max: 5_000, noNaN: true })),
+  ),
+  { maxLength: 30 },
+);
+
+/** What a trace hands over after these acts and its end. */
+function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): SpanParts[] {
+  const spans: SpanParts[] = [];
+  let now = 12.345678;
+  const of = {
+    clock: () => now,
+    originMs: 1_795_226_060_278.0015,
+    state: undefined,
+    take: (span: SpanParts) => void spans.push(span),
+  };
+  const trace: Trace = new SampledTrace(TRACE, null, of);
+  const calls: CallTrace[] = [];
+  for (const [act, waitMs] of script) {
+    now += waitMs;
+    if (act.do === 'step') trace.step(act.step);
+    else if (act.do === 'call') calls.push(trace.call());
+    else if (act.do === 'answer') calls[act.which]?.end(told('chat'));
+    else trace.end(told('request'));
+  }
+  trace.end(told('request'));
+  return spans;
+}
+
+const nanoseconds = ([seconds, rest]: Moment): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
+
+/** One request, all else below it, and nothing outside what it belongs to. */
+function isWhole(spans: readonly SpanParts[]): boolean {
+  const byId = new Map(spans.map((span) => [span.context.spanId, span]));
+  const roots = spans.filter(({ parent }) => parent === undefined);
+  return (
+    roots.length === 1 &&
+    byId.size === spans.length &&
+    spans.every(({ context, parent, start, end }) => {
+      if (context.traceId !== TRACE || nanoseconds(end) < nanoseconds(start)) return false;
+      if (!parent) return true;
+      const above = byId.get(parent.spanId);
+      return (
+        above !== undefined &&
+        nanoseconds(start) >= nanoseconds(above.start) &&
+        nanoseconds(end) <= nanoseconds(above.end)
+      );
+    })
+  );
+}
+
+const law = (change: (spans: readonly SpanParts[]) => readonly SpanParts[]) =>
+  fc.property(acts, (script) => isWhole(change(spansAfter(script))));
+
+describe('Whatever is told of a request, in whatever order', () => {
+  test('gives one tree, whose spans are within those they belong to', () => {
+    fc.assert(law((spans) => spans));
+  });
+
+  test.each<[string, (spans: readonly SpanParts[]) => readonly SpanParts[]]>([
+    [
+      'ends a step when the next one begins, though a call of it is under way',
+      (spans) =>
+        spans.map((span, at) => {
+          const next = spans[at + 1];
+          return span.kind === 0 && next?.kind === 0 ? { ...span, end: next.start } : span;
+        }),
+    ],
+    ['forgets the request', (spans) => spans.filter(({ parent }) => parent !== undefined)],
+  ])('would not, by a trace that %s', (_, change) => {
+    expect(fc.check(law(change), { numRuns: 2_000 }).failed).toBe(true);
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TracingSettingError, tracingSettings } from '../../../src/telemetry/tracing/settings.ts';
+
+const ENDPOINT = 'http://127.0.0.1:4318';
+const read = (env: Readonly<Record<string, string>>) => tracingSettings((name) => env[name]);
+const withEndpoint = (env: Readonly<Record<string, string>>) => read({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...env });
+
+describe('Nothing is traced', () => {
+  test.each<[string, Record<string, string>]>([
+    ['where no collector is named', {}],
+    ['where it is named with nothing', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
+    ['where OpenTelemetry is turned off', { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_SDK_DISABLED: 'TRUE' }],
+    ['where traces are turned off', { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
+  ])('%s', (_, env) => {
+    expect(read(env)).toBeNull();
+  });
+
+  test('and nothing of OpenTelemetry is loaded then: one file does, and it is imported where there is a collector', () => {
+    const transpiler = new Bun.Transpiler({ loader: 'ts' });
+    const source = join(import.meta.dir, '../../../src');
+    const files = [...new Bun.Glob('**/*.ts').scanSync(source)];
+    const loading = (target: RegExp) =>
+      files.flatMap((file) =>
+        transpiler
+          .scanImports(readFileSync(join(source, file), 'utf8').replace(/^#!.*/, ''))
+          .filter(({ path }) => target.test(path))
+          .map(({ kind }) => `${file} ${kind}`),
+      );
+    expect([...new Set(loading(/^@opentelemetry\//))]).toEqual(['telemetry/tracing/start.ts import-statement']);
+    expect(loading(/\/start\.ts$/)).toEqual(['telemetry/tracing/tracer.ts dynamic-import']);
+  });
+});
+
+describe('The address', () => {
+  test.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT }, `${ENDPOINT}/v1/traces`],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: `${ENDPOINT}/` }, `${ENDPOINT}/v1/traces`],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: `${ENDPOINT}/otlp` }, `${ENDPOINT}/otlp/v1/traces`],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${ENDPOINT}/here` }, `${ENDPOINT}/here`],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://b' }, 'https://b/'],
+  ])('of %j is %s', (env, url) => {
+    expect(read(env)?.url).toBe(url);
+  });
+});
+
+describe('A value that cannot be', () => {
+  test.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', '127.0.0.1'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'grpc://localhost:4317'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'thrift'],
+    ['OTEL_TRACES_EXPORTER', 'zipkin'],
+    ['OTEL_TRACES_SAMPLER', 'sometimes'],
+    ['OTEL_TRACES_SAMPLER', 'parentbased_sometimes'],
+    ['OTEL_BSP_MAX_QUEUE_SIZE', '-1'],
+    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '1.5'],
+    ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
+    ['OTEL_BSP_EXPORT_TIMEOUT', '0'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
+  ])('of %s (%s) is an error of one sentence that names it', (name, value) => {
+    expect(() => withEndpoint({ [name]: value })).toThrow(TracingSettingError);
+    expect(() => withEndpoint({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
+  });
+
+  test.each(['-0.1', '1.1', 'half', 'NaN'])('of a share (%s) is one where a share is asked for', (share) => {
+    const env = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: share };
+    expect(() => withEndpoint(env)).toThrow(/^OTEL_TRACES_SAMPLER_ARG /);
+    expect(withEndpoint({ ...env, OTEL_TRACES_SAMPLER: 'always_on' })?.sampling.ratio).toBe(1);
+  });
+
+  test('of an address is not repeated: it may hold a password', () => {
+    expect(() => withEndpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://me:hush@there' })).not.toThrow(/hush/);
+  });
+});
