@@ -10,7 +10,7 @@ import { fixed, median, quantile, table } from './stats.ts';
  * `npm run bench:seen`: what it costs to see: the CPU of a request with the log, the metrics and traces on, against a server
  * that writes no line and counts nothing. All servers run beside each other and take turns, so that each round is
  * compared with its own neighbours. `--beside DIR`: and against another checkout, such as the commit before a change.
- * `--quick` for a look.
+ * `--only TEXT`: the baseline, and settings with that in their name. `--quick` for a look.
  */
 const quick = process.argv.includes('--quick');
 const ROUNDS = quick ? 4 : 15;
@@ -90,7 +90,9 @@ async function main(): Promise<void> {
   const upstream = await startProgram([process.execPath, join(import.meta.dir, 'upstream.ts')], /^(\d+)\n/);
   writeFileSync(join(folder, 'policy.yaml'), benchPolicy(`http://127.0.0.1:${upstream.port}/v1`));
   const servers: Server[] = [];
-  for (const [at, setting] of settings().entries()) servers.push(await start(setting, folder, at));
+  const only = process.argv.indexOf('--only');
+  const wanted = settings().filter(({ name }, at) => at === 0 || only < 0 || name.includes(process.argv[only + 1]!));
+  for (const [at, setting] of wanted.entries()) servers.push(await start(setting, folder, at));
   try {
     for (const server of servers) await round({ ...server, cpu: [], p50: [] }, WARM_UP);
     for (let i = 0; i < ROUNDS; i++) {
