@@ -49,7 +49,7 @@ function readSource(path: string): Source {
 }
 
 const sources = [...filesBelow('src'), ...filesBelow('plugins')].map(readSource);
-const tests = [...filesBelow('test'), ...filesBelow('bench')].map(readSource);
+const tests = [...filesBelow('test'), ...filesBelow('bench'), ...filesBelow('deploy')].map(readSource);
 
 const roomOf = (path: string): string => path.split('/')[1] ?? '';
 const layerOf = (room: string): number => LAYERS.findIndex((layer) => layer.includes(room));

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../core/errors.ts';
+import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import type { Spread } from '../core/spread.ts';
 import type { Observation } from '../gateway/observe/observation.ts';
 import { counter, gauge, histogram, OTHER, type Tally } from '../telemetry/counts.ts';
@@ -7,6 +7,8 @@ import type { Gate } from './gate.ts';
 
 /** A method is the caller's own word: those that nobody has use for are one. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+const CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** What is counted of one route. */
 interface RouteFigures {
@@ -40,7 +42,8 @@ export function createEdgeMetrics(): EdgeMetrics {
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   });
   const routes = new Map<string, RouteFigures>();
-  const failed = new Map<ErrorCode, Tally>();
+  // All of them from the start: of a series that begins with its first event, that event is not seen.
+  const failed = new Map(CODES.map((code) => [code, errors.at(code)]));
   return {
     count({ route, method, status, code, at }, now) {
       const figures = findOr(routes, route, () => ({ duration: duration.at(route), requests: new Map() }));
@@ -48,7 +51,7 @@ export function createEdgeMetrics(): EdgeMetrics {
       const known = METHODS.has(method) ? method : OTHER;
       const byStatus = findOr(figures.requests, known, () => new Map<number, Tally>());
       findOr(byStatus, status, () => requests.at(known, route, `${status}`)).value++;
-      if (code) findOr(failed, code, () => errors.at(code)).value++;
+      if (code) failed.get(code)!.value++;
     },
     families: [requests.family, errors.family, duration.family],
   };

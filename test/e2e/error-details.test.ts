@@ -7,9 +7,7 @@ import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
-import { Observer } from '../../src/gateway/observe/observer.ts';
 import { createApp } from '../../src/http/app.ts';
-import { Gate } from '../../src/http/gate.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { openPayments } from '../../src/payments/service.ts';
@@ -24,6 +22,7 @@ import { type Store, StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
@@ -286,16 +285,7 @@ describe('when this program itself fails', () => {
       store: broken,
       authenticate,
       version: 'test',
-      observer: new Observer({
-        trace: null,
-        witnesses: [],
-        log: gateway.log,
-        clock: gateway.clock,
-        nextId: gateway.nextId,
-        written: async () => {},
-      }),
-      gate: new Gate(),
-      metrics: null,
+      ...unobserved(gateway),
     });
     const request = new Request('http://localhost/v1/chat/completions', {
       method: 'POST',

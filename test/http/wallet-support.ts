@@ -10,9 +10,7 @@ import { accessMigrations } from '../../src/access/tables.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
-import { Observer } from '../../src/gateway/observe/observer.ts';
 import { createApp } from '../../src/http/app.ts';
-import { Gate } from '../../src/http/gate.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import {
@@ -34,6 +32,7 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';
+import { unobserved } from '../support/observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
@@ -259,16 +258,7 @@ export async function startWalletApp(): Promise<WalletApp> {
     store,
     authenticate: (header) => keys.authenticate(header),
     version: 'test',
-    observer: new Observer({
-      trace: null,
-      witnesses: [],
-      log: gateway.log,
-      clock: gateway.clock,
-      nextId: gateway.nextId,
-      written: async () => {},
-    }),
-    gate: new Gate(),
-    metrics: null,
+    ...unobserved(gateway),
   });
   const ask = async (request: Request): Promise<Reply> => {
     const response = await edge.handle(request);
