@@ -127,7 +127,9 @@ export function createApp(options: AppOptions) {
         const seen = arrivals.come(request);
         set.headers['x-request-id'] = idText('req_', seen.id);
         set.headers['x-signalbox-version'] = version;
-        const visit = admit(request, rules, server);
+        const visit = admit(request, rules, server, ({ keyId }) => {
+          seen.keyId = keyId;
+        });
         if (!visit) return;
         arrivals.letIn(request, visit);
         visit.tell(set.headers);

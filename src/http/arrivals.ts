@@ -33,7 +33,8 @@ export class Arrivals {
     arrival.visit = visit;
     visit.onOver = () => {
       seen.route = visit.route;
-      seen.keyId = visit.caller?.keyId ?? null;
+      // A wallet is known once it has proved itself.
+      seen.keyId ??= visit.caller?.keyId ?? null;
       this.#observer.ended(seen);
     };
   }

@@ -142,9 +142,14 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 /**
  * Admission, before a byte of the body is read: path, key, scope, method, type, size, a place and the rate limits,
  * in that order. Returns who was let in, or null on an open route. Throws SignalboxError. `peers` is asked only
- * where the address counts.
+ * where the address counts; `onCaller` is told whose key it is, as soon as that is known.
  */
-export function admit(request: Request, rules: GuardRules, peers: Peers | null): Visit | null {
+export function admit(
+  request: Request,
+  rules: GuardRules,
+  peers: Peers | null,
+  onCaller: (caller: Caller) => void = () => {},
+): Visit | null {
   if (!WITH_HOST.test(request.url)) {
     throw new SignalboxError('invalid_value', 'The header Host is missing, or is not the name of a host.', {
       param: 'Host',
@@ -161,6 +166,7 @@ export function admit(request: Request, rules: GuardRules, peers: Peers | null):
   // A key that was sent must be a good one: a bad one is never a reason to pay instead.
   const isKeyless = isForPay && !headers.has('authorization');
   const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, isForPay);
+  if (caller) onCaller(caller);
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
   if (!route) throw new SignalboxError('not_found', `There is nothing at ${printable(path)}.`);
   const { method } = request;

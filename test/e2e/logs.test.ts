@@ -189,7 +189,11 @@ describe('Every request has one line:', () => {
     });
     expect(await lineOf(await box.get('/admin/policy'))).toMatchObject({ route: '/admin/policy', key: 'test00000001' });
     const nowhere = await box.get(`/v1/${nets.add('a path', makeCanary())}`);
-    expect(await lineOf(nowhere)).toMatchObject({ route: 'other', status: 404, error: 'not_found' });
+    // Whose key it is, whatever it is refused for.
+    const known = { key: 'test00000001' };
+    expect(await lineOf(nowhere)).toMatchObject({ route: 'other', status: 404, error: 'not_found', ...known });
+    const wrong = await box.get('/v1/chat/completions');
+    expect(await lineOf(wrong)).toMatchObject({ status: 405, error: 'method_not_allowed', ...known });
   });
 
   test('and no other, probes least of all; every line is JSON, and none has a word of a request or an answer', async () => {
