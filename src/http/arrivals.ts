@@ -42,8 +42,10 @@ export class Arrivals {
   /** Its handler is done, well or with an error; what comes last counts. */
   handled(request: Request, status: number, code: ErrorCode | null): void {
     const { seen, visit } = this.#arrivalOf(request);
-    seen.status = status;
-    seen.code = code;
+    // Whoever has left was told nothing: neither a fault of ours nor one of an upstream. A defect stays one.
+    const isGone = code !== null && code !== 'internal_error' && visit !== null && request.signal.aborted;
+    seen.status = isGone ? 0 : status;
+    seen.code = isGone ? null : code;
     if (visit) {
       visit.handled();
       return;

@@ -31,7 +31,7 @@ export interface Trace {
 }
 
 export interface CallTrace {
-  /** W3C's `traceparent`, and `tracestate` where the caller sent one. */
+  /** W3C's `traceparent`, and `tracestate` where the caller sent one; none where it is switched off. */
   readonly headers: Readonly<Record<string, string>>;
   /** Harmless after the first time. */
   end(told: Told): void;

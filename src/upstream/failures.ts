@@ -57,12 +57,15 @@ export function codeOf(error: unknown): string {
   return typeof error.code === 'string' ? error.code : '';
 }
 
-/** A failure fit for logs and callers: one line, short, without the key or a piece of it, should an upstream echo it. */
+/**
+ * A failure fit for logs and callers: short, in one line that nothing in it turns around, and without the key or a piece of
+ * it, should an upstream echo it.
+ */
 export function tidyFailure(failure: ProviderFailure, apiKey: string | null): ProviderFailure {
   let { message } = failure;
   if (apiKey) message = withoutKey(message, apiKey);
   message = scrub(message)
-    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, ' ')
     .trim();
   if (message.length > MESSAGE_MAX) message = `${message.slice(0, MESSAGE_MAX - 1)}…`;
   return message === failure.message ? failure : { ...failure, message };

@@ -113,7 +113,10 @@ describe('Every request has one line:', () => {
   test('one that failed upstream', async () => {
     const body = chatBody();
     // Upstreams repeat what they were sent.
-    upstream.next({ status: 500, error: { message: `no: ${body.messages[1]?.content}` } });
+    upstream.next({
+      status: 500,
+      error: { message: `no: ${body.messages[1]?.content} \u202e\u2066\u009b31m\u001b[31m\n` },
+    });
     expect(await lineOf(await chat(body))).toMatchObject({
       level: 'warn',
       status: 502,
@@ -140,6 +143,28 @@ describe('Every request has one line:', () => {
     expect(await lineOf(response)).toMatchObject({ level: 'info', status: 200, outcome: 'abandoned' });
   });
 
+  test.each([false, true])(
+    'one whose caller left before there was an answer, as nobody’s fault (stream: %p)',
+    async (stream) => {
+      const at = requestLines().length;
+      upstream.next({ hang: 'headers' });
+      const leaving = new AbortController();
+      const before = upstream.requests.length;
+      const left = chat({ stream }, { signal: leaving.signal }).catch(() => null);
+      await waitFor(() => upstream.requests.length > before);
+      leaving.abort();
+      expect(await left).toBeNull();
+      const line = await waitFor(() => requestLines()[at]);
+      asked.push(String(line.request));
+      expect(line).toMatchObject({ level: 'info', outcome: 'abandoned', attempts: 1 });
+      expect(line).not.toContainAnyKeys(['status', 'error']);
+      const page = await (await box.get('/metrics')).text();
+      expect(page).toMatch(
+        /^signalbox_http_requests_total\{method="POST",route="\/v1\/chat\/completions",status="0"\} [12]$/m,
+      );
+    },
+  );
+
   test('one that was given its kept answer again', async () => {
     const body = JSON.stringify(chatBody());
     const again = { headers: { 'idempotency-key': 'once-and-again' }, body };
@@ -155,6 +180,8 @@ describe('Every request has one line:', () => {
       error: 'invalid_type',
       key: 'test00000001',
     });
+    // Known, although he was not let in.
+    expect(await lineOf(await box.get('/v1/chat/completions'))).toMatchObject({ status: 405, key: 'test00000001' });
     const stranger = await fetch(`${box.url}/v1/chat/completions`, { method: 'POST', body: '{}' });
     const line = await lineOf(stranger);
     expect(line).toMatchObject({ status: 401, error: 'invalid_api_key' });
@@ -203,6 +230,8 @@ describe('Every request has one line:', () => {
     const told = requestLines().map(({ request }) => String(request));
     expect(told.toSorted()).toEqual(asked.toSorted());
     expect(box.lines.join('\n')).toContain('no: [prompt]');
+    // Nor what moves a terminal's cursor, or turns a line around.
+    expect(box.lines.filter((line) => /[\p{Cc}\p{Bidi_Control}]/u.test(line))).toEqual([]);
     expect(nets.find('the log', box.lines.join('\n'))).toEqual([]);
     expect(nets.searched).toBeGreaterThan(3_000);
   });

@@ -51,8 +51,11 @@ export interface ArrivedSpan {
   readonly scope: string;
 }
 
-/** `stall`: takes a request and never answers. A number is a status to answer with. */
-export type Manner = 'take' | 'stall' | number;
+/**
+ * `stall`: takes a request and never answers. `dribble`: never comes to the end of its answer, nor falls silent. A number is
+ * a status to answer with.
+ */
+export type Manner = 'take' | 'stall' | 'dribble' | number;
 
 export interface Collector {
   /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
@@ -80,6 +83,7 @@ export function startCollector(): Collector {
       const bytes = request.headers.get('content-encoding') === 'gzip' ? new Uint8Array(gunzipSync(sent)) : sent;
       requests.push({ path: new URL(request.url).pathname, headers: request.headers, bytes });
       if (manner === 'stall') await new Promise<never>(() => {});
+      if (manner === 'dribble') return new Response(dribble());
       if (manner !== 'take') return new Response('no', { status: Number(manner), headers: extra });
       const isJson = request.headers.get('content-type') === 'application/json';
       spans.push(...spansOf(isJson ? readJson(bytes) : readProtobuf(bytes)));
@@ -97,6 +101,14 @@ export function startCollector(): Collector {
     stop: () => server.stop(true),
   };
 }
+
+const dribble = () =>
+  new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await Bun.sleep(20);
+      controller.enqueue(new Uint8Array(1));
+    },
+  });
 
 const PROTOBUF = 'application/x-protobuf';
 

@@ -3,6 +3,7 @@ import type { Outcome } from '../../records/record.ts';
 import type { Fields, Log } from '../../telemetry/log.ts';
 import type { Observation, Settled } from './observation.ts';
 import type { Witness } from './observer.ts';
+import { isStranger, Strangers } from './strangers.ts';
 
 const CHAT = '/v1/chat/completions';
 
@@ -90,37 +91,6 @@ function failuresOf({ attempts }: Outcome): string | undefined {
   }
   return words;
 }
-
-/** Lines a minute of refusals of whom nobody knows. */
-const STRANGERS_MAX = 60;
-const MINUTE_MS = 60_000;
-
-/** Whoever has no key can send requests by the thousand: their lines must not drown the others'. */
-class Strangers {
-  #since = Number.NEGATIVE_INFINITY;
-  #told = 0;
-  #suppressed = 0;
-
-  /** How many were left out since the last line; null when this one is left out, too. `now` in ms. */
-  next(now: number): number | null {
-    if (now - this.#since >= MINUTE_MS) {
-      this.#since = now;
-      this.#told = 0;
-    }
-    if (this.#told >= STRANGERS_MAX) {
-      this.#suppressed++;
-      return null;
-    }
-    this.#told++;
-    const suppressed = this.#suppressed;
-    this.#suppressed = 0;
-    return suppressed;
-  }
-}
-
-/** Nobody was known, and nobody was served; what goes wrong here is told of everybody. */
-const isStranger = ({ keyId, status }: Observation): boolean =>
-  keyId === null && (status === 0 || (status >= 400 && status < 500));
 
 /** Writes one line a request. */
 export function logRequests(log: Log): Witness {

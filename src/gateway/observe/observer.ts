@@ -2,6 +2,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import { Observation } from './observation.ts';
 import { requestSpan } from './spans.ts';
+import { isStranger, Strangers } from './strangers.ts';
 
 /** Told of each request once, when it is over. `now`: ms on the gateway's clock. */
 export type Witness = (seen: Observation, now: number) => void;
@@ -21,6 +22,8 @@ export interface ObserverOptions {
 /** Watches requests come and go. What looks on must not fail what it looks at: nothing here throws. */
 export class Observer {
   readonly #options: ObserverOptions;
+  /** Whose traces are kept: anybody can say that his is sampled, and the queue for the collector is short. */
+  readonly #strangers = new Strangers();
   #hasFailed = false;
 
   constructor(options: ObserverOptions) {
@@ -43,7 +46,9 @@ export class Observer {
     try {
       const now = clock();
       for (let i = 0; i < witnesses.length; i++) witnesses[i]!(seen, now);
-      if (seen.trace?.isSampled) this.#endTrace(seen, seen.trace);
+      if (!seen.trace?.isSampled) return;
+      if (isStranger(seen) && this.#strangers.next(now) === null) return;
+      this.#endTrace(seen, seen.trace);
     } catch (cause) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;

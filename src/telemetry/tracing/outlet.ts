@@ -54,17 +54,27 @@ export class Outlet {
   }
 }
 
-/** An exporter that has its results counted. `pending` are spans that it was given and has said nothing of yet. */
+/** OpenTelemetry's `ExportResultCode`. */
+const SUCCESS = 0;
+const FAILED = 1;
+
+/**
+ * An exporter that has its results counted, and that nobody waits for beyond its timeout (ms). `pending` are spans that it
+ * was given and has said nothing of yet.
+ */
 export class CountedExporter implements SpanExporter {
   pending = 0;
   #isClosed = false;
+  readonly #onIdle: (() => void)[] = [];
   readonly #inner: SpanExporter;
   readonly #outlet: Outlet;
+  readonly #timeoutMs: number;
   readonly #onTaken: (count: number) => void;
 
-  constructor(inner: SpanExporter, outlet: Outlet, onTaken: (count: number) => void) {
+  constructor(inner: SpanExporter, outlet: Outlet, timeoutMs: number, onTaken: (count: number) => void) {
     this.#inner = inner;
     this.#outlet = outlet;
+    this.#timeoutMs = timeoutMs;
     this.#onTaken = onTaken;
   }
 
@@ -72,19 +82,30 @@ export class CountedExporter implements SpanExporter {
     const { length } = spans;
     this.#onTaken(length);
     this.pending += length;
-    this.#inner.export(spans, (result) => {
+    let isOver = false;
+    const end: typeof done = (result) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
       if (!this.#isClosed) {
         this.pending -= length;
-        // OpenTelemetry's `ExportResultCode`: 0 is success.
-        if (result.code === 0) this.#outlet.exported(length);
+        if (result.code === SUCCESS) this.#outlet.exported(length);
         else this.#outlet.lost(length, reasonOf(result.error));
       }
       done(result);
-    });
+      if (this.pending === 0) for (const idle of this.#onIdle.splice(0)) idle();
+    };
+    // The exporter's own timeout is one of silence: an answer that comes byte by byte would never be over.
+    const late = () => end({ code: FAILED, error: new Error('timeout') });
+    const timer = setTimeout(late, this.#timeoutMs);
+    timer.unref();
+    this.#inner.export(spans, end);
   }
 
+  /** Resolves once all that it was given is over. The inner exporter would wait for what was given up, too. */
   shutdown(): Promise<void> {
-    return this.#inner.shutdown();
+    if (this.pending === 0) return Promise.resolve();
+    return new Promise((done) => this.#onIdle.push(done));
   }
 
   /** Whatever comes of the rest, nobody will count it. */

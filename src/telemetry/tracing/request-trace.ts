@@ -14,21 +14,28 @@ const NO_ATTRIBUTES: Attributes = Object.freeze({});
 /** Of a call whose end nobody told. */
 const UNTOLD: Told = Object.freeze({ name: 'chat', attributes: NO_ATTRIBUTES, error: null });
 
+const NO_HEADERS: CallTrace['headers'] = Object.freeze({});
+/** Of a call that nobody is told of. */
+const SILENT_CALL: CallTrace = Object.freeze({ headers: NO_HEADERS, end() {} });
+
 /** A request that is not sampled: it only says where it comes from. */
 export class UnsampledTrace implements Trace {
   readonly traceId: string;
   readonly spanId = newSpanId();
   readonly isSampled = false;
   readonly #state: string | null;
+  readonly #propagates: boolean;
 
-  constructor(traceId: string, parent: TraceContext | null) {
+  constructor(traceId: string, parent: TraceContext | null, propagates: boolean) {
     this.traceId = traceId;
+    this.#propagates = propagates;
     this.#state = parent?.state ?? null;
   }
 
   step(): void {}
 
   call(): CallTrace {
+    if (!this.#propagates) return SILENT_CALL;
     const context = { traceId: this.traceId, spanId: newSpanId(), isSampled: false, state: this.#state };
     return { headers: contextHeaders(context), end() {} };
   }
@@ -44,6 +51,8 @@ export interface Sampled {
   readonly originMs: number;
   /** The caller's `tracestate` as spans have it. */
   readonly state: TraceState | undefined;
+  /** Whether calls say where they come from. */
+  readonly propagates: boolean;
   /** Takes spans that have ended. */
   take(span: SpanParts): void;
 }
@@ -94,13 +103,13 @@ export class SampledTrace implements Trace {
   }
 
   call(): CallTrace {
-    const { clock } = this.#of;
+    const { clock, propagates } = this.#of;
     const call = { within: this.#step, spanId: newSpanId(), start: clock(), end: Number.NaN, told: UNTOLD };
     if (!this.#isOver) this.#calls.push(call);
     const { traceId } = this;
     const state = this.#parent?.state ?? null;
     return {
-      headers: contextHeaders({ traceId, spanId: call.spanId, isSampled: true, state }),
+      headers: propagates ? contextHeaders({ traceId, spanId: call.spanId, isSampled: true, state }) : NO_HEADERS,
       end(told) {
         if (!Number.isNaN(call.end)) return;
         call.end = clock();

@@ -4,6 +4,8 @@ export interface TracingSettings {
   readonly url: string;
   readonly protocol: 'http/protobuf' | 'http/json';
   readonly sampling: Sampling;
+  /** Whether callers' traces are joined, and calls to providers say where they come from. */
+  readonly propagates: boolean;
   /** Milliseconds; undefined for the library's default, as with all below. */
   readonly timeoutMs: number | undefined;
   /** Milliseconds. */
@@ -28,6 +30,7 @@ type Environment = (name: string) => string | undefined;
 /** A variable has a value that it cannot have. The message is one sentence, for whoever starts the server. */
 export class TracingSettingError extends Error {}
 
+const PROPAGATORS = ['tracecontext', 'baggage', 'none'];
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
 
 /** Null where nothing is to be traced. Throws TracingSettingError. */
@@ -52,6 +55,7 @@ export function tracingSettings(env: Environment): TracingSettings | null {
     url: urlOf(endpoint, own === null),
     protocol: protocolOf(read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL')),
     sampling: samplingOf(read('OTEL_TRACES_SAMPLER'), read('OTEL_TRACES_SAMPLER_ARG')),
+    propagates: propagatesOf(read('OTEL_PROPAGATORS')),
     timeoutMs: count('OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'),
     delayMs: count('OTEL_BSP_SCHEDULE_DELAY'),
     exportTimeoutMs: count('OTEL_BSP_EXPORT_TIMEOUT'),
@@ -79,6 +83,14 @@ function protocolOf(setting: Setting | null): TracingSettings['protocol'] {
   const [, value] = setting;
   if (value === 'http/protobuf' || value === 'http/json') return value;
   throw wrong(setting, 'traces are sent by “http/protobuf” or “http/json”, which collectors take at port 4318');
+}
+
+/** Baggage is never passed on, so that it may stand there: it is a part of OpenTelemetry's default. */
+function propagatesOf(setting: Setting | null): boolean {
+  if (setting === null) return true;
+  const names = setting[1].split(',').map((name) => name.trim());
+  if (!names.every((name) => PROPAGATORS.includes(name))) throw wrong(setting, '“tracecontext” and “none” are known');
+  return names.includes('tracecontext');
 }
 
 function samplingOf(sampler: Setting | null, argument: Setting | null): Sampling {

@@ -21,6 +21,8 @@ import type { Tracer, TracerOptions } from './tracer.ts';
 
 /** What OpenTelemetry says for a queue where nothing is set, spans. */
 const QUEUE_MAX = 2_048;
+/** What it says for one batch. */
+const TIMEOUT_MS = 10_000;
 /** The system's clock may have been set, or the machine have slept, when ours is off by more than this. */
 const DRIFT_MS_MAX = 20;
 const PATIENCE_MS = 5_000;
@@ -33,16 +35,17 @@ export function startTracing(settings: TracingSettings, options: TracerOptions):
   const origin: Origin = { resource: resourceOf(options), scope: { name: 'signalbox', version } };
   const take: Sampled['take'] = (span) => pipe.take(new FinishedSpan(span, origin));
   const isSampled = samplerOf(settings.sampling);
+  const { propagates } = settings;
   let originMs = options.clock ? now() - clock() : performance.timeOrigin;
   return {
     begin(headers: Headers): Trace {
-      const parent = parseContext(headers);
+      const parent = propagates ? parseContext(headers) : null;
       const traceId = parent?.traceId ?? newTraceId();
-      if (!isSampled(traceId, parent)) return new UnsampledTrace(traceId, parent);
+      if (!isSampled(traceId, parent)) return new UnsampledTrace(traceId, parent, propagates);
       const drift = now() - clock() - originMs;
       if (Math.abs(drift) > DRIFT_MS_MAX) originMs += drift;
       const state = parent?.state ? createTraceState(parent.state) : undefined;
-      return new SampledTrace(traceId, parent, { clock, originMs, state, take });
+      return new SampledTrace(traceId, parent, { clock, originMs, state, propagates, take });
     },
     families: [outlet.family],
     close: (patienceMs = PATIENCE_MS) => pipe.close(patienceMs),
@@ -85,7 +88,8 @@ class Pipe {
   constructor({ url, protocol, timeoutMs, ...settings }: TracingSettings, outlet: Outlet) {
     const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
     this.#outlet = outlet;
-    this.#exporter = new CountedExporter(new Exporter({ url, timeoutMillis: timeoutMs }), outlet, (count) => {
+    const exporter = new Exporter({ url, timeoutMillis: timeoutMs });
+    this.#exporter = new CountedExporter(exporter, outlet, timeoutMs ?? TIMEOUT_MS, (count) => {
       this.#waiting -= count;
     });
     this.#queueMax = settings.queueMax ?? QUEUE_MAX;

@@ -36,6 +36,7 @@ function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): S
     clock: () => now,
     originMs: 1_795_226_060_278.0015,
     state: undefined,
+    propagates: true,
     take: (span: SpanParts) => void spans.push(span),
   };
   const trace: Trace = new SampledTrace(TRACE, null, of);

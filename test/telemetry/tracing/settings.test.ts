@@ -55,6 +55,8 @@ describe('A value that cannot be', () => {
     ['OTEL_TRACES_EXPORTER', 'zipkin'],
     ['OTEL_TRACES_SAMPLER', 'sometimes'],
     ['OTEL_TRACES_SAMPLER', 'parentbased_sometimes'],
+    ['OTEL_PROPAGATORS', 'b3'],
+    ['OTEL_PROPAGATORS', 'tracecontext,jaeger'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '-1'],
     ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '1.5'],
     ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],

@@ -214,6 +214,34 @@ describe('The context', () => {
   });
 });
 
+describe('A caller who is not trusted', () => {
+  test('chooses by the ID of his trace that it is sampled, unless nothing is taken from callers', async () => {
+    const share = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.000001' };
+    const chosen = `${'0'.repeat(31)}1`;
+    const headers = new Headers({ traceparent: `00-${chosen}-${SPAN}-01`, tracestate: 'vendor=value' });
+    expect((await open(share)).begin(headers)).toMatchObject({ traceId: chosen, isSampled: true });
+    const apart = (await open({ ...share, OTEL_PROPAGATORS: 'none' })).begin(headers);
+    expect(apart.isSampled).toBe(false);
+    expect(apart.traceId).not.toBe(chosen);
+  });
+
+  test.each(['always_on', 'always_off'])('neither joins a trace nor is told of one by “none” (%s)', async (sampler) => {
+    const tracer = await open({ OTEL_PROPAGATORS: 'none', OTEL_TRACES_SAMPLER: sampler });
+    const { trace, first, second } = failover(tracer, parent('01', 'vendor=value'));
+    await tracer.close();
+    expect(trace.traceId).not.toBe(TRACE);
+    expect([first.headers, second.headers]).toEqual([{}, {}]);
+    expect(collector.spans).toHaveLength(sampler === 'always_on' ? 7 : 0);
+    expect(
+      collector.spans.filter(({ traceId, parentId, state }) => traceId === TRACE || parentId === SPAN || state),
+    ).toEqual([]);
+  });
+
+  test.each(['tracecontext', 'tracecontext,baggage'])('is joined by “%s”', async (names) => {
+    expect((await open({ OTEL_PROPAGATORS: names })).begin(parent('01')).traceId).toBe(TRACE);
+  });
+});
+
 describe('Sampling', () => {
   test.each<readonly [string, string, boolean, boolean, boolean]>([
     ['', '', true, true, false],
@@ -297,6 +325,20 @@ describe('A collector', () => {
     tracer.begin(new Headers()).end(ROOT);
     await waitFor(() => counted(tracer).lost === 1);
     expect(warnings[0]?.fields).toEqual({ lost: 1, reason: 'timeout' });
+  });
+
+  test('that never comes to the end of its answer is given up as well', async () => {
+    collector.behave('dribble');
+    const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5', OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
+    for (let round = 1; round <= 2; round++) {
+      tracer.begin(new Headers()).end(ROOT);
+      await waitFor(() => counted(tracer).lost === round);
+    }
+    expect(warnings[0]?.fields).toEqual({ lost: 1, reason: 'timeout' });
+    const began = performance.now();
+    await tracer.close();
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(counted(tracer)).toEqual({ exported: 0, lost: 2 });
   });
 
   test('that is not there is no error, and its address with its password in no line', async () => {
