@@ -63,13 +63,15 @@ export const money = [
   }),
   curves({
     title: 'Budgets: used up, and by how many',
-    description: 'Subjects (keys, teams, all together) that have drawn on a budget, and those with nothing left.',
+    description:
+      'Subjects (keys, teams, all together) that have drawn on a budget, those with nothing left, and requests a second that could cost more than is left.',
     unit: 'short',
     width: 8,
     min: 0,
     queries: [
       [`sum by (budget) (signalbox_budget_subjects_exhausted{${AT}})`, '{{budget}}, used up'],
       [`sum by (budget) (signalbox_budget_subjects{${AT}})`, '{{budget}}, subjects'],
+      [`sum by (budget) (rate(signalbox_budget_refusals_total{${AT}}[$__rate_interval]))`, '{{budget}}, refused /s'],
     ],
   }),
   bars({

@@ -58,7 +58,7 @@ export async function decide(
     }
   }
   const { outcome, shortage } = verdict;
-  if (shortage) throw shortageError(shortage, caller, gateway.log);
+  if (shortage) throw shortageError(shortage, caller, gateway);
   if (isRefusal(outcome)) throw refusalError(outcome, snapshot, promptField, gateway.now());
   return outcome;
 }

@@ -3,13 +3,18 @@ import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Shortage } from '../ledger/standing.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Gateway } from './gateway.ts';
 
 /** Long enough for some request that is running to end, ms. */
 const CONTENDED_RETRY_MS = 1_000;
 
 /** The error of a request that no fund can pay, or none can pay now. The operator is told, too: it leaves no other trace. */
-export function shortageError(shortage: Shortage, caller: Caller, log: Log): SignalboxError {
+export function shortageError(
+  shortage: Shortage,
+  caller: Caller,
+  { log, ledger }: Pick<Gateway, 'log' | 'ledger'>,
+): SignalboxError {
+  ledger.refused(shortage);
   log.info('no money for a request', {
     key: caller.keyId,
     why: shortage.why,

@@ -10,6 +10,12 @@ interface Arrival {
   visit: Visit | null;
 }
 
+/** Whether an error has come up after its caller had left. A defect stays one, and so does what was refused at the door. */
+function isDeserted({ signal }: Request, { visit, seen: { settled } }: Arrival, code: ErrorCode): boolean {
+  if (visit === null || code === 'internal_error' || !signal.aborted) return false;
+  return settled === null || settled.outcome.status === 'abandoned';
+}
+
 /** The requests that have come, each with what it was let in with and what is seen of it. */
 export class Arrivals {
   readonly #observer: Observer;
@@ -41,11 +47,12 @@ export class Arrivals {
 
   /** Its handler is done, well or with an error; what comes last counts. */
   handled(request: Request, status: number, code: ErrorCode | null): void {
-    const { seen, visit } = this.#arrivalOf(request);
-    // Whoever has left was told nothing: neither a fault of ours nor one of an upstream. A defect stays one.
-    const isGone = code !== null && code !== 'internal_error' && visit !== null && request.signal.aborted;
-    seen.status = isGone ? 0 : status;
-    seen.code = isGone ? null : code;
+    const arrival = this.#arrivalOf(request);
+    const { seen, visit } = arrival;
+    // An error that comes of the caller's leaving is neither told to anybody nor anybody's fault.
+    const isUntold = code !== null && isDeserted(request, arrival, code);
+    seen.status = isUntold ? 0 : status;
+    seen.code = isUntold ? null : code;
     if (visit) {
       visit.handled();
       return;

@@ -80,6 +80,8 @@ export interface Ledger {
    * to its balance. Nothing is written before it is captured.
    */
   earmark(order: Order, expected: Microcredits): Promise<Earmark | Shortage>;
+  /** A request was refused for this, and is counted: whether a budget stops anybody is not to be seen of what it has left. */
+  refused(shortage: Shortage): void;
   /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
   deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void>;
   /**

@@ -58,6 +58,15 @@ function budgetFamilies(sample: Read): PlainFamily[] {
       }
     },
   });
+  const refusals: PlainFamily = {
+    name: 'signalbox_budget_refusals_total',
+    type: 'counter',
+    help: 'Requests that were refused because a budget had less left than they could cost.',
+    labels: ['budget'],
+    *samples() {
+      for (const [budget, count] of sample().refusals) yield [{ budget }, count];
+    },
+  };
   const left = ({ limit, spent, held }: BudgetSample) => toCredits(limit - spent - held);
   return [
     figure('limit_credits', `Limit of ${TIGHTEST}.`, ({ limit }) => toCredits(limit)),
@@ -78,6 +87,7 @@ function budgetFamilies(sample: Read): PlainFamily[] {
       'When the next window of a budget begins; absent for one that never ends.',
       ({ ends }) => ends / 1_000,
     ),
+    refusals,
   ];
 }
 

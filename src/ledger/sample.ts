@@ -36,6 +36,8 @@ export interface LedgerSample {
   readonly held: Microcredits;
   /** One for each name of a budget in force. */
   readonly budgets: readonly BudgetSample[];
+  /** Requests that each of them had too little left for. */
+  readonly refusals: ReadonlyMap<string, number>;
   /** Keys and wallets with a balance, and those of them that have nothing left. */
   readonly balances: number;
   readonly balancesExhausted: number;
@@ -50,7 +52,7 @@ export interface LedgerSample {
 const SPENT_BELOW = 0.01;
 
 /** Budgets that are told of apart; the others share the name `other`. */
-const BUDGETS_MAX = 500;
+export const BUDGETS_MAX = 500;
 
 /** What is left of a limit as a part of it, reservations taken off. Below 0 where the limit was lowered. */
 export const ratioLeft = ({ limit, spent, held }: Pick<Fund, 'limit' | 'spent' | 'held'>): number =>

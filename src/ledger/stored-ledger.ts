@@ -20,6 +20,7 @@ import { keyBudgetUses } from './key-funds.ts';
 import type { Ledger, LedgerOptions, LedgerStatus, LedgerTerms, Order } from './ledger.ts';
 import { OpenHolds } from './open-holds.ts';
 import { type OpenReservation, type Recovered, recover } from './recover.ts';
+import { Refusals } from './refusals.ts';
 import { type Blocked, type Fund, fit, hold, isBlocked } from './rules/fund.ts';
 import { expire, openReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
@@ -38,6 +39,7 @@ export class StoredLedger implements Ledger {
   readonly #accounts: Accounts;
   readonly #funds = new Funds();
   readonly #contention = new Contention();
+  readonly #refusals = new Refusals();
   readonly #holds = new OpenHolds();
   readonly #desk: Desk;
   readonly #deposits: Deposits;
@@ -153,6 +155,10 @@ export class StoredLedger implements Ledger {
     return isBlocked(amount) ? shortage(amount, amounts[0]) : make(order, account, funds, amount, expected);
   }
 
+  refused(shortage: Shortage): void {
+    this.#refusals.count(shortage);
+  }
+
   deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
     return this.#deposits.add(wallet, deposit, also);
   }
@@ -219,7 +225,18 @@ export class StoredLedger implements Ledger {
     const { waits, waited, waiting } = this.#contention;
     const { all: balances, exhausted: balancesExhausted } = this.#funds.countBalances();
     const budgets = sampleBudgets(this.#funds.counters, this.#time);
-    return { open: this.open, held: this.#held, budgets, balances, balancesExhausted, waits, waited, waiting };
+    const refusals = this.#refusals.of(budgets);
+    return {
+      open: this.open,
+      held: this.#held,
+      budgets,
+      refusals,
+      balances,
+      balancesExhausted,
+      waits,
+      waited,
+      waiting,
+    };
   }
 
   usage(keyId: string, from: number, to: number): Promise<readonly Usage[]> {

@@ -92,6 +92,7 @@ const ALWAYS: Readonly<Record<string, Metric>> = {
   signalbox_budget_subjects: gauge(['budget']),
   signalbox_budget_subjects_exhausted: gauge(['budget']),
   signalbox_budget_renews_timestamp_seconds: gauge(['budget']),
+  signalbox_budget_refusals_total: counter(['budget']),
   signalbox_balances: gauge(),
   signalbox_balances_exhausted: gauge(),
   signalbox_contention_waits_total: counter(['outcome'], { outcome: ['served', 'gave_up', 'crowded'] }),

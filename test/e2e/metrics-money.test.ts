@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type Purse, startPurse } from '../money/purse.ts';
+import { asWorst, type Purse, startPurse } from '../money/purse.ts';
 import { waitFor } from '../support/answers.ts';
 import { amountOf, MICROCREDITS_PER_UNIT, startPaid } from '../support/paying.ts';
 
@@ -40,6 +40,7 @@ describe('The page of metrics', () => {
       subjects: 0,
       subjects_exhausted: 0,
       renews_timestamp_seconds: Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) / 1_000,
+      refusals_total: 0,
     });
     expect(await budgetOf('whole')).not.toHaveProperty('renews_timestamp_seconds');
   });
@@ -88,6 +89,15 @@ describe('The page of metrics', () => {
     expect(await figure('signalbox_store_commit_seconds_bucket{le="+Inf"}')).toBeGreaterThan(before);
     expect(await figure('signalbox_store_errors_total')).toBe(0);
     expect(await figure('signalbox_store_failing')).toBe(0);
+  });
+
+  test('shows how many were refused for want of a budget that is not used up', async () => {
+    purse.answers.usageOf = asWorst;
+    const key = await purse.key({ team: 'refused' });
+    await purse.spend(key, 2);
+    expect((await purse.chat(key, { model: 'best' })).status).toBe(402);
+    expect(await budgetOf('team')).toMatchObject({ refusals_total: 1, subjects_exhausted: 0, headroom_credits: 0.116 });
+    expect(await budgetOf('whole')).toMatchObject({ refusals_total: 0 });
   });
 
   test('has the budgets of the policy in force, and no others', async () => {

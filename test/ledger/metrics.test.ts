@@ -4,6 +4,7 @@ import { MICROCREDITS } from '../../src/core/credits.ts';
 import { Counter } from '../../src/ledger/funds.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
+import { Refusals } from '../../src/ledger/refusals.ts';
 import { Fund } from '../../src/ledger/rules/fund.ts';
 import { sampleBudgets } from '../../src/ledger/sample.ts';
 import { tempFolder } from '../store/support.ts';
@@ -34,6 +35,7 @@ describe('What is told of a budget', () => {
       subjects: 0,
       subjects_exhausted: 0,
       renews_timestamp_seconds: Date.UTC(2026, 10, 21) / 1_000,
+      refusals_total: 0,
     });
     await store.close();
   });
@@ -54,6 +56,7 @@ describe('What is told of a budget', () => {
       headroom_ratio: 0.25,
       subjects: 2,
       subjects_exhausted: 0,
+      refusals_total: 0,
     });
     await Bun.sleep(0);
     hold.settle(null, () => []);
@@ -109,6 +112,41 @@ describe('What is told of a budget', () => {
     // Three of the policy's thirty are spent, too.
     expect(figures()).toMatchObject({ limit_credits: 4, headroom_ratio: 0.25, subjects: 2 });
     await opened.store.close();
+  });
+
+  test('counts whom it refused, though it is not used up; not who might have waited, and no balance', async () => {
+    using folder = tempFolder();
+    const opened = await open(folder.file, { terms: terms(budget(credits(8))) });
+    const { ledger, store } = opened;
+    await spent(opened, credits(7));
+    const shortage = await refused(ledger, order(credits(2)));
+    expect(shortage.why).toBe('exhausted');
+    ledger.refused(shortage);
+    ledger.refused({ ...shortage, why: 'contended' });
+    ledger.refused({ ...shortage, kind: 'balance' });
+    const figures = budgetFigures(figuresOf(ledgerFamilies(ledger)), 'all');
+    expect(figures).toMatchObject({ refusals_total: 1, subjects_exhausted: 0, headroom_ratio: 0.125 });
+    await store.close();
+  });
+
+  test('that is not told apart counts whom it refused among the others', () => {
+    const refusals = new Refusals();
+    for (const name of ['a', 'b', 'b', 'c']) refusals.count({ kind: 'budget', why: 'exhausted', name });
+    const named = (...names: readonly string[]) => [...refusals.of(names.map((name) => ({ name })))];
+    expect(named('a', 'd')).toEqual([
+      ['a', 1],
+      ['d', 0],
+    ]);
+    expect(named('a', 'other')).toEqual([
+      ['a', 1],
+      ['other', 3],
+    ]);
+    for (let i = 0; i < 1_000; i++) refusals.count({ kind: 'budget', why: 'exhausted', name: `${i}` });
+    expect(named('0', '999', 'other')).toEqual([
+      ['0', 1],
+      ['999', 0],
+      ['other', 1_003],
+    ]);
   });
 
   test('of budgets beyond the 500th is of all these together', () => {

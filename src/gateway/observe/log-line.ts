@@ -59,10 +59,17 @@ function fieldsOf(seen: Observation, isChat: boolean, now: number, suppressed: n
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - seen.at),
-    outcome: outcome?.status ?? (seen.isReplayed ? 'replayed' : undefined),
+    outcome: outcome?.status ?? (isChat ? outcomeOf(seen) : undefined),
     revision: platform?.policy_revision ?? judged?.snapshot.revision,
     suppressed,
   };
+}
+
+/** Of a chat that was not carried out; what was refused has its error instead. */
+function outcomeOf({ isReplayed, status, code }: Observation): 'replayed' | 'abandoned' | undefined {
+  if (isReplayed) return 'replayed';
+  // Nobody was there any more to be told.
+  return status === 0 && code === null ? 'abandoned' : undefined;
 }
 
 /** Whatever goes wrong here or upstream is the operator's concern; whatever goes wrong at callers is theirs. */

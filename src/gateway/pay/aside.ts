@@ -50,9 +50,9 @@ export async function setAside(
   return byOffer(gateway, offer, keyId, order);
 }
 
-async function reserve({ ledger, log }: Gateway, order: Order): Promise<Hold> {
-  const reserved = await written(() => ledger.reserve(order));
-  if (isShortage(reserved)) throw shortageError(reserved, order.caller, log);
+async function reserve(gateway: Gateway, order: Order): Promise<Hold> {
+  const reserved = await written(() => gateway.ledger.reserve(order));
+  if (isShortage(reserved)) throw shortageError(reserved, order.caller, gateway);
   return reserved;
 }
 
@@ -124,11 +124,11 @@ async function fromBalance(gateway: Gateway, order: Order): Promise<Aside> {
 }
 
 /** A balance that was spent since it was quoted with asks for another quote; budgets and running requests do not. */
-function balanceError({ log }: Gateway, shortage: Shortage, { caller }: Order): Error {
+function balanceError(gateway: Gateway, shortage: Shortage, { caller }: Order): Error {
   if (shortage.kind === 'balance' && shortage.why === 'exhausted') {
     return new PaymentRefused('balance_spent', 'The balance of this wallet no longer covers its part of the price.');
   }
-  return shortageError(shortage, caller, log);
+  return shortageError(shortage, caller, gateway);
 }
 
 /** All that a payment brought is balance: nothing runs on it. */
