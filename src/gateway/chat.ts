@@ -9,7 +9,7 @@ import { scrub } from '../telemetry/secrets.ts';
 import type { Conversation } from './affinity.ts';
 import { decideChat } from './decide-chat.ts';
 import { decisionWrites } from './decision-record.ts';
-import { drainingError, enter } from './drain.ts';
+import { drainingError, enter, sit } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
@@ -71,7 +71,6 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
   const { conversation, decision } = await decideChat(gateway, request, way, seen);
   if (seen) {
     seen.begunAt = startedAt;
-    seen.decisionId = idText('dec_', decision.id);
     seen.step('reserve');
   }
   // It may have taken a while.
@@ -90,9 +89,12 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
     ticket?.end(0);
     throw cause;
   }
+  // Before this nothing of it is kept, and nobody could look it up.
+  if (seen) seen.decisionId = idText('dec_', decision.id);
   const paid = { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave, seen };
-  seat.exchange = exchangeOf(gateway, paid);
-  return seat.exchange;
+  const exchange = exchangeOf(gateway, paid);
+  sit(seat, exchange);
+  return exchange;
 }
 
 /** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */

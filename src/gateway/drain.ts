@@ -1,4 +1,5 @@
 import { SignalboxError } from '../core/errors.ts';
+import type { Exchange } from './exchange.ts';
 import type { Gateway, Seat } from './gateway.ts';
 
 /** How often to look whether the last exchange has ended, ms. */
@@ -10,18 +11,27 @@ export async function drain({ exchanges, clock, log }: Gateway, patienceMs: numb
   while (exchanges.size > 0 && clock() < until) await Bun.sleep(LOOK_MS);
   if (exchanges.size === 0) return;
   log.warn('requests were cut off by the shutdown', { requests: exchanges.size });
-  for (const { exchange } of [...exchanges]) exchange?.abandon(cutOff());
+  const seats = [...exchanges];
+  // What one gives back may let another begin, which must not run on into the exit.
+  for (const seat of seats) seat.isCut = true;
+  for (const { exchange } of seats) exchange?.abandon(cutOff());
 }
 
 /** Takes a seat among what a shutdown waits for, until `leave`. */
 export function enter({ exchanges }: Gateway): { seat: Seat; leave: () => void } {
-  const seat: Seat = { exchange: null };
+  const seat: Seat = { exchange: null, isCut: false };
   exchanges.add(seat);
   const leave = () => {
     exchanges.delete(seat);
     seat.exchange = null;
   };
   return { seat, leave };
+}
+
+/** Puts an exchange on its seat; one that comes too late is cut off like the others. */
+export function sit(seat: Seat, exchange: Exchange): void {
+  seat.exchange = exchange;
+  if (seat.isCut) exchange.abandon(cutOff());
 }
 
 export function drainingError(): SignalboxError {

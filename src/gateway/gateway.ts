@@ -45,6 +45,8 @@ export type WalletKeys = Pick<Keys, 'createForWallet' | 'ofWallet'>;
  */
 export interface Seat {
   exchange: Exchange | null;
+  /** The shutdown has cut off all that was under way. */
+  isCut: boolean;
 }
 
 /** 64 random bits in hexadecimal. */

@@ -43,9 +43,9 @@ export async function recommend(
     seen,
   };
   const decision = await decide(gateway, question, caller, runtime);
-  if (seen) seen.decisionId = idText('dec_', decision.id);
   // It may have taken a while, and nothing can be written down any more.
   if (gateway.draining()) throw drainingError();
+  if (seen) seen.decisionId = idText('dec_', decision.id);
   gateway.records.add(decisionWrites(gateway, 'route', decision, caller, snapshot, null));
   const advice = advise(decision, snapshot, taskNote(query.task_type, facts.task));
   const { payments } = snapshot;

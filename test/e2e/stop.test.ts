@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
+import { closedBooks } from '../money/books.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -41,6 +42,27 @@ async function start(options: Parameters<typeof startSignalbox>[0]): Promise<Sig
 
 describe('SIGTERM', () => {
   const draining = (box: Signalbox) => waitFor(() => box.lines.some((line) => line.includes('"draining"')));
+
+  test('cuts off whoever comes by money only when the others are cut off, and leaves nothing open', async () => {
+    const more = 'budgets: [{ name: one, limit_credits: 0.8, window: total }]\nledger: { contention_wait_ms: 10000 }\n';
+    const scarce = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, more);
+    const box = await start({ policy: scarce, env: UPSTREAM_ENV, data: newPath(), args: ['--drain-ms', '0'] });
+    const before = upstream.requests.length;
+    // Whoever comes behind the first would be answered.
+    upstream.next({ hang: 'headers' });
+    const ask = () => box.post('/v1/chat/completions', { model: 'best', messages: hello, max_tokens: 100 });
+    const holder = ask();
+    await waitFor(() => upstream.requests.length > before);
+    const waiter = ask();
+    const page = async () => (await fetch(`${box.url}/metrics`)).text();
+    await waitFor(async () => (await page()).includes('signalbox_contention_waiting 1\n'));
+    box.signal('SIGTERM');
+    for (const answer of await Promise.all([holder, waiter])) expect(answer.status).toBe(503);
+    expect(await box.exited).toBe(0);
+    const { reservations, faults } = await closedBooks(box.data);
+    expect([reservations.size, faults]).toEqual([2, []]);
+    expect(box.lines.filter((line) => line.includes('"outcome":"abandoned"'))).toHaveLength(2);
+  });
 
   test('lets running requests finish, refuses new connections, and ends with 0', async () => {
     const box = await start({ policy, env: UPSTREAM_ENV });

@@ -29,7 +29,7 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
   const tokens = counter(
     {
       name: 'signalbox_tokens_total',
-      help: 'Tokens that were charged for. No token is of two kinds.',
+      help: 'Tokens of answers that were charged for, cut ones included. No token is of two kinds.',
       labels: [...LANE_LABELS, 'kind'],
     },
     seriesMax,

@@ -5,14 +5,13 @@ import type { AttemptRecord, Outcome } from '../../records/record.ts';
 import { Cells, type Counter, type Tally } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
-import type { Observation } from './observation.ts';
+import { CHAT_ROUTE, type Observation, selectorOf } from './observation.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
 
 /** So many are told apart. What comes later is one, and what fixed words tell of it stays known. */
 const LANES_MAX = 400;
 /** Ways in which a request may end, and more than there are kinds of tokens. */
 const SERIES_A_LANE = 8;
-const CHAT_ROUTE = '/v1/chat/completions';
 
 type ChatOutcome = Outcome['status'] | 'replayed' | 'refused' | 'quoted' | 'unavailable';
 
@@ -47,8 +46,7 @@ export function createChatMetrics(): ChatMetrics {
 }
 
 function laneOf(lanes: Cells<Lane>, { judged, settled }: Observation): Lane {
-  const facts = judged?.facts;
-  const selector = facts ? (facts.pinned ? 'pinned' : facts.model) : '';
+  const selector = judged ? selectorOf(judged.facts) : '';
   const answered = settled && hasAnswered(settled.outcome) ? settled.outcome.attempts.at(-1) : undefined;
   return answered
     ? lanes.at(selector, answered.model, answered.provider, answered.upstream)

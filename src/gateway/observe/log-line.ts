@@ -1,11 +1,9 @@
 import { idText } from '../../core/id.ts';
 import type { Outcome } from '../../records/record.ts';
 import type { Fields, Log } from '../../telemetry/log.ts';
-import type { Observation, Settled } from './observation.ts';
+import { CHAT_ROUTE, type Observation, type Settled, selectorOf } from './observation.ts';
 import type { Witness } from './observer.ts';
 import { isStranger, Strangers } from './strangers.ts';
-
-const CHAT = '/v1/chat/completions';
 
 interface RequestLine {
   readonly level: 'info' | 'warn';
@@ -22,7 +20,7 @@ export function requestLine(seen: Observation, now: number): RequestLine | null 
 }
 
 function lineOf(seen: Observation, now: number, suppressed: number | undefined): RequestLine {
-  const isChat = seen.route === CHAT;
+  const isChat = seen.route === CHAT_ROUTE;
   const message = isChat ? 'chat' : 'request';
   return { level: levelOf(seen), message, fields: fieldsOf(seen, isChat, now, suppressed) };
 }
@@ -42,7 +40,7 @@ function fieldsOf(seen: Observation, isChat: boolean, now: number, suppressed: n
     status: status === 0 ? undefined : status,
     error: seen.code ?? outcome?.error ?? undefined,
     decision: seen.decisionId ?? undefined,
-    selector: facts && (facts.pinned ? 'pinned' : facts.model),
+    selector: facts && selectorOf(facts),
     stream: seen.isStream || undefined,
     task: facts?.task,
     model: platform?.routed_model ?? (facts?.pinned ? facts.model : undefined),

@@ -5,6 +5,11 @@ import type { Outcome } from '../../records/record.ts';
 import type { Step, Trace } from '../../telemetry/trace.ts';
 import type { Platform } from '../receipt.ts';
 
+export const CHAT_ROUTE = '/v1/chat/completions';
+
+/** Whom a request asked for, as it is told: the selector, or `pinned` where it named a model. */
+export const selectorOf = ({ pinned, model }: Facts): string => (pinned ? 'pinned' : model);
+
 /** What was judged of a request, whether a model was found or none. */
 export interface Judged {
   /** With the rules that applied. */
@@ -42,7 +47,7 @@ export class Observation {
   code: ErrorCode | null = null;
   /** Once it is known what it asks for, and of whom; null for what never came so far. */
   judged: Judged | null = null;
-  /** `dec_…`, once there is a decision. */
+  /** `dec_…`, once there is a decision that is kept: what is refused for want of money leaves none. */
   decisionId: string | null = null;
   settled: Settled | null = null;
   /** A kept answer was given again. */

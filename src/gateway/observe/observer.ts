@@ -42,17 +42,24 @@ export class Observer {
   ended(seen: Observation): void {
     if (seen.isOver) return;
     seen.isOver = true;
-    const { clock, witnesses, log } = this.#options;
+    const { clock, witnesses } = this.#options;
+    const now = clock();
+    // Each for itself: what one cannot tell, the others still do.
+    for (let i = 0; i < witnesses.length; i++) this.#attempt(() => witnesses[i]!(seen, now));
+    const { trace } = seen;
+    if (!trace?.isSampled) return;
+    if (isStranger(seen) && this.#strangers.next(now) === null) return;
+    this.#attempt(() => this.#endTrace(seen, trace));
+  }
+
+  #attempt(tell: () => void): void {
     try {
-      const now = clock();
-      for (let i = 0; i < witnesses.length; i++) witnesses[i]!(seen, now);
-      if (!seen.trace?.isSampled) return;
-      if (isStranger(seen) && this.#strangers.next(now) === null) return;
-      this.#endTrace(seen, seen.trace);
+      tell();
     } catch (cause) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
-      log.error('a request could not be told of; no further one like it is reported', { error: String(cause) });
+      const error = String(cause);
+      this.#options.log.error('a request could not be told of; no further one like it is reported', { error });
     }
   }
 

@@ -43,21 +43,29 @@ export function createRejectionMetrics(): RejectionMetrics {
     families: [family],
     count({ facts, snapshot, rejections }) {
       for (let i = 0; i < tallies.length; i++) if (i !== CONSTRAINT) tallies[i]!.value += rejections[i]!;
-      let unexplained = rejections[CONSTRAINT]!;
       const { constraints } = facts.rules;
       if (constraints.length === 0) return;
       const objections = objectionsOf(snapshot);
       const pinned = facts.pinned ? snapshot.modelIndex.get(facts.model) : undefined;
       for (let i = 0; i < constraints.length; i++) {
         const { tally, against, models } = objections[constraints[i]!]!;
-        const rejected = pinned === undefined ? models : against[pinned]!;
-        tally.value += rejected;
-        unexplained -= rejected;
+        tally.value += pinned === undefined ? models : against[pinned]!;
       }
       // A ceiling of costs or of time is on the request: whose it was nobody has noted.
+      const unexplained = rejections[CONSTRAINT]! - namedOf(objections, constraints, pinned);
       if (unexplained > 0) tallies[CONSTRAINT]!.value += unexplained;
     },
   };
+}
+
+/** Models that any of these constraints has something against, each once though several have. */
+function namedOf(all: readonly Objection[], constraints: readonly number[], pinned: number | undefined): number {
+  if (pinned !== undefined) return constraints.some((at) => all[at]!.against[pinned] === 1) ? 1 : 0;
+  if (constraints.length === 1) return all[constraints[0]!]!.models;
+  let named = 0;
+  const { length } = all[0]!.against;
+  for (let model = 0; model < length; model++) if (constraints.some((at) => all[at]!.against[model] === 1)) named++;
+  return named;
 }
 
 function objectionOf({ allows }: Constraint, models: readonly Model[], tally: Tally): Objection {

@@ -5,7 +5,7 @@ import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { AttemptRecord } from '../../records/record.ts';
 import type { Attributes, Told } from '../../telemetry/trace.ts';
 import { type Endpointed, placeOf } from './genai-provider.ts';
-import type { Judged, Observation, Settled } from './observation.ts';
+import { type Judged, type Observation, type Settled, selectorOf } from './observation.ts';
 
 /** What is told of one call to one endpoint. */
 export interface CallSeen {
@@ -75,7 +75,7 @@ function errorOf({ status, code, settled }: Observation): string | null {
 function judgedAttributes({ facts, snapshot }: Judged): Attributes {
   const { constraints } = facts.rules;
   return {
-    'signalbox.selector': facts.pinned ? 'pinned' : facts.model,
+    'signalbox.selector': selectorOf(facts),
     'signalbox.task': facts.task,
     'signalbox.policy_revision': snapshot.revision,
     'signalbox.constraints':

@@ -210,6 +210,12 @@ describe('Rejections', () => {
     expect(byRule(await pageOf([carriedOut({}, { judged })]))).toEqual({ 'not-c': 1, '': 1 });
   });
 
+  test('by a ceiling are told although constraints overlap', async () => {
+    // Two constraints leave `c` out, and the ceiling what both allow.
+    const judged = judgedOf(rules(0, 1, 2), { constraint: 3 }, ruled);
+    expect(byRule(await pageOf([carriedOut({}, { judged })]))).toEqual({ 'only-a': 2, 'not-c': 1, '': 1 });
+  });
+
   test('of a pinned model are of that model alone', async () => {
     const pinned = (model: string, constraint: number) =>
       carriedOut({}, { judged: judgedOf({ ...rules(0, 1), model, pinned: true }, { constraint }, ruled) });
