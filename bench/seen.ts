@@ -9,13 +9,15 @@ import { fixed, median, quantile, table } from './stats.ts';
 /**
  * `npm run bench:seen`: what it costs to see: the CPU of a request with the log, the metrics and traces on, against a server
  * that writes no line and counts nothing. All servers run beside each other and take turns, so that each round is
- * compared with its own neighbours. `--beside DIR`: and against another checkout, such as the commit before a change.
+ * compared with its own neighbours. `nothing, again` is the baseline once more: what it differs by is chance, and so is no
+ * less of any other difference. `--beside DIR`: and against another checkout, such as the commit before a change.
  * `--only TEXT`: the baseline, and settings with that in their name. `--quick` for a look.
  */
 const quick = process.argv.includes('--quick');
-const ROUNDS = quick ? 4 : 15;
+const ROUNDS = quick ? 8 : 15;
 const REQUESTS = quick ? 3_000 : 10_000;
-const WARM_UP = quick ? 4_000 : 20_000;
+/** Fewer for a quick look, too, and what is compared would be how much of each is compiled by then. */
+const WARM_UP = 20_000;
 const CONCURRENCY = 64;
 const SHAPE: Shape = { name: 'JSON, 200 B', stream: false, promptChars: 200 };
 const SECRET = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
@@ -56,6 +58,7 @@ function settings(): Setting[] {
   const beside = process.argv.indexOf('--beside');
   return [
     { name: 'nothing (baseline)', root, args: ['--log', 'off', '--metrics', 'off'], env: {} },
+    { name: 'nothing, again', root, args: ['--log', 'off', '--metrics', 'off'], env: {} },
     { name: 'metrics', root, args: ['--log', 'off'], env: {} },
     { name: 'log', root, args: [...json, '--metrics', 'off'], env: {} },
     { name: 'log and metrics (as shipped)', root, args: json, env: {} },
@@ -110,10 +113,11 @@ async function main(): Promise<void> {
 function rowsOf(servers: readonly Server[]): string[][] {
   const [baseline] = servers;
   return [
-    ['seen', 'CPU a request, µs', 'more than the baseline, µs', 'p50, ms'],
+    ['seen', 'CPU a request, µs', 'more than the baseline, µs', 'half of the rounds between', 'p50, ms'],
     ...servers.map(({ setting, cpu, p50 }) => {
-      const more = median(cpu.map((one, i) => one - baseline!.cpu[i]!));
-      return [setting.name, fixed(median(cpu)), fixed(more), fixed(median(p50), 2)];
+      const more = cpu.map((one, i) => one - baseline!.cpu[i]!).sort((a, b) => a - b);
+      const middle = `${fixed(quantile(more, 0.25))} to ${fixed(quantile(more, 0.75))}`;
+      return [setting.name, fixed(median(cpu)), fixed(median(more)), middle, fixed(median(p50), 2)];
     }),
   ];
 }

@@ -134,7 +134,7 @@ export const overview = [
   }),
   curves({
     title: 'Time to first token',
-    description: 'From the first byte of a request to the first content of its stream.',
+    description: 'From admission to the first content, of streams that showed any.',
     unit: 's',
     width: 12,
     min: 0,
@@ -163,7 +163,7 @@ export const routing = [
   }),
   curves({
     title: 'Chats by model',
-    description: 'The model that answered, or was the last to fail. Empty: none was called.',
+    description: 'The model that answered. Empty: none did.',
     unit: 'reqps',
     width: 8,
     min: 0,

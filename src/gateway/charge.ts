@@ -17,8 +17,9 @@ function tariffOf(model: Model, endpoint: Endpoint): Tariff {
   return tariff;
 }
 
-/** An attempt as the ledger books it. Figures that cannot be true cost all that is left. */
+/** An attempt as the ledger books it. Figures that cannot be true cost all that is left, and are no report, as in receipts. */
 export function entryLine(model: Model, endpoint: Endpoint, { usage, estimated }: Measured, left: number): EntryLine {
-  const cost = isPlausible(usage) ? costOf(endpoint.price, usage) : left;
-  return { tariff: tariffOf(model, endpoint), usage, estimated, cost };
+  const isSound = isPlausible(usage);
+  const cost = isSound ? costOf(endpoint.price, usage) : left;
+  return { tariff: tariffOf(model, endpoint), usage, estimated: estimated || !isSound, cost };
 }

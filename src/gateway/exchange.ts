@@ -302,7 +302,8 @@ export class Exchange {
     const { requestId, sent } = call;
     this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId, sent });
     if (meter.reported) {
-      const { hold } = this.#context;
+      const { hold, seen } = this.#context;
+      seen?.waste(meter.reported);
       const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
       if (charged > 0) this.#billed = true;
     }

@@ -52,7 +52,9 @@ export class Arrivals {
     // An error that comes of the caller's leaving is neither told to anybody nor anybody's fault.
     const isUntold = code !== null && isDeserted(request, arrival, code);
     seen.status = isUntold ? 0 : status;
-    seen.code = isUntold ? null : code;
+    // An error that was kept is answered like any other answer.
+    const told = code ?? (seen.isReplayed ? seen.code : null);
+    seen.code = isUntold ? null : told;
     if (visit) {
       visit.handled();
       return;

@@ -1,10 +1,12 @@
+import { Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { HTTPHeaders } from 'elysia';
 import { type KeptAnswer, MARK } from '../access/idempotency/answer.ts';
 import type { Ask, Claim, Refusal } from '../access/idempotency/state.ts';
 import type { Turn } from '../access/idempotency/turn.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { ERRORS, type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
@@ -20,6 +22,8 @@ import { streamResponse } from './stream.ts';
 
 /** When to ask again for an answer that is being made. */
 const RETRY_MS = 1_000;
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+const isError = TypeCompiler.Compile(Type.Object({ error: Type.Object({ code: Type.String() }) }));
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 /** Characters of a stream that are sent at once, about. */
 const SLICE = 65_536;
@@ -75,6 +79,7 @@ export async function answerOnce(
     if (asked.seen) {
       asked.seen.isReplayed = true;
       asked.seen.decisionId = idText('dec_', claim.decision);
+      asked.seen.code = codeOf(claim.answer);
     }
     return replayOf(claim.answer);
   }
@@ -233,6 +238,13 @@ function worthRepeating(headers: HTTPHeaders): Record<string, string> {
       name === 'content-type' || OF_PAYMENTS.has(name) || (name.startsWith('x-signalbox-') && !NOT_REPEATED.has(name)),
   );
   return Object.fromEntries(repeated.map(([name, value]) => [name, String(value)]));
+}
+
+/** Of a kept error, by which it is told of as it was at first; null for any other answer. */
+function codeOf({ status, body }: KeptAnswer): ErrorCode | null {
+  if (status < 400) return null;
+  const told: unknown = JSON.parse(body);
+  return isError.Check(told) ? (CODES.find((code) => code === told.error.code) ?? null) : null;
 }
 
 function replayOf({ status, headers, frame, body }: KeptAnswer): Response {

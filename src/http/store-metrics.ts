@@ -1,5 +1,5 @@
 import { COMMIT_BOUNDS, type StoreActivity } from '../store/activity.ts';
-import { gauge } from '../telemetry/counts.ts';
+import { gauge, total } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
 
 /** How the database does. Here, and not in its room: that knows nothing of metrics. */
@@ -18,13 +18,11 @@ export function storeFamilies(activity: StoreActivity): readonly Family[] {
       'Commits and appends that no transaction has taken yet.',
       () => activity.waiting,
     ),
-    {
-      name: 'signalbox_store_errors_total',
-      type: 'counter',
-      help: 'Reads and transactions that failed, and writes that were refused or lost.',
-      labels: [],
-      samples: () => [[{}, activity.errors]],
-    },
+    total(
+      'signalbox_store_errors_total',
+      'Reads and transactions that failed, and writes that were refused or lost.',
+      () => activity.errors,
+    ),
     gauge(
       'signalbox_store_failing',
       '1 while the disk refuses what is written, which no request is served without.',

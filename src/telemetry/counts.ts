@@ -120,11 +120,18 @@ export function histogram(spec: HistogramSpec, seriesMax = 500): Histogram {
   return { at: (...values) => cells.at(...values), family };
 }
 
+const readAs =
+  (type: PlainFamily['type']) =>
+  (name: string, help: string, read: () => number): PlainFamily => ({
+    name,
+    help,
+    labels: [],
+    type,
+    samples: () => [[{}, read()]],
+  });
+
 /** A gauge without labels, read when it is asked for. */
-export const gauge = (name: string, help: string, read: () => number): PlainFamily => ({
-  name,
-  help,
-  labels: [],
-  type: 'gauge',
-  samples: () => [[{}, read()]],
-});
+export const gauge = readAs('gauge');
+
+/** A counter without labels that is kept elsewhere, read in the same way. */
+export const total = readAs('counter');

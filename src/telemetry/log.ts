@@ -1,3 +1,4 @@
+import { total } from './counts.ts';
 import type { Family } from './families.ts';
 import { prettyLine } from './pretty.ts';
 import { hasSecret, SECRET_LENGTH_MIN, scrub } from './secrets.ts';
@@ -123,12 +124,10 @@ export function logFamilies({ counts }: Pick<BufferedLog, 'counts'>, sink: { rea
         [{ level: 'error' }, counts.error],
       ],
     },
-    {
-      name: 'signalbox_log_lines_lost_total',
-      help: 'Lines of the log that could not be written, since nobody read them in time or the disk is full.',
-      type: 'counter',
-      labels: [],
-      samples: () => [[{}, sink.lost]],
-    },
+    total(
+      'signalbox_log_lines_lost_total',
+      'Lines of the log that could not be written, since nobody read them in time or the disk is full.',
+      () => sink.lost,
+    ),
   ];
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { gauge, histogram } from './counts.ts';
+import { gauge, histogram, total } from './counts.ts';
 import type { Family, Labels, PlainFamily } from './families.ts';
 
 /** How often the event loop is asked to be on time, ms. */
@@ -32,14 +32,7 @@ export function watchProcess(): WatchedProcess {
 
 /** By the names that Prometheus' own clients give them. */
 const OF_THE_PROCESS: readonly Family[] = [
-  {
-    ...gauge(
-      'process_cpu_seconds_total',
-      'Time of the processor that was used, by the program and for it.',
-      cpuSeconds,
-    ),
-    type: 'counter',
-  },
+  total('process_cpu_seconds_total', 'Time of the processor that was used, by the program and for it.', cpuSeconds),
   gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
   gauge('process_heap_bytes', 'Memory that objects of the program take.', () => process.memoryUsage().heapUsed),
   optional(

@@ -4,7 +4,7 @@ import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.t
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import type { Metric } from '../support/promql.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
-import { EXPORTED } from './exported.ts';
+import { EXPORTED, VALUES } from './exported.ts';
 
 /** One line of the page that has a figure. */
 interface Sample {
@@ -125,6 +125,13 @@ describe('What the alarms and the dashboard are checked against', () => {
   test('has the bucket that the objective for the first token is about', () => {
     const bounds = samplesOf(page).filter(({ name }) => name === 'signalbox_chat_ttft_seconds_bucket');
     expect(bounds.map(({ labels }) => labels.le)).toContain('5');
+  });
+
+  test('states values of nothing but labels that there are', () => {
+    const stated = Object.entries(VALUES).flatMap(([name, values]) =>
+      Object.keys(values).map((label) => [name, label]),
+    );
+    expect(stated.filter(([name = '', label = '']) => !EXPORTED.get(name)?.labels.includes(label))).toEqual([]);
   });
 
   test('sees a table that is wrong', () => {

@@ -20,6 +20,7 @@ import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 const COMMIT_AFTER_MS = 300;
@@ -242,6 +243,18 @@ describe('a failure', () => {
     expect(Number(first.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
     const again = await toldBy(await ask(box, key, body));
     expect([again.status, again.text, again.replayed]).toEqual([504, first.text, true]);
+    // The log and the metrics name the error each time.
+    const lineOf = ({ headers }: typeof first): Promise<Record<string, unknown>> =>
+      waitFor(() => {
+        const id = `"request":"${headers.get('x-request-id')}"`;
+        const line = box.lines.find((one) => one.includes(id) && one.includes('"message":"chat"'));
+        return line === undefined ? null : JSON.parse(line);
+      });
+    expect(await lineOf(first)).toMatchObject({ status: 504, error: 'upstream_timeout', outcome: 'failed' });
+    expect(await lineOf(again)).toMatchObject({ status: 504, error: 'upstream_timeout', outcome: 'replayed' });
+    const page = readPage(await (await box.get('/metrics')).text());
+    const timeouts = total(page, 'signalbox_http_errors_total', { code: 'upstream_timeout' });
+    expect(timeouts).toBe(total(page, 'signalbox_http_requests_total', { status: '504' }));
   });
 
   test('of a stream whose headers were out, at no cost: the repeat runs anew', async () => {

@@ -181,7 +181,12 @@ describe('Every request has one line:', () => {
       key: 'test00000001',
     });
     // Known, although he was not let in.
-    expect(await lineOf(await box.get('/v1/chat/completions'))).toMatchObject({ status: 405, key: 'test00000001' });
+    expect(await lineOf(await box.get('/v1/chat/completions'))).toMatchObject({
+      message: 'request',
+      method: 'GET',
+      status: 405,
+      key: 'test00000001',
+    });
     const stranger = await fetch(`${box.url}/v1/chat/completions`, { method: 'POST', body: '{}' });
     const line = await lineOf(stranger);
     expect(line).toMatchObject({ status: 401, error: 'invalid_api_key' });

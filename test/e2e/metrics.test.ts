@@ -28,6 +28,11 @@ const policy = testPolicy(
   MORE,
 );
 
+interface UsageAnswer {
+  readonly total_credits: number;
+  readonly days: readonly { readonly input_tokens: number; readonly output_tokens: number }[];
+}
+
 let box: Signalbox;
 beforeAll(async () => {
   box = await startSignalbox({ policy, env: UPSTREAM_ENV });
@@ -59,6 +64,30 @@ const usage = {
 };
 
 describe('A page of a server', () => {
+  test('tells of tokens what the ledger does, also where an attempt that failed was charged', async () => {
+    const own = await startSignalbox({ policy, env: UPSTREAM_ENV });
+    try {
+      // An answer without a choice, which is none, and yet has its price.
+      const nothing = { raw: [JSON.stringify({ id: 'x', object: 'chat.completion', choices: [], usage })] };
+      first.next(nothing);
+      await chat({}, {}, own);
+      first.next(nothing);
+      second.next({ status: 500 });
+      expect((await chat({}, {}, own)).status).toBe(502);
+      const page = await pageAfter(2, own);
+      const { days, total_credits: credits } = (await (await own.get('/v1/usage')).json()) as UsageAnswer;
+      const sum = (of: 'input_tokens' | 'output_tokens') => days.reduce((all, day) => all + day[of], 0);
+      const tokens = (...kinds: string[]) =>
+        kinds.reduce((all, kind) => all + (total(page, 'signalbox_tokens_total', { kind }) ?? 0), 0);
+      expect(sum('input_tokens')).toBeGreaterThan(200);
+      expect(tokens('input', 'input_cached', 'input_cache_write')).toBe(sum('input_tokens'));
+      expect(tokens('output', 'output_reasoning')).toBe(sum('output_tokens'));
+      expect(total(page, 'signalbox_credits_spent_total')).toBeCloseTo(credits, 6);
+    } finally {
+      await own.stop();
+    }
+  });
+
   test('tells exactly what was done', async () => {
     const spent: number[] = [];
     const pay = ({ platform }: { readonly platform: { readonly credits_consumed: number } }) =>

@@ -29,7 +29,7 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
   const tokens = counter(
     {
       name: 'signalbox_tokens_total',
-      help: 'Tokens of answers that were charged for, cut ones included. No token is of two kinds.',
+      help: 'Tokens that were charged for, all attempts together. No token is of two kinds.',
       labels: [...LANE_LABELS, 'kind'],
     },
     seriesMax,
@@ -71,7 +71,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   );
   const dispatch = histogram({
     name: 'signalbox_chat_dispatch_seconds',
-    help: 'From admission to the first call upstream: deciding and reserving, with waits for money.',
+    help: 'From admission to the first call upstream: deciding and reserving, with waits for money and payments.',
     labels: [],
     bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
   });

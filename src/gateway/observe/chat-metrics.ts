@@ -1,11 +1,11 @@
 import { ERRORS } from '../../core/errors.ts';
 import type { Spread } from '../../core/spread.ts';
-import type { Usage } from '../../core/usage.ts';
+import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { AttemptRecord, Outcome } from '../../records/record.ts';
 import { Cells, type Counter, type Tally } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
-import { CHAT_ROUTE, type Observation, selectorOf } from './observation.ts';
+import { type Observation, selectorOf } from './observation.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
 
 /** So many are told apart. What comes later is one, and what fixed words tell of it stays known. */
@@ -28,15 +28,15 @@ export function createChatMetrics(): ChatMetrics {
   const dispatch = told.dispatch.at();
   const lanes = new Cells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(told, names));
   const count = (seen: Observation): void => {
-    const { judged, settled, route, method, begunAt, dispatchedAt } = seen;
+    const { judged, settled, begunAt, dispatchedAt } = seen;
     if (judged) rejections.count(judged);
-    if (route !== CHAT_ROUTE || method !== 'POST') return;
+    if (!seen.isChat) return;
     const lane = laneOf(lanes, seen);
     lane.ended(outcomeOf(seen)).value++;
     dispatch.observe((dispatchedAt - begunAt) / 1000);
     if (!settled) return;
     const { outcome } = settled;
-    lane.carriedOut(outcome);
+    lane.carriedOut(outcome, seen.wasted);
     if (outcome.firstPartMs !== null && seen.isStream && hasAnswered(outcome)) {
       lane.ttft.observe(outcome.firstPartMs / 1000);
     }
@@ -46,7 +46,7 @@ export function createChatMetrics(): ChatMetrics {
 }
 
 function laneOf(lanes: Cells<Lane>, { judged, settled }: Observation): Lane {
-  const selector = judged ? selectorOf(judged.facts) : '';
+  const selector = judged ? selectorOf(judged) : '';
   const answered = settled && hasAnswered(settled.outcome) ? settled.outcome.attempts.at(-1) : undefined;
   return answered
     ? lanes.at(selector, answered.model, answered.provider, answered.upstream)
@@ -61,12 +61,11 @@ function hasAnswered({ status, attempts }: Outcome): boolean {
   return last !== undefined && last.failure === null && last.firstPartMs !== null;
 }
 
-function outcomeOf({ settled, isReplayed, status, code }: Observation): ChatOutcome {
+function outcomeOf({ settled, isReplayed, isUnanswered, status, code }: Observation): ChatOutcome {
   if (settled) return settled.outcome.status;
   if (isReplayed) return 'replayed';
   if (code === 'payment_required') return 'quoted';
-  // Nobody was there any more to be told.
-  if (status === 0 && code === null) return 'abandoned';
+  if (isUnanswered) return 'abandoned';
   return (code ? ERRORS[code].status : status) >= 500 ? 'unavailable' : 'refused';
 }
 
@@ -112,14 +111,19 @@ class Lane {
     return this.#ttft;
   }
 
-  carriedOut({ status, totalMs, charged, saved, usage }: Outcome): void {
+  /** `wasted`: of attempts that failed, whose Credits are among those that were charged. */
+  carriedOut({ status, totalMs, charged, saved, usage }: Outcome, wasted: readonly Usage[] | null): void {
     this.#carriedOut[status] ??= this.#begin(status);
     const figures = this.#carriedOut[status];
     figures.duration.observe(totalMs / 1000);
     figures.spent.value += charged;
     if (saved < 0) figures.overspent.value -= saved;
     else figures.saved.value += saved;
-    if (!usage) return;
+    if (usage) this.#count(usage);
+    if (wasted) for (const one of wasted) if (isPlausible(one)) this.#count(one);
+  }
+
+  #count(usage: Usage): void {
     this.#tokens ??= new Tokens(this.#told.tokens, this.#names);
     this.#tokens.count(usage);
   }

@@ -1,7 +1,7 @@
 import { idText } from '../../core/id.ts';
 import type { Outcome } from '../../records/record.ts';
 import type { Fields, Log } from '../../telemetry/log.ts';
-import { CHAT_ROUTE, type Observation, type Settled, selectorOf } from './observation.ts';
+import { type Observation, type Settled, selectorOf } from './observation.ts';
 import type { Witness } from './observer.ts';
 import { isStranger, Strangers } from './strangers.ts';
 
@@ -12,21 +12,15 @@ interface RequestLine {
 }
 
 /**
- * What the log says of a request that is over. Null for the routes that are open to all, probes among them, while
- * nothing is wrong with them. `now`: ms on the gateway's clock. Names and figures alone, none of them a caller's own.
+ * What the log says of a request that is over. `now`: ms on the gateway's clock; `suppressed`: how many like it were left
+ * out before. Names and figures alone, none of them a caller's own.
  */
-export function requestLine(seen: Observation, now: number): RequestLine | null {
-  return isUnworthy(seen) ? null : lineOf(seen, now, undefined);
+export function requestLine(seen: Observation, now: number, suppressed?: number): RequestLine {
+  return { level: levelOf(seen), message: seen.isChat ? 'chat' : 'request', fields: fieldsOf(seen, now, suppressed) };
 }
 
-function lineOf(seen: Observation, now: number, suppressed: number | undefined): RequestLine {
-  const isChat = seen.route === CHAT_ROUTE;
-  const message = isChat ? 'chat' : 'request';
-  return { level: levelOf(seen), message, fields: fieldsOf(seen, isChat, now, suppressed) };
-}
-
-function fieldsOf(seen: Observation, isChat: boolean, now: number, suppressed: number | undefined): Fields {
-  const { trace, judged, settled, status } = seen;
+function fieldsOf(seen: Observation, now: number, suppressed: number | undefined): Fields {
+  const { trace, judged, settled, status, isChat } = seen;
   const facts = judged?.facts;
   const outcome = settled?.outcome;
   const platform = settled?.platform;
@@ -40,7 +34,7 @@ function fieldsOf(seen: Observation, isChat: boolean, now: number, suppressed: n
     status: status === 0 ? undefined : status,
     error: seen.code ?? outcome?.error ?? undefined,
     decision: seen.decisionId ?? undefined,
-    selector: facts && selectorOf(facts),
+    selector: judged ? selectorOf(judged) : undefined,
     stream: seen.isStream || undefined,
     task: facts?.task,
     model: platform?.routed_model ?? (facts?.pinned ? facts.model : undefined),
@@ -64,10 +58,9 @@ function fieldsOf(seen: Observation, isChat: boolean, now: number, suppressed: n
 }
 
 /** Of a chat that was not carried out; what was refused has its error instead. */
-function outcomeOf({ isReplayed, status, code }: Observation): 'replayed' | 'abandoned' | undefined {
+function outcomeOf({ isReplayed, isUnanswered }: Observation): 'replayed' | 'abandoned' | undefined {
   if (isReplayed) return 'replayed';
-  // Nobody was there any more to be told.
-  return status === 0 && code === null ? 'abandoned' : undefined;
+  return isUnanswered ? 'abandoned' : undefined;
 }
 
 /** Whatever goes wrong here or upstream is the operator's concern; whatever goes wrong at callers is theirs. */
@@ -76,7 +69,7 @@ function levelOf({ status, settled }: Observation): 'info' | 'warn' {
   return status >= 500 || ended === 'failed' || ended === 'broken' ? 'warn' : 'info';
 }
 
-/** Whether a route is open to all, and works. What leads nowhere is `other`. */
+/** Whether a route is open to all, probes among them, and works. What leads nowhere is `other`. */
 const isUnworthy = ({ route, status }: Observation): boolean =>
   status < 500 && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
 
@@ -108,7 +101,7 @@ export function logRequests(log: Log): Witness {
       if (before === null) return;
       suppressed = before || undefined;
     }
-    const { level, message, fields } = lineOf(seen, now, suppressed);
+    const { level, message, fields } = requestLine(seen, now, suppressed);
     log[level](message, fields);
   };
 }

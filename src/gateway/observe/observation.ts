@@ -1,14 +1,12 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Usage } from '../../core/usage.ts';
 import type { Outcome } from '../../records/record.ts';
 import type { Step, Trace } from '../../telemetry/trace.ts';
 import type { Platform } from '../receipt.ts';
 
-export const CHAT_ROUTE = '/v1/chat/completions';
-
-/** Whom a request asked for, as it is told: the selector, or `pinned` where it named a model. */
-export const selectorOf = ({ pinned, model }: Facts): string => (pinned ? 'pinned' : model);
+const CHAT_ROUTE = '/v1/chat/completions';
 
 /** What was judged of a request, whether a model was found or none. */
 export interface Judged {
@@ -50,6 +48,8 @@ export class Observation {
   /** `dec_…`, once there is a decision that is kept: what is refused for want of money leaves none. */
   decisionId: string | null = null;
   settled: Settled | null = null;
+  /** What attempts that failed were charged for, as their providers reported it; null while there are none. */
+  wasted: Usage[] | null = null;
   /** A kept answer was given again. */
   isReplayed = false;
   /** Its answer comes in pieces. */
@@ -68,7 +68,25 @@ export class Observation {
     this.trace = trace;
   }
 
+  waste(usage: Usage): void {
+    this.wasted ??= [];
+    this.wasted.push(usage);
+  }
+
+  /** It asked for a chat, whatever became of that. Another method on that route asks for nothing that there is. */
+  get isChat(): boolean {
+    return this.route === CHAT_ROUTE && this.method === 'POST';
+  }
+
+  /** Its caller left before there was anything to tell him. */
+  get isUnanswered(): boolean {
+    return this.status === 0 && this.code === null;
+  }
+
   step(step: Step): void {
     this.trace?.step(step);
   }
 }
+
+/** The selector that was asked for; `pinned` where a model was. */
+export const selectorOf = ({ facts }: Judged): string => (facts.pinned ? 'pinned' : facts.model);

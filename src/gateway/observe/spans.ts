@@ -72,10 +72,11 @@ function errorOf({ status, code, settled }: Observation): string | null {
   return status >= 500 ? (code ?? String(status)) : null;
 }
 
-function judgedAttributes({ facts, snapshot }: Judged): Attributes {
+function judgedAttributes(judged: Judged): Attributes {
+  const { facts, snapshot } = judged;
   const { constraints } = facts.rules;
   return {
-    'signalbox.selector': selectorOf(facts),
+    'signalbox.selector': selectorOf(judged),
     'signalbox.task': facts.task,
     'signalbox.policy_revision': snapshot.revision,
     'signalbox.constraints':

@@ -77,7 +77,7 @@ describe('The line of a request', () => {
   test('has of a chat who asked for what, who answered, what it took and what it cost, in this order', () => {
     const line = requestLine(chatOf(), 9_000);
     expect(line).toMatchObject({ level: 'info', message: 'chat' });
-    expect(JSON.stringify(line?.fields)).toBe(
+    expect(JSON.stringify(line.fields)).toBe(
       JSON.stringify({
         request: idText('req_', ID),
         key: 'k7mw2pq9x4ta',
@@ -104,7 +104,7 @@ describe('The line of a request', () => {
   test('has tokens of a cache and of reasoning where there are some, and the payment', () => {
     const usage = { inputTokens: 12, outputTokens: 34, cachedInputTokens: 5, cacheWriteTokens: 0, reasoningTokens: 6 };
     const payment = { id: 'pay_1' } as Settled['platform']['payment'] & object;
-    expect(toldOf(requestLine(chatOf({ settled: settledOf({ usage }, { payment }) }), 9_000)?.fields)).toMatchObject({
+    expect(toldOf(requestLine(chatOf({ settled: settledOf({ usage }, { payment }) }), 9_000).fields)).toMatchObject({
       cached_tokens: 5,
       reasoning_tokens: 6,
       payment: 'pay_1',
@@ -116,15 +116,15 @@ describe('The line of a request', () => {
     for (const status of ['failed', 'broken'] as const) {
       const settled = settledOf({ status, error: 'upstream_failed', attempts, usage: null, firstPartMs: null });
       const line = requestLine(chatOf({ settled, status: status === 'failed' ? 502 : 200 }), 9_000);
-      expect(line?.level).toBe('warn');
-      expect(toldOf(line?.fields)).toMatchObject({
+      expect(line.level).toBe('warn');
+      expect(toldOf(line.fields)).toMatchObject({
         outcome: status,
         error: 'upstream_failed',
         endpoint: 'azure/luna-2026',
         attempts: 2,
         failures: 'openai/luna:timeout azure/luna:server_error',
       });
-      expect(toldOf(line?.fields)).not.toContainKeys(['input_tokens', 'ttft_ms']);
+      expect(toldOf(line.fields)).not.toContainKeys(['input_tokens', 'ttft_ms']);
     }
   });
 
@@ -136,7 +136,7 @@ describe('The line of a request', () => {
       status: 402,
       code: 'insufficient_quota',
     });
-    expect(toldOf(requestLine(seen, 1_007.6)?.fields)).toEqual({
+    expect(toldOf(requestLine(seen, 1_007.6).fields)).toEqual({
       request: idText('req_', ID),
       key: 'k7mw2pq9x4ta',
       status: 402,
@@ -150,13 +150,13 @@ describe('The line of a request', () => {
   });
 
   test('tells a kept answer that was given again', () => {
-    expect(requestLine(chatOf({ settled: null, isReplayed: true }), 1_001)?.fields.outcome).toBe('replayed');
+    expect(requestLine(chatOf({ settled: null, isReplayed: true }), 1_001).fields.outcome).toBe('replayed');
   });
 
   test('has of every other request its method and its route', () => {
     const line = requestLine(seenOf({ method: 'GET', route: '/admin/keys/:id', keyId: 'boss', status: 200 }), 1_003);
     expect(line).toMatchObject({ level: 'info', message: 'request' });
-    expect(toldOf(line?.fields)).toEqual({
+    expect(toldOf(line.fields)).toEqual({
       request: idText('req_', ID),
       key: 'boss',
       method: 'GET',
@@ -166,20 +166,18 @@ describe('The line of a request', () => {
     });
   });
 
-  test('has the trace where one was kept', () => {
-    const trace = { traceId: 'a'.repeat(32), isSampled: true } as Observation['trace'];
-    expect(requestLine(chatOf({ trace }), 9_000)?.fields.trace).toBe('a'.repeat(32));
-    expect(
-      requestLine(chatOf({ trace: trace && { ...trace, isSampled: false } }), 9_000)?.fields.trace,
-    ).toBeUndefined();
+  test('is one of a chat where a chat was asked for: another method on that route is told, as for every route', () => {
+    const seen = chatOf({ method: 'GET', judged: null, settled: null, decisionId: null, status: 405 });
+    expect(requestLine(seen, 1_001)).toMatchObject({
+      message: 'request',
+      fields: { method: 'GET', route: CHAT, outcome: undefined },
+    });
   });
 
-  test('is not there for what is open to all, while nothing is wrong with it', () => {
-    for (const route of ['/healthz', '/readyz', '/metrics', '/docs', '/docs/:asset', '/.well-known/x402']) {
-      expect(requestLine(seenOf({ method: 'GET', route, status: 200 }), 1_001)).toBeNull();
-      expect(requestLine(seenOf({ method: 'GET', route, status: 429 }), 1_001)).toBeNull();
-      expect(requestLine(seenOf({ method: 'GET', route, status: 503 }), 1_001)?.level).toBe('warn');
-    }
+  test('has the trace where one was kept', () => {
+    const trace = { traceId: 'a'.repeat(32), isSampled: true } as Observation['trace'];
+    expect(requestLine(chatOf({ trace }), 9_000).fields.trace).toBe('a'.repeat(32));
+    expect(requestLine(chatOf({ trace: trace && { ...trace, isSampled: false } }), 9_000).fields.trace).toBeUndefined();
   });
 });
 
@@ -191,6 +189,14 @@ describe('The lines of requests', () => {
     return { told: logRequests(log), written };
   }
   const stranger = (status = 401) => seenOf({ route: 'other', status, code: 'invalid_api_key' });
+
+  test('are none for what is open to all, while nothing is wrong with it', () => {
+    for (const route of ['/healthz', '/readyz', '/metrics', '/docs', '/docs/:asset', '/.well-known/x402']) {
+      const { told, written } = start();
+      for (const status of [200, 429, 503]) told(seenOf({ method: 'GET', route, status }), 1_001);
+      expect(written.map(({ status }) => status)).toEqual([503]);
+    }
+  });
 
   test('are at most 60 a minute of those whom nobody knows, and the next one says how many were left out', () => {
     const { told, written } = start();
@@ -217,8 +223,15 @@ describe('docs/logs.md', () => {
   const page = readFileSync(join(root, 'docs/logs.md'), 'utf8');
 
   test('tells of every field of a line', () => {
-    const fields = Object.keys(requestLine(chatOf(), 9_000)?.fields ?? {});
+    const fields = Object.keys(requestLine(chatOf(), 9_000).fields ?? {});
     expect(fields.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test('tells of no field that there is not', () => {
+    const [, section = ''] = /^## Requests\n([\s\S]*?)^## /m.exec(page) ?? [];
+    const cells = [...section.matchAll(/^\| (`[^|]*)\|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)]);
+    const fields = Object.keys(requestLine(chatOf(), 9_000).fields);
+    expect(cells.map(([, name = '']) => name).sort()).toEqual(fields.sort());
   });
 
   test('has every message that is written', () => {
