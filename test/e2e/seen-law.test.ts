@@ -164,11 +164,11 @@ function expectOneStory({ told, page: text, records, charged }: Story): void {
   expect(of('signalbox_credits_reserved')).toBe(0);
 }
 
-/** The same story with the first sample of a family raised by so much. */
+/** The same story with each sample of a family raised by so much. */
 const raised = (story: Story, family: string, by: number): Story => ({
   ...story,
   page: story.page.replace(
-    new RegExp(`^(${family}(?:\\{.*\\})?) ([\\d.]+)$`, 'm'),
+    new RegExp(`^(${family}(?:\\{.*\\})?) ([\\d.]+)$`, 'gm'),
     (_, name, value) => `${name} ${Number(value) + by}`,
   ),
 });
