@@ -89,13 +89,7 @@ export function curves({ stacked, steps, ...panel }: Curves): TimeSeries {
     .spanNulls(false)
     .colorScheme(new FieldColorBuilder().mode(FieldColorModeId.PaletteClassicByName))
     .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi).sort(SortOrder.Descending))
-    .legend(
-      new VizLegendOptionsBuilder()
-        .displayMode(LegendDisplayMode.List)
-        .placement(LegendPlacement.Bottom)
-        .showLegend(true)
-        .calcs([]),
-    );
+    .legend(legend());
   if (stacked) builder.stacking(new StackingConfigBuilder().mode(StackingMode.Normal).group('A'));
   if (steps) builder.thresholds(thresholds(steps));
   return builder;
@@ -121,6 +115,14 @@ export function bars({ steps, ...panel }: Panel): BarGauge {
     .thresholds(thresholds(steps ?? [[null, 'blue']]));
 }
 
+/** The names of the series below a panel. */
+const legend = () =>
+  new VizLegendOptionsBuilder()
+    .displayMode(LegendDisplayMode.List)
+    .placement(LegendPlacement.Bottom)
+    .showLegend(true)
+    .calcs([]);
+
 /** What state each series was in, over time. */
 export function timeline({ states, ...panel }: States): StateTimeline {
   return common(new StateTimeline(), panel)
@@ -130,13 +132,7 @@ export function timeline({ states, ...panel }: States): StateTimeline {
     .showValue(VisibilityMode.Never)
     .lineWidth(0)
     .fillOpacity(80)
-    .legend(
-      new VizLegendOptionsBuilder()
-        .displayMode(LegendDisplayMode.List)
-        .placement(LegendPlacement.Bottom)
-        .showLegend(true)
-        .calcs([]),
-    );
+    .legend(legend());
 }
 
 type Builder = TimeSeries | Stat | BarGauge | StateTimeline;

@@ -240,6 +240,9 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** All of them. */
+export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
+
 export interface ErrorInfo {
   /** Path of the field at fault, such as `messages[0].content`. */
   readonly param?: string;

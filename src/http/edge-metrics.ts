@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from '../core/errors.ts';
+import { ERROR_CODES } from '../core/errors.ts';
 import type { Spread } from '../core/spread.ts';
 import type { Observation } from '../gateway/observe/observation.ts';
 import { counter, gauge, histogram, OTHER, type Tally } from '../telemetry/counts.ts';
@@ -7,8 +7,6 @@ import type { Gate } from './gate.ts';
 
 /** A method is the caller's own word: those that nobody has use for are one. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-
-const CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** What is counted of one route. */
 interface RouteFigures {
@@ -43,7 +41,7 @@ export function createEdgeMetrics(): EdgeMetrics {
   });
   const routes = new Map<string, RouteFigures>();
   // All of them from the start: of a series that begins with its first event, that event is not seen.
-  const failed = new Map(CODES.map((code) => [code, errors.at(code)]));
+  const failed = new Map(ERROR_CODES.map((code) => [code, errors.at(code)]));
   return {
     count({ route, method, status, code, at }, now) {
       const figures = findOr(routes, route, () => ({ duration: duration.at(route), requests: new Map() }));

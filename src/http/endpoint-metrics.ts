@@ -1,4 +1,5 @@
 import { HEALTH } from '../core/readings.ts';
+import { oncePerTurn } from '../telemetry/counts.ts';
 import type { Labels, PlainFamily } from '../telemetry/families.ts';
 import type { EndpointSample, Quantiles } from '../upstream/health/health.ts';
 
@@ -10,6 +11,7 @@ type SamplesOf = (one: EndpointSample, labels: Labels) => readonly Sample[];
 
 /** What is known of the endpoints of the policy in force. Names providers and models as the policy does, no address. */
 export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly PlainFamily[] {
+  const all = oncePerTurn(() => [...samples()]);
   /** A family with its samples of one endpoint, and with the labels that they have beyond it. */
   const of = (
     type: PlainFamily['type'],
@@ -23,7 +25,7 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
     labels: [...ENDPOINT, ...more],
     type,
     samples: () =>
-      Iterator.from(samples()).flatMap((one) => {
+      all().flatMap((one) => {
         const { provider, model, upstream } = one;
         return samplesOf(one, { provider, model, upstream });
       }),

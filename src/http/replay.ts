@@ -6,7 +6,7 @@ import type { Ask, Claim, Refusal } from '../access/idempotency/state.ts';
 import type { Turn } from '../access/idempotency/turn.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
-import { ERRORS, type ErrorCode, SignalboxError } from '../core/errors.ts';
+import { ERROR_CODES, type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { beginChat } from '../gateway/chat.ts';
 import type { Exchange } from '../gateway/exchange.ts';
@@ -22,7 +22,6 @@ import { streamResponse } from './stream.ts';
 
 /** When to ask again for an answer that is being made. */
 const RETRY_MS = 1_000;
-const CODES = Object.keys(ERRORS) as ErrorCode[];
 const isError = TypeCompiler.Compile(Type.Object({ error: Type.Object({ code: Type.String() }) }));
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 /** Characters of a stream that are sent at once, about. */
@@ -244,7 +243,7 @@ function worthRepeating(headers: HTTPHeaders): Record<string, string> {
 function codeOf({ status, body }: KeptAnswer): ErrorCode | null {
   if (status < 400) return null;
   const told: unknown = JSON.parse(body);
-  return isError.Check(told) ? (CODES.find((code) => code === told.error.code) ?? null) : null;
+  return isError.Check(told) ? (ERROR_CODES.find((code) => code === told.error.code) ?? null) : null;
 }
 
 function replayOf({ status, headers, frame, body }: KeptAnswer): Response {

@@ -1,5 +1,5 @@
 import { toCredits } from '../core/credits.ts';
-import { gauge } from '../telemetry/counts.ts';
+import { gauge, oncePerTurn } from '../telemetry/counts.ts';
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
@@ -15,19 +15,6 @@ export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[
 }
 
 type Read = () => LedgerSample;
-
-/** All families of one page are told from one look. */
-function oncePerTurn(read: Read): Read {
-  let last: LedgerSample | null = null;
-  return () => {
-    if (last) return last;
-    queueMicrotask(() => {
-      last = null;
-    });
-    last = read();
-    return last;
-  };
-}
 
 function moneyFamilies(sample: Read): Family[] {
   return [

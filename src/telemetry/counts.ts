@@ -135,3 +135,16 @@ export const gauge = readAs('gauge');
 
 /** A counter without labels that is kept elsewhere, read in the same way. */
 export const total = readAs('counter');
+
+/** What many families of a page are told from, read once for all of them: a page is made within one turn of the event loop. */
+export function oncePerTurn<Value extends object>(read: () => Value): () => Value {
+  let last: Value | null = null;
+  return () => {
+    if (last) return last;
+    queueMicrotask(() => {
+      last = null;
+    });
+    last = read();
+    return last;
+  };
+}

@@ -45,16 +45,13 @@ export class Observer {
     const { clock, witnesses } = this.#options;
     const now = clock();
     // Each for itself: what one cannot tell, the others still do.
-    for (let i = 0; i < witnesses.length; i++) this.#attempt(() => witnesses[i]!(seen, now));
-    const { trace } = seen;
-    if (!trace?.isSampled) return;
-    if (isStranger(seen) && this.#strangers.next(now) === null) return;
-    this.#attempt(() => this.#endTrace(seen, trace));
+    for (let i = 0; i < witnesses.length; i++) this.#tell(witnesses[i]!, seen, now);
+    if (seen.trace?.isSampled) this.#tell(this.#endTrace, seen, now);
   }
 
-  #attempt(tell: () => void): void {
+  #tell(witness: Witness, seen: Observation, now: number): void {
     try {
-      tell();
+      witness(seen, now);
     } catch (cause) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
@@ -63,10 +60,12 @@ export class Observer {
     }
   }
 
-  #endTrace(seen: Observation, trace: Trace): void {
+  readonly #endTrace: Witness = (seen, now) => {
+    if (isStranger(seen) && this.#strangers.next(now) === null) return;
+    const { trace, settled } = seen;
     const told = requestSpan(seen);
     // What was charged must be on the disk before anybody is answered: that is a part of the last step.
-    if (seen.settled) void this.#options.written().then(() => trace.end(told));
-    else trace.end(told);
-  }
+    if (settled) void this.#options.written().then(() => trace?.end(told));
+    else trace?.end(told);
+  };
 }
