@@ -1,4 +1,5 @@
-import type { ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
+import type { EstimatorPlugin, ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
+import { learned } from './estimators/learned.ts';
 import { anthropic } from './providers/anthropic.ts';
 import { gemini } from './providers/gemini.ts';
 import { openai } from './providers/openai.ts';
@@ -10,11 +11,12 @@ import { autoFast } from './strategies/auto-fast.ts';
 import { weighted } from './strategies/weighted.ts';
 
 /** The shipped plugins. A name stands once; the host refuses a clash. */
-export const shipped: readonly (StrategyPlugin | ProviderPlugin)[] = [
+export const shipped: readonly (StrategyPlugin | ProviderPlugin | EstimatorPlugin)[] = [
   auto,
   autoFast,
   autoCheap,
   weighted,
+  learned,
   anthropic,
   gemini,
   simulated,

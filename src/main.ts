@@ -6,6 +6,7 @@ import { shipped } from '../plugins/index.ts';
 import { openKeys } from './access/keys.ts';
 import { accessMigrations } from './access/tables.ts';
 import { runKeys } from './cli/keys.ts';
+import { runLearn } from './cli/learn.ts';
 import { runLedger } from './cli/ledger.ts';
 import { parseCommand, UsageError } from './cli/options.ts';
 import { runPolicy } from './cli/policy.ts';
@@ -47,6 +48,9 @@ const write = (text: string): Promise<void> =>
     }),
   );
 
+/** What policies are judged with; they must fit to the ledger in the data folder. */
+const judgeFor = async (data: string) => ({ ...judgeTools(host), ledger: await ledgerOnDisk(data) });
+
 async function main(): Promise<void> {
   const { now } = host;
   const shippedPolicies = join(import.meta.dir, '..', 'policies');
@@ -57,7 +61,7 @@ async function main(): Promise<void> {
   if (command.name === 'policy') {
     const { folder, args } = command;
     const { text, code } = await runPolicy(args, {
-      judge: { ...judgeTools(host), ledger: await ledgerOnDisk(command.data) },
+      judge: await judgeFor(command.data),
       folder,
       database: databaseOf(command.data),
       terminal: host.out.isTerminal,
@@ -72,6 +76,18 @@ async function main(): Promise<void> {
     throw new UsageError(
       `There is no database in ${resolve(command.data)}; start the server once, or name its folder with --data.`,
     );
+  }
+  if (command.name === 'learn') {
+    const { folder, args } = command;
+    await runLearn(args, {
+      judge: await judgeFor(command.data),
+      folder,
+      file: databaseOf(command.data),
+      terminal: host.out.isTerminal,
+      now,
+      write,
+    });
+    return;
   }
   if (command.name === 'ledger') {
     process.exitCode = await runLedger(command.args, { file: databaseOf(command.data), now, write });

@@ -13,7 +13,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['contract'],
   ['store', 'telemetry'],
-  ['policy', 'routing', 'tokenizer', 'ledger', 'access', 'upstream', 'records', 'plugin-host'],
+  ['policy', 'routing', 'tokenizer', 'ledger', 'access', 'upstream', 'records', 'learning', 'plugin-host'],
   ['runtime', 'payments'],
   ['gateway'],
   ['http', 'cli'],

@@ -10,6 +10,7 @@ import {
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { gateway, money, payments, policy } from './inside.ts';
+import { learning } from './learning.ts';
 import { AT, SOURCE } from './panels.ts';
 import { overview, providers, routing } from './traffic.ts';
 
@@ -37,7 +38,16 @@ export function buildDashboard(): Dashboard {
         .step('60s'),
     )
     .variables(variables());
-  for (const part of [...overview, ...routing, ...providers, ...money, ...payments, ...gateway, ...policy]) {
+  for (const part of [
+    ...overview,
+    ...routing,
+    ...learning,
+    ...providers,
+    ...money,
+    ...payments,
+    ...gateway,
+    ...policy,
+  ]) {
     if (part instanceof RowBuilder) builder.withRow(part);
     else builder.withPanel(part);
   }

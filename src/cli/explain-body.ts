@@ -5,6 +5,7 @@ import { RouteQuery } from '../core/route-query.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { screen, screenKinds, screenMessages } from '../gateway/screen.ts';
 import { chatFacts, routeFacts } from '../routing/facts.ts';
+import { questionOf } from '../routing/texts.ts';
 import { UsageError } from './options.ts';
 import type { HttpForms } from './policy-command.ts';
 
@@ -50,6 +51,8 @@ export interface Read {
   readonly task: string | undefined;
   /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
   readonly messages: readonly ChatMessage[];
+  /** What its user asks; null where nobody says. */
+  readonly question: string | null;
   readonly stream: boolean;
   readonly user: string;
   readonly metadata: Readonly<Record<string, string>>;
@@ -81,6 +84,7 @@ function chatReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpForm
     task: undefined,
     read: (caller) => chatFacts(request, caller, snapshot),
     messages: request.messages,
+    question: questionOf(request.messages),
     stream: request.stream ?? false,
     user: request.user ?? '',
     metadata: request.metadata ?? {},
@@ -95,6 +99,7 @@ function queryReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpFor
     task: query.task_type,
     read: (caller) => routeFacts(query, caller, snapshot),
     messages: query.estimated_input_tokens === undefined ? (query.messages ?? []) : [],
+    question: questionOf(query.messages ?? []),
     stream: false,
     user: query.user ?? '',
     metadata: query.metadata ?? {},

@@ -8,15 +8,16 @@ import { certify } from '../routing/certify.ts';
 import type { OnRuleFailure } from '../routing/rules.ts';
 import { story } from '../routing/story.ts';
 import { textsOf } from '../routing/texts.ts';
-import { isRejected, judge, leftOutProviders } from '../runtime/candidate.ts';
+import { leftOutProviders } from '../runtime/candidate.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import { type Supposed, suppose } from '../runtime/suppose.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { bodyOf, type Read, readerOf } from './explain-body.ts';
 import { certificateText, paragraphs } from './explain-text.ts';
 import { labelOf } from './keys-terms.ts';
+import { type LearntOfQuestion, learntOf } from './learnt.ts';
 import { parseFlags, UsageError } from './options.ts';
-import { type PolicyCommand, type PolicyResult, readPolicy } from './policy-command.ts';
+import { type PolicyCommand, type PolicyResult, runtimeOf } from './policy-command.ts';
 
 const FLAGS = {
   model: { type: 'string' },
@@ -36,7 +37,7 @@ const FLAGS = {
 
 /** What is not known here of what a server would go by. */
 const NOTE =
-  'The figures are the policy’s own: what a server has measured is not known here, and budgets and balances are not looked at.';
+  'The figures are the policy’s own, corrected by what outcomes have taught a server with this data folder: what it has measured of endpoints is not known here, and budgets and balances are not looked at.';
 
 /** `signalbox policy explain` of a request that nobody has sent. Throws UsageError, or SignalboxError as the API would. */
 export async function explainRequest(args: readonly string[], command: PolicyCommand): Promise<PolicyResult> {
@@ -45,7 +46,7 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
   );
   const { folder, file } = placesIn(positionals);
   const body = bodyOf(flags, file === null ? {} : await jsonOf(file, command));
-  const runtime = await runtimeOf(folder ?? command.folder, command);
+  const runtime = await runtimeOf(folder ?? command.folder, command.judge);
   const reader = readerOf(body, runtime.snapshot, command.http);
   const { user, metadata, stream, task } = reader;
   const key = {
@@ -60,7 +61,8 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
   );
   const note = taskNote(task, facts.task);
   const form = { json: flags.json ?? false, before: note ? [note.trim()] : [], after: [...failed.values()] };
-  return told(facts, runtime, form, command);
+  const learnt = await learntOf(facts, reader.question, runtime, command.database);
+  return told(facts, learnt, runtime, form, command);
 }
 
 /** IDs of models, of which the policy has at least to know each. Throws UsageError. */
@@ -106,10 +108,16 @@ interface Form {
   readonly after: readonly string[];
 }
 
-function told(facts: Facts, runtime: Runtime, form: Form, { terminal, http }: PolicyCommand): PolicyResult {
+function told(
+  facts: Facts,
+  { estimate, words }: LearntOfQuestion,
+  runtime: Runtime,
+  form: Form,
+  { terminal, http }: PolicyCommand,
+): PolicyResult {
   const { snapshot } = runtime;
   const { json, before, after } = form;
-  const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+  const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate });
   const code = certificate.choice === null ? 2 : 0;
   const missing = leftOutProviders(snapshot);
   if (json) {
@@ -120,7 +128,9 @@ function told(facts: Facts, runtime: Runtime, form: Form, { terminal, http }: Po
     return { text: `${JSON.stringify(body, null, 2)}\n`, code };
   }
   const notes = missing.length > 0 ? [`Left out with the variables that are set here: ${missing.join(', ')}.`] : [];
-  const lines = [...before, ...story(certificate, facts), ...after, ...notes, NOTE];
+  const ranked = certificate.candidates.filter(({ rank }) => rank !== null && rank <= 2);
+  const strongest = words(ranked.map(({ model }) => model));
+  const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, NOTE];
   return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
 }
 
@@ -151,17 +161,6 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
   } catch {
     throw new UsageError(`${name} is not JSON.`);
   }
-}
-
-/** The policy as `serve` would have it in this environment. */
-async function runtimeOf(folder: string, { judge: tools }: PolicyCommand): Promise<Runtime> {
-  const judged = await judge(await readPolicy(folder), { ...tools, folder });
-  if (!isRejected(judged)) return judged.runtime;
-  const idle = judged.problems.find(({ code }) => code === 'nothing-to-serve');
-  if (idle)
-    throw new UsageError(`No provider of ${folder} can serve with the variables that are set here: ${idle.hint}.`);
-  const why = judged.message ?? '`serve` would refuse this policy; signalbox policy check tells why';
-  throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
 }
 
 function momentOf(text: string): number {

@@ -29,7 +29,12 @@ export type Command =
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'keys' | 'wallets' | 'ledger'; readonly data: string; readonly args: readonly string[] }
-  | { readonly name: 'policy'; readonly folder: string; readonly data: string; readonly args: readonly string[] };
+  | {
+      readonly name: 'policy' | 'learn';
+      readonly folder: string;
+      readonly data: string;
+      readonly args: readonly string[];
+    };
 
 /** An hour. */
 const DRAIN_MAX_MS = 3_600_000;
@@ -56,6 +61,17 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
   signalbox policy explain --decision ID [DIR] [--json] [--data DIR]
       The same of a decision that was made, decided again from its record, with its attempts and receipt. DIR is where
       the policy's own plugins are. Ends with 0 when it comes to the same, 2 when not or when it cannot be done again.
+  signalbox learn status [--json]
+      What outcomes have taught: how many there are, of whom, and for each model and task what is declared and learnt.
+  signalbox learn replay [--json] [--write]
+      Learns anew from all outcomes that are kept, judging each before it is learnt: tells whether mode on would help.
+      With --write, and no server running, it is what is remembered from then on.
+  signalbox learn export [--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID] [--source caller|checks|retry]
+                         [--format jsonl|csv]
+      Writes every outcome; T is as of ledger export.
+  signalbox learn reset [--model ID] --yes
+      Has all forgotten that was learnt, or what was learnt of a model. A running server follows within a second.
+      All four take --data and --policies, as serve does.
   signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
                         [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
                         [--budget CREDITS/WINDOW[@ZONE][:downgrade]]...
@@ -107,13 +123,13 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
   if (name === 'keys' || name === 'wallets' || name === 'ledger') return { name, ...dataOf(rest, env) };
-  if (name === 'policy') {
+  if (name === 'policy' || name === 'learn') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
     return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || shippedPolicies), ...dataOf(args, env) };
   }
   throw new UsageError(
-    `There is no command \`${name}\`; there are serve, policy, keys, wallets, ledger, version and help.`,
+    `There is no command \`${name}\`; there are serve, policy, learn, keys, wallets, ledger, version and help.`,
   );
 }
 

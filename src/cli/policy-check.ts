@@ -33,7 +33,7 @@ export async function checkPolicy(args: readonly string[], options: PolicyComman
 const PLACEHOLDER = 'http://127.0.0.1:9/';
 
 /** A policy is judged as if every variable were set: whether it is right does not depend on who looks. */
-const generous = (env: Judge['env']): Judge['env'] => ({ get: (name) => env.get(name)?.trim() || PLACEHOLDER });
+export const generous = (env: Judge['env']): Judge['env'] => ({ get: (name) => env.get(name)?.trim() || PLACEHOLDER });
 
 /** What only shows with the variables that are set here. */
 interface Here {

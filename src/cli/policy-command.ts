@@ -2,7 +2,8 @@ import type { TSchema } from '@sinclair/typebox';
 import type { Facts } from '../core/facts.ts';
 import type { Explanation } from '../gateway/explain.ts';
 import type { Certificate } from '../routing/certificate.ts';
-import type { Judge } from '../runtime/candidate.ts';
+import { isRejected, type Judge, judge } from '../runtime/candidate.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { type Bundle, PolicySourceError, readBundle } from '../runtime/source.ts';
 import { UsageError } from './options.ts';
 
@@ -46,4 +47,15 @@ export async function readPolicy(folder: string): Promise<Bundle> {
       throw new UsageError(cause.message.replace('; name another with --policies', ''));
     throw cause;
   }
+}
+
+/** The policy as `serve` would have it in this environment. Throws UsageError. */
+export async function runtimeOf(folder: string, tools: PolicyCommand['judge']): Promise<Runtime> {
+  const judged = await judge(await readPolicy(folder), { ...tools, folder });
+  if (!isRejected(judged)) return judged.runtime;
+  const idle = judged.problems.find(({ code }) => code === 'nothing-to-serve');
+  if (idle)
+    throw new UsageError(`No provider of ${folder} can serve with the variables that are set here: ${idle.hint}.`);
+  const why = judged.message ?? '`serve` would refuse this policy; signalbox policy check tells why';
+  throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
 }

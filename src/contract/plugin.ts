@@ -4,9 +4,24 @@
 export { Type } from '@sinclair/typebox';
 export { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 export type { ChatMessage, ChatRequest, ContentPart, Tool } from '../core/chat-request.ts';
+export { logitOf, moved, sigmoid } from '../core/estimate.ts';
 export { beyondLimits } from '../core/json-limits.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
+export {
+  defineEstimator,
+  type Estimator,
+  type EstimatorCatalog,
+  type EstimatorMemory,
+  type EstimatorModel,
+  type EstimatorPlugin,
+  type Finding,
+  type Inquiry,
+  type Known,
+  type Outcome,
+  type PreparedEstimator,
+  type TellingWord,
+} from './estimator.ts';
 export type { FinishReason, Members, ProviderFailure, StreamPart } from './parts.ts';
 export {
   defineProvider,

@@ -1,4 +1,5 @@
 import type { Microcredits } from './credits.ts';
+import type { Draw, Estimate } from './estimate.ts';
 import type { Facts } from './facts.ts';
 import type { Readings } from './readings.ts';
 
@@ -62,6 +63,10 @@ export interface Decision {
   readonly eligible: number;
   /** Q of every model of the snapshot, in its order, as this request saw it. */
   readonly quality: Float64Array;
+  /** What the qualities were estimated from; null where they are the declared ones. */
+  readonly estimate: Estimate | null;
+  /** How the choice was drawn; null where it is the best. */
+  readonly draw: Draw | null;
   /** Index of the model that savings are measured against. */
   readonly baseline: number;
 }

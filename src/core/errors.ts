@@ -150,6 +150,30 @@ export const ERRORS = {
     means:
       'The request with this `Idempotency-Key` or payment is still running; ask again after `retry-after`, with the same.',
   },
+  learning_off: {
+    status: 409,
+    type: 'conflict_error',
+    retry: false,
+    means: 'Feedback teaches nothing here: learning is off, or was off when the decision was made.',
+  },
+  nothing_to_score: {
+    status: 409,
+    type: 'conflict_error',
+    retry: false,
+    means: 'The request of this decision was not answered to its end; `details.status` says what became of it.',
+  },
+  feedback_conflict: {
+    status: 409,
+    type: 'conflict_error',
+    retry: false,
+    means: 'This decision has another score already, which stays.',
+  },
+  feedback_window_over: {
+    status: 410,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'The decision is too old to be scored; `details.window_days` is how long one can be.',
+  },
   idempotency_key_reused: {
     status: 422,
     type: 'invalid_request_error',

@@ -1,5 +1,6 @@
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
+import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
 import type { PolicyCase } from './policy-case.ts';
 import type { Price } from './price.ts';
@@ -43,6 +44,7 @@ export interface PolicySnapshot {
   readonly ledger: LedgerPolicy;
   /** How agents pay for themselves; null where they cannot. */
   readonly payments: PaymentPolicy | null;
+  readonly learning: LearningPolicy;
   readonly cases: readonly PolicyCase[];
   /** What the policy names and this environment cannot serve, with the reason. */
   readonly leftOut: readonly { readonly kind: 'provider' | 'model'; readonly name: string; readonly reason: string }[];
@@ -131,8 +133,18 @@ export interface Model {
   readonly latency: { readonly ttftMs: number; readonly warmTtftMs: number; readonly outputTokensPerSecond: number };
   /** Share of good answers, 0..1, by index of the task. */
   readonly quality: Float64Array;
+  /** What of these figures the policy states, and where they come from. */
+  readonly declared: DeclaredQuality;
   readonly deadlines: Deadlines;
   readonly created: number;
+}
+
+export interface DeclaredQuality {
+  /** Share of good answers for tasks without a figure of their own, 0..1. */
+  readonly general: number;
+  /** By index of the task: 1 for a figure of its own. */
+  readonly stated: Uint8Array;
+  readonly basis: 'measured' | 'guessed' | 'unknown';
 }
 
 /** Milliseconds. */

@@ -1,5 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
+import type { Draw } from '../core/estimate.ts';
+import { explorationOf } from '../core/learning-policy.ts';
 import { costOf } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -19,7 +21,7 @@ export interface RecordedCertificate {
   readonly certificate: Certificate | null;
   /** Why there is no certificate; null when there is one. */
   readonly reason: string | null;
-  /** Whether deciding again came to the same choice, fallbacks, last resorts and qualities, bit for bit; null without a certificate. */
+  /** Whether deciding again came to the same choice, draw, fallbacks, last resorts and qualities, bit for bit; null without a certificate. */
   readonly matches: boolean | null;
   /** What the tokens really used would have cost elsewhere; null without a certificate, and where nothing was used. */
   readonly hindsight: Hindsight | null;
@@ -54,9 +56,11 @@ export async function certificateOf(
 }
 
 function replayed(record: DecisionRecord, deciding: Deciding, readings: Readings): RecordedCertificate {
-  const { id, seed, facts } = record;
+  const { id, seed, facts, estimate, draw } = record;
   const { snapshot } = deciding;
-  const given: Circumstances = { id, seed, readings, ...strategyOf(facts, deciding) };
+  // What was estimated is not estimated again; and nothing is drawn where nothing was, as for a recommendation.
+  const explore = draw === null ? null : explorationOf(snapshot.learning, facts);
+  const given: Circumstances = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);
   const usage = record.outcome?.usage;
@@ -75,9 +79,18 @@ function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: P
   const { quality } = outcome;
   return (
     JSON.stringify(chosen(outcome, snapshot)) === JSON.stringify({ choice, fallbacks, lastResorts }) &&
+    isSameDraw(outcome.draw, record.draw) &&
     quality.length === record.quality.length &&
     quality.every((q, at) => Object.is(q, record.quality[at]))
   );
+}
+
+/** Another machine's powers of e may differ in their last bits, and who was drawn is looked at beside. */
+const CHANCE_SLACK = 1e-12;
+
+function isSameDraw(one: Draw | null, other: Draw | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.among === other.among && Math.abs(one.probability - other.probability) <= CHANCE_SLACK;
 }
 
 function hindsightOf(

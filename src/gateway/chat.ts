@@ -1,3 +1,4 @@
+import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
@@ -13,6 +14,7 @@ import { drainingError, enter, sit } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
+import { blameForRetry, lessonOf } from './lesson.ts';
 import type { Observation } from './observe/observation.ts';
 import { type Aside, setAside } from './pay/aside.ts';
 import { demandFor, mendable } from './pay/mend.ts';
@@ -68,7 +70,7 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
   const { ticket = null, notary = null, signal } = company;
   const startedAt = gateway.clock();
   const { runtime, caller } = way;
-  const { conversation, decision } = await decideChat(gateway, request, way, seen);
+  const { conversation, decision, features } = await decideChat(gateway, request, way, true, seen);
   if (seen) {
     seen.begunAt = startedAt;
     seen.step('reserve');
@@ -91,7 +93,8 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
   }
   // Before this nothing of it is kept, and nobody could look it up.
   if (seen) seen.decisionId = idText('dec_', decision.id);
-  const paid = { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave, seen };
+  const paid = { runtime, request, conversation, caller, decision, features, aside, startedAt, ticket, leave, seen };
+  blameForRetry(gateway, paid);
   const exchange = exchangeOf(gateway, paid);
   sit(seat, exchange);
   return exchange;
@@ -135,6 +138,7 @@ interface Paid {
   readonly conversation: Conversation;
   readonly caller: Caller;
   readonly decision: Decision;
+  readonly features: Uint8Array | null;
   readonly aside: Aside;
   readonly startedAt: number;
   readonly ticket: Ticket | null;
@@ -145,6 +149,7 @@ interface Paid {
 /** The exchange of a request, with what is to be told and written down of it. */
 function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
   const { runtime, request, conversation, caller, decision, aside, startedAt, ticket, leave, seen } = paid;
+  const lesson = lessonOf(gateway, paid);
   const { hold, payment } = aside;
   const { snapshot } = runtime;
   let tokens = 0;
@@ -165,11 +170,12 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       if (seen) seen.settled = { outcome, platform };
       const writes = decisionWrites(gateway, 'chat', decision, caller, snapshot, outcome);
+      if (lesson) writes.push(...lesson.settled(outcome, platform));
       if (listener) writes.push(...listener.writes(decision.id, gateway.now()));
       if (payment) writes.push(...payment.settled(outcome.charged));
       return writes;
     },
-    onParts: listener ? (parts) => listener.hear(parts) : undefined,
+    onParts: hearers(listener?.hear.bind(listener), lesson?.hear),
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
     written: () => gateway.ledger.written(),
     onEnd: () => {
@@ -177,6 +183,17 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
       ticket?.end(tokens);
     },
   });
+}
+
+type Hear = (parts: readonly StreamPart[]) => void;
+
+/** Whoever listens to an answer, as one; none where nobody does. */
+function hearers(one: Hear | undefined, other: Hear | undefined): Hear | undefined {
+  if (!one || !other) return one ?? other;
+  return (parts) => {
+    one(parts);
+    other(parts);
+  };
 }
 
 /** An operator needs the status and the words of the upstream. What it means for the endpoint is told by its health. */

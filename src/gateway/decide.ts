@@ -3,6 +3,7 @@ import type { ChatMessage } from '../core/chat-request.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
+import { explorationOf } from '../core/learning-policy.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { Shortage, Standing } from '../ledger/standing.ts';
@@ -29,6 +30,10 @@ export interface Question {
   readonly forRules: ForRules;
   /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
   readonly messages: readonly ChatMessage[];
+  /** What its words were read as; null where no text was at hand. */
+  readonly features: Uint8Array | null;
+  /** An answer will be made: it counts among what is asked, and another model than the best may be tried on it. */
+  readonly isMade: boolean;
   /** Whatever the caller's balance holds: what it needs is yet to be paid in. */
   readonly windowsOnly?: boolean;
   /** The field that told how long the prompt is. */
@@ -71,7 +76,7 @@ interface Verdict {
 
 function judge(
   gateway: Gateway,
-  { facts, forRules, windowsOnly = false, seen = null }: Question,
+  { facts, forRules, features, isMade, windowsOnly = false, seen = null }: Question,
   caller: Caller,
   runtime: Runtime,
 ): Verdict {
@@ -93,6 +98,8 @@ function judge(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
+    estimate: gateway.learner.estimate(runtime, ruled, features, isMade),
+    explore: isMade ? explorationOf(runtime.snapshot.learning, ruled) : null,
     ...chosen,
     onShortlist: seen?.trace ? () => seen.step('decide') : undefined,
   };

@@ -28,7 +28,7 @@ export function decisionRecord(
   snapshot: PolicySnapshot,
   { time, frame, outcome }: Pick<DecisionRecord, 'time' | 'frame' | 'outcome'>,
 ): DecisionRecord {
-  const { id, revision, seed, facts, quality, reason } = decision;
+  const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   const { keyId } = caller;
   // Written out: every request makes one, and spreading costs more than all else here.
@@ -42,6 +42,8 @@ export function decisionRecord(
     seed,
     facts,
     quality,
+    estimate,
+    draw,
     reason,
     choice,
     fallbacks,

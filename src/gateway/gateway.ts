@@ -1,4 +1,5 @@
 import type { Keys } from '../access/keys.ts';
+import type { Learner } from '../learning/learner.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Payments } from '../payments/payments.ts';
 import type { Records } from '../records/records.ts';
@@ -8,6 +9,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
 import type { Affinity } from './affinity.ts';
 import type { Exchange } from './exchange.ts';
+import type { Retries } from './signals/retry.ts';
 
 /** What the use cases work with. */
 export interface Gateway {
@@ -21,6 +23,9 @@ export interface Gateway {
   readonly records: Records;
   /** What decisions of earlier policies are decided again with. */
   readonly past: Pick<PastPolicies, 'find'>;
+  /** What outcomes have taught of the models. */
+  readonly learner: Learner;
+  readonly retries: Retries;
   readonly affinity: Affinity;
   readonly counter: TokenCounter;
   readonly log: Log;

@@ -7,10 +7,12 @@ import type { RouteQuery } from '../core/route-query.ts';
 import { isWallet } from '../core/wallet.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { routeFacts } from '../routing/facts.ts';
+import { questionOf } from '../routing/texts.ts';
 import { decide } from './decide.ts';
 import { decisionWrites } from './decision-record.ts';
 import { drainingError } from './drain.ts';
 import type { Gateway } from './gateway.ts';
+import { exampleOf } from './lesson.ts';
 import type { Observation } from './observe/observation.ts';
 import { screenMessages } from './screen.ts';
 
@@ -33,8 +35,11 @@ export async function recommend(
   const { messages = [] } = query;
   const conversation = gateway.affinity.conversation(caller.keyId, { messages });
   const facts = conversation.recall(routeFacts(query, caller, snapshot), snapshot);
+  const features = gateway.learner.read(runtime, questionOf(messages));
   const question = {
     facts,
+    features,
+    isMade: false,
     forRules: { stream: false, user: query.user, metadata: query.metadata },
     messages: query.estimated_input_tokens === undefined ? messages : [],
     // A wallet without a balance would be asked to pay.
@@ -46,7 +51,11 @@ export async function recommend(
   // It may have taken a while, and nothing can be written down any more.
   if (gateway.draining()) throw drainingError();
   if (seen) seen.decisionId = idText('dec_', decision.id);
-  gateway.records.add(decisionWrites(gateway, 'route', decision, caller, snapshot, null));
+  const writes = decisionWrites(gateway, 'route', decision, caller, snapshot, null);
+  gateway.records.add([
+    ...writes,
+    ...gateway.learner.keep(runtime, exampleOf({ runtime, caller, decision, features })),
+  ]);
   const advice = advise(decision, snapshot, taskNote(query.task_type, facts.task));
   const { payments } = snapshot;
   return payments ? { ...advice, payment_quote: paymentQuote(payments, decision) } : advice;

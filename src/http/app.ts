@@ -19,6 +19,7 @@ import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
+import { feedbackRoutes } from './feedback.ts';
 import type { Gate } from './gate.ts';
 import { admit, bodyBytesMax, type GuardRules, guardedAs, needsKey, takesNoBody } from './guard.ts';
 import { healthRoutes } from './health.ts';
@@ -112,6 +113,7 @@ export function createApp(options: AppOptions) {
     .use(paymentAdminRoutes({ ...context, store }))
     .use(modelRoutes(context))
     .use(decisionRoutes(context))
+    .use(feedbackRoutes(context))
     .use(usageRoutes(context))
     .use(contentRoutes(context))
     .use(paymentRoutes(context))

@@ -1,12 +1,18 @@
 import type { Facts } from '../core/facts.ts';
-import type { AppliedRule, CandidateEntry, Certificate, Counterfactual } from '../routing/certificate.ts';
+import type {
+  AppliedRule,
+  CandidateEntry,
+  Certificate,
+  Counterfactual,
+  EstimateEntry,
+} from '../routing/certificate.ts';
 import { story } from '../routing/story.ts';
 import { CERTIFICATE } from './schemas/certificate.ts';
 
 /** What deciding again tells of a decision; null, all of it, where that could not be done. */
 export function certificateBody(certificate: Certificate | null, facts: Facts): object {
   if (certificate === null) return Object.fromEntries(Object.keys(CERTIFICATE).map((name) => [name, null]));
-  const { constraints, preferences, runnerUp, baseline } = certificate;
+  const { constraints, preferences, runnerUp, baseline, learning } = certificate;
   return {
     explanation: story(certificate, facts),
     expected_output_tokens: certificate.outputTokens,
@@ -16,6 +22,8 @@ export function certificateBody(certificate: Certificate | null, facts: Facts): 
     preferences: preferences.map((rule) => ({ ...ruleBody(rule), worth: rule.worth, models: rule.models })),
     choice_without_preferences: certificate.unpreferred,
     strategy_failed: certificate.faulty,
+    learning: learning && { mode: learning.mode, trust: learning.trust, choice_by_learnt: learning.choice },
+    draw: certificate.draw,
     runner_up: runnerUp && otherBody(runnerUp),
     baseline: baseline && otherBody(baseline),
   };
@@ -26,6 +34,7 @@ function candidateBody(entry: CandidateEntry): object {
     model: entry.model,
     rank: entry.rank,
     quality: entry.quality,
+    estimate: entry.estimate && estimateBody(entry.estimate),
     cost_credits: entry.costCredits,
     latency_ms: entry.latencyMs,
     utility: entry.utility,
@@ -38,6 +47,15 @@ function candidateBody(entry: CandidateEntry): object {
     rejections: entry.rejections.map(({ kind, text, rules }) => ({ kind, text, rules: rules.map(ruleBody) })),
   };
 }
+
+const estimateBody = ({ declared, length, outcomes, text, count, shadow }: EstimateEntry) => ({
+  declared,
+  length,
+  outcomes,
+  text,
+  outcome_count: count,
+  shadow_quality: shadow,
+});
 
 /** The files of a policy are in one folder, whose path is nobody's business. */
 const ruleBody = ({ name, place: { file, line } }: AppliedRule) => ({

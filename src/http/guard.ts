@@ -33,6 +33,7 @@ export const ROUTES: readonly RouteRule[] = [
   { method: 'GET', path: '/v1/models', access: 'key' },
   { method: 'GET', path: '/v1/models/*', access: 'key' },
   { method: 'GET', path: '/v1/decisions/:id', access: 'key' },
+  { method: 'POST', path: '/v1/feedback', access: 'key', counts: true },
   { method: 'GET', path: '/v1/usage', access: 'key' },
   { method: 'POST', path: '/v1/wallets/topup', access: 'key', counts: true, pays: true },
   { method: 'POST', path: '/v1/wallets/keys', access: 'key', counts: true, pays: true },

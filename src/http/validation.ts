@@ -55,6 +55,8 @@ function explain(error: ValueError, name: string): [ErrorCode, string] {
       return ['invalid_value', `${name} must not be empty.`];
     case ValueErrorType.StringMaxLength:
       return ['invalid_value', `${name} may have at most ${schema.maxLength} characters.`];
+    case ValueErrorType.StringPattern:
+      return ['invalid_value', `${name} must match ${schema.pattern}.`];
     case ValueErrorType.ArrayMinItems:
       return ['invalid_value', `${name} must have at least ${schema.minItems} item.`];
     case ValueErrorType.ArrayMaxItems:

@@ -1,32 +1,41 @@
+import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { ProviderPlugin } from '../contract/provider.ts';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 
-export type Plugin = StrategyPlugin | ProviderPlugin;
+export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
-/** The plugins in force, by name. Strategies and providers have separate names. */
+/** The plugins in force, by name. Each kind has names of its own. */
 export interface Registry {
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
+  readonly estimators: ReadonlyMap<string, EstimatorPlugin>;
 }
 
 /** Strategies that every policy may name and that requests rely on. */
 const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;
+/** What estimates quality where the policy names no other. */
+const REQUIRED_ESTIMATOR = 'learned';
 
 /** Collects plugins by name. Throws an Error naming the plugin that clashes, lacks its contract, or is missing. */
 export function createRegistry(plugins: readonly Plugin[]): Registry {
   const strategies = new Map<string, StrategyPlugin>();
   const providers = new Map<string, ProviderPlugin>();
+  const estimators = new Map<string, EstimatorPlugin>();
   for (const plugin of plugins) {
     assertContract(plugin);
-    const known = plugin.kind === 'strategy' ? strategies : providers;
+    const known = { strategy: strategies, provider: providers, estimator: estimators }[plugin.kind];
     if (known.has(plugin.name)) throw new Error(`two ${plugin.kind} plugins are named \`${plugin.name}\``);
     if (plugin.kind === 'strategy') strategies.set(plugin.name, plugin);
-    else providers.set(plugin.name, plugin);
+    else if (plugin.kind === 'provider') providers.set(plugin.name, plugin);
+    else estimators.set(plugin.name, plugin);
   }
   for (const name of REQUIRED_STRATEGIES) {
     if (!strategies.has(name)) throw new Error(`the strategy plugin \`${name}\` is missing`);
   }
-  return { strategies, providers };
+  if (!estimators.has(REQUIRED_ESTIMATOR)) {
+    throw new Error(`the estimator plugin \`${REQUIRED_ESTIMATOR}\` is missing`);
+  }
+  return { strategies, providers, estimators };
 }
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
@@ -34,16 +43,17 @@ const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 /** Plugins may come from outside the type checker: what they claim is looked at once, here. */
 export function assertContract(plugin: Plugin): void {
   const { kind, name } = plugin;
-  if (kind !== 'strategy' && kind !== 'provider') {
-    throw new Error(`a plugin must be made by defineStrategy or defineProvider; this one has the kind ${String(kind)}`);
+  if (kind !== 'strategy' && kind !== 'provider' && kind !== 'estimator') {
+    const told = `this one has the kind ${String(kind)}`;
+    throw new Error(`a plugin must be made by defineStrategy, defineProvider or defineEstimator; ${told}`);
   }
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new Error(`a plugin's name must be lower-case letters, digits and dashes, not ${JSON.stringify(name)}`);
   }
-  const schema: unknown = plugin.kind === 'strategy' ? plugin.options : plugin.settings;
+  const schema: unknown = plugin.kind === 'provider' ? plugin.settings : plugin.options;
   if (typeof schema !== 'object' || schema === null) {
     throw new Error(
-      `the ${kind} plugin \`${name}\` has no schema for its ${kind === 'strategy' ? 'options' : 'settings'}`,
+      `the ${kind} plugin \`${name}\` has no schema for its ${kind === 'provider' ? 'settings' : 'options'}`,
     );
   }
   if (typeof plugin.prepare !== 'function') throw new Error(`the ${kind} plugin \`${name}\` has no prepare function`);

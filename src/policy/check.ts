@@ -5,7 +5,7 @@ import type { Place } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
-import { example, formHint, splitDecimal, typeHint } from './value-hints.ts';
+import { example, formHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
 
 /** Where a checked value stands in the policy, for messages: `models.gpt-5`. */
 export interface Subject {
@@ -99,7 +99,7 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
   const found = describe(tree);
   const words = literalsOf(schema);
   if (words) {
-    const hint = tree.kind === 'scalar' ? didYouMean(tree.source, words) : {};
+    const hint = tree.kind === 'scalar' ? { ...switchHint(words, tree), ...didYouMean(tree.source, words) } : {};
     return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, ...hint }];
   }
   if (type === ValueErrorType.Literal) return ['not-one-of', `must be ${String(schema.const)}, found ${found}`, {}];

@@ -7,6 +7,7 @@ import { compileContent } from './contents.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
+import { compileLearning } from './learning.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkRateLimits, compileRateLimit } from './limits.ts';
 import type { ParsedPolicy, Settings } from './parsed.ts';
@@ -39,6 +40,8 @@ export function* compile(
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), report);
   const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
   const selectors = yield* compileSelectors(parsed, { report, strategies: all.strategies });
+  const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
+  yield;
   const check = createChecker(parsed, report);
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkBudgets(parsed, check, report);
@@ -48,7 +51,7 @@ export function* compile(
   if (today !== undefined) for (const { figures } of parsed.models) review(figures, today, report);
   // Whether anything can be served is asked only of a policy that is right.
   const { settings, credit } = parsed;
-  if (report.failed || !settings || !credit) {
+  if (report.failed || !settings || !credit || !learning) {
     if (parsed.hasSoundModels) yield* judgeSoundRules(parsed, programs, report);
     return null;
   }
@@ -65,6 +68,7 @@ export function* compile(
   }
   const snapshot = assembled(parsed, settings, credit.usd, available, {
     rules,
+    learning,
     selectors: selectors.map((draft) => ({ ...draft, allows: rules.filters.get(draft.name) ?? null })),
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
@@ -74,7 +78,7 @@ export function* compile(
 }
 
 /** What of a snapshot is made of expressions and plugins. */
-interface Parts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content'> {
+interface Parts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'learning'> {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }

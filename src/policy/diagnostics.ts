@@ -105,6 +105,10 @@ export const DIAGNOSTICS = {
     severity: 'warning',
     means: 'a range of trusted proxies holds every IPv4 address: callers can then write any address',
   },
+  'learning-idle': {
+    severity: 'warning',
+    means: 'something in `learning` does nothing: exploring while its mode is `off`, or a mode that nothing teaches',
+  },
   'facilitator-without-token': {
     severity: 'warning',
     means: 'a service settles real money for whoever asks it: `facilitator` has no `bearer_env`',

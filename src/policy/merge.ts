@@ -2,7 +2,7 @@ import { Value } from '@sinclair/typebox/value';
 import type { Place } from './diagnostics.ts';
 import { didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
-import { SECTIONS, SECTIONS_NOT_YET } from './schema.ts';
+import { SECTIONS } from './schema.ts';
 import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
 
 export type SectionName = keyof typeof SECTIONS;
@@ -13,21 +13,33 @@ const NAMES = Object.keys(SECTIONS);
 
 /**
  * Joins files into one policy. A section may be spread over files; a name that is in it twice
- * is an error that shows both places. Sections that are unknown or not yet enforced are errors.
+ * is an error that shows both places. Sections that are unknown are errors.
  */
 export function mergeFiles(files: readonly MapTree[], report: Report): Sections {
   const merged = new Map<SectionName, Entry>();
-  for (const entry of files.flatMap((file) => file.entries)) {
-    if (!isSection(entry.key)) {
-      refuseSection(entry, report);
+  for (const stated of files.flatMap((file) => file.entries)) {
+    const { key } = stated;
+    if (!isSection(key)) {
+      refuseSection(stated, report);
       continue;
     }
-    const before = merged.get(entry.key);
-    if (!before) merged.set(entry.key, entry);
-    else if (entry.key === 'version') repeatVersion(before, entry, report);
-    else merged.set(entry.key, { ...before, value: join(entry.key, before, entry, report) });
+    const entry = { ...stated, value: inFull(key, stated.value) };
+    const before = merged.get(key);
+    if (!before) merged.set(key, entry);
+    else if (key === 'version') repeatVersion(before, entry, report);
+    else merged.set(key, { ...before, value: join(key, before, entry, report) });
   }
   return merged;
+}
+
+/** Sections that one word can stand for, with the key that it is the value of. */
+const SHORT_FORMS: Partial<Record<SectionName, string>> = { learning: 'mode' };
+
+/** A section that may be one word, as the map that the word stands for. */
+function inFull(section: SectionName, value: Tree): Tree {
+  const key = SHORT_FORMS[section];
+  if (key === undefined || value.kind !== 'scalar' || isEmpty(value)) return value;
+  return { kind: 'map', entries: [{ key, place: value.place, value }], place: value.place };
 }
 
 function isSection(name: string): name is SectionName {
@@ -35,16 +47,9 @@ function isSection(name: string): name is SectionName {
 }
 
 function refuseSection({ key, place }: Entry, report: Report): void {
-  if (SECTIONS_NOT_YET.some((name) => name === key)) {
-    report.add('not-yet', place, `section \`${key}\` is known but not enforced by this version`, {
-      hint: 'remove it: a rule that nothing enforces is worse than none',
-    });
-    return;
-  }
-  const known = [...NAMES, ...SECTIONS_NOT_YET];
   report.add('unknown-key', place, `there is no section \`${key}\``, {
     expected: `one of ${listNames(NAMES)}`,
-    ...didYouMean(key, known),
+    ...didYouMean(key, NAMES),
   });
 }
 

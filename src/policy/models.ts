@@ -87,6 +87,11 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
       outputTokensPerSecond: rateOf(data),
     },
     quality: compileQuality(data, tree, context),
+    declared: {
+      general: data.quality.default,
+      stated: statedTasks(data, context),
+      basis: data.quality.basis,
+    },
     deadlines: compileDeadlines(data.deadlines, ttftMs),
     created: secondsOf(data.released),
   };
@@ -228,6 +233,16 @@ function compileQuality(data: ModelText, tree: Tree, context: ModelContext): Flo
     if (index !== undefined && typeof share === 'number') quality[index] = share;
   }
   return quality;
+}
+
+/** 1 for each task that the model has a figure of its own for. */
+function statedTasks({ quality }: ModelText, { taskIndex }: ModelContext): Uint8Array {
+  const stated = new Uint8Array(taskIndex.size);
+  for (const [task, share] of Object.entries(quality)) {
+    const index = taskIndex.get(task);
+    if (index !== undefined && typeof share === 'number') stated[index] = 1;
+  }
+  return stated;
 }
 
 /** Reports shares of good answers that are for no task. */

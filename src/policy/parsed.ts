@@ -9,6 +9,7 @@ import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
 import { plainText } from './decimal-text.ts';
 import type { Diagnostic, Place } from './diagnostics.ts';
+import { draftLearning, type LearningDraft } from './learning.ts';
 import { draftRateLimits, type RateLimitDraft, readAdmission } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { draftModels, type ModelDraft } from './models.ts';
@@ -76,6 +77,7 @@ export interface ParsedPolicy {
   readonly rateLimits: readonly RateLimitDraft[];
   /** Whose words are kept; null for everybody's, or nobody's. */
   readonly contentMatch: ExpressionDraft | null;
+  readonly learning: LearningDraft;
   /** How agents pay; null where they cannot, or where that is wrong. */
   readonly payments: PaymentPolicy | null;
   readonly cases: readonly PolicyCase[];
@@ -158,6 +160,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
     budgets: draftBudgets(source, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
     rateLimits: draftRateLimits(source),
     contentMatch: contentMatch(source),
+    learning: draftLearning(source),
     payments: draftPayments(source, usdPerCredit),
     cases: draftCases(source, names),
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),

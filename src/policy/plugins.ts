@@ -1,3 +1,4 @@
+import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { ProviderPlugin } from '../contract/provider.ts';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import { checkValue } from './check.ts';
@@ -15,12 +16,15 @@ export interface PluginDraft {
 }
 
 /** What loading a plugin gave: all that the module exports and the contract admits, or why it gave nothing. */
-export type LoadedPlugin = readonly (StrategyPlugin | ProviderPlugin)[] | Error;
+export type LoadedPlugin = readonly (StrategyPlugin | ProviderPlugin | EstimatorPlugin)[] | Error;
 
 export interface Installed {
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
+  readonly estimators: ReadonlyMap<string, EstimatorPlugin>;
 }
+
+const KINDS = { strategy: 'strategies', provider: 'providers', estimator: 'estimators' } as const;
 
 const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
 const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
@@ -50,11 +54,11 @@ export function draftPlugins(source: Source): PluginDraft[] {
 /** The installed plugins with those that the policy lists; reports what could not be loaded and names that clash. */
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
-  { strategies, providers }: Installed,
+  { strategies, providers, estimators }: Installed,
   loaded: ReadonlyMap<string, LoadedPlugin>,
   report: Report,
 ): Installed {
-  const all = { strategies: new Map(strategies), providers: new Map(providers) };
+  const all = { strategies: new Map(strategies), providers: new Map(providers), estimators: new Map(estimators) };
   for (const { specifier, place } of drafts) {
     const found = loaded.get(specifier) ?? new Error('it was not loaded');
     if (found instanceof Error) {
@@ -63,16 +67,17 @@ export function withOwnPlugins(
     }
     if (found.length === 0) {
       report.add('plugin-not-loaded', place, `\`${specifier}\` exports no plugin`, {
-        expected: 'an export made by `defineStrategy` or `defineProvider` of `signalbox/plugin`',
+        expected: 'an export made by `defineStrategy`, `defineProvider` or `defineEstimator` of `signalbox/plugin`',
       });
     }
     for (const plugin of found) {
-      const known: ReadonlyMap<string, unknown> = plugin.kind === 'strategy' ? all.strategies : all.providers;
+      const known: ReadonlyMap<string, unknown> = all[KINDS[plugin.kind]];
       if (known.has(plugin.name)) {
         const message = `\`${specifier}\` brings the ${plugin.kind} \`${plugin.name}\`, and there is one of that name`;
         report.add('duplicate-name', place, message, { hint: 'give it another name' });
       } else if (plugin.kind === 'strategy') all.strategies.set(plugin.name, plugin);
-      else all.providers.set(plugin.name, plugin);
+      else if (plugin.kind === 'provider') all.providers.set(plugin.name, plugin);
+      else all.estimators.set(plugin.name, plugin);
     }
   }
   return all;

@@ -1,6 +1,7 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
+import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, RateLimitText } from './schema-limits.ts';
 import { ModelText } from './schema-model.ts';
 import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
@@ -233,7 +234,7 @@ const AnswerWorth = Type.Number({
   description: 'How many reference costs a good answer is worth.',
 });
 
-/** Every section that this version enforces. */
+/** Every section of the language. */
 export const SECTIONS = {
   version: Type.Literal(1, { examples: [1], description: 'Version of the policy language.' }),
   credits: CreditsText,
@@ -255,6 +256,7 @@ export const SECTIONS = {
   budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),
   rate_limits: Type.Array(RateLimitText, { description: 'Limits on how fast requests come.' }),
   ledger: LedgerText,
+  learning: LearningText,
   payments: PaymentsText,
   plugins: Type.Array(PluginText, {
     examples: [['./plugins/thrifty.ts']],
@@ -267,6 +269,3 @@ export const SECTIONS = {
     description: 'Model that savings are measured against; without one, the eligible model of the best quality.',
   }),
 } satisfies TProperties;
-
-/** Sections of the language that later versions enforce. Until then they are errors, never silently ignored. */
-export const SECTIONS_NOT_YET = ['learning'] as const;

@@ -1,7 +1,7 @@
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import type { Selector } from '../core/snapshot.ts';
-import { checkOptions } from './check.ts';
 import type { Place } from './diagnostics.ts';
+import { optionsOf } from './plugin-options.ts';
 import type { Report } from './report.ts';
 import { SelectorText } from './schema.ts';
 import { checkNamed, emptyMap, type Named, type Source, unknownName } from './scope.ts';
@@ -44,23 +44,8 @@ export function compileSelector(
     return null;
   }
   const options = { path: `${path}.options`, tree: valueAt(tree, 'options') ?? emptyMap(place), place };
-  const checked = checkOptions(plugin.options, options, report);
-  if (!checked) return null;
-  const refusal = refusalOf(plugin, checked);
-  if (refusal !== null) {
-    const message = `strategy \`${data.strategy}\` refuses its options: ${refusal}`;
-    report.add('plugin-failed', options.tree.place, message);
-  }
-  return { name, strategy: data.strategy, options: checked };
-}
-
-function refusalOf(plugin: StrategyPlugin, options: Readonly<Record<string, unknown>>): string | null {
-  try {
-    plugin.prepare(options);
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+  const checked = optionsOf(plugin, options, report);
+  return checked && { name, strategy: data.strategy, options: checked };
 }
 
 function refuseClash(name: string, place: Place, ids: ReadonlyMap<string, Place>, report: Report): void {

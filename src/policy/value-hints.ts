@@ -40,13 +40,23 @@ function asMap(schema: TSchema, { value, source }: ScalarTree): Hint {
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const required: readonly string[] = schema.required ?? [];
   const [first, ...others] = required.filter((key) => properties[key]?.default === undefined);
-  if (first === undefined || properties[first]?.type !== typeof value) return {};
+  if (first === undefined) return example(schema);
+  if (properties[first]?.type !== typeof value) return {};
   const written = typeof value === 'string' ? quoted(value) : source;
   return { hint: `write \`{ ${[`${first}: ${written}`, ...others.map((key) => `${key}: …`)].join(', ')} }\`` };
 }
 
 function quoted(text: string): string {
   return text.includes("'") ? JSON.stringify(text) : `'${text}'`;
+}
+
+/** YAML 1.1 read `on` and `off` as `true` and `false`; to YAML 1.2 they are words. */
+const SWITCHES: Readonly<Record<string, string>> = { true: 'on', yes: 'on', false: 'off', no: 'off' };
+
+/** The word of a few that is meant by one of the others that people switch things with. */
+export function switchHint(words: readonly string[], { source }: ScalarTree): Hint {
+  const meant = SWITCHES[source.toLowerCase()];
+  return meant !== undefined && words.includes(meant) ? { hint: `write \`${meant}\`` } : {};
 }
 
 /** What to write where a text is not of its form. */

@@ -1,5 +1,6 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { ErrorCode } from '../core/errors.ts';
+import type { Draw, Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Usage } from '../core/usage.ts';
 
@@ -19,6 +20,10 @@ export interface DecisionRecord {
   readonly frame: number | null;
   /** Q per model, by the index of the model in the revision; NaN where none was computed. */
   readonly quality: Float64Array;
+  /** What the qualities were estimated from; null where they are the declared ones. */
+  readonly estimate: Estimate | null;
+  /** How the choice was drawn; null where it was the best. */
+  readonly draw: Draw | null;
   readonly reason: string;
   /** ID of the model. */
   readonly choice: string;

@@ -3,6 +3,7 @@ import type { Migrations, Statement, Store, Write } from '../store/store.ts';
 import { hasSecret, scrub } from '../telemetry/secrets.ts';
 import { encodeBody } from './codec.ts';
 import { CONTENTS_TABLE, type Content, findContent, pruneContents } from './contents.ts';
+import { encodeEstimate } from './estimate-codec.ts';
 import { FRAMES_TABLE, Frames, RENEW_MS } from './frames.ts';
 import { type RecordReader, readRecords } from './reader.ts';
 import type { DecisionRecord, Revision } from './record.ts';
@@ -10,7 +11,7 @@ import type { DecisionRecord, Revision } from './record.ts';
 /** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
 const PRUNE_BATCH = 1_000;
 
-/** `body` is one text, see `codec.ts`; figures stay exact as doubles. */
+/** `body` is one text, see `codec.ts`, and `estimate` one BLOB, see `estimate-codec.ts`; figures stay exact as doubles. */
 export const recordsMigrations: Migrations = {
   room: 'records',
   versions: [
@@ -33,11 +34,12 @@ export const recordsMigrations: Migrations = {
     `${FRAMES_TABLE}
     ALTER TABLE decisions ADD COLUMN frame INTEGER;
     ALTER TABLE revisions ADD COLUMN surroundings TEXT;`,
+    'ALTER TABLE decisions ADD COLUMN estimate BLOB;',
   ],
 };
 
 const INSERT: Statement = {
-  sql: 'INSERT INTO decisions (id, time, key_id, kind, revision, frame, quality, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  sql: 'INSERT INTO decisions (id, time, key_id, kind, revision, frame, quality, body, estimate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
 };
 const LAST: Statement = {
   sql: 'SELECT max((SELECT ifnull(max(id), 0) FROM decisions), (SELECT ifnull(max(number), 0) FROM frames)) AS id',
@@ -89,7 +91,8 @@ export interface Records extends RecordReader {
 export function recordWrite(record: DecisionRecord): Write[] {
   const { id, time, keyId, kind, revision, frame, quality } = record;
   const figures = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
-  return [{ statement: INSERT, params: [id, time, keyId, kind, revision, frame, figures, bodyOf(record)] }];
+  const params = [id, time, keyId, kind, revision, frame, figures, bodyOf(record), encodeEstimate(record)];
+  return [{ statement: INSERT, params }];
 }
 
 /** Languages are the one thing in it that a caller words. */

@@ -1,5 +1,7 @@
 import type { Rejection, RejectionGroup } from '../core/decision.ts';
 import type { ErrorCode } from '../core/errors.ts';
+import type { Draw } from '../core/estimate.ts';
+import type { LearningMode } from '../core/learning-policy.ts';
 import type { HealthState } from '../core/readings.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 
@@ -18,6 +20,10 @@ export interface Certificate {
   readonly refusal: { readonly code: ErrorCode; readonly message: string } | null;
   /** Whether the strategy gave no usable score, so that Q, C, L and ID alone decided. */
   readonly faulty: boolean;
+  /** How the qualities were estimated; null where they are the declared ones. */
+  readonly learning: LearningEntry | null;
+  /** How the choice was drawn; null where it is the best without a draw. */
+  readonly draw: DrawEntry | null;
   /** Number of the frame of readings; 0 where nothing had been seen. */
   readonly frame: number;
   /** Expected visible output tokens of one choice. */
@@ -37,12 +43,45 @@ export interface Certificate {
   readonly baseline: Counterfactual | null;
 }
 
+export interface LearningEntry {
+  /** `off`: the length of the question alone moves what is declared. `shadow`: what was learnt is shown, and not used. */
+  readonly mode: LearningMode;
+  /** How far the words of the question are trusted, 0..1. */
+  readonly trust: number;
+  /** ID of what would be chosen by all that was learnt; null where it is used, or nothing was learnt, for a pinned model, and a refusal. */
+  readonly choice: string | null;
+}
+
+/** The draw of a choice. */
+export interface DrawEntry extends Draw {
+  /** ID of the best by utility. */
+  readonly best: string;
+}
+
+/** Where a quality comes from, before preferences: `declared` and what was added to it one after the other, as shares. */
+export interface EstimateEntry {
+  /** Of the task, or of the mix of tasks, 0..1. */
+  readonly declared: number;
+  /** By the length of the question. */
+  readonly length: number;
+  /** By outcomes, whatever the text. */
+  readonly outcomes: number;
+  /** By the words of the question. */
+  readonly text: number;
+  /** How many outcomes of the task there were. */
+  readonly count: number;
+  /** The sum of all these where it is only shown, 0..1: the quality that was used has the length alone. Null where it is used. */
+  readonly shadow: number | null;
+}
+
 export interface CandidateEntry {
   readonly model: string;
   /** 1 is the choice; null for a model that was left out. */
   readonly rank: number | null;
   /** Q, 0..1, preferences included. */
   readonly quality: number;
+  /** What Q is made of; null where it is the declared one. */
+  readonly estimate: EstimateEntry | null;
   /** C, Credits. */
   readonly costCredits: number;
   /** L, ms. */

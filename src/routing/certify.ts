@@ -1,6 +1,7 @@
 import type { PreparedStrategy } from '../contract/strategy.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Ranked } from '../core/decision.ts';
+import { type Estimate, moved } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import { priorReadings } from '../core/readings.ts';
@@ -12,6 +13,7 @@ import type {
   CandidateEntry,
   Certificate,
   Counterfactual,
+  EstimateEntry,
   RejectionEntry,
 } from './certificate.ts';
 import { type Circumstances, refusalOf } from './decide.ts';
@@ -35,12 +37,13 @@ import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
  * circumstances: the steps are the same, and keep all candidates instead of the best.
  */
 export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumstances): Certificate {
-  const { id, reason, strategy, readings = priorReadings(snapshot) } = given;
-  const asked: Asked = { facts, readings };
+  const { id, strategy, readings = priorReadings(snapshot), estimate = null } = given;
   const evaluation = new Evaluation(snapshot);
-  const quality = evaluation.fill(facts, readings);
+  const asked: AskedFor = { facts, readings, estimateOf: estimatesOf(estimate, evaluation.declared(facts)) };
+  const quality = evaluation.fill(facts, readings, estimate);
   const { n, rejected } = evaluation.shortlist;
-  const faulty = n > 0 && evaluation.rank(facts, strategy, n).faulty;
+  const chosen = n > 0 ? evaluation.choose(facts, given, n) : null;
+  const best = chosen && snapshot.models[evaluation.shortlist.model[chosen.best]!]!.id;
   const eligible = eligibleEntries(evaluation, strategy, asked, snapshot);
   const leftOut = rejected.map(({ model, rejections }) => ({
     ...entryOf(judged(model, quality[model]!, asked, snapshot), asked, snapshot),
@@ -51,23 +54,62 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumsta
   const baseline = n === 0 || facts.pinned ? null : snapshot.models[evaluation.baseline(facts)]!.id;
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
   const error = refusal && refusalError(refusal, snapshot, undefined, timeOfId(id));
+  // Asked last: each fills the shortlist anew.
+  const choiceOf = (other: Facts, by: Estimate | null): string | null => {
+    evaluation.fill(other, readings, by);
+    evaluation.choose(other, given, 1);
+    const [first] = evaluation.order;
+    return first === undefined ? null : snapshot.models[evaluation.shortlist.model[first]!]!.id;
+  };
+  const isShadowed = choice !== null && !facts.pinned && estimate?.shadow != null;
   const { constraints, preferences } = facts.rules;
   return {
-    reason,
+    reason: chosen?.reason ?? given.reason,
     choice: choice?.model ?? null,
     refusedBy: refusal?.group ?? null,
     refusal: error && { code: error.code, message: error.message },
-    faulty,
+    faulty: chosen?.faulty ?? false,
+    learning: estimate && {
+      mode: snapshot.learning.mode,
+      trust: estimate.trust,
+      choice: isShadowed ? choiceOf(facts, withShadow(estimate)) : null,
+    },
+    draw: chosen?.draw && best ? { ...chosen.draw, best } : null,
     frame: readings.frame,
     outputTokens: expectedOutput(facts, snapshot, readings),
     answerWorth: costReference(snapshot, facts),
     candidates,
     constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
     preferences: preferences.map((at) => preferenceOf(snapshot.preferences[at]!, snapshot)),
-    // Asked last: it fills the shortlist anew.
-    unpreferred: choice && preferences.length > 0 ? unpreferred(evaluation, strategy, asked, snapshot) : null,
+    unpreferred: choice && preferences.length > 0 ? choiceOf(withoutPreferences(facts), estimate) : null,
     runnerUp: runnerUp && counterfactual(runnerUp),
     baseline: baseline === null ? null : counterfactual(candidates.find(({ model }) => model === baseline)!),
+  };
+}
+
+interface AskedFor extends Asked {
+  /** What Q of a model is made of, by its index. */
+  readonly estimateOf: (model: number) => EstimateEntry | null;
+}
+
+/** What leads from the declared qualities to an estimate, step by step: the last step that there is has what rounding leaves. */
+function estimatesOf(estimate: Estimate | null, declared: Float64Array): AskedFor['estimateOf'] {
+  if (estimate === null) return () => null;
+  const { quality, shadow, length, outcomes, text, counts } = estimate;
+  return (model) => {
+    const from = declared[model]!;
+    const to = (shadow ?? quality)[model]!;
+    const [byOutcomes, byText] = [outcomes[model]!, text[model]!];
+    const withOutcomes = byText === 0 ? to : moved(from, length + byOutcomes);
+    const withLength = byOutcomes === 0 ? withOutcomes : moved(from, length);
+    return {
+      declared: from,
+      length: withLength - from,
+      outcomes: withOutcomes - withLength,
+      text: to - withOutcomes,
+      count: counts[model]!,
+      shadow: shadow && to,
+    };
   };
 }
 
@@ -75,7 +117,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumsta
 function eligibleEntries(
   evaluation: Evaluation,
   strategy: PreparedStrategy,
-  asked: Asked,
+  asked: AskedFor,
   snapshot: PolicySnapshot,
 ): CandidateEntry[] {
   const { shortlist, order } = evaluation;
@@ -135,7 +177,7 @@ function judged(index: number, quality: number, { facts, readings }: Asked, snap
 /** What is told of every model; for one that was left out, it is all but the reasons. */
 function entryOf(
   { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: Judged,
-  { facts, readings }: Asked,
+  { facts, readings, estimateOf }: AskedFor,
   { models }: PolicySnapshot,
 ): CandidateEntry {
   const model = models[index]!;
@@ -144,6 +186,7 @@ function entryOf(
     model: model.id,
     rank: null,
     quality,
+    estimate: estimateOf(index),
     costCredits,
     latencyMs,
     utility: null,
@@ -174,19 +217,10 @@ function preferenceOf(preference: Preference, { models }: PolicySnapshot): Appli
   return { ...ruleOf(preference), worth: preference.worth, models: preferred.map(({ id }) => id) };
 }
 
-/** ID of what the same request would get without preferences. */
-function unpreferred(
-  evaluation: Evaluation,
-  strategy: PreparedStrategy,
-  { facts, readings }: Asked,
-  { models }: PolicySnapshot,
-): string | null {
-  const plain: Facts = { ...facts, rules: { ...facts.rules, preferences: [] } };
-  evaluation.fill(plain, readings);
-  evaluation.rank(plain, strategy, 1);
-  const [first] = evaluation.order;
-  return first === undefined ? null : models[evaluation.shortlist.model[first]!]!.id;
-}
+const withoutPreferences = (facts: Facts): Facts => ({ ...facts, rules: { ...facts.rules, preferences: [] } });
+
+/** As if what was learnt were used. */
+const withShadow = (estimate: Estimate): Estimate => ({ ...estimate, quality: estimate.shadow ?? estimate.quality });
 
 const counterfactual = ({ model, quality, costCredits, latencyMs }: CandidateEntry): Counterfactual => ({
   model,

@@ -7,7 +7,9 @@ import {
   type Refusal,
   type RejectionGroup,
 } from '../core/decision.ts';
+import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
+import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { Evaluation } from './evaluate.ts';
@@ -17,10 +19,14 @@ export interface Circumstances {
   readonly id: number;
   readonly seed: string;
   readonly strategy: PreparedStrategy;
-  /** `route_reason`. */
+  /** `route_reason`, before what a draw appends. */
   readonly reason: string;
   /** What has been seen of the upstreams; left out: nothing, and the catalog's figures hold. */
   readonly readings?: Readings;
+  /** What the declared qualities were found to be for this request; left out: they are as declared. */
+  readonly estimate?: Estimate | null;
+  /** Another than the best may be drawn, by the seed; left out: never. */
+  readonly explore?: ExplorePolicy | null;
   /** Told when the shortlist stands and the scoring begins: for who takes the time. */
   readonly onShortlist?: () => void;
 }
@@ -58,14 +64,17 @@ class SnapshotDecider implements Decider {
   }
 
   decide(facts: Facts, given: Circumstances): Decision | Refusal {
-    const { id, seed, strategy, reason, readings = this.#prior, onShortlist } = given;
+    const { id, seed, strategy, readings = this.#prior, estimate = null, onShortlist } = given;
     const { shortlist } = this.#evaluation;
-    const quality = this.#evaluation.fill(facts, readings);
+    const quality = this.#evaluation.fill(facts, readings, estimate);
     // Before the last resorts fill it anew.
     this.rejections.set(shortlist.rejections);
     onShortlist?.();
     if (shortlist.n === 0) return refusalOf(facts, readings, shortlist.rejected);
-    const ranked = this.#best(facts, strategy);
+    const { faulty, reason, draw } = this.#evaluation.choose(facts, given, 1 + this.#snapshot.gateway.alternatives);
+    if (faulty) this.faults++;
+    const [choice, ...fallbacks] = this.#ranked(facts);
+    if (!choice) throw new Error('ranking lost every candidate');
     return {
       id,
       seed,
@@ -73,23 +82,15 @@ class SnapshotDecider implements Decider {
       facts,
       readings,
       reason,
-      ranked,
+      ranked: [choice, ...fallbacks],
       eligible: shortlist.n,
       quality,
+      estimate,
+      draw,
       baseline: this.#evaluation.baseline(facts),
       // Asked last: it fills the shortlist anew.
-      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, strategy, ranked[0].model) : [],
+      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, strategy, choice.model) : [],
     };
-  }
-
-  /** The choice and its fallbacks. */
-  #best(facts: Facts, strategy: PreparedStrategy): [Ranked, ...Ranked[]] {
-    const most = 1 + this.#snapshot.gateway.alternatives;
-    const { faulty } = this.#evaluation.rank(facts, strategy, most);
-    if (faulty) this.faults++;
-    const [choice, ...fallbacks] = this.#ranked(facts);
-    if (!choice) throw new Error('ranking lost every candidate');
-    return [choice, ...fallbacks];
   }
 
   /**

@@ -1,12 +1,35 @@
 import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
 import type { Ranked } from '../core/decision.ts';
+import type { Draw, Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
+import type { ExplorePolicy } from '../core/learning-policy.ts';
 import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { costReference, dearestCase } from './estimate.ts';
+import { drawnBy } from './explore.ts';
 import { selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
+
+/** What a choice depends on, beside the shortlist. */
+interface Choosing {
+  readonly seed: string;
+  readonly strategy: PreparedStrategy;
+  readonly reason: string;
+  readonly explore?: ExplorePolicy | null;
+}
+
+/** How the first of the order came to be the first. */
+interface Chosen {
+  /** Whether there was no usable score. */
+  readonly faulty: boolean;
+  /** `route_reason`. */
+  readonly reason: string;
+  /** Null where none took place. */
+  readonly draw: Draw | null;
+  /** Position of the best by utility. */
+  readonly best: number;
+}
 
 /**
  * Steps 4 to 6 of one request after the other: who is eligible, with what estimates, in which order. Whoever decides,
@@ -16,7 +39,7 @@ export class Evaluation {
   readonly shortlist: Shortlist;
   /** Of the candidates on the shortlist, by their positions; rounded as they were ranked. */
   readonly utility: Float64Array;
-  /** Positions on the shortlist, best first, as `rank` left them. */
+  /** Positions on the shortlist, best first, as `rank` left them; with whom `choose` drew before all. */
   readonly order: number[] = [];
   readonly #snapshot: PolicySnapshot;
   /** By task, then by model. */
@@ -30,11 +53,31 @@ export class Evaluation {
     this.#qualities = tasks.map((_, at) => Float64Array.from(models, (model) => model.quality[at]!));
   }
 
-  /** Fills the shortlist. Returns Q of every model of the snapshot, preferences included. */
-  fill(facts: Facts, readings: Readings): Float64Array {
+  /** Fills the shortlist. Returns Q of every model of the snapshot, preferences included. Without an estimate it is the declared. */
+  fill(facts: Facts, readings: Readings, estimate: Estimate | null): Float64Array {
     const taskAt = this.#snapshot.taskIndex.get(facts.task) ?? 0;
-    const quality = withPreferences(this.#qualityFor(facts, taskAt), facts, this.#snapshot);
+    const own = estimate === null ? this.declared(facts) : this.#estimated(estimate);
+    const quality = withPreferences(own, facts, this.#snapshot);
     this.shortlist.fill(facts, this.#snapshot.tasks[taskAt]!, quality, readings);
+    return quality;
+  }
+
+  /** Declared quality by model: the task's, or the mean by shares where it is uncertain. */
+  declared({ task: likeliest, mix }: Facts): Float64Array {
+    const { models, taskIndex } = this.#snapshot;
+    if (mix.length === 0) return this.#qualities[taskIndex.get(likeliest) ?? 0]!;
+    const mean = new Float64Array(models.length);
+    for (const { task, share } of mix) {
+      const quality = this.#qualities[taskIndex.get(task) ?? 0]!;
+      for (let i = 0; i < mean.length; i++) mean[i]! += share * quality[i]!;
+    }
+    return mean;
+  }
+
+  #estimated({ quality }: Estimate): Float64Array {
+    const { length } = this.#snapshot.models;
+    if (quality.length !== length)
+      throw new Error(`an estimate of ${quality.length} models, where there are ${length}`);
     return quality;
   }
 
@@ -49,6 +92,26 @@ export class Evaluation {
     const candidates = this.candidates(facts);
     score(strategy, candidates, facts, this.utility);
     return selectTop(candidates, this.utility, most, this.order);
+  }
+
+  /**
+   * Ranks, and lets the seed draw where others than the best are tried: whom it draws goes before the rest, who keep
+   * their order and their number. Where nothing could be scored nothing is drawn: all would be alike. While the
+   * shortlist has a model.
+   */
+  choose(facts: Facts, { seed, strategy, reason, explore = null }: Choosing, most: number): Chosen {
+    const { faulty } = this.rank(facts, strategy, most);
+    const { order, shortlist, utility } = this;
+    const best = order[0]!;
+    const drawn = explore === null || faulty ? null : drawnBy(seed, explore, shortlist, utility, best);
+    if (drawn === null) return { faulty, reason, draw: null, best };
+    const { at, probability, among } = drawn;
+    if (at !== best) {
+      const place = order.indexOf(at);
+      order.splice(place < 0 ? order.length - 1 : place, 1);
+      order.unshift(at);
+    }
+    return { faulty, reason: at === best ? reason : `${reason}:explored`, draw: { probability, among }, best };
   }
 
   /** A candidate of the shortlist as it was ranked. */
@@ -73,17 +136,6 @@ export class Evaluation {
   baseline({ pinned }: Facts): number {
     const { model } = this.shortlist;
     return pinned ? model[0]! : (this.#snapshot.baseline ?? model[bestOf(this.shortlist)]!);
-  }
-
-  /** Declared quality by model: the task's, or the mean by shares where it is uncertain. */
-  #qualityFor({ mix }: Facts, taskAt: number): Float64Array {
-    if (mix.length === 0) return this.#qualities[taskAt]!;
-    const mean = new Float64Array(this.#snapshot.models.length);
-    for (const { task, share } of mix) {
-      const quality = this.#qualities[this.#snapshot.taskIndex.get(task) ?? 0]!;
-      for (let i = 0; i < mean.length; i++) mean[i]! += share * quality[i]!;
-    }
-    return mean;
   }
 }
 

@@ -3,10 +3,14 @@ import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, rounded, tradeOff } from './advise.ts';
-import type { AppliedPreference, AppliedRule, CandidateEntry, Certificate } from './certificate.ts';
+import type { AppliedPreference, AppliedRule, CandidateEntry, Certificate, DrawEntry } from './certificate.ts';
+import { estimated, type StrongWords, shadowed } from './story-estimate.ts';
 
-/** A decision in a few sentences, for people: what was asked, who was left out and why, and why the choice won. */
-export function story(certificate: Certificate, facts: Facts): string[] {
+/**
+ * A decision in a few sentences, for people: what was asked, who was left out and why, and why the choice won. `words`:
+ * by a model's ID, which of the question count most, where the text is at hand.
+ */
+export function story(certificate: Certificate, facts: Facts, words: StrongWords = new Map()): string[] {
   const { constraints, preferences, unpreferred, refusal } = certificate;
   const ranked = certificate.candidates.filter(({ rank }) => rank !== null);
   const [choice, runnerUp] = ranked;
@@ -16,6 +20,8 @@ export function story(certificate: Certificate, facts: Facts): string[] {
     ...leftOut(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
     ...(choice ? [victory(choice, runnerUp, ranked.length, certificate, facts), ...outOf(choice)] : []),
+    ...[choice, runnerUp].flatMap((one) => (one ? estimated(one, certificate, facts, words) : [])),
+    ...(choice ? shadowed(certificate, choice) : []),
     ...(preferences.length > 0 ? [preferred(preferences, unpreferred, choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one && one.cachedInputTokens > 0 ? [cached(one)] : [])),
     ...(choice ? baseline(certificate, choice) : []),
@@ -78,7 +84,7 @@ function victory(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
-  { reason, faulty, preferences }: Certificate,
+  { reason, faulty, preferences, draw }: Certificate,
   { pinned }: Facts,
 ): string {
   const { model, quality, costCredits, latencyMs } = choice;
@@ -87,13 +93,26 @@ function victory(
   const figures = `expected quality ${percent(quality)}${isMoved ? ' with preferences' : ''}, ${rounded(costCredits)} Credits, ${count(latencyMs)} ms`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
+  if (draw && draw.best !== model) return `${model} was drawn to learn: ${figures}. ${against(runnerUp, choice, draw)}`;
   const best = `${model} is the best of ${ranked} by ${reason}: ${figures}.`;
   if (faulty) return `${best} The strategy gave no usable score, so ${tieBreak(choice, runnerUp)} decided.`;
+  const drawn = draw ? ` To learn, others are tried too: it had a ${chance(draw)}.` : '';
   const lead = choice.utility! - runnerUp.utility!;
-  if (lead === 0) return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.`;
+  if (lead === 0)
+    return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.${drawn}`;
   const parts = leads(choice, runnerUp);
-  return `${best} It is ${figure(lead)} ahead of ${runnerUp.model}${parts && `: ${parts}`}.`;
+  return `${best} It is ${figure(lead)} ahead of ${runnerUp.model}${parts && `: ${parts}`}.${drawn}`;
 }
+
+/** What the best by utility had before the one that was drawn instead. */
+function against(best: CandidateEntry, drawn: CandidateEntry, draw: DrawEntry): string {
+  const lead = best.utility! - drawn.utility!;
+  const parts = leads(best, drawn);
+  const ahead = lead === 0 ? '' : `, ${figure(lead)} ahead${parts && ` (${parts})`}`;
+  return `${best.model} was best by utility${ahead}; ${drawn.model} had a ${chance(draw)}.`;
+}
+
+const chance = ({ probability, among }: DrawEntry): string => `chance of ${percent(probability)} among ${among}`;
 
 /** What orders two of the same utility. */
 function tieBreak(a: CandidateEntry, b: CandidateEntry): string {

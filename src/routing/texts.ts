@@ -14,3 +14,25 @@ export function textsOf(messages: readonly ChatMessage[]): string[] {
   }
   return texts;
 }
+
+/** A question of at most this many UTF-16 code units may be about what was asked before. */
+const LEANING = 160;
+
+/** What is asked: the last words of the user's, with those before where they are few; null where there are none. */
+export function questionOf(messages: readonly ChatMessage[]): string | null {
+  let question = '';
+  for (let at = messages.length - 1; at >= 0 && question.length <= LEANING; at--) {
+    const message = messages[at]!;
+    if (message.role !== 'user') continue;
+    const text = wordsOf(message);
+    if (text) question = question ? `${text}\n${question}` : text;
+  }
+  return question || null;
+}
+
+function wordsOf({ content }: ChatMessage): string {
+  if (typeof content === 'string') return content;
+  let text = '';
+  for (const part of content ?? []) if (part.type === 'text') text = text ? `${text}\n${part.text}` : part.text;
+  return text;
+}

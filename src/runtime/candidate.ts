@@ -4,13 +4,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { LoadedModule, LoadedModules, PluginShelf } from '../plugin-host/load.ts';
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
-import {
-  compileSteps,
-  type Environment,
-  type LoadContext,
-  type ParsedPolicy,
-  type PolicyFile,
-} from '../policy/load.ts';
+import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
 import type { Surroundings } from '../records/record.ts';
 import { learnSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
@@ -80,10 +74,9 @@ export async function judge(
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
     const own = await tools.shelf.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new Superseded();
-    const { snapshot, diagnostics: found } = await inSlices(
-      compileSteps(parsed.policy, contextOf(own, tools)),
-      isStale,
-    );
+    const { env, unset } = watched(tools.env);
+    const context = contextOf(own, { ...tools, env });
+    const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
     const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
@@ -96,7 +89,7 @@ export async function judge(
       outline: parsed.outline,
       changes: parsed.changes.map(withoutValues),
       warnings: diagnostics,
-      surroundings: { unset: unsetVariables(parsed.policy, tools.env), plugins: hashesOf(own) },
+      surroundings: { unset: [...unset].sort(), plugins: hashesOf(own) },
     };
   } catch (cause) {
     if (cause instanceof Superseded) throw cause;
@@ -125,10 +118,15 @@ function withoutValues(change: PolicyChange): PolicyChange {
 
 export const isRejected = (judged: Candidate | Rejected): judged is Rejected => 'problems' in judged;
 
-/** The variables that providers need and this environment lacks. */
-function unsetVariables({ providers }: ParsedPolicy, env: Environment): string[] {
-  const named = providers.flatMap(({ data }) => [data?.api_key_env, data?.base_url_env]);
-  return [...new Set(named.filter((name) => name !== undefined))].filter((name) => !env.get(name)?.trim());
+/** An environment with the variables that it was asked for and lacks: presets of adapters name some that no policy does. */
+function watched(env: Environment): { env: Environment; unset: ReadonlySet<string> } {
+  const unset = new Set<string>();
+  const get = (name: string) => {
+    const value = env.get(name);
+    if (!value?.trim()) unset.add(name);
+    return value;
+  };
+  return { env: { get }, unset };
 }
 
 const modulesIn = (own: LoadedModules): LoadedModule[] =>

@@ -1,3 +1,4 @@
+import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
 import type { PreparedStrategy } from '../contract/strategy.ts';
 import type { Facts } from '../core/facts.ts';
@@ -20,6 +21,8 @@ export interface Deciding {
   readonly strategies: ReadonlyMap<string, PreparedStrategy>;
   /** The strategy of a request with `route_strategy`. */
   readonly weighted: PreparedStrategy;
+  /** Estimates quality; prepared by whoever has its memory. */
+  readonly estimator: EstimatorPlugin;
 }
 
 /** And with its providers: what requests are decided and carried out with. Immutable. */
@@ -89,7 +92,10 @@ export function prepareDeciding(snapshot: PolicySnapshot, registry: Registry): D
     strategies.set(name, prepareStrategy(registry, name, strategy, options));
   }
   const weighted = prepareStrategy(registry, 'route_strategy', 'weighted', {});
-  return { snapshot, decider: createDecider(snapshot), strategies, weighted };
+  const { estimator: named } = snapshot.learning;
+  const estimator = registry.estimators.get(named);
+  if (!estimator) throw new Error(`learning: there is no estimator \`${named}\``);
+  return { snapshot, decider: createDecider(snapshot), strategies, weighted, estimator };
 }
 
 /** How a provider is reached; null for one that answers in this process. */

@@ -5,6 +5,8 @@ import { createIds } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { Affinity } from '../gateway/affinity.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import { Retries } from '../gateway/signals/retry.ts';
+import { openLearner } from '../learning/open.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { openLedger } from '../ledger/ledger.ts';
 import type { Payments } from '../payments/payments.ts';
@@ -21,6 +23,8 @@ import { prune, watchClock } from './upkeep.ts';
 
 /** How soon a key that another process made or revoked, or a grant, counts here. */
 export const REFRESH_MS = 400;
+/** How often what outcomes have taught is written down. What comes after is learnt again at a start. */
+const CHECKPOINT_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = 3_600_000;
 /** How often what was measured of upstreams becomes what decisions go by. */
 const PUBLISH_EVERY_MS = 1_000;
@@ -33,6 +37,24 @@ async function takePayments(payments: Payments, { payments: policy }: PolicySnap
     throw new UsageError(`Payments cannot be taken: ${cause instanceof Error ? cause.message : cause}`);
   }
 }
+
+/** What outcomes have taught, written down now and then. */
+const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Log) =>
+  openLearner({
+    store,
+    now,
+    nextId,
+    onFault: (estimator, where, error) =>
+      log.error('an estimator failed', {
+        estimator,
+        where,
+        // Whoever fails at a question may quote it.
+        error: where === 'open' || where === 'save' ? String(error) : undefined,
+      }),
+    onError: (error) => log.warn('what was learnt could not be written down', { error: String(error) }),
+    refreshMs: REFRESH_MS,
+    checkpointMs: CHECKPOINT_EVERY_MS,
+  });
 
 export interface Means {
   readonly store: Store;
@@ -78,7 +100,8 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     now,
     giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
   });
-  const pruneNow = () => prune(records, idempotency, reloader.lease().snapshot.recordDays, log);
+  const learner = await openLearning(store, nextId, host, log);
+  const pruneNow = () => prune({ records, idempotency, learner }, reloader.lease().snapshot.recordDays, log);
   const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
   const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
   await pruneNow();
@@ -91,6 +114,8 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     keys,
     records,
     past,
+    learner,
+    retries: new Retries(clock),
     affinity: new Affinity(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     log,

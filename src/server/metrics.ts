@@ -6,6 +6,7 @@ import type { Gate } from '../http/gate.ts';
 import { policyFamilies } from '../http/policy-metrics.ts';
 import { storeFamilies } from '../http/store-metrics.ts';
 import { taskFamilies } from '../http/task-metrics.ts';
+import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
 import type { StoreActivity } from '../store/activity.ts';
@@ -35,6 +36,7 @@ export function openMetrics(
     ...gateFamilies(gate, gateway.exchanges),
     ...endpointFamilies(endpoints),
     ...taskFamilies(() => gateway.lease()),
+    ...learningFamilies(gateway.learner),
     ...ledgerFamilies(gateway.ledger),
     ...paymentFamilies(gateway.payments),
     ...storeFamilies(store.activity),

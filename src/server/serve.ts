@@ -8,6 +8,7 @@ import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import { Gate } from '../http/gate.ts';
+import { learningMigrations } from '../learning/tables.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
 import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
@@ -31,6 +32,16 @@ const FAREWELL_MS = 1_000;
 /** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
 const SERVER_BUSY_MS = 200;
 
+/** Of every room that keeps something. */
+const TABLES = [
+  accessMigrations,
+  idempotencyMigrations,
+  learningMigrations,
+  ledgerMigrations,
+  paymentMigrations,
+  recordsMigrations,
+];
+
 /** Serves until it is told to stop. Throws UsageError where it cannot start, and then has served nothing. */
 export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const { out, err, now, clock } = host;
@@ -50,8 +61,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const tools: Serving = { ...judgeTools(host), folder: options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log, err);
   const lock = lockFolder(options.data);
-  const tables = [accessMigrations, idempotencyMigrations, ledgerMigrations, paymentMigrations, recordsMigrations];
-  const store = await openSqlite(databaseOf(options.data), tables, {
+  const store = await openSqlite(databaseOf(options.data), TABLES, {
     onError: (error) => log.error('the database failed', { error: error.message }),
     busyTimeoutMs: SERVER_BUSY_MS,
     fenced: true,
@@ -94,6 +104,9 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     gateway.payments.close();
     await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
     keys.close();
+    await gateway.learner
+      .close()
+      .catch((error: unknown) => log.warn('what was learnt has no checkpoint', { error: String(error) }));
     // What a broken disk keeps from being summed up, the next start sums up.
     await gateway.ledger
       .close()

@@ -1,16 +1,24 @@
 import type { Idempotency } from '../access/idempotency/state.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
+import type { KeptLearner } from '../learning/open.ts';
 import type { Records } from '../records/records.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const DAY_MS = 86_400_000;
 
+interface Kept {
+  readonly records: Records;
+  readonly idempotency: Idempotency;
+  readonly learner: Pick<KeptLearner, 'prune'>;
+}
+
 /** Deletes what has been kept for long enough. */
-export async function prune(records: Records, idempotency: Idempotency, days: number, log: Log): Promise<void> {
+export async function prune({ records, idempotency, learner }: Kept, days: number, log: Log): Promise<void> {
   try {
     await idempotency.prune();
     await records.prune(days * DAY_MS);
+    await learner.prune(days * DAY_MS);
   } catch (error) {
     log.warn('old records could not be pruned', { error: String(error) });
   }

@@ -33,6 +33,8 @@ test('the folder of policies is named as for serve, or alone', () => {
   expect(folders('check')).toMatchObject({ folder: 'env', args: ['check'] });
   expect(folders('check', '--policies', 'mine', '--json')).toMatchObject({ folder: 'mine', args: ['check', '--json'] });
   expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });
+  const learn = parse(['learn', 'reset', '--policies', 'mine', '--yes', '--data', 'there']);
+  expect(learn).toEqual({ name: 'learn', folder: 'mine', data: 'there', args: ['reset', '--yes'] });
 });
 
 test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it goes by where it is written', () => {

@@ -116,6 +116,7 @@ describe('The dashboard', () => {
     expect(panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
       'Overview',
       'Routing',
+      'Learning',
       'Providers',
       'Money',
       'Payments',

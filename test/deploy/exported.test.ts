@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { eventsOf, waitFor } from '../support/answers.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import type { Metric } from '../support/promql.ts';
@@ -57,7 +57,7 @@ describe('What the alarms and the dashboard are checked against', () => {
       policy: testPolicy(
         { one: one.url, two: two.url },
         { best: { endpoints: ['one', 'two'] }, plain: { endpoints: ['two'], quality: 0.5 } },
-        'selectors:\n  auto: { strategy: auto }\nbudgets:\n  - { name: everybody, limit_credits: 1000, window: month }\n',
+        'selectors:\n  auto: { strategy: auto }\nbudgets:\n  - { name: everybody, limit_credits: 1000, window: month }\nlearning: { mode: on, explore: { share: 1, quality_margin: 1 } }\n',
       ),
       // A collector that nobody listens as: spans are counted all the same.
       env: { ...UPSTREAM_ENV, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' },
@@ -91,6 +91,14 @@ describe('What the alarms and the dashboard are checked against', () => {
     await chat({ budget_limit: 0.000001 });
     await chat({}, { headers: { authorization: 'Bearer nobody' } });
     await (await box.post('/v1/route', body)).text();
+    // Every second one is drawn.
+    let decision_id = '';
+    for (let reason = ''; !reason.includes(':explored'); ) {
+      const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
+      reason = platform.route_reason;
+      decision_id = platform.decision_id;
+    }
+    await (await box.post('/v1/feedback', { decision_id, score: 1 })).text();
   }
 
   afterAll(async () => {

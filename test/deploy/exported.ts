@@ -1,5 +1,6 @@
 import { ERRORS } from '../../src/core/errors.ts';
 import { HEALTH } from '../../src/core/readings.ts';
+import { OUTCOME_SOURCES } from '../../src/learning/tables.ts';
 import { documentedFamilies } from '../docs/metrics-page.ts';
 import type { Metric, Metrics } from '../support/promql.ts';
 
@@ -44,6 +45,8 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_contention_waits_total: { outcome: ['served', 'gave_up', 'crowded'] },
   signalbox_log_lines_total: { level: ['info', 'warn', 'error'] },
   signalbox_payments_total: { state: ['captured', 'failed'] },
+  signalbox_outcomes_total: { source: [...OUTCOME_SOURCES] },
+  signalbox_quality_brier: { figure: ['declared', 'estimated'] },
   signalbox_spans_total: { outcome: ['exported', 'lost'] },
 };
 

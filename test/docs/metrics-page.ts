@@ -6,6 +6,7 @@ import { endpointFamilies } from '../../src/http/endpoint-metrics.ts';
 import { policyFamilies } from '../../src/http/policy-metrics.ts';
 import { storeFamilies } from '../../src/http/store-metrics.ts';
 import { taskFamilies } from '../../src/http/task-metrics.ts';
+import { learningFamilies } from '../../src/learning/metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { PaymentCounts } from '../../src/payments/counts.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
@@ -22,6 +23,13 @@ const never = (): never => {
 };
 const log = createLog({ write: () => {}, pretty: false, now: () => 0 });
 const nothing = { commits: { counts: new Float64Array(0), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
+const NOTHING_LEARNT = {
+  outcomes: new Map<string, number>(),
+  withheld: 0,
+  brier: { declared: Number.NaN, estimated: Number.NaN },
+  known: 0,
+  faults: 0,
+};
 const watched = watchProcess();
 watched.stop();
 
@@ -31,6 +39,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
   edge: [...createEdgeMetrics().families, ...gateFamilies({ inside: 0, waiting: 0 }, { size: 0 })],
   endpoints: [...endpointFamilies(() => []), ...taskFamilies(never)],
   policy: policyFamilies({ lease: never, status: never }, ''),
+  learning: learningFamilies({ activity: NOTHING_LEARNT }),
   ledger: ledgerFamilies({ sample: never }),
   payments: paymentFamilies({ activity: { counts: new PaymentCounts(), unsettled: never, networks: never } }),
   store: storeFamilies(nothing),

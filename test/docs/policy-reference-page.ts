@@ -1,7 +1,7 @@
 import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox';
 import { shipped } from '../../plugins/index.ts';
 import { FIELDS, VARIABLES } from '../../src/policy/cel-types.ts';
-import { SECTIONS, SECTIONS_NOT_YET } from '../../src/policy/schema.ts';
+import { SECTIONS } from '../../src/policy/schema.ts';
 
 /** `docs/policy-reference.md`, made from the schema of the language; a test holds the file to it. */
 export function policyReferencePage(): string {
@@ -10,14 +10,13 @@ export function policyReferencePage(): string {
 
 Every key of the policy language, made from the schema that checks it. How it is meant: [policies.md](policies.md).
 What can go wrong: [diagnostics.md](diagnostics.md). A key without a default that is not marked *required* may be
-left out. Keys that are not listed are errors. Sections of later versions are errors until something enforces
-them: ${SECTIONS_NOT_YET.map((name) => `\`${name}\``).join(', ')}.
+left out. Keys that are not listed are errors.
 
 ${sections.join('\n\n')}
 
 ## Plugins
 
-What the plugins that come with Signalbox take: strategies as \`options\` of a selector, adapters as \`settings\` of a provider.
+What the plugins that come with Signalbox take: strategies as \`options\` of a selector, adapters as \`settings\` of a provider, estimators as \`options\` of \`learning\`.
 
 ${shipped.map(pluginOf).join('\n\n')}
 
@@ -38,8 +37,8 @@ ${Object.entries(FIELDS)
 }
 
 function pluginOf(plugin: (typeof shipped)[number]): string {
-  const schema = plugin.kind === 'strategy' ? plugin.options : plugin.settings;
-  const title = `### ${plugin.name} (${plugin.kind === 'strategy' ? 'strategy' : 'adapter'}, ${plugin.status})`;
+  const schema = plugin.kind === 'provider' ? plugin.settings : plugin.options;
+  const title = `### ${plugin.name} (${plugin.kind === 'provider' ? 'adapter' : plugin.kind}, ${plugin.status})`;
   const rows = rowsOf(schema, '');
   if (rows.length === 0) return `${title}\n\nTakes nothing.`;
   return `${title}\n\n| key | type | default | means |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;

@@ -7,7 +7,10 @@ import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
+import { Retries } from '../../src/gateway/signals/retry.ts';
 import { createApp } from '../../src/http/app.ts';
+import { openLearner } from '../../src/learning/open.ts';
+import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { openPayments } from '../../src/payments/service.ts';
@@ -230,6 +233,7 @@ describe('when this program itself fails', () => {
     const { snapshot } = loadPolicy([{ path: 'policy.yaml', text }], { env, ...registry, revisionOf: hashOf });
     const runtime = buildRuntime(snapshot!, registry, env.get);
     const store = await openSqlite(join(folder, 'signalbox.db'), [
+      learningMigrations,
       ledgerMigrations,
       paymentMigrations,
       recordsMigrations,
@@ -261,6 +265,8 @@ describe('when this program itself fails', () => {
       payments,
       keys: walletKeys,
       records: openRecords({ store, now: Date.now }),
+      learner: await openLearner({ store, now: Date.now, nextId }),
+      retries: new Retries(() => performance.now()),
       affinity: new Affinity(() => performance.now()),
       counter: { count: async () => null },
       past: { find: async () => runtime },

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
+import type { Estimate } from '../../src/core/estimate.ts';
 import { createIds } from '../../src/core/id.ts';
+import { explorationOf } from '../../src/core/learning-policy.ts';
 import { priorReadings, type Readings } from '../../src/core/readings.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import { certificateOf } from '../../src/gateway/certificate.ts';
@@ -80,16 +82,19 @@ interface Made {
   readonly readings?: Readings;
   readonly outcome?: Outcome;
   readonly model?: string;
+  readonly seed?: string;
+  readonly estimate?: Estimate;
 }
 
 /** Makes a decision and keeps it. */
 async function decide(
   { runtime }: Candidate,
-  { readings, outcome, model = 'auto' }: Made = {},
+  { readings, outcome, model = 'auto', seed = '0', estimate }: Made = {},
 ): Promise<DecisionRecord> {
   const asked = facts({ model });
   const seen = readings ?? priorReadings(runtime.snapshot);
-  const given = { id: nextId(), seed: '0', readings: seen, ...strategyOf(asked, runtime) };
+  const explore = explorationOf(runtime.snapshot.learning, asked);
+  const given = { id: nextId(), seed, readings: seen, estimate, explore, ...strategyOf(asked, runtime) };
   const decision = runtime.decider.decide(asked, given);
   if (isRefusal(decision)) throw new Error('refused');
   const gateway = { records, nextId, now: Date.now };
@@ -149,6 +154,48 @@ describe('a decision of the past', () => {
     }
     const kept = JSON.stringify(await records.findRevision(ids[1]!.revision));
     for (const value of ['10.1.2.3', ...Object.values(UPSTREAM_ENV)]) expect(kept).not.toContain(value);
+  });
+
+  const estimate: Estimate = {
+    quality: Float64Array.of(0.6, 0.82),
+    shadow: null,
+    length: 0,
+    outcomes: Float32Array.of(-1, 0.1),
+    text: Float32Array.of(0, 0),
+    counts: Float32Array.of(9, 3),
+    trust: 0,
+  };
+
+  test('goes by what was estimated then', async () => {
+    const record = await decide(await load(models('a', 'b')), { estimate });
+    expect(record.choice).toBe('b');
+    const { matches, certificate } = await certificateOf(record, records, past());
+    expect(matches).toBe(true);
+    expect(certificate!.candidates).toMatchObject([
+      { model: 'b', quality: 0.82, estimate: { declared: 0.8, count: 3 } },
+      { model: 'a', quality: 0.6, estimate: { declared: 0.9, count: 9 } },
+    ]);
+    expect((await certificateOf({ ...record, estimate: null }, records, past())).matches).toBe(false);
+    const cut = { ...record, estimate: { ...estimate, quality: Float64Array.of(0.6) } };
+    expect((await certificateOf(cut, records, past())).reason).toBe('It does not fit to its policy.');
+  });
+
+  test('draws again whom it drew then', async () => {
+    const learning = 'learning: { mode: shadow, explore: { share: 0.5, quality_margin: 1 } }\n';
+    const policy = await load(`${models('a', 'b')}${learning}`);
+    const drawn = new Map<string, DecisionRecord>();
+    for (let seed = 0; seed < 16; seed++) {
+      const record = await decide(policy, { seed: `${seed}`, estimate });
+      drawn.set(record.choice, record);
+      const { matches, certificate } = await certificateOf(record, records, past());
+      expect([matches, certificate!.choice, certificate!.draw?.best]).toEqual([true, record.choice, 'b']);
+      expect(record.reason).toBe(record.choice === 'b' ? 'auto:balanced' : 'auto:balanced:explored');
+    }
+    expect([...drawn.keys()].sort()).toEqual(['a', 'b']);
+    const explored = drawn.get('a')!;
+    for (const draw of [null, { ...explored.draw!, among: 3 }, { ...explored.draw!, probability: 0.5 }]) {
+      expect((await certificateOf({ ...explored, draw }, records, past())).matches).toBe(false);
+    }
   });
 
   test('does not match what it was not', async () => {

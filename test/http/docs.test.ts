@@ -5,9 +5,11 @@ import { Value } from '@sinclair/typebox/value';
 import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 import { ChatRequest } from '../../src/core/chat-request.ts';
+import { FeedbackRequest } from '../../src/core/feedback.ts';
 import { RouteQuery } from '../../src/core/route-query.ts';
 import * as examples from '../../src/http/docs/examples.ts';
 import * as admin from '../../src/http/docs/examples-admin.ts';
+import * as feedback from '../../src/http/docs/examples-feedback.ts';
 import * as payments from '../../src/http/docs/examples-payments.ts';
 import { ROUTES } from '../../src/http/guard.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
@@ -107,6 +109,8 @@ describe('the OpenAPI document', () => {
       [ANSWERS.LedgerStatus, admin.LEDGER_ANSWER],
       [ANSWERS.KeptContent, admin.CONTENT_ANSWER],
       [ANSWERS.UsageReport, examples.USAGE_ANSWER],
+      ...Object.values(feedback.FEEDBACK_REQUESTS).map(({ value }) => [FeedbackRequest, value] as const),
+      [ANSWERS.Feedback, feedback.FEEDBACK_ANSWER],
       ...Object.values(payments.TOP_UP_REQUESTS).map(({ value }) => [TopUpRequest, value] as const),
       ...Object.values(payments.WALLET_KEY_REQUESTS).map(({ value }) => [WalletKeyRequest, value] as const),
       ...Object.values(payments.BLOCK_REQUESTS).map(({ value }) => [BlockRequest, value] as const),

@@ -10,7 +10,10 @@ import { accessMigrations } from '../../src/access/tables.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
+import { Retries } from '../../src/gateway/signals/retry.ts';
 import { createApp } from '../../src/http/app.ts';
+import { openLearner } from '../../src/learning/open.ts';
+import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import {
@@ -187,6 +190,7 @@ export async function startWalletApp(): Promise<WalletApp> {
   const store = await openSqlite(join(folder, 'signalbox.db'), [
     accessMigrations,
     idempotencyMigrations,
+    learningMigrations,
     ledgerMigrations,
     recordsMigrations,
     paymentMigrations,
@@ -232,6 +236,8 @@ export async function startWalletApp(): Promise<WalletApp> {
       ofWallet: (wallet) => keys.ofWallet(wallet),
     },
     records: openRecords({ store, now }),
+    learner: await openLearner({ store, now, nextId }),
+    retries: new Retries(() => performance.now()),
     affinity: new Affinity(() => performance.now()),
     counter: { count: async () => null },
     past: { find: async () => lease() },

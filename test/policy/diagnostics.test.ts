@@ -129,12 +129,6 @@ function descendingTiers(): string {
 }
 
 describe('what is known but not enforced is refused', () => {
-  test('section learning', () => {
-    const found = only(loadText(`${SMALL}learning: []\n`), 'not-yet');
-    expect(brief(found)).toBe('14:1 not-yet');
-    expect(found.message).toBe('section `learning` is known but not enforced by this version');
-  });
-
   test.each([['gateway: { cors: [] }', '14:12 not-yet']])('%s', (text, expected) => {
     const first = { path: 'p.yaml', text: SMALL };
     const result = load([first, { path: 'q.yaml', text: `${'\n'.repeat(13)}${text}` }]);

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Estimate } from '../../src/core/estimate.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { DecisionRecord } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations, recordWrite } from '../../src/records/records.ts';
@@ -46,6 +48,8 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
       allowedModels: null,
     },
     quality: new Float64Array([0.1 + 0.2, Number.NaN, 5e-324]),
+    estimate: null,
+    draw: null,
     reason: 'auto:balanced',
     choice: 'model-a',
     fallbacks: ['model-b'],
@@ -99,14 +103,79 @@ test('a record comes back bit for bit', async () => {
   await store.close();
 });
 
+/** Any doubles and floats, the odd ones included; often what is left out of a row. */
+const figures = <List extends Float64Array | Float32Array>(of: fc.Arbitrary<List>, zeros: List) =>
+  fc.oneof(fc.constant(zeros), of);
+const size = { minLength: 3, maxLength: 3 };
+const floats = figures(fc.float32Array(size), new Float32Array(3));
+const doubles = figures(fc.float64Array(size), new Float64Array(3));
+const quality = new Float64Array([0.1 + 0.2, Number.NaN, 5e-324]);
+const estimates: fc.Arbitrary<Estimate> = fc.record({
+  quality: fc.oneof(fc.constant(quality), doubles),
+  shadow: fc.option(doubles),
+  length: fc.double(),
+  trust: fc.double(),
+  outcomes: floats,
+  text: floats,
+  counts: floats,
+});
+
+/** Bit for bit: equality of numbers does not tell a negative zero. */
+const bits = (list: Float64Array | Float32Array | null) => list && Buffer.from(list.slice().buffer).toString('hex');
+const plainEstimate = (of: Estimate | null) =>
+  of && [
+    of.length,
+    of.trust,
+    Object.is(of.length, -0),
+    ...[of.quality, of.shadow, of.outcomes, of.text, of.counts].map(bits),
+  ];
+
+test('estimates and draws come back bit for bit, whatever they are', async () => {
+  using folder = tempFolder();
+  const { store, records } = await open(folder.file);
+  const draws = fc.record({ probability: fc.double({ noNaN: true }), among: fc.integer({ min: 2, max: 1e9 }) });
+  let id = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.option(estimates), fc.option(draws), async (estimate, draw) => {
+      const of = record(++id, 5, { estimate, draw, quality });
+      await store.commit(recordWrite(of));
+      const found = (await records.find(id))!;
+      expect(plainEstimate(found.estimate)).toEqual(plainEstimate(estimate));
+      expect(found.draw).toEqual(draw);
+      expect(bits(found.quality)).toBe(bits(quality));
+    }),
+    { numRuns: 150 },
+  );
+  await store.close();
+});
+
+test('of estimates nothing is kept that the rest tells', () => {
+  const blob = (over: Partial<DecisionRecord>) => recordWrite(record(1, 5, { quality, ...over }))[0]!.params!.at(-1);
+  const zeros = new Float32Array(3);
+  const plainly = { quality, shadow: null, length: 0.5, trust: 0, outcomes: zeros, text: zeros, counts: zeros };
+  expect(blob({})).toBeNull();
+  expect(blob({ draw: { probability: 0.5, among: 2 } })).toHaveLength(24);
+  expect(blob({ estimate: plainly })).toHaveLength(24);
+  expect(blob({ estimate: { ...plainly, quality: quality.slice(), counts: Float32Array.of(1, 0, 0) } })).toHaveLength(
+    36,
+  );
+  expect(blob({ estimate: { ...plainly, quality: quality.map((q) => q / 2) } })).toHaveLength(48);
+});
+
 test('figures are copied: a scratch array may be used again at once', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
-  const quality = new Float64Array([1, 2, 3, 4]).subarray(1, 3);
-  store.append(recordWrite(record(1, 5, { quality })));
-  quality.fill(0);
+  const scratch = new Float64Array([1, 2, 3, 4]).subarray(1, 3);
+  const text = new Float32Array([0, 0.5]);
+  const estimate = { quality: scratch, shadow: null, length: 0, trust: 0, outcomes: text, text, counts: text };
+  store.append(recordWrite(record(1, 5, { quality: scratch, estimate })));
+  scratch.fill(0);
+  text.fill(0);
   await store.flush();
-  expect((await records.find(1))?.quality).toEqual(new Float64Array([2, 3]));
+  const found = await records.find(1);
+  expect(found?.quality).toEqual(new Float64Array([2, 3]));
+  expect(found?.estimate?.quality).toEqual(new Float64Array([2, 3]));
+  expect(found?.estimate?.text).toEqual(new Float32Array([0, 0.5]));
   await store.close();
 });
 
@@ -173,6 +242,8 @@ test('records and revisions of earlier versions are read: what they did not know
   const { store, records } = await open(folder.file);
   expect(await records.find(1)).toMatchObject({
     frame: null,
+    estimate: null,
+    draw: null,
     lastResorts: [],
     facts: { mix: [], naturalLanguage: 'und', rules: { constraints: [], preferences: [] }, cached: [], funds: null },
     outcome: { totalMs: 14, attempts: [{ model: 'm', failure: null, endpoint: null }] },

@@ -8,6 +8,7 @@ import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
 import type { Endpoint, Model, PolicySnapshot, Task } from '../../src/core/snapshot.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 
@@ -51,6 +52,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     tokenizer: null,
     latency: { warmTtftMs: latency.ttftMs, ...latency },
     quality: Float64Array.of(q),
+    declared: { general: q, stated: Uint8Array.of(0), basis: 'guessed' },
     deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 1, totalMs: 1 },
     created: 0,
     firstSlot: 0,
@@ -120,6 +122,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     rateLimits: [],
     ledger: { contentionWaitMs: 2000, onCrash: 'charge' },
     payments: null,
+    learning: LEARNING_OFF,
     cases: [],
     leftOut: [],
     ...more,

@@ -3,175 +3,13 @@ import fc from 'fast-check';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import { toCredits } from '../../src/core/credits.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import { HEALTH, priorReadings, type Readings, slotCount } from '../../src/core/readings.ts';
-import { type Constraint, emptyBits, type Preference, setBit } from '../../src/core/rules.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Estimate } from '../../src/core/estimate.ts';
+import { HEALTH, priorReadings, type Readings } from '../../src/core/readings.ts';
 import { certify } from '../../src/routing/certify.ts';
 import { type Circumstances, createDecider, isRefusal } from '../../src/routing/decide.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
-import { byQuality, facts, GENERAL, model, price, snapshot, usual } from './build.ts';
-import { worlds } from './worlds.ts';
-
-const place = (line: number) => ({ file: 'rules.yaml', line, column: 1 });
-
-function bitsOf(size: number, chosen: readonly number[]): Uint32Array {
-  const bits = emptyBits(size);
-  for (const at of chosen) if (at < size) setBit(bits, at);
-  return bits;
-}
-
-const some = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null, freq: 2 });
-/** Most of a dozen slots, or of half a dozen models. */
-const many = fc.subarray([...Array(12).keys()], { minLength: 10 });
-const constraints = fc.array(
-  fc.record({
-    slots: some(many),
-    maxLatencyMs: some(fc.integer({ min: 5_000, max: 90_000 })),
-    maxCostCredits: some(fc.double({ min: 2, max: 40, noNaN: true })),
-  }),
-  { maxLength: 2, size: 'xsmall' },
-);
-const preferences = fc.array(
-  fc.record({ prefers: fc.subarray([0, 1, 2, 3, 4, 5]), worth: fc.constantFrom(-1, -0.2, 0.1, 0.5) }),
-  { maxLength: 2 },
-);
-const states = fc.array(fc.constantFrom(0, 0, 0, 0, HEALTH.ejected, HEALTH.cooling, HEALTH.misconfigured), {
-  minLength: 12,
-  maxLength: 12,
-});
-const shares = fc.constantFrom<Facts['mix']>(
-  [],
-  [
-    { task: 'coding', share: 0.6 },
-    { task: 'general', share: 0.4 },
-  ],
-);
-const cached = fc.uniqueArray(
-  fc.record({ model: fc.constantFrom('m0', 'm1', 'm2', 'm3'), tokens: fc.constantFrom(50, 400, 9000) }),
-  { selector: (one) => one.model, maxLength: 3 },
-);
-const strategies = fc.constantFrom('auto', 'auto-fast', 'auto-cheap', 'weighted', 'broken', 'picky');
-
-const BROKEN: PreparedStrategy = {
-  reason: 'broken',
-  score() {
-    throw new Error('no');
-  },
-};
-/** Wants nothing that costs. */
-const PICKY: PreparedStrategy = {
-  reason: 'picky',
-  score({ n, quality, cost }, out) {
-    for (let i = 0; i < n; i++) out[i] = cost[i]! > 1 ? Number.NEGATIVE_INFINITY : quality[i]!;
-  },
-};
-
-interface Case {
-  readonly from: PolicySnapshot;
-  readonly asked: Facts;
-  readonly given: Circumstances;
-}
-
-function strategyNamed(name: string): PreparedStrategy {
-  if (name === 'broken') return BROKEN;
-  if (name === 'picky') return PICKY;
-  return usual(name);
-}
-
-/** A frame with these states, and every second endpoint slower than its catalog says. */
-function frameOf(from: PolicySnapshot, of: readonly number[]): Readings {
-  const prior = priorReadings(from);
-  const health = prior.health.map((_, slot) => of[slot] ?? 0);
-  return {
-    ...prior,
-    frame: 9,
-    health,
-    retryAt: Float64Array.from(health, (state) => (state === 0 ? 0 : 1_800_000_000_000)),
-    allHealthy: health.every((state) => state === 0),
-    ttftMs: prior.ttftMs.map((ms, slot) => (slot % 2 === 0 ? ms : 2 * ms)),
-    warmTtftMs: prior.warmTtftMs.map((ms) => ms / 3),
-    outputTokens: Float64Array.of(300, 700),
-  };
-}
-
-/** All that a decision can depend on. */
-const cases: fc.Arbitrary<Case> = fc
-  .record({
-    world: worlds,
-    constraints,
-    preferences,
-    filter: some(fc.subarray([0, 1, 2, 3, 4, 5], { minLength: 5 })),
-    generous: fc.constantFrom(false, true, true),
-    pinned: fc.constantFrom(false, false, false, true),
-    weights: some(fc.record({ cost: fc.constantFrom(0, 1, 3), quality: fc.constantFrom(1, 2) })),
-    free: fc.option(some(fc.integer({ min: 1, max: 50_000_000 })), { nil: undefined }),
-    states,
-    mix: shares,
-    cached,
-    strategy: strategies,
-    alternatives: fc.constantFrom(0, 1, 3),
-    baseline: some(fc.constant(0)),
-  })
-  .map(({ world, filter, generous, pinned, strategy, alternatives, free, ...more }) => {
-    const slots = slotCount(world.snapshot.models);
-    const models = world.snapshot.models.map((one) => ({ ...one, quality: Float64Array.of(one.quality[0]!, 0.4) }));
-    const from = snapshot(models, {
-      gateway: { ...world.snapshot.gateway, alternatives },
-      tasks: [GENERAL, { ...GENERAL, name: 'coding', expectedOutputTokens: 900 }],
-      taskIndex: new Map([
-        ['general', 0],
-        ['coding', 1],
-      ]),
-      baseline: more.baseline,
-      constraints: more.constraints.map(
-        ({ slots: allowed, ...ceilings }, at): Constraint => ({
-          name: `c${at}`,
-          place: place(at + 1),
-          when: null,
-          allows: allowed && bitsOf(slots, allowed),
-          ...ceilings,
-        }),
-      ),
-      preferences: more.preferences.map(
-        ({ prefers, worth }, at): Preference => ({
-          name: `p${at}`,
-          place: place(at + 10),
-          when: null,
-          prefers: bitsOf(models.length, prefers),
-          worth,
-        }),
-      ),
-      selectors: new Map(
-        [...world.snapshot.selectors].map(([name, one]) => [
-          name,
-          { ...one, allows: filter && bitsOf(models.length, filter) },
-        ]),
-      ),
-    });
-    const asked: Facts = {
-      ...world.facts,
-      ...(generous && {
-        needs: 0,
-        languages: [],
-        ceilings: { costCredits: null, latencyMs: null },
-        allowedModels: null,
-      }),
-      ...(pinned && { model: models[0]!.id, pinned }),
-      weights: more.weights,
-      mix: more.mix,
-      task: more.mix[0]?.task ?? 'general',
-      cached: more.cached,
-      funds: free === undefined ? null : { free },
-      rules: { constraints: more.constraints.map((_, at) => at), preferences: more.preferences.map((_, at) => at) },
-    };
-    const readings = frameOf(from, more.states);
-    return {
-      from,
-      asked,
-      given: { id: 7, seed: '0', reason: 'test', strategy: strategyNamed(strategy), readings },
-    };
-  });
+import { byQuality, facts, model, price, snapshot } from './build.ts';
+import { bitsOf, cases, PICKY, place } from './certify-cases.ts';
 
 /** Whether a certificate says of a decision, figure for figure, what the decider decides. */
 const agrees = (of: typeof certify) =>
@@ -213,6 +51,9 @@ const agrees = (of: typeof certify) =>
     return (
       Bun.deepEquals(kept, same) &&
       told.choice === kept[0]![0] &&
+      told.reason === outcome.reason &&
+      (told.draw?.best !== told.choice) === (outcome.draw === null || outcome.reason.endsWith(':explored')) &&
+      Bun.deepEquals(told.draw && { probability: told.draw.probability, among: told.draw.among }, outcome.draw) &&
       told.baseline?.model === baseline &&
       told.faulty === decider.faults > 0 &&
       told.candidates.length === (asked.pinned ? 1 : from.models.length)
@@ -231,6 +72,9 @@ describe('a certificate', () => {
     'the likeliest task alone': (from, asked, given) => certify(from, { ...asked, mix: [] }, given),
     'no cached input': (from, asked, given) => certify(from, { ...asked, cached: [] }, given),
     'no funds': (from, asked, given) => certify(from, { ...asked, funds: null }, given),
+    'what is declared': (from, asked, { estimate: _, ...given }) => certify(from, asked, given),
+    'no draw': (from, asked, { explore: _, ...given }) => certify(from, asked, given),
+    'another seed': (from, asked, given) => certify(from, asked, { ...given, seed: `${given.seed}1` }),
     'another strategy': (from, asked, given) => certify(from, asked, { ...given, strategy: byQuality }),
   };
   for (const [name, mutant] of Object.entries(mutants)) {
@@ -255,6 +99,76 @@ describe('a certificate', () => {
         );
       }),
       { numRuns: 1000 },
+    );
+  });
+});
+
+describe('what a quality is made of', () => {
+  test('adds up to what was learnt, step by step, whichever of the two was used', () => {
+    fc.assert(
+      fc.property(cases, ({ from, asked, given }) => {
+        const { candidates, learning } = certify(
+          from,
+          { ...asked, rules: { constraints: [], preferences: [] } },
+          given,
+        );
+        const estimate = given.estimate ?? null;
+        expect(learning === null).toBe(estimate === null);
+        for (const { model: id, quality, estimate: told } of candidates) {
+          if (!estimate) {
+            expect(told).toBeNull();
+            continue;
+          }
+          const at = from.modelIndex.get(id)!;
+          const { declared, length, outcomes, text, count, shadow } = told!;
+          const used = shadow === null ? declared + length + outcomes + text : declared + length;
+          expect(used).toBeCloseTo(quality, 12);
+          expect(shadow).toBe(estimate.shadow && estimate.shadow[at]!);
+          if (shadow !== null) expect(declared + length + outcomes + text).toBeCloseTo(shadow, 12);
+          const steps = [estimate.length, estimate.outcomes[at], estimate.text[at]];
+          // At the ends of the scale a step may come to nothing.
+          for (const [i, step] of [length, outcomes, text].entries()) {
+            if (steps[i] === 0) expect(Math.abs(step)).toBeLessThan(1e-12);
+            else expect(step * steps[i]!).toBeGreaterThanOrEqual(0);
+          }
+          expect(count).toBe(at);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  const declared = snapshot([model('a', { q: 0.8 }), model('b', { q: 0.7 })]);
+  const estimate = (used: number[], shadow: number[] | null): Estimate => ({
+    quality: Float64Array.from(used),
+    shadow: shadow && Float64Array.from(shadow),
+    length: 0,
+    outcomes: Float32Array.of(0, 1),
+    text: Float32Array.of(0, 0),
+    counts: Float32Array.of(0, 40),
+    trust: 0,
+  });
+
+  test('tells in shadow who would be chosen', () => {
+    const told = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.7], [0.8, 0.9]) });
+    expect(told).toMatchObject({ choice: 'a', learning: { choice: 'b' } });
+    const used = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.9], null) });
+    expect(used).toMatchObject({ choice: 'b', learning: { choice: null } });
+  });
+
+  test('counts for who would be chosen without preferences, too', () => {
+    const preferring = {
+      ...declared,
+      preferences: [{ name: 'p', place: place(1), when: null, prefers: bitsOf(2, [0]), worth: 0.3 }],
+    };
+    const asked = facts({ rules: { constraints: [], preferences: [0] } });
+    const told = certify(preferring, asked, { ...given(), estimate: estimate([0.8, 0.9], null) });
+    expect(told).toMatchObject({ choice: 'a', unpreferred: 'b' });
+  });
+
+  test('is not told of another catalog', () => {
+    expect(() => certify(declared, facts(), { ...given(), estimate: estimate([0.8], null) })).toThrow(
+      'an estimate of 1 models, where there are 2',
     );
   });
 });

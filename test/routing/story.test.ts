@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import { CAPABILITIES } from '../../src/core/capability.ts';
+import type { Estimate } from '../../src/core/estimate.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { HEALTH, priorReadings, type Readings } from '../../src/core/readings.ts';
 import { emptyBits, setBit } from '../../src/core/rules.ts';
@@ -191,5 +192,84 @@ describe('a story', () => {
       { task: 'general', share: 0.5 },
     ];
     expect(tell(facts({ task: 'coding', mix }), mixed, byQuality)[1]).toContain('expected quality 50 %');
+  });
+});
+
+describe('what is told of estimates', () => {
+  const two = snapshot([model('a', { q: 0.74 }), model('b', { q: 0.6 })]);
+  const estimate = (more: Partial<Estimate>): Estimate => ({
+    quality: Float64Array.of(0.74, 0.6),
+    shadow: null,
+    length: 0,
+    outcomes: Float32Array.of(0, 0),
+    text: Float32Array.of(0, 0),
+    counts: Float32Array.of(0, 0),
+    trust: 0.4,
+    ...more,
+  });
+  const lines = (more: Partial<Estimate>, words?: Parameters<typeof story>[2], asked = facts({ task: 'general' })) => {
+    const given = { id: 0, seed: '0', reason: 'auto:balanced', strategy: byQuality, estimate: estimate(more) };
+    return story(certify(two, asked, given), asked, words);
+  };
+
+  test('is nothing where a quality is as declared', () => {
+    expect(lines({})).toEqual(tell(facts(), two, byQuality));
+  });
+
+  test('is each step from what is declared, rounded so that they add up', () => {
+    const told = lines({
+      quality: Float64Array.of(0.714, 0.6),
+      length: -0.1,
+      outcomes: Float32Array.of(-0.05, 0.1),
+      text: Float32Array.of(0.02, 0),
+      counts: Float32Array.of(212, 0),
+    });
+    expect(told.slice(2, 4)).toEqual([
+      'a: 0.71 = declared 0.74 for general, −0.02 for length, −0.01 from 212 outcomes on this task, +0.00 by its words (trust 0.4).',
+      'b: 0.60 = declared 0.60 for general, −0.02 for length, +0.02 from outcomes on other tasks.',
+    ]);
+  });
+
+  test('is the strongest words, where the text is at hand', () => {
+    const words = new Map([
+      [
+        'a',
+        [
+          { word: 'derive', adds: -0.31 },
+          { word: 'sql', adds: 0.2 },
+          { word: 'of the', adds: 0.04 },
+          { word: 'more', adds: 0.01 },
+        ],
+      ],
+    ]);
+    const told = lines({ quality: Float64Array.of(0.7, 0.6), text: Float32Array.of(-0.2, 0) }, words);
+    expect(told[2]).toBe(
+      'a: 0.70 = declared 0.74 for general, −0.04 by its words (trust 0.4); strongest words: "derive" −0.3, "sql" +0.2, "of the" +0.04.',
+    );
+  });
+
+  test('is in shadow what it would be, and who would be chosen', () => {
+    const shadow = { outcomes: Float32Array.of(-0.7, 0.4), counts: Float32Array.of(1, 0.4) };
+    const told = lines({ ...shadow, shadow: Float64Array.of(0.58, 0.69) });
+    expect(told.slice(2, 5)).toEqual([
+      'a: 0.74 = declared 0.74 for general. By what was learnt it would be 0.58: −0.16 from 1 outcome on this task.',
+      'b: 0.60 = declared 0.60 for general. By what was learnt it would be 0.69: +0.09 from 0.4 outcomes on this task.',
+      'By what was learnt, b would be chosen.',
+    ]);
+    expect(lines({ ...shadow, shadow: Float64Array.of(0.7, 0.69) })).toContain(
+      'By what was learnt, a would be chosen, too.',
+    );
+  });
+
+  test('is how the choice was drawn', () => {
+    const strategy: PreparedStrategy = { ...byQuality, parts: ({ quality }, at) => ({ quality: quality[at]! }) };
+    const explore = { share: 0.5, temperature: 0.01, qualityMargin: 1 };
+    const drawn = (seed: string) =>
+      story(certify(two, facts(), { id: 0, seed, reason: 'auto:balanced', strategy, explore }), facts())[1];
+    const told = new Set([...Array(20).keys()].map((seed) => drawn(`${seed}`)));
+    expect([...told].sort()).toEqual([
+      'a is the best of 2 by auto:balanced: expected quality 74 %, 2.1 Credits, 4,500 ms. It is 0.14 ahead of b: quality +0.14. To learn, others are tried too: it had a chance of 75 % among 2.',
+      'b was drawn to learn: expected quality 60 %, 2.1 Credits, 4,500 ms. a was best by utility, 0.14 ahead (quality +0.14); b had a chance of 25 % among 2.',
+    ]);
   });
 });

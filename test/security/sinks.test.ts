@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
 import { accessMigrations } from '../../src/access/tables.ts';
+import { learningMigrations } from '../../src/learning/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
@@ -25,7 +26,14 @@ const filesWith = (pattern: RegExp) =>
 /** Prose about `fetch(` is not a call of it. */
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/[^\n]*/g, '');
 
-const MIGRATIONS = [accessMigrations, ledgerMigrations, paymentMigrations, recordsMigrations, idempotencyMigrations];
+const MIGRATIONS = [
+  accessMigrations,
+  learningMigrations,
+  ledgerMigrations,
+  paymentMigrations,
+  recordsMigrations,
+  idempotencyMigrations,
+];
 
 describe('the store', () => {
   test('has these columns for texts and bytes, and words of requests stand in two of them', () => {
@@ -72,7 +80,19 @@ describe('the store', () => {
       ],
       ...['checkpoint.open', 'checkpoint.usd_per_credit', 'checkpoint.budgets'],
       // Decisions: facts and figures; revisions: the policy, with whatever looks like a secret masked.
-      ...['decisions.key_id', 'decisions.kind', 'decisions.revision', 'decisions.quality', 'decisions.body'],
+      ...[
+        'decisions.key_id',
+        'decisions.kind',
+        'decisions.revision',
+        'decisions.quality',
+        'decisions.body',
+        'decisions.estimate',
+      ],
+      // What can be learnt of them: names, figures, buckets of hashes, and a caller's word for a score, which has no blanks.
+      ...['key_id', 'estimator', 'model', 'task', 'features'].map((name) => `examples.${name}`),
+      ...['source', 'estimator', 'key_id', 'model', 'task', 'label'].map((name) => `outcomes.${name}`),
+      ...['learning_secret.secret', 'learning_standing.body', 'learning_resets.model', 'learnt_through.estimator'],
+      ...['learnt.estimator', 'learnt.part', 'learnt.bytes'],
       ...['revisions.revision', 'revisions.source', 'revisions.models', 'revisions.surroundings', 'frames.figures'],
       // Answers that callers keep for themselves: hashes, and what only their own secret opens.
       ...[
@@ -102,6 +122,7 @@ describe('the store', () => {
     expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
       'src/access/idempotency/table.ts',
       'src/access/tables.ts',
+      'src/learning/tables.ts',
       'src/ledger/schema.ts',
       'src/payments/table.ts',
       'src/records/records.ts',

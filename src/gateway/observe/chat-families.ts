@@ -14,6 +14,7 @@ export interface ChatFamilies {
   readonly saved: Counter;
   readonly overspent: Counter;
   readonly failovers: Counter;
+  readonly explored: Counter;
 }
 
 /** The families that chats are counted in; those by lane have at most `seriesMax` series each. */
@@ -39,6 +40,11 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
     help: 'Attempts that failed and were followed by one at another endpoint of the model, or at another model.',
     labels: ['provider', 'model', 'upstream', 'to'],
   });
+  const explored = counter({
+    name: 'signalbox_explored_total',
+    help: 'Chat requests for which another model than the best was drawn, to learn.',
+    labels: ['selector'],
+  });
   return {
     chats,
     ...times(seriesMax),
@@ -47,6 +53,7 @@ export function chatFamilies(seriesMax: number): ChatFamilies {
     saved: credits('saved', 'Credits that answers cost less than the baseline had.', seriesMax),
     overspent: credits('overspent', 'Credits that answers cost more than the baseline had.', seriesMax),
     failovers,
+    explored,
   };
 }
 

@@ -5,7 +5,7 @@ import type { AttemptRecord, Outcome } from '../../records/record.ts';
 import { Cells, type Counter, type Tally } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
-import { type Observation, selectorOf } from './observation.ts';
+import { type Observation, type Settled, selectorOf } from './observation.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
 
 /** So many are told apart. What comes later is one, and what fixed words tell of it stays known. */
@@ -40,6 +40,7 @@ export function createChatMetrics(): ChatMetrics {
     if (outcome.firstPartMs !== null && seen.isStream && hasAnswered(outcome)) {
       lane.ttft.observe(outcome.firstPartMs / 1000);
     }
+    if (judged && isExplored(settled)) told.explored.at(selectorOf(judged)).value++;
     if (outcome.attempts.length > 1) countFailovers(told.failovers, outcome.attempts);
   };
   return { count, families: [...Object.values(told).map(({ family }) => family), ...rejections.families] };
@@ -52,6 +53,9 @@ function laneOf(lanes: Cells<Lane>, { judged, settled }: Observation): Lane {
     ? lanes.at(selector, answered.model, answered.provider, answered.upstream)
     : lanes.at(selector, '', '', '');
 }
+
+/** Its reason says so, whoever answered then. */
+const isExplored = ({ platform }: Settled): boolean => /:explored(?::|$)/.test(platform.route_reason);
 
 /** Whether the last attempt has shown content to the caller. */
 function hasAnswered({ status, attempts }: Outcome): boolean {

@@ -115,7 +115,10 @@ async function affordable(
   const runtime = gateway.lease();
   const cap = Math.max(0, quoteMax - settleFee + free);
   try {
-    return { runtime, ...(await decideChat(gateway, request, { runtime, caller, cap, windowsOnly: true }, seen)) };
+    return {
+      runtime,
+      ...(await decideChat(gateway, request, { runtime, caller, cap, windowsOnly: true }, false, seen)),
+    };
   } catch (cause) {
     // What a wallet has used of a budget is nobody's business who only knows its address.
     if (cause instanceof SignalboxError && cause.code === 'insufficient_quota' && !isProved && isWallet(caller.keyId)) {

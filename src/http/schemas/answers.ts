@@ -3,6 +3,7 @@ import { ChatCompletion, ChatCompletionChunk, Platform, StreamError, Usage } fro
 import { KeptContent } from './content.ts';
 import { Decision } from './decision.ts';
 import { ErrorBody } from './error.ts';
+import { Feedback } from './feedback.ts';
 import { Health, Readiness } from './health.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from './keys.ts';
 import { LedgerStatus } from './ledger.ts';
@@ -21,6 +22,7 @@ export const ANSWERS = {
   ChatCompletionChunk,
   Decision,
   ErrorBody,
+  Feedback,
   Health,
   KeptContent,
   KeyTrail,

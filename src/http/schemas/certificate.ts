@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { REJECTIONS } from '../../core/decision.ts';
+import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
 import { credits, modelId, orNull, tokens, word } from './parts.ts';
 
@@ -30,10 +31,53 @@ const Rejection = Type.Object({
   rules: Type.Array(Rule, { description: 'The rules of the policy behind it; empty where there are none.' }),
 });
 
+const Estimate = Type.Object({
+  declared: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'What the policy declares for the task, or for the mix of tasks.',
+    examples: [0.74],
+  }),
+  length: Type.Number({ description: 'What the length of the question adds.', examples: [-0.02] }),
+  outcomes: Type.Number({ description: 'What outcomes add, whatever the text.', examples: [-0.01] }),
+  text: Type.Number({ description: 'What the words of the question add.', examples: [0] }),
+  outcome_count: Type.Number({
+    minimum: 0,
+    description: 'How many outcomes of the task there were, as far as they count.',
+    examples: [212],
+  }),
+  shadow_quality: orNull(
+    Type.Number({ minimum: 0, maximum: 1 }),
+    'The sum of these where it is shown and not used: then the length alone moves Q. Null where the sum is Q.',
+  ),
+});
+
+const Learning = Type.Object({
+  mode: word(
+    LEARNING_MODES,
+    '`off`: only the length of the question moves what is declared. `shadow`: what was learnt is shown, not used.',
+  ),
+  trust: Type.Number({ minimum: 0, maximum: 1, description: 'How far the words of the question are trusted.' }),
+  choice_by_learnt: orNull(
+    Type.String(),
+    'In `shadow`, the choice if what was learnt were used; null where it is used, nothing was learnt, or the request named a model.',
+  ),
+});
+
+const Draw = Type.Object({
+  probability: Type.Number({ minimum: 0, maximum: 1, description: 'How likely the choice was.', examples: [0.04] }),
+  among: Type.Integer({ minimum: 2, description: 'How many models took part.', examples: [5] }),
+  best: modelId('The best by utility: the choice itself, or what it was drawn instead of.'),
+});
+
 const Candidate = Type.Object({
   model: modelId('The model.'),
   rank: orNull(Type.Integer(), '1 is the choice; null for a model that was left out.'),
   quality,
+  estimate: orNull(
+    Estimate,
+    'What Q is made of, before preferences: what is declared, and what was added one after the other; null where it is the declared.',
+  ),
   cost_credits: cost,
   latency_ms: latency,
   utility: orNull(Type.Number(), 'What the strategy made of these; null for a model that was left out.'),
@@ -81,6 +125,8 @@ export const CERTIFICATE = {
     Type.Boolean(),
     'True when the strategy gave no usable scores, so that Q, C, L and ID decided.',
   ),
+  learning: orNull(Learning, 'How the qualities were estimated; null where they are the declared ones.'),
+  draw: orNull(Draw, 'The draw that tries other models than the best, to learn; null where there was none.'),
   runner_up: orNull(Other, 'The next best candidate; null without one.'),
   baseline: orNull(Other, 'The model that savings are measured against; null for a pinned model.'),
 };
@@ -89,7 +135,7 @@ export const Replay = Type.Object(
   {
     matches: orNull(
       Type.Boolean(),
-      'Whether it came to the same choice, fallbacks and qualities, bit for bit; null where it could not be made again.',
+      'Whether it came to the same choice, draw, fallbacks and qualities, bit for bit; null where it could not be made again.',
     ),
     reason: orNull(Type.String(), 'Why it could not be made again; null where it was.'),
   },

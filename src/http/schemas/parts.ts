@@ -60,8 +60,8 @@ export const policyRevision = Type.String({
 
 export const routeReason = Type.String({
   description:
-    'Why this model, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended when the first choice failed.',
-  examples: ['auto:balanced', 'pinned', 'auto:balanced:fallback'],
+    'Why this model, as a short and stable label: `pinned`, or the selector and the strategy. `:explored` is appended when another model than the best was drawn, to learn, and `:fallback` when the first choice failed.',
+  examples: ['auto:balanced', 'pinned', 'auto:balanced:fallback', 'auto:balanced:explored'],
 });
 
 export const upstreamRequestId = orNull(

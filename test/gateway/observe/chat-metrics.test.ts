@@ -107,6 +107,22 @@ describe('A chat request', () => {
     });
   }
 
+  test('counts as explored where another model than the best was drawn, whoever answered then', async () => {
+    const drawn = (route_reason: string, more: Partial<Facts> = {}) =>
+      seenOf({
+        judged: judgedOf(more),
+        settled: { outcome: outcomeOf(), platform: { ...platform, route_reason } },
+      });
+    const page = await pageOf([
+      drawn('auto:balanced:explored'),
+      drawn('auto:balanced:explored:fallback', { model: 'mine' }),
+      drawn('auto:balanced:fallback'),
+      drawn('auto:unexplored'),
+    ]);
+    expect(total(page, 'signalbox_explored_total')).toBe(2);
+    expect(total(page, 'signalbox_explored_total', { selector: 'mine' })).toBe(1);
+  });
+
   test('is counted where it went: by the selector and the endpoint that answered', async () => {
     const page = await pageOf([
       carriedOut(),

@@ -1,0 +1,39 @@
+import { AT, curves, row } from './panels.ts';
+
+export const learning = [
+  row('Learning'),
+  curves({
+    title: 'Outcomes by source',
+    description: 'An hour, at the pace of the moment. checks: what was seen of answers. Empty while learning is off.',
+    unit: 'short',
+    width: 8,
+    min: 0,
+    stacked: true,
+    queries: [[`3600 * sum by (source) (rate(signalbox_outcomes_total{${AT}}[$__rate_interval]))`, '{{source}}']],
+  }),
+  curves({
+    title: 'Quality: error of what was said',
+    description: 'Brier score of the latest scores of callers. Learning helps while estimated lies below declared.',
+    unit: 'short',
+    width: 8,
+    min: 0,
+    decimals: 4,
+    queries: [[`avg by (figure) (signalbox_quality_brier{${AT}})`, '{{figure}}']],
+  }),
+  curves({
+    title: 'Explored, withheld, failed',
+    description:
+      'An hour: chats for which another model than the best was drawn; outcomes of keys that had their share; faults of the estimator.',
+    unit: 'short',
+    width: 8,
+    min: 0,
+    queries: [
+      [
+        `3600 * sum by (selector) (rate(signalbox_explored_total{${AT}, selector=~"$selector"}[$__rate_interval]))`,
+        '{{selector}}, explored',
+      ],
+      [`3600 * sum(rate(signalbox_outcomes_withheld_total{${AT}}[$__rate_interval]))`, 'withheld'],
+      [`3600 * sum(rate(signalbox_estimator_faults_total{${AT}}[$__rate_interval]))`, 'estimator failed'],
+    ],
+  }),
+];

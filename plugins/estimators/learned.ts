@@ -1,0 +1,76 @@
+import { defineEstimator, type EstimatorMemory, Type } from 'signalbox/plugin';
+import { CatalogEstimator, type Settings } from './learned/estimate.ts';
+import { Packer } from './learned/features.ts';
+import { openParts, saveParts } from './learned/parts.ts';
+import { installationOf, Scanner } from './learned/text.ts';
+
+const worth = (value: number, of: string) =>
+  Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 1_000_000,
+    default: value,
+    examples: [value],
+    description: `For models whose declared quality is ${of}.`,
+  });
+
+/**
+ * Declared quality, corrected by the length of the question, by the outcomes of each model and task, and by the words
+ * of the question as far as they have proved to tell. Without outcomes and without text, exactly the declared quality.
+ */
+export const learned = defineEstimator({
+  name: 'learned',
+  status: 'alpha',
+  options: Type.Object(
+    {
+      length: Type.Number({
+        minimum: 0,
+        maximum: 2,
+        default: 0.25,
+        examples: [0.25],
+        description:
+          'By how much a question that is one standard deviation longer than usual lowers the log odds of a good answer, of every model.',
+      }),
+      doubt: Type.Number({
+        minimum: 0,
+        maximum: 10,
+        default: 2,
+        examples: [2],
+        description:
+          'How many standard deviations beyond chance the words of questions must have been right before they count.',
+      }),
+      outcomes_worth: Type.Object(
+        {
+          measured: worth(300, 'measured'),
+          guessed: worth(100, 'guessed'),
+          unknown: worth(30, 'of unknown origin'),
+        },
+        {
+          additionalProperties: false,
+          default: {},
+          description: 'As how many outcomes a declared quality counts, by the `basis` of the model.',
+        },
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  prepare({ length, doubt, outcomes_worth: outcomesWorth }, secret) {
+    const settings: Settings = { length, doubt, worth: outcomesWorth };
+    const scanner = new Scanner(secret);
+    const packer = new Packer();
+    const installation = installationOf(secret);
+    return {
+      read(text) {
+        scanner.scan(text);
+        return packer.pack(scanner);
+      },
+      open(parts): EstimatorMemory {
+        const memory = openParts(parts, installation);
+        return {
+          over: (catalog) => new CatalogEstimator(memory, catalog, settings, scanner),
+          forget: (model) => (model === null ? memory.forgetAll() : memory.forget(model)),
+          save: (everything) => saveParts(memory, everything, installation),
+        };
+      },
+    };
+  },
+});

@@ -1,0 +1,135 @@
+/** Of what `save` writes: four letters, then the version of the bytes behind them. */
+const MAGIC = 0x4c424c31;
+const FIRST_BYTES = 256;
+
+/** Bytes of one part, little endian, behind a mark that tells whose they are. */
+export class Writer {
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #view = new DataView(this.#bytes.buffer);
+  #length = 0;
+
+  constructor(installation: number) {
+    this.u32(MAGIC);
+    this.u32(installation);
+  }
+
+  u16(value: number): void {
+    const at = this.#room(2);
+    this.#view.setUint16(at, value, true);
+  }
+
+  u32(value: number): void {
+    const at = this.#room(4);
+    this.#view.setUint32(at, value, true);
+  }
+
+  f32(value: number): void {
+    const at = this.#room(4);
+    this.#view.setFloat32(at, value, true);
+  }
+
+  f64(value: number): void {
+    const at = this.#room(8);
+    this.#view.setFloat64(at, value, true);
+  }
+
+  /** By code units: any string comes back as it was. */
+  text(value: string): void {
+    this.u32(value.length);
+    for (let at = 0; at < value.length; at++) this.u16(value.charCodeAt(at));
+  }
+
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  /** Where the next bytes go. The view may be another after it. */
+  #room(bytes: number): number {
+    const at = this.#length;
+    this.#length = at + bytes;
+    if (this.#length > this.#bytes.length) {
+      const larger = new Uint8Array(2 * this.#bytes.length);
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return at;
+  }
+}
+
+/** Reads what `Writer` wrote. Throws, naming the part, where it is another's, cut short, or no figure. */
+export class Reader {
+  readonly #part: string;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(part: string, bytes: Uint8Array, installation: number) {
+    this.#part = part;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (this.u32() !== MAGIC) throw this.error('was not written by this version of the estimator `learned`');
+    if (this.u32() !== installation) throw this.error('was learnt with another secret');
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#next(2), true);
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#next(4), true);
+  }
+
+  f32(): number {
+    return this.#finite(this.#view.getFloat32(this.#next(4), true));
+  }
+
+  f64(): number {
+    return this.#finite(this.#view.getFloat64(this.#next(8), true));
+  }
+
+  /** A figure that is never below 0. */
+  mass(): number {
+    return this.#atLeastZero(this.f64());
+  }
+
+  precision(): number {
+    return this.#atLeastZero(this.f32());
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#view.byteLength;
+  }
+
+  text(): string {
+    const length = this.u32();
+    const from = this.#next(2 * length);
+    let value = '';
+    for (let at = 0; at < length; at++) value += String.fromCharCode(this.#view.getUint16(from + 2 * at, true));
+    return value;
+  }
+
+  /** Nothing may be left. */
+  end(): void {
+    if (!this.isAtEnd) throw this.error('is longer than what it holds');
+  }
+
+  error(says: string): Error {
+    return new Error(`part \`${this.#part}\` of what was learnt ${says}`);
+  }
+
+  #next(bytes: number): number {
+    const at = this.#at;
+    if (at + bytes > this.#view.byteLength) throw this.error('is cut short');
+    this.#at = at + bytes;
+    return at;
+  }
+
+  #atLeastZero(value: number): number {
+    if (value < 0) throw this.error('holds a figure below 0 where none can be');
+    return value;
+  }
+
+  #finite(value: number): number {
+    if (!Number.isFinite(value)) throw this.error('holds what is no finite number');
+    return value;
+  }
+}

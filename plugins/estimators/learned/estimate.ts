@@ -1,0 +1,226 @@
+import {
+  type Estimator,
+  type EstimatorCatalog,
+  type Finding,
+  type Inquiry,
+  type Known,
+  logitOf,
+  moved,
+  type Outcome,
+  sigmoid,
+  type TellingWord,
+} from 'signalbox/plugin';
+import { Features } from './features.ts';
+import { familiarity, ownPace, pace, trustIn } from './means.ts';
+import { type Memory, type ModelMemory, SHARED_PART, type TaskMemory } from './memory.ts';
+import { type Priors, priorsOf, type Worth } from './priors.ts';
+import { tellingWords } from './telling.ts';
+import type { Scanner } from './text.ts';
+
+/** How the parts of an estimate are weighed. */
+export interface Settings {
+  /** δ: by how much a question that is one deviation longer lowers the log odds of every model. */
+  readonly length: number;
+  /** κ: how many standard deviations beyond chance the words must be right before they are trusted. */
+  readonly doubt: number;
+  /** n0: how many outcomes a declared quality counts as, by where it comes from. */
+  readonly worth: Worth;
+}
+
+/** A known model's place in the catalog. */
+interface Placed {
+  readonly at: number;
+  readonly memory: ModelMemory;
+}
+
+/** The least p(1 − p) that an outcome counts with, so that what is nearly sure still moves. */
+const INFORMATION_MIN = 0.05;
+/** The most that an outcome is multiplied for having been unlikely to come. */
+const IMPORTANCE_MAX = 4;
+
+/** The memory as one catalog sees it. */
+export class CatalogEstimator implements Estimator {
+  readonly #memory: Memory;
+  readonly #catalog: EstimatorCatalog;
+  readonly #settings: Settings;
+  readonly #scanner: Scanner;
+  readonly #priors: Priors;
+  readonly #features = new Features();
+  #placed: readonly Placed[] = [];
+  #version = -1;
+
+  constructor(memory: Memory, catalog: EstimatorCatalog, settings: Settings, scanner: Scanner) {
+    this.#memory = memory;
+    this.#catalog = catalog;
+    this.#settings = settings;
+    this.#scanner = scanner;
+    this.#priors = priorsOf(catalog, settings.worth);
+  }
+
+  /**
+   * z = logit(declared) + Δb + Δo + D + t_s·(s − s̄) + t_v·(v − v̄): what outcomes add of the model and of the model at
+   * the task, what the length adds, and what the words add of all models and of this one, about their running means.
+   */
+  estimate({ features: bytes, task: taskAt, declared }: Inquiry, into: Finding, seen: boolean): void {
+    const features = this.#features;
+    const hasText = features.unpack(bytes);
+    const name = this.#taskName(taskAt);
+    const task = hasText && seen ? this.#memory.meet(name) : this.#memory.tasks.get(name);
+    const toShared = hasText ? this.#trustInShared(task) : 0;
+    const toOwn = hasText ? this.#trustInOwn(task) : 0;
+    const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) : 0;
+    into.length = hasText ? this.#lengthOf(task) : 0;
+    into.trust = Math.max(toShared, toOwn);
+    into.outcomes.fill(0);
+    into.counts.fill(0);
+    const common = toShared * (shared - (task?.shared ?? 0));
+    into.text.fill(common);
+    for (const { at, memory } of this.#known()) {
+      into.outcomes[at] = this.#outcomesOf(memory, at, taskAt, task);
+      const tally = task && memory.tasks[task.index];
+      if (tally) into.counts[at] = tally.count;
+      if (!hasText || !memory.own) continue;
+      const own = memory.own.weights.dot(features);
+      const centres = memory.own.centres;
+      const centre = task ? centres[task.index]! : 0;
+      into.text[at] = common + toOwn * (own - centre);
+      if (task && seen) centres[task.index] = centre + pace(task.seen) * (own - centre);
+    }
+    if (task && hasText && seen) note(task, features.length, shared);
+    const { quality, length, outcomes, text } = into;
+    for (let at = 0; at < quality.length; at++) quality[at] = moved(declared[at]!, length + outcomes[at]! + text[at]!);
+  }
+
+  /**
+   * One step of a diagonal Bayesian logistic regression for the words, and of the posterior means for what is declared.
+   * Both go by the estimate from before the outcome, with the words trusted in full.
+   */
+  learn(outcome: Outcome): number {
+    checkOutcome(outcome);
+    const { model: at, task: taskAt, declared, score, weight, probability, among } = outcome;
+    const features = this.#features;
+    const hasText = features.unpack(outcome.features);
+    const task = this.#memory.meet(this.#taskName(taskAt));
+    const model = this.#memory.teach(this.#catalog.models[at]!.id, hasText);
+    const outcomes = this.#outcomesOf(model, at, taskAt, task);
+    const length = hasText ? this.#lengthOf(task) : 0;
+    const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) - task.shared : 0;
+    const own = hasText && model.own ? model.own.weights.dot(features) - model.own.centres[task.index]! : 0;
+    // In single precision, as `estimate` hands it out.
+    const text = Math.fround(this.#trustInShared(task) * shared + this.#trustInOwn(task) * own);
+    const before = moved(declared, length + Math.fround(outcomes) + text);
+    const plain = logitOf(declared) + outcomes + length;
+    if (hasText) this.#noteEvidence(task, plain, shared, own, score, weight);
+    const p = sigmoid(plain + shared + own);
+    const information = Math.max(p * (1 - p), INFORMATION_MIN);
+    const error = score - p;
+    if (hasText) {
+      const importance = weight * Math.min(IMPORTANCE_MAX, 1 / (among * probability));
+      this.#learnWords(model, importance * error, importance * information);
+    }
+    const { general, generalMass, offset, offsetMass } = this.#priors.of(at, taskAt);
+    model.all.note(general, generalMass, error, information, weight);
+    this.#memory.tallyOf(model, task).note(offset, offsetMass, error, information, weight);
+    return before;
+  }
+
+  known(): Known[] {
+    return this.#known().flatMap(({ at, memory }) => {
+      const { id, general, quality } = this.#catalog.models[at]!;
+      const prior = this.#priors.of(at, 0);
+      const learnt = moved(general, memory.all.shift(prior.general, prior.generalMass));
+      const all: Known = { model: id, task: null, outcomes: memory.all.count, declared: general, learnt };
+      const byTask = this.#catalog.tasks.flatMap((name, taskAt): Known[] => {
+        const task = this.#memory.tasks.get(name);
+        const tally = task && memory.tasks[task.index];
+        if (!tally) return [];
+        const declared = quality[taskAt]!;
+        const shift = this.#outcomesOf(memory, at, taskAt, task);
+        return [{ model: id, task: name, outcomes: tally.count, declared, learnt: moved(declared, shift) }];
+      });
+      return [all, ...byTask];
+    });
+  }
+
+  telling(text: string, taskAt: number, model: number, most: number): TellingWord[] {
+    const task = this.#memory.tasks.get(this.#taskName(taskAt));
+    const own = this.#memory.models.get(this.#catalog.models[model]!.id)?.own?.weights ?? null;
+    return tellingWords(this.#scanner, text, most, [
+      { weights: this.#memory.shared, trust: this.#trustInShared(task) },
+      { weights: own, trust: this.#trustInOwn(task) },
+    ]);
+  }
+
+  #taskName(at: number): string {
+    return this.#catalog.tasks[at]!;
+  }
+
+  /** The models of the catalog that outcomes are known of. */
+  #known(): readonly Placed[] {
+    if (this.#version === this.#memory.version) return this.#placed;
+    this.#version = this.#memory.version;
+    this.#placed = this.#catalog.models.flatMap(({ id }, at) => {
+      const memory = this.#memory.models.get(id);
+      return memory ? [{ at, memory }] : [];
+    });
+    return this.#placed;
+  }
+
+  /** Δb + Δo: how far the posterior means are from what is declared. */
+  #outcomesOf(model: ModelMemory, at: number, taskAt: number, task: TaskMemory | undefined): number {
+    const { general, generalMass, offset, offsetMass } = this.#priors.of(at, taskAt);
+    const tally = task && model.tasks[task.index];
+    return model.all.shift(general, generalMass) + (tally ? tally.shift(offset, offsetMass) : 0);
+  }
+
+  #lengthOf(task: TaskMemory | undefined): number {
+    if (!task) return 0;
+    // Without the 0 a text of usual length would add −0.
+    return 0 - this.#settings.length * familiarity(task.seen) * (this.#features.length - task.length);
+  }
+
+  #trustInShared(task: TaskMemory | undefined): number {
+    return trustIn(task?.sharedEvidence ?? null, this.#memory.sharedEvidence, this.#settings.doubt);
+  }
+
+  #trustInOwn(task: TaskMemory | undefined): number {
+    return trustIn(task?.ownEvidence ?? null, this.#memory.ownEvidence, this.#settings.doubt);
+  }
+
+  #noteEvidence(task: TaskMemory, plain: number, shared: number, own: number, score: number, weight: number): void {
+    task.sharedEvidence.note(shared, plain, score, weight);
+    this.#memory.sharedEvidence.note(shared, plain, score, weight);
+    task.ownEvidence.note(own, plain + shared, score, weight);
+    this.#memory.ownEvidence.note(own, plain + shared, score, weight);
+  }
+
+  #learnWords({ own }: ModelMemory, error: number, information: number): void {
+    if (!own) return;
+    const features = this.#features;
+    const shared = this.#memory.sharedWeights();
+    this.#memory.changed.add(SHARED_PART);
+    const variance = own.weights.variance(features) + shared.variance(features);
+    const e = error / (1 + information * variance);
+    own.weights.step(features, e, information);
+    shared.step(features, e, information);
+  }
+}
+
+/** A request of this task was seen: the running means move. */
+function note(task: TaskMemory, length: number, shared: number): void {
+  task.length += ownPace(task.seen) * (length - task.length);
+  task.shared += pace(task.seen) * (shared - task.shared);
+  task.seen++;
+}
+
+/** One figure that is no number would spoil all that was learnt. */
+function checkOutcome({ score, declared, weight, probability, among }: Outcome): void {
+  const within = (name: string, value: number, from: number, to: number): void => {
+    if (!(value >= from && value <= to)) throw new RangeError(`${name} is ${value}, and must be ${from} to ${to}`);
+  };
+  within('score', score, 0, 1);
+  within('declared', declared, 0, 1);
+  within('weight', weight, Number.MIN_VALUE, 1);
+  within('probability', probability, Number.MIN_VALUE, 1);
+  within('among', among, 1, Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,196 @@
+import { Reader, Writer } from './codec.ts';
+import { DENSE } from './dense.ts';
+import type { Evidence } from './means.ts';
+import {
+  Memory,
+  type ModelMemory,
+  OWNERS_MAX,
+  outcomesPart,
+  SHARED_PART,
+  TASKS_PART,
+  type Tally,
+  wordsPart,
+} from './memory.ts';
+import { BUCKETS } from './text.ts';
+import type { Weights } from './weights.ts';
+
+/** What has changed since the last call, or everything; null for a part that is no more. */
+export function saveParts(memory: Memory, everything: boolean, installation: number): Map<string, Uint8Array | null> {
+  const names = new Set(memory.changed);
+  if (everything) {
+    if (memory.tasks.size > 0) names.add(TASKS_PART);
+    if (memory.shared) names.add(SHARED_PART);
+    for (const id of memory.models.keys()) names.add(outcomesPart(id));
+    for (const { id } of memory.owners) names.add(wordsPart(id));
+  }
+  memory.changed.clear();
+  return new Map([...names].map((name) => [name, written(name, memory, installation)]));
+}
+
+function written(name: string, memory: Memory, installation: number): Uint8Array | null {
+  const writer = new Writer(installation);
+  if (name === TASKS_PART) return memory.tasks.size === 0 ? null : writeTasks(memory, writer);
+  if (name === SHARED_PART) return memory.shared && writeWeights(memory.shared, writer);
+  const { kind, id } = kindOf(name);
+  const model = memory.models.get(id);
+  if (!model) return null;
+  if (kind === 'outcomes') return writeModel(model, memory, writer);
+  return model.own && writeWeights(model.own.weights, writer);
+}
+
+/** A memory of the parts that were saved. Throws where one is not of `saveParts`, or of another installation. */
+export function openParts(parts: ReadonlyMap<string, Uint8Array>, installation: number): Memory {
+  const memory = new Memory();
+  const readerOf = (name: string, bytes: Uint8Array): Reader => new Reader(name, bytes, installation);
+  const models = [...parts].filter(([name]) => name !== TASKS_PART && name !== SHARED_PART);
+  const kinds = models.map(([name, bytes]) => ({ name, bytes, ...kindOf(name) }));
+  const tasks = parts.get(TASKS_PART);
+  // Tasks are named by it, models by their outcomes: in this order each part finds what it speaks of.
+  const centres =
+    tasks === undefined ? new Map<string, Float64Array>() : readTasks(memory, readerOf(TASKS_PART, tasks));
+  for (const { name, bytes, id, kind } of kinds) if (kind === 'outcomes') readModel(id, memory, readerOf(name, bytes));
+  for (const { name, bytes, id, kind } of kinds) {
+    if (kind === 'outcomes') continue;
+    const reader = readerOf(name, bytes);
+    const model = memory.models.get(id);
+    if (!model) throw reader.error(`has no part \`${outcomesPart(id)}\` beside it`);
+    if (memory.owners.size === OWNERS_MAX) throw reader.error(`is one more than ${OWNERS_MAX} of its kind`);
+    const own = memory.ownOf(model);
+    readWeights(own.weights, reader);
+    own.centres.set(centres.get(id) ?? []);
+  }
+  const shared = parts.get(SHARED_PART);
+  if (shared !== undefined) readWeights(memory.sharedWeights(), readerOf(SHARED_PART, shared));
+  memory.changed.clear();
+  return memory;
+}
+
+function kindOf(name: string): { kind: 'outcomes' | 'words'; id: string } {
+  const colon = name.indexOf(':');
+  const kind = name.slice(0, colon);
+  if (kind !== 'outcomes' && kind !== 'words') {
+    throw new Error(
+      `\`${name}\` is no part of what was learnt: a part is \`${TASKS_PART}\`, \`${SHARED_PART}\`, \`outcomes:<model>\` or \`words:<model>\``,
+    );
+  }
+  return { kind, id: name.slice(colon + 1) };
+}
+
+function writeTasks(memory: Memory, writer: Writer): Uint8Array {
+  writer.f64(memory.clock);
+  writeEvidence(memory.sharedEvidence, writer);
+  writeEvidence(memory.ownEvidence, writer);
+  const tasks = [...memory.tasks.values()];
+  writer.u32(tasks.length);
+  for (const task of tasks) {
+    writer.text(task.name);
+    for (const figure of [task.used, task.seen, task.length, task.shared]) writer.f64(figure);
+    writeEvidence(task.sharedEvidence, writer);
+    writeEvidence(task.ownEvidence, writer);
+  }
+  writer.u32(memory.owners.size);
+  for (const { id, own } of memory.owners) {
+    writer.text(id);
+    for (const { index } of tasks) writer.f64(own?.centres[index] ?? 0);
+  }
+  return writer.finish();
+}
+
+/** Returns the running means of models' own weights, by model and task. */
+function readTasks(memory: Memory, reader: Reader): Map<string, Float64Array> {
+  memory.clock = reader.mass();
+  readEvidence(memory.sharedEvidence, reader);
+  readEvidence(memory.ownEvidence, reader);
+  const count = reader.u32();
+  for (let at = 0; at < count; at++) {
+    const task = memory.addTask(reader.text());
+    if (task.index !== at) throw reader.error('has a task twice, or too many');
+    task.used = reader.mass();
+    task.seen = reader.mass();
+    task.length = reader.f64();
+    task.shared = reader.f64();
+    readEvidence(task.sharedEvidence, reader);
+    readEvidence(task.ownEvidence, reader);
+  }
+  const centres = new Map<string, Float64Array>();
+  for (let left = reader.u32(); left > 0; left--) {
+    const id = reader.text();
+    centres.set(
+      id,
+      Float64Array.from({ length: count }, () => reader.f64()),
+    );
+  }
+  reader.end();
+  return centres;
+}
+
+function writeModel(model: ModelMemory, memory: Memory, writer: Writer): Uint8Array {
+  writer.f64(model.taught);
+  writeTally(model.all, writer);
+  const tallies = [...memory.tasks.values()].flatMap(({ name, index }) => {
+    const tally = model.tasks[index];
+    return tally ? [{ name, tally }] : [];
+  });
+  writer.u32(tallies.length);
+  for (const { name, tally } of tallies) {
+    writer.text(name);
+    writeTally(tally, writer);
+  }
+  return writer.finish();
+}
+
+function readModel(id: string, memory: Memory, reader: Reader): void {
+  const model = memory.addModel(id);
+  model.taught = reader.mass();
+  readTally(model.all, reader);
+  for (let left = reader.u32(); left > 0; left--) {
+    const name = reader.text();
+    const task = memory.tasks.get(name);
+    if (!task) throw reader.error(`speaks of the task \`${name}\`, which the part \`${TASKS_PART}\` does not have`);
+    readTally(memory.tallyOf(model, task), reader);
+  }
+  reader.end();
+}
+
+function writeTally({ mass, sum, count }: Tally, writer: Writer): void {
+  for (const figure of [mass, sum, count]) writer.f64(figure);
+}
+
+function readTally(tally: Tally, reader: Reader): void {
+  tally.mass = reader.mass();
+  tally.sum = reader.f64();
+  tally.count = reader.mass();
+}
+
+function writeEvidence({ hit, spread }: Evidence, writer: Writer): void {
+  writer.f64(hit);
+  writer.f64(spread);
+}
+
+function readEvidence(evidence: Evidence, reader: Reader): void {
+  evidence.hit = reader.f64();
+  evidence.spread = reader.mass();
+}
+
+/** The figures of the form, then those buckets that were met. */
+function writeWeights({ cells }: Weights, writer: Writer): Uint8Array {
+  for (let at = 2 * BUCKETS; at < 2 * (BUCKETS + DENSE); at++) writer.f32(cells[at]!);
+  for (let at = 0; at < BUCKETS; at++) {
+    const mean = cells[2 * at]!;
+    const added = cells[2 * at + 1]!;
+    if (mean === 0 && added === 0) continue;
+    writer.u16(at);
+    writer.f32(mean);
+    writer.f32(added);
+  }
+  return writer.finish();
+}
+
+function readWeights({ cells }: Weights, reader: Reader): void {
+  const readCell = (at: number): void => {
+    cells[2 * at] = reader.f32();
+    cells[2 * at + 1] = reader.precision();
+  };
+  for (let at = BUCKETS; at < BUCKETS + DENSE; at++) readCell(at);
+  while (!reader.isAtEnd) readCell(reader.u16());
+}

@@ -1,0 +1,226 @@
+import { DIGIT, folded, LETTER, SPACE } from './letters.ts';
+import { KIND, Vocabulary } from './vocabulary.ts';
+
+/** Of a text, so much is read: what asks stands at its ends, and time is bounded. */
+const CHARS_MAX = 4_000;
+export const TOKENS_MAX = 600;
+
+/** 2^16 buckets: a quarter of them costs .009 of APGR once some thousand outcomes are known, and nothing before. */
+const BUCKET_BITS = 16;
+export const BUCKETS = 1 << BUCKET_BITS;
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+const LONG_WORD = 8;
+const NUMBER_DIGITS_MAX = 5;
+
+const OPERATOR = 1;
+const LATEX = 2;
+const BRACE = 3;
+const COMMA = 4;
+const ASK = 5;
+const BACKSLASH = 6;
+/** For each ASCII character, which of the above it counts as; 0 for none. */
+const MARKS: Uint8Array = marksTable({
+  '=+*/^<>': OPERATOR,
+  $: LATEX,
+  '{};': BRACE,
+  ',': COMMA,
+  '?': ASK,
+  '\\': BACKSLASH,
+});
+
+function marksTable(kinds: Readonly<Record<string, number>>): Uint8Array {
+  const table = new Uint8Array(128);
+  for (const [chars, kind] of Object.entries(kinds)) for (const char of chars) table[char.charCodeAt(0)] = kind;
+  return table;
+}
+
+const NEWLINE = 0x0a;
+const PARENTHESIS = 0x28;
+
+/** The last step of MurmurHash3: each bit of the result hangs on each of the hash. */
+function mixed(hash: number): number {
+  let bits = hash ^ (hash >>> 16);
+  bits = Math.imul(bits, 0x85ebca6b);
+  bits ^= bits >>> 13;
+  bits = Math.imul(bits, 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+/** A mark of a secret that does not give it away: what was learnt with one means nothing with another. */
+export const installationOf = (secret: readonly [number, number]): number =>
+  mixed(Math.imul(mixed(secret[0] ^ FNV_OFFSET), FNV_PRIME) ^ mixed(secret[1] ^ BUCKET_BITS));
+
+/** Whether a line opens like an answer to choose: `A.`, `(B)`, `c:` in capitals, A to J. */
+function opensOption(text: string, at: number): boolean {
+  const letter = text.charCodeAt(at) === PARENTHESIS ? at + 1 : at;
+  const code = text.charCodeAt(letter);
+  if (!(code >= 0x41 && code <= 0x4a)) return false;
+  const after = text.charCodeAt(letter + 1);
+  return after === 0x2e || after === 0x29 || after === 0x3a;
+}
+
+/**
+ * Reads a text once, by its code units: tokens, which are runs of letters, runs of digits and single other characters,
+ * as hashes that need the secret; and what its form is counted by. One text at a time; nothing is made on the way.
+ */
+export class Scanner {
+  readonly hashes = new Int32Array(TOKENS_MAX);
+  readonly starts = new Uint16Array(TOKENS_MAX);
+  readonly ends = new Uint16Array(TOKENS_MAX);
+  /** Tokens whose hashes are kept. */
+  kept = 0;
+
+  chars = 0;
+  tokens = 0;
+  words = 0;
+  letters = 0;
+  longWords = 0;
+  digits = 0;
+  numbers = 0;
+  longestNumber = 0;
+  capitals = 0;
+  foreign = 0;
+  lines = 0;
+  options = 0;
+  sentences = 0;
+  readonly kinds = new Uint32Array(KIND.explanation + 1);
+  readonly #marks = new Uint32Array(BACKSLASH + 1);
+
+  readonly #seed: number;
+  readonly #last: number;
+  readonly #vocabulary: Vocabulary;
+
+  constructor(secret: readonly [number, number]) {
+    this.#seed = FNV_OFFSET ^ secret[0];
+    this.#last = secret[1] | 0;
+    this.#vocabulary = new Vocabulary((word) => {
+      let hash = this.#seed;
+      for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), FNV_PRIME);
+      return hash;
+    });
+  }
+
+  get operators(): number {
+    return this.#marks[OPERATOR]! + this.#marks[BACKSLASH]!;
+  }
+
+  get latex(): number {
+    return this.#marks[LATEX]! + this.#marks[BACKSLASH]!;
+  }
+
+  get braces(): number {
+    return this.#marks[BRACE]!;
+  }
+
+  get commas(): number {
+    return this.#marks[COMMA]!;
+  }
+
+  get asks(): number {
+    return this.#marks[ASK]!;
+  }
+
+  scan(text: string): void {
+    this.#clear();
+    const length = Math.min(text.length, CHARS_MAX);
+    this.chars = length;
+    if (opensOption(text, 0)) this.options++;
+    let at = 0;
+    while (at < length) {
+      const code = text.charCodeAt(at);
+      const kind = folded(code);
+      if (kind >= LETTER) at = this.#word(text, at, length);
+      else if (kind === DIGIT) at = this.#number(text, at, length);
+      else if (kind === SPACE) at = this.#space(text, at, code);
+      else at = this.#mark(text, at, code);
+    }
+  }
+
+  /** Bucket of a token that was kept. */
+  bucketOf(token: number): number {
+    return mixed(this.hashes[token]! ^ this.#last) >>> (32 - BUCKET_BITS);
+  }
+
+  /** Bucket of a token together with the one before it. */
+  bucketOfPair(token: number): number {
+    const before = Math.imul(this.hashes[token - 1]!, 0x9e3779b1);
+    const pair = Math.imul(before ^ (before >>> 15) ^ this.hashes[token]!, FNV_PRIME);
+    return mixed(pair ^ this.#last) >>> (32 - BUCKET_BITS);
+  }
+
+  #clear(): void {
+    this.kept = this.tokens = this.words = this.letters = this.longWords = 0;
+    this.digits = this.numbers = this.longestNumber = this.capitals = this.foreign = 0;
+    this.lines = this.options = this.sentences = 0;
+    this.kinds.fill(0);
+    this.#marks.fill(0);
+  }
+
+  #token(hash: number, from: number, to: number): void {
+    this.tokens++;
+    const at = this.kept;
+    if (at === TOKENS_MAX) return;
+    this.hashes[at] = hash;
+    this.starts[at] = from;
+    this.ends[at] = to;
+    this.kept = at + 1;
+  }
+
+  #word(text: string, from: number, length: number): number {
+    let hash = this.#seed;
+    let capitals = 0;
+    let foreign = 0;
+    let at = from;
+    for (; at < length; at++) {
+      const code = text.charCodeAt(at);
+      const letter = folded(code);
+      if (letter < LETTER) break;
+      if (letter !== code) capitals++;
+      if (code > 0x7f) foreign++;
+      hash = Math.imul(hash ^ letter, FNV_PRIME);
+    }
+    this.words++;
+    this.letters += at - from;
+    this.capitals += capitals;
+    this.foreign += foreign;
+    if (at - from >= LONG_WORD) this.longWords++;
+    this.kinds[this.#vocabulary.kindOf(hash)]!++;
+    this.#token(hash, from, at);
+    return at;
+  }
+
+  /** Numbers are told apart by how many digits they have. */
+  #number(text: string, from: number, length: number): number {
+    let at = from + 1;
+    while (at < length && folded(text.charCodeAt(at)) === DIGIT) at++;
+    const digits = at - from;
+    this.numbers++;
+    this.digits += digits;
+    if (digits > this.longestNumber) this.longestNumber = digits;
+    // Digits are no letters: a word has none of these.
+    const hash = Math.imul(this.#seed ^ Math.min(digits, NUMBER_DIGITS_MAX), FNV_PRIME);
+    this.#token(hash, from, at);
+    return at;
+  }
+
+  #space(text: string, at: number, code: number): number {
+    if (code === NEWLINE) {
+      this.lines++;
+      if (opensOption(text, at + 1)) this.options++;
+    }
+    return at + 1;
+  }
+
+  #mark(text: string, at: number, code: number): number {
+    if (code < 0x80) this.#marks[MARKS[code]!]!++;
+    else this.foreign++;
+    if (code === 0x2e || code === 0x21 || code === 0x3f) {
+      const isLast = at + 1 >= text.length || folded(text.charCodeAt(at + 1)) === SPACE;
+      if (isLast) this.sentences++;
+    }
+    this.#token(Math.imul(this.#seed ^ code, FNV_PRIME), at, at + 1);
+    return at + 1;
+  }
+}

@@ -1,0 +1,61 @@
+/** Words that say something of how a question is put, whatever it is about. A word is of one kind. */
+const KINDS = {
+  code: 'def return function class import const print void int string array python code var let',
+  negation: 'not no never none except without cannot nor neither least false incorrect',
+  conditional: 'if suppose assume assuming given unless provided otherwise whether',
+  calculation: 'calculate compute find determine evaluate solve sum total many much value estimate',
+  which: 'which',
+  person: 'who whom whose when where name',
+  explanation: 'how why explain describe',
+} as const;
+
+type WordKind = keyof typeof KINDS;
+
+/** Index of a kind in what `scan` counts by. 0 is for words of no kind. */
+export const KIND: Readonly<Record<WordKind, number>> = {
+  code: 1,
+  negation: 2,
+  conditional: 3,
+  calculation: 4,
+  which: 5,
+  person: 6,
+  explanation: 7,
+};
+
+const KIND_NAMES: readonly WordKind[] = [
+  'code',
+  'negation',
+  'conditional',
+  'calculation',
+  'which',
+  'person',
+  'explanation',
+];
+
+const SLOTS = 512;
+
+/** The kinds of words by their hashes, so that a word is hashed once and never cut out of the text. */
+export class Vocabulary {
+  readonly #hashes = new Int32Array(SLOTS);
+  readonly #kinds = new Uint8Array(SLOTS);
+
+  constructor(hashOf: (word: string) => number) {
+    for (const name of KIND_NAMES) for (const word of KINDS[name].split(' ')) this.#add(hashOf(word), KIND[name]);
+  }
+
+  #add(hash: number, kind: number): void {
+    let slot = hash & (SLOTS - 1);
+    while (this.#kinds[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
+    this.#hashes[slot] = hash;
+    this.#kinds[slot] = kind;
+  }
+
+  kindOf(hash: number): number {
+    let slot = hash & (SLOTS - 1);
+    while (this.#kinds[slot] !== 0) {
+      if (this.#hashes[slot] === hash) return this.#kinds[slot]!;
+      slot = (slot + 1) & (SLOTS - 1);
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,62 @@
+import { DENSE } from './dense.ts';
+import type { Features } from './features.ts';
+import { BUCKETS } from './text.ts';
+
+const SIZE = BUCKETS + DENSE;
+
+/** λ: how sure it is at first that a word says nothing, shared out between what models have in common and their own. */
+const PRECISION = 3;
+export const SHARED_PRECISION = PRECISION / 0.3;
+export const OWN_PRECISION = PRECISION / 0.7;
+
+/**
+ * A logistic regression with a mean and a precision for each weight, learnt in one pass. What is added to the precision
+ * it starts with is kept, so that what was never met is all zeros and takes no memory until it is touched.
+ */
+export class Weights {
+  /** The mean of each weight, then what was added to its precision: side by side, since learning needs both. */
+  readonly cells = new Float32Array(2 * SIZE);
+  readonly #start: number;
+
+  constructor(start: number) {
+    this.#start = start;
+  }
+
+  /** w·x */
+  dot({ buckets, n, share, dense }: Features): number {
+    const { cells } = this;
+    let words = 0;
+    for (let at = 0; at < n; at++) words += cells[2 * buckets[at]!]!;
+    let form = 0;
+    for (let at = 0; at < DENSE; at++) form += cells[2 * (BUCKETS + at)]! * dense[at]!;
+    return words * share + form;
+  }
+
+  /** Σ x²/A: how unsure w·x is. */
+  variance({ buckets, n, share, dense }: Features): number {
+    const { cells } = this;
+    const start = this.#start;
+    let words = 0;
+    for (let at = 0; at < n; at++) words += 1 / (start + cells[2 * buckets[at]! + 1]!);
+    let form = 0;
+    for (let at = 0; at < DENSE; at++) form += dense[at]! ** 2 / (start + cells[2 * (BUCKETS + at) + 1]!);
+    return words * share * share + form;
+  }
+
+  /** `w += e·x/A; A += k·x²` wherever x is not 0. */
+  step({ buckets, n, share, dense }: Features, e: number, k: number): void {
+    const { cells } = this;
+    const start = this.#start;
+    for (let at = 0; at < n; at++) move(cells, 2 * buckets[at]!, start, e * share, k * share * share);
+    for (let at = 0; at < DENSE; at++) {
+      const x = dense[at]!;
+      move(cells, 2 * (BUCKETS + at), start, e * x, k * x * x);
+    }
+  }
+}
+
+function move(cells: Float32Array, at: number, start: number, by: number, more: number): void {
+  const added = cells[at + 1]!;
+  cells[at]! += by / (start + added);
+  cells[at + 1] = added + more;
+}

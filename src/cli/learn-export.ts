@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util';
+import { iso } from '../core/clock.ts';
+import { idAt, idText, timeOfId } from '../core/id.ts';
+import { type OutcomeFilter, outcomePages } from '../learning/overview.ts';
+import { OUTCOME_SOURCES, type OutcomeRow } from '../learning/tables.ts';
+import { csvLine, csvRow, jsonLine } from './csv.ts';
+import { type LearnCommand, reading } from './learn-command.ts';
+import { parseFlags, UsageError } from './options.ts';
+import { periodOf } from './period.ts';
+
+const OPTIONS = {
+  from: { type: 'string' },
+  to: { type: 'string' },
+  'time-zone': { type: 'string' },
+  key: { type: 'string' },
+  model: { type: 'string' },
+  source: { type: 'string' },
+  format: { type: 'string' },
+} as const;
+
+const COLUMNS = [
+  ...['time', 'decision', 'key_id', 'model', 'task', 'score', 'weight', 'offered', 'source', 'label'],
+  ...['declared', 'estimated', 'probability', 'among', 'estimator'],
+];
+
+/** `signalbox learn export`: the log of outcomes, a page at a time. Throws UsageError. */
+export async function learnExport(args: readonly string[], command: LearnCommand): Promise<void> {
+  const { filter, format } = parseExport(args);
+  const line = (row: OutcomeRow) =>
+    format === 'csv' ? csvLine(COLUMNS, lineOf(row)) : `${jsonLine(COLUMNS, lineOf(row))}\n`;
+  await reading(command, async (reader) => {
+    if (format === 'csv') await command.write(csvRow(COLUMNS));
+    for await (const page of outcomePages(reader, filter)) await command.write(page.map(line).join(''));
+  });
+}
+
+function parseExport(args: readonly string[]): { filter: OutcomeFilter; format: 'jsonl' | 'csv' } {
+  const flags = parseFlags(() => parseArgs({ args: [...args], options: OPTIONS }).values);
+  const { format = 'jsonl' } = flags;
+  if (format !== 'jsonl' && format !== 'csv') throw new UsageError(`--format is jsonl or csv, not "${format}".`);
+  const source = OUTCOME_SOURCES.find((one) => one === flags.source) ?? null;
+  if (flags.source !== undefined && source === null) {
+    throw new UsageError(`--source is caller, checks or retry, not "${flags.source}".`);
+  }
+  const { from, to } = periodOf(flags.from, flags.to, flags['time-zone'] ?? 'UTC');
+  const before = Number.isFinite(to) ? idAt(to) : Number.MAX_SAFE_INTEGER;
+  return {
+    filter: { after: idAt(from) - 1, before, keyId: flags.key ?? null, model: flags.model ?? null, source },
+    format,
+  };
+}
+
+function lineOf(row: OutcomeRow) {
+  const { id, decision, keyId, ...rest } = row;
+  return { ...rest, time: iso(timeOfId(id)), decision: idText('dec_', decision), key_id: keyId };
+}

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util';
+import { resetLearnt } from '../learning/outcomes.ts';
+import { modelsTaught } from '../learning/overview.ts';
+import { learningMigrations } from '../learning/tables.ts';
+import { openSqlite } from '../store/sqlite.ts';
+import { type LearnCommand, policyFor, reading } from './learn-command.ts';
+import { learnExport } from './learn-export.ts';
+import { learnReplay } from './learn-replay.ts';
+import { learnStatus } from './learn-status.ts';
+import { parseFlags, UsageError } from './options.ts';
+
+/** `signalbox learn status|reset|export|replay`. Throws UsageError, or an Error of one clear sentence. */
+export async function runLearn(args: readonly string[], command: LearnCommand): Promise<void> {
+  const [name, ...rest] = args;
+  if (name === 'status') return learnStatus(rest, command);
+  if (name === 'reset') return reset(rest, command);
+  if (name === 'export') return learnExport(rest, command);
+  if (name === 'replay') return learnReplay(rest, command);
+  throw new UsageError('learn takes status, reset, export or replay. See signalbox help.');
+}
+
+async function reset(args: readonly string[], command: LearnCommand): Promise<void> {
+  const options = { model: { type: 'string' }, yes: { type: 'boolean' } } as const;
+  const { model = null, yes } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  await reading(command, async (reader) => {
+    if (model === null || (await modelsTaught(reader)).includes(model)) return;
+    const { snapshot } = await policyFor(command, reader);
+    if (snapshot.modelIndex.has(model)) return;
+    throw new UsageError(`No model is called \`${model}\`; signalbox learn status shows those that were learnt of.`);
+  });
+  const what = model === null ? 'all that was learnt' : `what was learnt of ${model}`;
+  if (!yes) throw new UsageError(`This has ${what} forgotten, and nothing brings it back: say so with --yes.`);
+  const store = await openSqlite(command.file, [learningMigrations]);
+  try {
+    await resetLearnt(store, model, command.now());
+  } finally {
+    await store.close();
+  }
+  await command.write(
+    `Forgot ${what}. A running server does so within a second; what is declared holds, and outcomes from now on.\n`,
+  );
+}

@@ -1,0 +1,22 @@
+import type { Facts } from './facts.ts';
+import type { PolicySnapshot } from './snapshot.ts';
+
+/** The declared qualities of a snapshot, by task, then by model. */
+export const declaredByTask = ({ tasks, models }: PolicySnapshot): readonly Float64Array[] =>
+  tasks.map((_, at) => Float64Array.from(models, ({ quality }) => quality[at]!));
+
+/** Declared quality by model for a request: the task's, or the mean by shares where it is uncertain. Not to be written to. */
+export function declaredFor(
+  { task, mix }: Pick<Facts, 'task' | 'mix'>,
+  { taskIndex }: PolicySnapshot,
+  byTask: readonly Float64Array[],
+): Float64Array {
+  const certain = byTask[taskIndex.get(task) ?? 0]!;
+  if (mix.length === 0) return certain;
+  const mean = new Float64Array(certain.length);
+  for (const one of mix) {
+    const quality = byTask[taskIndex.get(one.task) ?? 0]!;
+    for (let i = 0; i < mean.length; i++) mean[i]! += one.share * quality[i]!;
+  }
+  return mean;
+}

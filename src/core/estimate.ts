@@ -1,0 +1,51 @@
+/** The least and the most that a share of good answers counts as: of what is never or always good nothing could be learnt. */
+const SHARE_MIN = 0.02;
+const SHARE_MAX = 0.98;
+/** Beyond this a share is 0 or 1 to the last bit, and the odds must stay finite. */
+const BY_MAX = 100;
+
+export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
+
+/** The log odds of a share of good answers, which counts as .02 at least and .98 at most. */
+export function logitOf(share: number): number {
+  const within = Math.min(SHARE_MAX, Math.max(SHARE_MIN, share));
+  return Math.log(within / (1 - within));
+}
+
+/** A share of good answers, moved by so much on the scale of log odds; 0 leaves every bit of it as it was. Rises with both. */
+export function moved(share: number, by: number): number {
+  if (by === 0) return share;
+  const from = Math.min(SHARE_MAX, Math.max(SHARE_MIN, share));
+  // The odds times e to this: one exponential in place of a logarithm and two of them.
+  const odds = from * Math.exp(Math.min(BY_MAX, by));
+  return Math.min(1, Math.max(0, share + odds / (1 - from + odds) - from));
+}
+
+/**
+ * What an estimator made of the declared qualities, for one request. Arrays are by index of the snapshot's models; all
+ * but the qualities are differences of log odds, which together lead from what is declared to what was learnt.
+ */
+export interface Estimate {
+  /** Q before preferences, as the decision went by it, 0..1. */
+  readonly quality: Float64Array;
+  /** What it would be with all that was learnt, where that is only shown; null where `quality` is that, or nothing is learnt. */
+  readonly shadow: Float64Array | null;
+  /** What the length of the question adds, of every model. */
+  readonly length: number;
+  /** What outcomes add, whatever the text says. */
+  readonly outcomes: Float32Array;
+  /** What the words of the question add. */
+  readonly text: Float32Array;
+  /** How many outcomes of this task there were of each model. */
+  readonly counts: Float32Array;
+  /** How far the words are trusted, 0..1. */
+  readonly trust: number;
+}
+
+/** How a choice was drawn. */
+export interface Draw {
+  /** Of the model that was chosen, above 0, at most 1. */
+  readonly probability: number;
+  /** How many models took part. */
+  readonly among: number;
+}

@@ -1,0 +1,102 @@
+import type { Caller } from '../core/caller.ts';
+import { SignalboxError } from '../core/errors.ts';
+import type { FeedbackRequest } from '../core/feedback.ts';
+import { idText, parseId, timeOfId } from '../core/id.ts';
+import type { Scoring } from '../learning/learner.ts';
+import type { RecordReader } from '../records/reader.ts';
+import type { DecisionRecord } from '../records/record.ts';
+import { orOverloaded } from '../store/unwritten.ts';
+import { hasSecret } from '../telemetry/secrets.ts';
+import type { Gateway } from './gateway.ts';
+
+/** What became of a caller's score. */
+interface Feedback extends Scoring {
+  /** ID of the decision, as it looks outside. */
+  readonly decision: string;
+  /** ID of the model that is scored: the one that answered, or was recommended. */
+  readonly model: string;
+  readonly task: string;
+  /** 0..1 */
+  readonly score: number;
+  readonly label: string | null;
+}
+
+/** What of the gateway it takes. */
+export interface FeedbackNeeds extends Pick<Gateway, 'lease' | 'learner' | 'now'> {
+  readonly records: Pick<RecordReader, 'find'>;
+}
+
+/** Takes a score of an answer from the key that asked for it; once it is known it is durable. Throws SignalboxError. */
+export async function giveFeedback(
+  { lease, learner, records, now }: FeedbackNeeds,
+  { decision_id: decision, score, label: given }: FeedbackRequest,
+  { keyId }: Pick<Caller, 'keyId'>,
+): Promise<Feedback> {
+  const label = given ?? null;
+  if (label !== null && hasSecret(label)) {
+    throw new SignalboxError('invalid_value', '`label` must not hold a key or a token: it is kept.', {
+      param: 'label',
+    });
+  }
+  const id = parseId('dec_', decision);
+  const record = id === null ? null : await orOverloaded(UNREAD, () => records.find(id));
+  // Another key's decision is answered like none at all, to an admin, too: what was good is for who asked to say.
+  if (!record || record.keyId !== keyId) {
+    throw new SignalboxError(
+      'not_found',
+      'There is no such decision of this key. It is written with the end of its request.',
+      { param: 'decision_id' },
+    );
+  }
+  const runtime = lease();
+  const { mode, feedbackWindowMs } = runtime.snapshot.learning;
+  if (mode === 'off') throw new SignalboxError('learning_off', 'Learning is off: nothing would come of a score.');
+  checkAnswered(record);
+  checkAge(record, feedbackWindowMs, now());
+  const scoring = await orOverloaded(UNWRITTEN, () => learner.score(runtime, { decision: record.id, score, label }));
+  if (scoring === 'unknown') {
+    const message =
+      'Nothing was kept that this decision could teach: learning was off when it was made, or `learning.feedback_window_days` was shorter.';
+    throw new SignalboxError('learning_off', message, { param: 'decision_id' });
+  }
+  if (scoring === 'contradicts') {
+    const message = 'This decision has another score already. One can be given once; the first stays.';
+    throw new SignalboxError('feedback_conflict', message, { param: 'score' });
+  }
+  const { result, weight } = scoring;
+  return {
+    decision: idText('dec_', record.id),
+    model: modelOf(record),
+    task: record.facts.task,
+    score,
+    label,
+    result,
+    weight,
+  };
+}
+
+const UNREAD = 'Decisions cannot be looked up, so nothing was scored; try again.';
+const UNWRITTEN = 'The score cannot be written down; try again.';
+
+/** Of an answer that broke off nothing is kept: it says nothing of what its model can do. */
+function checkAnswered({ outcome }: DecisionRecord): void {
+  if (outcome === null || outcome.status === 'completed') return;
+  const { status } = outcome;
+  throw new SignalboxError('nothing_to_score', 'The request of this decision was not answered to its end.', {
+    param: 'decision_id',
+    details: { status },
+  });
+}
+
+function checkAge({ id }: DecisionRecord, windowMs: number, now: number): void {
+  if (now - timeOfId(id) <= windowMs) return;
+  const days = windowMs / DAY_MS;
+  throw new SignalboxError(
+    'feedback_window_over',
+    `A decision can be scored for ${days} days from its request on; this one is older.`,
+    { param: 'decision_id', details: { window_days: days } },
+  );
+}
+
+const DAY_MS = 86_400_000;
+const modelOf = ({ outcome, choice }: DecisionRecord): string => outcome?.attempts.at(-1)?.model ?? choice;

@@ -1,0 +1,49 @@
+import { Elysia } from 'elysia';
+import { FeedbackRequest } from '../core/feedback.ts';
+import { type FeedbackNeeds, giveFeedback } from '../gateway/feedback.ts';
+import type { RouteContext } from './context.ts';
+import { FEEDBACK_ANSWER, FEEDBACK_REQUESTS } from './docs/examples-feedback.ts';
+import { BODY_ERRORS, operation } from './docs/operation.ts';
+import { Feedback } from './schemas/feedback.ts';
+import { compileCheck } from './validation.ts';
+
+const check = compileCheck(FeedbackRequest);
+
+interface FeedbackContext extends Pick<RouteContext, 'callerOf'> {
+  readonly gateway: FeedbackNeeds;
+}
+
+/** `POST /v1/feedback`: how good an answer was. */
+export const feedbackRoutes = ({ gateway, callerOf }: FeedbackContext) =>
+  new Elysia({ name: 'feedback' }).post(
+    '/v1/feedback',
+    async ({ body, request }) => {
+      const { decision, model, task, score, label, result, weight } = await giveFeedback(
+        gateway,
+        body,
+        callerOf(request),
+      );
+      return { object: 'feedback', decision_id: decision, model, task, score, label, result, weight };
+    },
+    {
+      transform: ({ body }) => check(body),
+      body: FeedbackRequest,
+      ...operation({
+        summary: 'Score an answer',
+        description:
+          'How good the answer of a decision was, or the model that was recommended. Later requests of its kind are routed by it, where the policy learns. For the key that made the decision, once, within `learning.feedback_window_days`; the same score again changes nothing.',
+        tag: 'decisions',
+        answer: { schema: Feedback, description: 'What became of the score.', example: FEEDBACK_ANSWER },
+        requests: FEEDBACK_REQUESTS,
+        errors: [
+          ...BODY_ERRORS,
+          'unknown_field',
+          'not_found',
+          'learning_off',
+          'nothing_to_score',
+          'feedback_conflict',
+          'feedback_window_over',
+        ],
+      }),
+    },
+  );

@@ -1,0 +1,39 @@
+import type { EstimatorCatalog, EstimatorModel } from '../contract/estimator.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+
+/** A model and a task of an outcome that the policy may not know any more. */
+export interface Place {
+  readonly model: string;
+  readonly task: string;
+  readonly declared: number;
+}
+
+/** The models and tasks of a snapshot, in its order. */
+export const catalogOf = ({ tasks, models }: PolicySnapshot): EstimatorCatalog => ({
+  tasks: tasks.map(({ name }) => name),
+  models: models.map(({ id, quality, declared: { stated, general, basis } }) => ({
+    id,
+    quality,
+    stated,
+    general,
+    basis,
+  })),
+});
+
+/** The catalog with one place more, behind the others: outcomes outlive the policies that they come from. */
+export function catalogWith(catalog: EstimatorCatalog, { model, task, declared }: Place): EstimatorCatalog {
+  const tasks = catalog.tasks.includes(task) ? catalog.tasks : [...catalog.tasks, task];
+  const models: EstimatorModel[] = catalog.models.map((one) => ({
+    ...one,
+    quality: stretched(one.quality, tasks.length, one.general),
+    stated: Uint8Array.from(tasks, (_, at) => one.stated[at] ?? 0),
+  }));
+  if (!models.some(({ id }) => id === model)) {
+    const quality = new Float64Array(tasks.length).fill(declared);
+    models.push({ id: model, quality, stated: new Uint8Array(tasks.length), general: declared, basis: 'unknown' });
+  }
+  return { tasks, models };
+}
+
+const stretched = (quality: Float64Array, length: number, rest: number): Float64Array =>
+  Float64Array.from({ length }, (_, at) => quality[at] ?? rest);

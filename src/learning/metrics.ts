@@ -1,0 +1,40 @@
+import { total } from '../telemetry/counts.ts';
+import type { Family, PlainFamily } from '../telemetry/families.ts';
+import type { Learner } from './learner.ts';
+import { OUTCOME_SOURCES } from './tables.ts';
+
+/** How much is learnt, from whom, and whether it makes estimates better. */
+export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly Family[] {
+  const outcomes: PlainFamily = {
+    name: 'signalbox_outcomes_total',
+    type: 'counter',
+    help: 'Outcomes of answers, by what they came of: a caller’s score, a look at the answer, the same request made again.',
+    labels: ['source'],
+    samples: () => OUTCOME_SOURCES.map((source) => [{ source }, learner.activity.outcomes.get(source) ?? 0] as const),
+  };
+  const brier: PlainFamily = {
+    name: 'signalbox_quality_brier',
+    type: 'gauge',
+    help: 'Mean squared error of qualities as declared and as estimated before, of callers’ latest scores; what is 500 old counts half.',
+    labels: ['figure'],
+    *samples() {
+      for (const [figure, value] of Object.entries(learner.activity.brier)) {
+        if (Number.isFinite(value)) yield [{ figure }, value];
+      }
+    },
+  };
+  return [
+    outcomes,
+    total(
+      'signalbox_outcomes_withheld_total',
+      'Outcomes that counted for nothing since their key had its share of what is learnt.',
+      () => learner.activity.withheld,
+    ),
+    brier,
+    total(
+      'signalbox_estimator_faults_total',
+      'Times that the estimator plugin failed; what is declared held then.',
+      () => learner.activity.faults,
+    ),
+  ];
+}

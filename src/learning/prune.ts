@@ -1,0 +1,35 @@
+import { idAt } from '../core/id.ts';
+import type { Statement, Store } from '../store/store.ts';
+
+/** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
+const PRUNE_BATCH = 1_000;
+/** An outcome that no checkpoint has yet is learnt again from its example. */
+const SLACK_MS = 600_000;
+
+const COUNT_EXAMPLES: Statement = {
+  sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM examples WHERE until < ? LIMIT ?)',
+};
+const DELETE_EXAMPLES: Statement = {
+  sql: 'DELETE FROM examples WHERE decision IN (SELECT decision FROM examples WHERE until < ? ORDER BY until LIMIT ?)',
+};
+const COUNT_OUTCOMES: Statement = { sql: 'SELECT count(*) AS n FROM (SELECT 1 FROM outcomes WHERE id < ? LIMIT ?)' };
+const DELETE_OUTCOMES: Statement = {
+  sql: 'DELETE FROM outcomes WHERE id IN (SELECT id FROM outcomes WHERE id < ? ORDER BY id LIMIT ?)',
+};
+
+/** Deletes what can no more be scored at a moment. Rejects with StoreError. */
+export const pruneExamples = (store: Store, now: number): Promise<number> =>
+  deleteBelow(store, now - SLACK_MS, COUNT_EXAMPLES, DELETE_EXAMPLES);
+
+/** Deletes outcomes from before a moment. Returns how many. Rejects with StoreError. */
+export const pruneOutcomes = (store: Store, before: number): Promise<number> =>
+  deleteBelow(store, idAt(before), COUNT_OUTCOMES, DELETE_OUTCOMES);
+
+async function deleteBelow(store: Store, limit: number, count: Statement, deletion: Statement): Promise<number> {
+  for (let deleted = 0; ; ) {
+    const [old] = await store.query<{ n: number }>(count, [limit, PRUNE_BATCH]);
+    if (!old?.n) return deleted;
+    await store.commit([{ statement: deletion, params: [limit, PRUNE_BATCH] }]);
+    deleted += old.n;
+  }
+}

@@ -1,0 +1,18 @@
+import type { Store } from '../store/store.ts';
+import type { Replay } from './outcomes.ts';
+import { deleteParts, putPart, putThrough } from './tables.ts';
+
+/**
+ * Replaces what an estimator remembers by what a replay has learnt. Nobody may serve from the store meanwhile: a server
+ * would write its own over it. Rejects with StoreError, and with an Error where the plugin cannot be saved.
+ */
+export async function keepReplay(store: Pick<Store, 'commit'>, { memory, through }: Replay): Promise<void> {
+  const { name } = memory;
+  const saved = memory.save();
+  if (!saved) throw new Error(`The estimator \`${name}\` cannot be saved, so nothing was replaced.`);
+  await store.commit([
+    deleteParts(name),
+    ...[...saved.parts].filter(([, bytes]) => bytes !== null).map(([part, bytes]) => putPart(name, part, bytes)),
+    putThrough(name, through.outcome, through.reset),
+  ]);
+}

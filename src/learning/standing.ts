@@ -1,0 +1,71 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { timeOfId } from '../core/id.ts';
+import { SIGNALS } from '../core/learning-policy.ts';
+import { Brier } from './brier.ts';
+import { SignalRates } from './checks.ts';
+import { Influence } from './influence.ts';
+import type { OutcomeRow } from './tables.ts';
+
+const Sums = Type.Array(Type.Number());
+const Body = Type.Object({
+  influence: Type.Object({
+    at: Type.Number(),
+    stakes: Type.Array(Type.Tuple([Type.String(), Type.Number(), Type.Number()])),
+  }),
+  signals: Type.Object({ shown: Sums, bad: Sums }),
+  brier: Type.Object({ weight: Type.Number(), declared: Type.Number(), estimated: Type.Number() }),
+});
+
+/** What is known of who teaches, of what signals tell, and of how good the estimates are: the same for every estimator. */
+export class Standing {
+  readonly influence: Influence;
+  readonly signals: SignalRates;
+  readonly brier: Brier;
+
+  /** `body`: what `text` gave; null, or anything else, for a beginning at `now`. */
+  constructor(body: string | null, now: number) {
+    const kept = bodyOf(body);
+    this.influence = new Influence(kept?.influence ?? { at: now, stakes: [] });
+    this.signals = new SignalRates(kept?.signals);
+    this.brier = new Brier(kept?.brier);
+  }
+
+  /** Takes note of an outcome; its weight is in the key's mass already. */
+  note({ source, score, declared, estimated, offered, weight, looked, label }: OutcomeRow): void {
+    if (weight === 0) return;
+    const share = weight / offered;
+    if (source === 'caller') {
+      this.brier.note(score, { declared, estimated }, share);
+      return;
+    }
+    const blamed = SIGNALS.find((signal) => signal === label) ?? null;
+    this.signals.note({ looked, blamed }, estimated, share);
+  }
+
+  /** Takes note of an outcome that the last checkpoint does not have. */
+  again(row: OutcomeRow): void {
+    if (row.weight > 0) this.influence.note(row.keyId, row.weight, timeOfId(row.id));
+    this.note(row);
+  }
+
+  get text(): string {
+    const body: Static<typeof Body> = {
+      influence: { at: this.influence.sums.at, stakes: this.influence.sums.stakes.map((stake) => [...stake]) },
+      signals: { shown: [...this.signals.sums.shown], bad: [...this.signals.sums.bad] },
+      brier: this.brier.sums,
+    };
+    return JSON.stringify(body);
+  }
+}
+
+/** Figures that cannot be read are begun anew: they only tell how much counts. */
+function bodyOf(text: string | null): Static<typeof Body> | null {
+  if (text === null) return null;
+  try {
+    const body: unknown = JSON.parse(text);
+    return Value.Check(Body, body) ? body : null;
+  } catch {
+    return null;
+  }
+}

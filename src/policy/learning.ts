@@ -1,0 +1,129 @@
+import { Value } from '@sinclair/typebox/value';
+import type { EstimatorPlugin } from '../contract/estimator.ts';
+import { type ExplorePolicy, type LearningPolicy, SIGNALS } from '../core/learning-policy.ts';
+import { checkValue, type Subject } from './check.ts';
+import type { Place } from './diagnostics.ts';
+import { optionsOf } from './plugin-options.ts';
+import { readable } from './readable.ts';
+import type { Report } from './report.ts';
+import { LearningText } from './schema-learning.ts';
+import { RecordsText } from './schema-records.ts';
+import { emptyMap, type Source, sectionSubject, unknownName } from './scope.ts';
+import { entryOf, placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The section `learning`, checked but for what its estimator says of it. */
+export interface LearningDraft {
+  /** Null where something is wrong. */
+  readonly policy: Omit<LearningPolicy, 'options'> | null;
+  /** Null where it is no name. */
+  readonly estimator: string | null;
+  readonly estimatorPlace: Place;
+  readonly options: Subject;
+}
+
+export function draftLearning(source: Source): LearningDraft {
+  const { report } = source;
+  const stated = sectionSubject('learning', source);
+  const subject = { ...stated, tree: withoutOff(stated.tree) };
+  const { tree, place } = subject;
+  const text = checkValue(LearningText, subject, report);
+  const parts = text ?? readable(LearningText, tree);
+  const daysMax = readable(RecordsText, sectionSubject('records', source).tree).retention_days;
+  const days = parts.feedback_window_days;
+  const isStated = valueAt(tree, 'feedback_window_days') !== undefined;
+  if (isStated && days !== undefined && daysMax !== undefined && days > daysMax) {
+    const message = `\`learning.feedback_window_days\` is ${days}, and decision records are kept for ${daysMax} days`;
+    report.add('out-of-range', placeAt(tree, 'feedback_window_days'), message, {
+      expected: `at most ${daysMax}, or a larger \`records.retention_days\``,
+      hint: 'an answer can be scored only as long as the record of its decision is there',
+    });
+  }
+  warnOfIdle(parts, tree, report);
+  return {
+    policy: text && policyOf(text, daysMax ?? text.feedback_window_days),
+    estimator: parts.estimator ?? null,
+    estimatorPlace: placeAt(tree, 'estimator'),
+    options: { path: 'learning.options', tree: valueAt(tree, 'options') ?? emptyMap(place), place },
+  };
+}
+
+/** Whatever is wrong elsewhere, this says what the estimator has against its options; null where it is not to be used. */
+export function compileLearning(
+  { policy, estimator, estimatorPlace, options }: LearningDraft,
+  { estimators, report }: { readonly estimators: ReadonlyMap<string, EstimatorPlugin>; readonly report: Report },
+): LearningPolicy | null {
+  if (estimator === null) return null;
+  const plugin = estimators.get(estimator);
+  if (!plugin) {
+    unknownName('estimator', estimator, estimators.keys(), estimatorPlace, report);
+    return null;
+  }
+  const checked = options.tree.kind === 'map' ? optionsOf(plugin, options, report) : null;
+  return checked && policy && { ...policy, options: checked };
+}
+
+function policyOf(text: LearningText, daysMax: number): Omit<LearningPolicy, 'options'> {
+  return {
+    mode: text.mode,
+    estimator: text.estimator,
+    feedbackWindowMs: Math.min(text.feedback_window_days, daysMax) * DAY_MS,
+    feedbackWeight: text.feedback_weight,
+    signals: text.signals,
+    influenceMax: text.influence_max,
+    explore: text.explore ? exploreOf(text.explore) : null,
+  };
+}
+
+function exploreOf(text: NonNullable<LearningText['explore']>): ExplorePolicy {
+  return { share: text.share, temperature: text.temperature, qualityMargin: text.quality_margin };
+}
+
+/** `off` is short for a signal that counts as nothing, for all signals, and for never exploring. */
+function withoutOff(section: Tree): Tree {
+  if (section.kind !== 'map') return section;
+  const entries = section.entries.flatMap((entry) => {
+    if (entry.key === 'explore' && isOff(entry.value)) return [];
+    return [entry.key === 'signals' ? { ...entry, value: withZeros(entry.value) } : entry];
+  });
+  return { ...section, entries };
+}
+
+function withZeros(signals: Tree): Tree {
+  if (isOff(signals)) {
+    const { place } = signals;
+    const entries = SIGNALS.map((key) => ({ key, place, value: { ...signals, value: 0, source: '0' } }));
+    return { kind: 'map', entries, place };
+  }
+  if (signals.kind !== 'map') return signals;
+  const entries = signals.entries.map((entry) =>
+    isOff(entry.value) ? { ...entry, value: { ...entry.value, value: 0, source: '0' } } : entry,
+  );
+  return { ...signals, entries };
+}
+
+const isOff = (tree: Tree): tree is ScalarTree => tree.kind === 'scalar' && tree.value === 'off';
+
+/** Warns of what does nothing. */
+function warnOfIdle(
+  { mode, signals, feedback_weight: weight }: Partial<LearningText>,
+  tree: Tree,
+  report: Report,
+): void {
+  const explore = entryOf(tree, 'explore');
+  if (explore && mode === 'off') {
+    report.add('learning-idle', explore.place, '`learning.explore` tries nothing while `learning.mode` is `off`', {
+      hint: 'set `mode: shadow` or `mode: on`, or remove `explore`',
+    });
+  }
+  const teaches = !signals || [weight, ...Object.values(signals)].some((one) => one !== 0);
+  if (mode !== undefined && mode !== 'off' && !teaches) {
+    report.add('learning-idle', placeAt(tree, 'mode'), `\`learning.mode\` is \`${mode}\`, and nothing teaches`, {
+      hint: '`feedback_weight` and all of `signals` are 0: what is learnt stays as it is',
+    });
+  }
+}
+
+/** Of a policy that says nothing of it, with an estimator that takes no options. */
+export const LEARNING_OFF: LearningPolicy = { ...policyOf(Value.Parse(LearningText, {}), Infinity), options: {} };

@@ -1,0 +1,34 @@
+import type { EstimatorPlugin } from '../contract/estimator.ts';
+import type { StrategyPlugin } from '../contract/strategy.ts';
+import { checkOptions, type Subject } from './check.ts';
+import type { Report } from './report.ts';
+
+/** Checks what a policy sets for a plugin, by its schema and then by the plugin itself; null where the schema has it otherwise. */
+export function optionsOf(
+  plugin: StrategyPlugin | EstimatorPlugin,
+  subject: Subject,
+  report: Report,
+): Readonly<Record<string, unknown>> | null {
+  const options = checkOptions(plugin.options, subject, report);
+  if (!options) return null;
+  const refusal = refusalOf(plugin, options);
+  if (refusal !== null) {
+    const message = `${plugin.kind} \`${plugin.name}\` refuses its options: ${refusal}`;
+    report.add('plugin-failed', subject.tree.place, message);
+  }
+  return options;
+}
+
+function refusalOf(
+  plugin: StrategyPlugin | EstimatorPlugin,
+  options: Readonly<Record<string, unknown>>,
+): string | null {
+  try {
+    if (plugin.kind === 'strategy') plugin.prepare(options);
+    // Whether options can be used does not hang on the secret.
+    else plugin.prepare(options, [0, 0]);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,112 @@
+import type { Draw, Estimate } from '../core/estimate.ts';
+import type { DecisionRecord } from './record.ts';
+
+type Estimated = Pick<DecisionRecord, 'estimate' | 'draw' | 'quality'>;
+
+/**
+ * One BLOB, little-endian: the version, the parts that follow as bits, two empty bytes, how many models there are as
+ * four; then the scalars and the qualities as doubles, then the differences as floats. What can be told without it is
+ * left out: qualities that no preference moved, and lists of zeros.
+ */
+const VERSION = 1;
+const HEAD = 8;
+const PARTS = { estimate: 1, draw: 2, quality: 4, shadow: 8, outcomes: 16, text: 32, counts: 64 };
+
+/** What is kept of an estimate and of a draw; null where there is neither. Copies the figures. */
+export function encodeEstimate({ estimate, draw, quality }: Estimated): Uint8Array | null {
+  if (estimate === null && draw === null) return null;
+  const doubles: ArrayLike<number>[] = [];
+  const floats: Float32Array[] = [];
+  let parts = 0;
+  if (draw !== null) {
+    parts |= PARTS.draw;
+    doubles.push([draw.probability, draw.among]);
+  }
+  if (estimate !== null) {
+    parts |= PARTS.estimate;
+    doubles.push([estimate.length, estimate.trust]);
+    if (!isSame(estimate.quality, quality)) {
+      parts |= PARTS.quality;
+      doubles.push(estimate.quality);
+    }
+    if (estimate.shadow !== null) {
+      parts |= PARTS.shadow;
+      doubles.push(estimate.shadow);
+    }
+    for (const part of ['outcomes', 'text', 'counts'] as const) {
+      if (isZero(estimate[part])) continue;
+      parts |= PARTS[part];
+      floats.push(estimate[part]);
+    }
+  }
+  return written(parts, estimate?.quality.length ?? 0, doubles, floats);
+}
+
+function written(
+  parts: number,
+  models: number,
+  doubles: readonly ArrayLike<number>[],
+  floats: readonly Float32Array[],
+): Uint8Array {
+  const size = (lists: readonly ArrayLike<number>[]) => lists.reduce((all, { length }) => all + length, 0);
+  const view = new DataView(new ArrayBuffer(HEAD + 8 * size(doubles) + 4 * size(floats)));
+  view.setUint8(0, VERSION);
+  view.setUint8(1, parts);
+  view.setUint32(4, models, true);
+  let at = HEAD;
+  for (const list of doubles) {
+    for (let i = 0; i < list.length; i++, at += 8) view.setFloat64(at, list[i]!, true);
+  }
+  for (const list of floats) {
+    for (let i = 0; i < list.length; i++, at += 4) view.setFloat32(at, list[i]!, true);
+  }
+  return new Uint8Array(view.buffer);
+}
+
+/** Reads what `encodeEstimate` wrote beside these qualities. Throws where that is not what it is. */
+export function decodeEstimate(
+  bytes: Uint8Array | null,
+  quality: Float64Array,
+): { readonly estimate: Estimate | null; readonly draw: Draw | null } {
+  if (bytes === null) return { estimate: null, draw: null };
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint8(0) !== VERSION) throw new Error(`records: an estimate of version ${view.getUint8(0)} is not known`);
+  const parts = view.getUint8(1);
+  const models = view.getUint32(4, true);
+  let at = HEAD;
+  const doubles = (n: number): Float64Array => {
+    const list = new Float64Array(n);
+    for (let i = 0; i < n; i++, at += 8) list[i] = view.getFloat64(at, true);
+    return list;
+  };
+  const floats = (n: number): Float32Array => {
+    const list = new Float32Array(n);
+    for (let i = 0; i < n; i++, at += 4) list[i] = view.getFloat32(at, true);
+    return list;
+  };
+  const has = (part: keyof typeof PARTS) => (parts & PARTS[part]) !== 0;
+  const drawn = has('draw') ? doubles(2) : null;
+  const draw = drawn && { probability: drawn[0]!, among: drawn[1]! };
+  if (!has('estimate')) return { estimate: null, draw };
+  const scalars = doubles(2);
+  // In the order in which they were written.
+  const own = has('quality') ? doubles(models) : quality.slice();
+  const shadow = has('shadow') ? doubles(models) : null;
+  const listOf = (part: 'outcomes' | 'text' | 'counts') => (has(part) ? floats(models) : new Float32Array(models));
+  const lists = { outcomes: listOf('outcomes'), text: listOf('text'), counts: listOf('counts') };
+  return { estimate: { quality: own, shadow, length: scalars[0]!, trust: scalars[1]!, ...lists }, draw };
+}
+
+// Loops, since every request comes by here.
+
+function isZero(list: Float32Array): boolean {
+  for (let i = 0; i < list.length; i++) if (!Object.is(list[i], 0)) return false;
+  return true;
+}
+
+function isSame(one: Float64Array, other: Float64Array): boolean {
+  if (one === other) return true;
+  if (one.length !== other.length) return false;
+  for (let i = 0; i < one.length; i++) if (!Object.is(one[i], other[i])) return false;
+  return true;
+}

@@ -1,0 +1,66 @@
+import type { Facts } from '../core/facts.ts';
+import type { CandidateEntry, Certificate } from './certificate.ts';
+
+/** By a model's ID, the words of a question with what each adds to its log odds, the strongest first. */
+export type StrongWords = ReadonlyMap<string, readonly { readonly word: string; readonly adds: number }[]>;
+
+const WORDS_MAX = 3;
+
+/** What the quality of a model is made of; nothing where it is as declared. */
+export function estimated(
+  { model, estimate }: CandidateEntry,
+  { learning, preferences }: Certificate,
+  { task, mix }: Facts,
+  words: StrongWords,
+): string[] {
+  if (estimate === null || learning === null) return [];
+  const { declared, length, outcomes, text, count, shadow } = estimate;
+  if (length === 0 && outcomes === 0 && text === 0) return [];
+  // Sums are rounded, and then told apart: so the figures add up as they are shown.
+  const sums = [declared, declared + length, declared + length + outcomes, declared + length + outcomes + text];
+  const [first, second, third, last] = sums.map((sum) => Math.round(100 * sum)) as [number, number, number, number];
+  const start = `declared ${share(first)} for ${mix.length > 0 ? 'its tasks' : task}`;
+  const byLength = length === 0 ? [] : [`${step(first, second)} for length`];
+  const of = count > 0 ? `${counted(count)} on this task` : 'outcomes on other tasks';
+  const learnt = [
+    ...(outcomes === 0 ? [] : [`${step(second, third)} from ${of}`]),
+    ...(text === 0 ? [] : [`${step(third, last)} by its words (trust ${Number(learning.trust.toFixed(2))})`]),
+  ];
+  const strongest = wordsText(words.get(model) ?? []);
+  const before = preferences.some(({ models }) => models.includes(model)) ? ' before preferences' : '';
+  if (shadow === null) {
+    return [`${model}: ${share(last)}${before} = ${[start, ...byLength, ...learnt].join(', ')}${strongest}.`];
+  }
+  const used = `${model}: ${share(second)}${before} = ${[start, ...byLength].join(', ')}.`;
+  if (learnt.length === 0) return [used];
+  return [`${used} By what was learnt it would be ${share(last)}: ${learnt.join(', ')}${strongest}.`];
+}
+
+/** What would be chosen if what was learnt were used. */
+export function shadowed({ learning }: Certificate, { model }: CandidateEntry): string[] {
+  if (learning === null || learning.choice === null) return [];
+  return [
+    learning.choice === model
+      ? `By what was learnt, ${model} would be chosen, too.`
+      : `By what was learnt, ${learning.choice} would be chosen.`,
+  ];
+}
+
+const share = (hundredths: number): string => (hundredths / 100).toFixed(2);
+
+const step = (from: number, to: number): string => (to < from ? `−${share(from - to)}` : `+${share(to - from)}`);
+
+/** Outcomes that count for less than one make for fractions. */
+const counted = (count: number): string => {
+  const shown = count < 10 ? Math.max(0.1, Math.round(10 * count) / 10) : Math.round(count);
+  return `${shown.toLocaleString('en')} ${shown === 1 ? 'outcome' : 'outcomes'}`;
+};
+
+function wordsText(words: readonly { readonly word: string; readonly adds: number }[]): string {
+  if (words.length === 0) return '';
+  const shown = words.slice(0, WORDS_MAX).map(({ word, adds }) => {
+    const size = `${Number(Math.abs(adds).toPrecision(1))}`;
+    return `${JSON.stringify(word)} ${adds < 0 ? '−' : '+'}${size}`;
+  });
+  return `; strongest words: ${shown.join(', ')}`;
+}

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** Scores by the door that a client uses, on a server that learns and on one that does not. */
+let upstream: FakeUpstream;
+let box: Signalbox;
+let off: Signalbox;
+let other: string;
+
+const messages = [{ role: 'user', content: 'Write a function that adds two numbers.' }];
+const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
+const chat = async (one = box, body: object = {}) =>
+  (await answerOf(await one.post('/v1/chat/completions', { model: 'auto', messages, ...body }))).platform.decision_id;
+const give = (body: object, one = box, init: RequestInit = {}) => one.post('/v1/feedback', body, init);
+const told = async (body: object) => {
+  const response = await give(body);
+  expect(response.status).toBe(200);
+  return response.json();
+};
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  const models = { best: { endpoints: ['fake'], quality: 0.9 }, plain: { endpoints: ['fake'], quality: 0.5 } };
+  const more = 'gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }\n';
+  const policy = testPolicy({ fake: upstream.url }, models, `${more}learning: { mode: on }\n`);
+  [box, off] = await Promise.all([
+    startSignalbox({ policy, env: UPSTREAM_ENV }),
+    startSignalbox({ policy: testPolicy({ fake: upstream.url }, models, more), env: UPSTREAM_ENV }),
+  ]);
+  other = (await box.run('keys', 'create', '--scope', 'admin', '--scope', 'chat')).out.split('\n')[0]!;
+  await waitFor(async () => (await box.get('/v1/models', withKey(other))).status === 200);
+});
+afterAll(async () => {
+  await Promise.all([box.stop(), off.stop()]);
+  await upstream.stop();
+});
+
+describe('POST /v1/feedback', () => {
+  test('scores an answer at once, once, and says the same of the same again', async () => {
+    const decision = await chat();
+    const scored = await told({ decision_id: decision, score: 0.25, label: 'unit-tests' });
+    expect(scored).toEqual({
+      object: 'feedback',
+      decision_id: decision,
+      model: 'best',
+      task: 'coding',
+      score: 0.25,
+      label: 'unit-tests',
+      result: 'learnt',
+      weight: 1,
+    });
+    expect(await told({ decision_id: decision, score: 0.25 })).toMatchObject({ result: 'repeated', weight: 1 });
+    await expectError(await give({ decision_id: decision, score: 1 }), 'feedback_conflict', 'score');
+  });
+
+  test('scores a recommendation, and a streamed answer', async () => {
+    const { decision_id: advised } = (await (await box.post('/v1/route', { messages })).json()) as {
+      decision_id: string;
+    };
+    expect(await told({ decision_id: advised, score: 1 })).toMatchObject({ model: 'best', result: 'learnt' });
+    const streamed = await box.post('/v1/chat/completions', { model: 'plain', messages, stream: true });
+    await streamed.text();
+    const decision = streamed.headers.get('x-signalbox-decision-id')!;
+    expect(await told({ decision_id: decision, score: 0 })).toMatchObject({ model: 'plain', result: 'learnt' });
+  });
+
+  test('is for the key that asked, whatever else the other may do', async () => {
+    const decision = await chat();
+    await expectError(await give({ decision_id: decision, score: 0 }, box, withKey(other)), 'not_found', 'decision_id');
+    expect(await told({ decision_id: decision, score: 1 })).toMatchObject({ result: 'learnt' });
+  });
+
+  test('has nothing to score where there was no answer', async () => {
+    upstream.next({ status: 500 });
+    const failed = await box.post('/v1/chat/completions', { model: 'best', messages });
+    expect(failed.status).toBe(502);
+    const decision = failed.headers.get('x-signalbox-decision-id')!;
+    await expectError(await give({ decision_id: decision, score: 0 }), 'nothing_to_score', 'decision_id');
+  });
+
+  test('says so where learning is off', async () => {
+    await expectError(await give({ decision_id: await chat(off), score: 1 }, off), 'learning_off');
+  });
+});
+
+test('what is seen of answers and what is scored is learnt, and an answer that says nothing is held against its model', async () => {
+  const learnt = async () => {
+    const { quality } = (await (await box.get(`/v1/decisions/${await chat(box, { model: 'best' })}`)).json()) as {
+      quality: Record<string, number>;
+    };
+    return quality.best!;
+  };
+  const before = await learnt();
+  for (let i = 0; i < 30; i++) {
+    const decision = await chat(box, { model: 'best', user: String(i) });
+    await told({ decision_id: decision, score: 0 });
+  }
+  const scored = await learnt();
+  expect(scored).toBeLessThan(before);
+  upstream.behave({ text: [] });
+  for (let i = 0; i < 30; i++) await chat(box, { model: 'best', user: `empty ${i}` });
+  upstream.behave({});
+  expect(await learnt()).toBeLessThan(scored);
+});

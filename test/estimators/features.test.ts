@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { anyText, prepared, preparedWith } from './worlds.ts';
+
+/** Version and 23 figures; then the buckets. */
+const FORM_BYTES = 2 + 2 * 23;
+const BYTES_MAX = FORM_BYTES + 2 * (2 * 600 - 1);
+
+function bucketsOf(bytes: Uint8Array): number[] {
+  const count = (bytes.length - FORM_BYTES) / 2;
+  return Array.from({ length: count }, (_, at) => bytes[FORM_BYTES + 2 * at]! + 256 * bytes[FORM_BYTES + 2 * at + 1]!);
+}
+
+const longText = fc.tuple(anyText, fc.integer({ min: 1, max: 400 })).map(([text, times]) => text.repeat(times));
+
+describe('what is kept of a text', () => {
+  test('is bounded, whatever the text, and each bucket is there once, in ascending order', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, longText), (text) => {
+        const bytes = prepared.read(text);
+        const buckets = bucketsOf(bytes);
+        return bytes.length <= BYTES_MAX && buckets.every((bucket, at) => at === 0 || bucket > buckets[at - 1]!);
+      }),
+    );
+  });
+
+  test('hangs on the text and the secret alone, not on what was read before', () => {
+    fc.assert(
+      fc.property(anyText, anyText, (text, other) => {
+        const first = prepared.read(text);
+        prepared.read(other);
+        return Bun.deepEquals(first, prepared.read(text)) && Bun.deepEquals(first, preparedWith().read(text));
+      }),
+    );
+  });
+
+  test.each([[[0x1234_5679, 0x9abc_def0]], [[0x1234_5678, 0x9abc_def1]]] as const)(
+    'is other buckets with another secret, by either half of it',
+    (secret) => {
+      const text = 'one small step for a man, one giant leap for mankind';
+      const [one, other] = [prepared, preparedWith({}, secret)].map((reader) => bucketsOf(reader.read(text)));
+      expect(one!.length).toBeGreaterThan(15);
+      expect(one!.filter((bucket) => other!.includes(bucket)).length).toBeLessThan(3);
+    },
+  );
+
+  test('says the same of words in capitals, and of numbers with as many digits', () => {
+    const [one, other] = ['solve 17 Über', 'SOLVE 42 ÜBER'].map((text) => bucketsOf(prepared.read(text)));
+    expect(one).toEqual(other!);
+  });
+
+  test('tells apart the order of words by pairs, and nothing of words beyond 600', () => {
+    const [one, other] = ['dog bites man', 'man bites dog'].map((text) => bucketsOf(prepared.read(text)));
+    expect(one).not.toEqual(other!);
+    const many = 'a b '.repeat(300);
+    expect(bucketsOf(prepared.read(`${many}zebra`))).toEqual(bucketsOf(prepared.read(many)));
+  });
+
+  test('is of no text at all for the empty one', () => {
+    expect(bucketsOf(prepared.read(''))).toEqual([]);
+  });
+});

@@ -1,0 +1,165 @@
+import { expect, test } from 'bun:test';
+import { Value } from '@sinclair/typebox/value';
+import fc from 'fast-check';
+import { learned } from '../../plugins/estimators/learned.ts';
+import type {
+  Estimator,
+  EstimatorCatalog,
+  EstimatorMemory,
+  EstimatorModel,
+  Finding,
+  Outcome,
+  PreparedEstimator,
+} from '../../src/contract/estimator.ts';
+
+const SECRET = [0x1234_5678, 0x9abc_def0] as const;
+
+/** The shipped estimator with these options over its defaults. */
+export function preparedWith(options: object = {}, secret: readonly [number, number] = SECRET): PreparedEstimator {
+  const full = Value.Default(learned.options, Value.Clone(options));
+  if (!Value.Check(learned.options, full)) throw new Error('these are no options of `learned`');
+  return learned.prepare(full, secret);
+}
+
+export const prepared = preparedWith();
+export const empty = (): EstimatorMemory => prepared.open(new Map());
+
+/** A model as a policy states it; tasks that are not named have the general figure. */
+export function modelOf(id: string, general: number, tasks: readonly (number | null)[]): EstimatorModel {
+  return {
+    id,
+    general,
+    quality: Float64Array.from(tasks, (figure) => figure ?? general),
+    stated: Uint8Array.from(tasks, (figure) => (figure === null ? 0 : 1)),
+    basis: 'guessed',
+  };
+}
+
+export function findingFor({ models }: EstimatorCatalog): Finding {
+  const n = models.length;
+  const [outcomes, text, counts] = [new Float32Array(n), new Float32Array(n), new Float32Array(n)];
+  return { quality: new Float64Array(n), outcomes, text, counts, length: 0, trust: 0 };
+}
+
+export const declaredOf = ({ models }: EstimatorCatalog, task: number): Float64Array =>
+  Float64Array.from(models, ({ quality }) => quality[task]!);
+
+/** What is found for a question that nobody asks. */
+export function find(
+  estimator: Estimator,
+  catalog: EstimatorCatalog,
+  task: number,
+  text: string | null,
+  seen = false,
+): Finding {
+  const into = findingFor(catalog);
+  const features = text === null ? null : prepared.read(text);
+  estimator.estimate({ features, task, declared: declaredOf(catalog, task) }, into, seen);
+  return into;
+}
+
+/** A request and what became of it. The model is named by its ID. */
+export interface Step extends Pick<Outcome, 'task' | 'score' | 'weight' | 'probability' | 'among'> {
+  readonly model: string;
+  readonly text: string | null;
+}
+
+/** Lets an estimator live through requests; returns what it estimated before each outcome. */
+export function play(estimator: Estimator, catalog: EstimatorCatalog, steps: readonly Step[]): number[] {
+  const into = findingFor(catalog);
+  return steps.map(({ model: id, text, ...step }) => {
+    const features = text === null ? null : prepared.read(text);
+    const model = catalog.models.findIndex((one) => one.id === id);
+    estimator.estimate({ features, task: step.task, declared: declaredOf(catalog, step.task) }, into, true);
+    return estimator.learn({ ...step, model, features, declared: catalog.models[model]!.quality[step.task]! });
+  });
+}
+
+const TASKS = ['general', 'code', 'maths'];
+const IDS = ['a', 'b', 'c', 'd', 'e'];
+const share = fc.oneof(fc.constantFrom(0, 0.5, 0.9, 1), fc.double({ min: 0, max: 1, noNaN: true }));
+
+/** Any UTF-16 code units, halves of pairs and NUL among them. */
+export const anyText: fc.Arbitrary<string> = fc
+  .array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0x20, max: 0x7e })), { maxLength: 60 })
+  .map((codes) => String.fromCharCode(...codes));
+
+/** Words that come again, as those of real questions do. */
+const wordy: fc.Arbitrary<string> = fc
+  .array(fc.constantFrom('poem', 'integral', 'Why', '?', 'sum', '12', '\n', 'A. ', 'function', 'ż'), { maxLength: 9 })
+  .map((words) => words.join(' '));
+
+export const question: fc.Arbitrary<string> = fc.oneof({ weight: 4, arbitrary: wordy }, anyText);
+
+export const catalogs: fc.Arbitrary<EstimatorCatalog> = fc
+  .array(fc.tuple(share, fc.array(fc.option(share), { minLength: TASKS.length, maxLength: TASKS.length })), {
+    minLength: 2,
+    maxLength: 4,
+  })
+  .map((all) => ({ tasks: TASKS, models: all.map(([general, tasks], at) => modelOf(IDS[at]!, general, tasks)) }));
+
+const step: fc.Arbitrary<Step> = fc.record({
+  // Models that every catalog has.
+  model: fc.constantFrom('a', 'b'),
+  task: fc.nat(TASKS.length - 1),
+  text: fc.option(question),
+  score: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
+  weight: fc.oneof(fc.constant(1), fc.double({ min: 0.01, max: 1, noNaN: true })),
+  probability: fc.oneof(fc.constant(1), fc.double({ min: 0.001, max: 1, noNaN: true })),
+  among: fc.integer({ min: 1, max: 9 }),
+});
+export const steps = fc.array(step, { maxLength: 12 });
+
+/** An estimator as a plausible author might get it wrong: the shipped one, changed. */
+export const mutant = (change: (real: Estimator, catalog: EstimatorCatalog) => Partial<Estimator>): EstimatorMemory =>
+  wrapped(empty(), change);
+
+export function wrapped(
+  memory: EstimatorMemory,
+  change: (real: Estimator, catalog: EstimatorCatalog) => Partial<Estimator>,
+): EstimatorMemory {
+  return {
+    over(catalog) {
+      const real = memory.over(catalog);
+      const plain: Estimator = {
+        estimate: (inquiry, into, seen) => real.estimate(inquiry, into, seen),
+        learn: (outcome) => real.learn(outcome),
+        known: () => real.known(),
+        telling: (...asked) => real.telling(...asked),
+      };
+      return { ...plain, ...change(real, catalog) };
+    },
+    forget: (model) => memory.forget(model),
+    save: (everything) => memory.save(everything),
+  };
+}
+
+/** A mutant that changes what was found. */
+export const misfinding = (change: (into: Finding, catalog: EstimatorCatalog, declared: Float64Array) => void) => () =>
+  mutant((real, catalog) => ({
+    estimate(inquiry, into, seen) {
+      real.estimate(inquiry, into, seen);
+      change(into, catalog, inquiry.declared);
+    },
+  }));
+
+export interface Law {
+  /** What is promised. */
+  readonly says: string;
+  /** Whether it holds in one case, of fresh memories. */
+  holds(open: () => EstimatorMemory): fc.IProperty<unknown>;
+  /** What would break it, by name; each must be found out. */
+  readonly mutants: Readonly<Record<string, () => EstimatorMemory>>;
+}
+
+/** The law for what is shipped, and against each mutant. The seed is new in each run, and printed by a failure. */
+export function prove({ says, holds, mutants }: Law, numRuns = 120): void {
+  test(says, () => {
+    fc.assert(holds(empty), { numRuns });
+  });
+  for (const [name, open] of Object.entries(mutants)) {
+    test(`${says} (and ${name} would break it)`, () => {
+      expect(fc.check(holds(open), { numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
+    });
+  }
+}

@@ -1,0 +1,196 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { Elysia } from 'elysia';
+import type { Caller } from '../../src/core/caller.ts';
+import { idAt, idText } from '../../src/core/id.ts';
+import type { LearningPolicy } from '../../src/core/learning-policy.ts';
+import type { FeedbackNeeds } from '../../src/gateway/feedback.ts';
+import { errorResponse, publicError } from '../../src/http/errors.ts';
+import { feedbackRoutes } from '../../src/http/feedback.ts';
+import type { Scored, ScoreRefusal, Scoring } from '../../src/learning/learner.ts';
+import { LEARNING_OFF } from '../../src/policy/learning.ts';
+import type { DecisionRecord } from '../../src/records/record.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { expectError } from '../support/error-contract.ts';
+
+/** The route by itself, with a learner that answers as it is told to. */
+const DAY_MS = 86_400_000;
+const ID = idAt(Date.UTC(2026, 10, 20));
+const DECISION = idText('dec_', ID);
+
+let now: number;
+let keyId: string;
+let learning: LearningPolicy;
+let record: Partial<DecisionRecord>;
+let answer: () => Scoring | ScoreRefusal;
+let scored: Scored[];
+
+beforeEach(() => {
+  now = Date.UTC(2026, 10, 21);
+  keyId = 'mine';
+  learning = { ...LEARNING_OFF, mode: 'shadow' };
+  record = { id: ID, keyId: 'mine', kind: 'route', choice: 'best', outcome: null, ...facts('coding') };
+  answer = () => ({ result: 'learnt', weight: 1 });
+  scored = [];
+});
+
+const facts = (task: string) => ({ facts: { task } as DecisionRecord['facts'] });
+const outcome = (status: string, ...models: string[]) =>
+  ({ status, attempts: models.map((model) => ({ model })) }) as unknown as DecisionRecord['outcome'];
+
+const gateway = {
+  lease: () => ({ snapshot: { learning } }),
+  now: () => now,
+  records: { find: async (id: number) => (id === ID ? record : null) },
+  learner: {
+    score: async (_: unknown, one: Scored) => {
+      scored.push(one);
+      return answer();
+    },
+  },
+} as unknown as FeedbackNeeds;
+/** An admin, for all that it helps. */
+const callerOf = () => ({ keyId, scopes: new Set(['admin', 'chat', 'route']) }) as unknown as Caller;
+
+const defects: unknown[] = [];
+const app = new Elysia({ normalize: false })
+  .onRequest(({ set }) => {
+    set.headers['x-request-id'] = 'req_test';
+  })
+  .onError({ as: 'global' }, ({ error }) =>
+    errorResponse(
+      publicError(error, (defect) => defects.push(defect)),
+      { 'x-request-id': 'req_test' },
+    ),
+  )
+  .use(feedbackRoutes({ gateway, callerOf }));
+
+const give = (body: unknown) =>
+  app.handle(
+    new Request('http://localhost/v1/feedback', {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }),
+  );
+const told = async (body: object) => {
+  const response = await give(body);
+  expect(response.status).toBe(200);
+  return response.json();
+};
+
+describe('a score', () => {
+  test('is taken for the model that was recommended', async () => {
+    expect(await told({ decision_id: DECISION, score: 0.25 })).toEqual({
+      object: 'feedback',
+      decision_id: DECISION,
+      model: 'best',
+      task: 'coding',
+      score: 0.25,
+      label: null,
+      result: 'learnt',
+      weight: 1,
+    });
+    expect(scored).toEqual([{ decision: ID, score: 0.25, label: null }]);
+  });
+
+  test('is taken for the model that answered, where it was not the first', async () => {
+    record = { ...record, kind: 'chat', outcome: outcome('completed', 'best', 'other') };
+    answer = () => ({ result: 'kept', weight: 0 });
+    expect(await told({ decision_id: DECISION, score: 1, label: 'ci:unit_tests-2.1' })).toMatchObject({
+      model: 'other',
+      label: 'ci:unit_tests-2.1',
+      result: 'kept',
+      weight: 0,
+    });
+    expect(scored[0]?.label).toBe('ci:unit_tests-2.1');
+  });
+
+  test('is taken to the last moment of the window', async () => {
+    now = Date.UTC(2026, 10, 20) + 7 * DAY_MS;
+    await told({ decision_id: DECISION, score: 1 });
+    now++;
+    const { details } = (await expectError(
+      await give({ decision_id: DECISION, score: 1 }),
+      'feedback_window_over',
+      'decision_id',
+    )) as { details?: object };
+    expect(details).toEqual({ window_days: 7 });
+  });
+});
+
+describe('is refused', () => {
+  const good = { decision_id: DECISION, score: 1 };
+  const BODIES: readonly (readonly [
+    what: string,
+    body: unknown,
+    code: Parameters<typeof expectError>[1],
+    param: string | null,
+  ])[] = [
+    ['a body that is no object', [], 'invalid_type', null],
+    ['no decision', { score: 1 }, 'missing_field', 'decision_id'],
+    ['no score', { decision_id: DECISION }, 'missing_field', 'score'],
+    ['a score in words', { ...good, score: 'good' }, 'invalid_type', 'score'],
+    ['a score of truth', { ...good, score: true }, 'invalid_type', 'score'],
+    ['a score above 1', { ...good, score: 5 }, 'out_of_range', 'score'],
+    ['a score below 0', { ...good, score: -0.01 }, 'out_of_range', 'score'],
+    [
+      'the ID of a completion',
+      { ...good, decision_id: DECISION.replace('dec_', 'chatcmpl-') },
+      'invalid_value',
+      'decision_id',
+    ],
+    ['prose for a label', { ...good, label: 'it was quite good' }, 'invalid_value', 'label'],
+    ['a long label', { ...good, label: 'a'.repeat(65) }, 'invalid_value', 'label'],
+    ['an empty label', { ...good, label: '' }, 'invalid_value', 'label'],
+    ['a label of two lines', { ...good, label: 'a\n' }, 'invalid_value', 'label'],
+    ['a key for a label', { ...good, label: 'sk-proj-abcdefghijklmnop' }, 'invalid_value', 'label'],
+    ['a comment', { ...good, comment: 'good' }, 'unknown_field', 'comment'],
+  ];
+  for (const [what, body, code, param] of BODIES) {
+    test(what, async () => {
+      const { message } = await expectError(await give(body), code, param);
+      expect(message).not.toContain('abcdefghijklmnop');
+      expect(scored).toEqual([]);
+    });
+  }
+
+  test('a decision that there is not, or of another key, in the same words', async () => {
+    const unknown = await expectError(
+      await give({ ...good, decision_id: 'dec_00000000000' }),
+      'not_found',
+      'decision_id',
+    );
+    keyId = 'other';
+    expect(await expectError(await give(good), 'not_found', 'decision_id')).toEqual(unknown);
+    expect(scored).toEqual([]);
+  });
+
+  test('whatever it says while learning is off', async () => {
+    learning = LEARNING_OFF;
+    await expectError(await give(good), 'learning_off');
+    expect(scored).toEqual([]);
+  });
+
+  for (const status of ['failed', 'broken', 'abandoned']) {
+    test(`a request that was ${status}`, async () => {
+      record = { ...record, outcome: outcome(status, 'best') };
+      const { details } = (await expectError(await give(good), 'nothing_to_score', 'decision_id')) as {
+        details?: object;
+      };
+      expect(details).toEqual({ status });
+      expect(scored).toEqual([]);
+    });
+  }
+
+  test('a second score, one of what was not kept, and one that cannot be written', async () => {
+    answer = () => 'contradicts';
+    await expectError(await give(good), 'feedback_conflict', 'score');
+    answer = () => 'unknown';
+    await expectError(await give(good), 'learning_off', 'decision_id');
+    answer = () => {
+      throw new StoreError('the disk is full');
+    };
+    await expectError(await give(good), 'overloaded');
+    expect(defects).toEqual([]);
+  });
+});

@@ -1,0 +1,309 @@
+import { describe, expect, test } from 'bun:test';
+import { Value } from '@sinclair/typebox/value';
+import fc from 'fast-check';
+import { auto } from '../../plugins/strategies/auto.ts';
+import type { Estimate } from '../../src/core/estimate.ts';
+import type { ExplorePolicy } from '../../src/core/learning-policy.ts';
+import { createDecider, isRefusal } from '../../src/routing/decide.ts';
+import { chancesOf, drawnBy } from '../../src/routing/explore.ts';
+import { facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
+import { type Candidate, candidates, rawWeights, type Trial, WORTH } from './generators.ts';
+
+const seeds = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map((bits) => bits.toString(16).padStart(16, '0'));
+const share01 = fc.oneof(fc.constantFrom(0, 0.08, 1), fc.double({ min: 0, max: 1, noNaN: true }));
+const policies: fc.Arbitrary<ExplorePolicy> = fc.record({
+  share: share01,
+  temperature: fc.constantFrom(0.001, 0.05, 1, 10),
+  qualityMargin: share01,
+});
+
+/** Scores of any scale, and of whom the strategy does not want; the best is one that it wants. */
+const scored = fc
+  .array(
+    fc.record({
+      q: fc.oneof(fc.constantFrom(0, 0.5, 0.7, 1), fc.double({ min: 0, max: 1, noNaN: true })),
+      u: fc.oneof(
+        { weight: 4, arbitrary: fc.double({ min: -1, max: 1, noNaN: true }) },
+        fc.constantFrom(Number.NEGATIVE_INFINITY, -1e308, 0, 1e308),
+      ),
+    }),
+    { minLength: 1, maxLength: 9 },
+  )
+  .filter((list) => list.some(({ u }) => Number.isFinite(u)))
+  .map((list) => {
+    const utility = Float64Array.from(list, ({ u }) => u);
+    const best = utility.indexOf(Math.max(...utility));
+    return { n: list.length, quality: Float64Array.from(list, ({ q }) => q), utility, best };
+  });
+
+type Chances = typeof chancesOf;
+
+/** Who may be drawn, and how likely, as it is promised. */
+const promised = (of: Chances) =>
+  fc.property(scored, policies, ({ n, quality, utility, best }, policy) => {
+    const { at, probability } = of(policy, { n, quality }, utility, best);
+    const wanted = [...Array(n).keys()].filter((i) => Number.isFinite(utility[i]));
+    const top = Math.max(...wanted.map((i) => quality[i]!));
+    const expected = wanted.filter((i) => i === best || quality[i]! >= top - policy.qualityMargin);
+    const sum = probability.reduce((all, one) => all + one, 0);
+    const rest = expected.reduce((all, i) => all + Math.exp((utility[i]! - utility[best]!) / policy.temperature), 0);
+    const isAsPromised = (one: number, i: number) => {
+      const soft = Math.exp((utility[expected[i]!]! - utility[best]!) / policy.temperature) / rest;
+      return Math.abs(one - ((1 - policy.share) * soft + policy.share / expected.length)) < 1e-12;
+    };
+    return Bun.deepEquals(at, expected) && Math.abs(sum - 1) < 1e-12 && probability.every(isAsPromised);
+  });
+
+describe('the chances of a draw', () => {
+  test('are those of who is wanted and good enough, follow utility, and add up to 1', () => {
+    fc.assert(promised(chancesOf), { numRuns: 3000 });
+  });
+
+  const mutants: Readonly<Record<string, Chances>> = {
+    'no margin': (policy, ...rest) => chancesOf({ ...policy, qualityMargin: 1 }, ...rest),
+    'the best left out where its quality is low': (policy, given, utility, best) => {
+      const top = utility.map((u, i) => (Number.isFinite(u) ? given.quality[i]! : 0)).reduce((a, b) => Math.max(a, b));
+      const { at, probability } = chancesOf(policy, given, utility, best);
+      const kept = at.flatMap((one, i) => (given.quality[one]! >= top - policy.qualityMargin ? [i] : []));
+      return { at: kept.map((i) => at[i]!), probability: kept.map((i) => probability[i]!) };
+    },
+    'powers that are not set against the best': (policy, given, utility, best) => {
+      const { at } = chancesOf(policy, given, utility, best);
+      const weights = at.map((i) => Math.exp(utility[i]! / policy.temperature));
+      const sum = weights.reduce((all, one) => all + one, 0);
+      return { at, probability: weights.map((one) => ((1 - policy.share) * one) / sum + policy.share / at.length) };
+    },
+    'whom the strategy does not want': (policy, given, utility, best) =>
+      chancesOf(
+        policy,
+        given,
+        utility.map((u) => (u === Number.NEGATIVE_INFINITY ? -1e308 : u)),
+        best,
+      ),
+    'the share on top': (policy, ...rest) => {
+      const { at, probability } = chancesOf({ ...policy, share: 0 }, ...rest);
+      return { at, probability: probability.map((one) => one + policy.share / at.length) };
+    },
+  };
+  for (const [name, mutant] of Object.entries(mutants)) {
+    test(`(and ${name} would break it)`, () => {
+      expect(fc.check(promised(mutant), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
+    });
+  }
+});
+
+describe('draws', () => {
+  const policy: ExplorePolicy = { share: 0.1, temperature: 0.05, qualityMargin: 0.3 };
+  const quality = Float64Array.of(0.9, 0.85, 0.8, 0.2, 0.7);
+  const utility = Float64Array.of(0.5, 0.48, 0.45, 0.49, 0.3);
+  const given = { n: 5, quality };
+  const { at, probability } = chancesOf(policy, given, utility, 0);
+  const N = 6000;
+  /** Of 3 degrees of freedom no more than 1 in 10,000 is above. The seeds are the same in every run. */
+  const LIMIT = 21.1;
+
+  function chiSquare(seedOf: (i: number) => string, draw: (seed: string) => number): number {
+    const counts = new Map(at.map((one) => [one, 0]));
+    for (let i = 0; i < N; i++) {
+      const drawn = draw(seedOf(i));
+      counts.set(drawn, (counts.get(drawn) ?? Number.NaN) + 1);
+    }
+    return at.reduce((all, one, i) => all + (counts.get(one)! - N * probability[i]!) ** 2 / (N * probability[i]!), 0);
+  }
+
+  const draw = (seed: string) => drawnBy(seed, policy, given, utility, 0)!.at;
+  const hex = (bits: bigint) => bits.toString(16).padStart(16, '0');
+  const families: Readonly<Record<string, (i: number) => string>> = {
+    'seeds one after the other': (i) => hex(BigInt(i)),
+    'seeds that differ in their first digits alone': (i) => hex(BigInt(i) << 48n),
+    'seeds far apart': (i) => hex(BigInt.asUintN(64, BigInt(i) * 0x9e3779b97f4a7c15n)),
+  };
+  for (const [name, seedOf] of Object.entries(families)) {
+    test(`come as often as their chances say, by ${name}`, () => {
+      expect(chiSquare(seedOf, draw)).toBeLessThan(LIMIT);
+    });
+  }
+
+  test('(and a seed that is not mixed, or a draw that knows no utility, would be found out)', () => {
+    const unmixed = (seed: string) => {
+      const number = Number(BigInt(`0x${seed}`)) / 2 ** 64;
+      let sum = 0;
+      return at.find((_, i) => {
+        sum += probability[i]!;
+        return number < sum;
+      })!;
+    };
+    const even = (seed: string) => drawnBy(seed, { ...policy, share: 1 }, given, utility, 0)!.at;
+    expect(chiSquare(families['seeds one after the other']!, unmixed)).toBeGreaterThan(LIMIT);
+    expect(chiSquare(families['seeds one after the other']!, even)).toBeGreaterThan(LIMIT);
+  });
+
+  test('are none where the best alone takes part, and are told with their chance', () => {
+    expect(drawnBy('0', { ...policy, qualityMargin: 0 }, given, utility, 0)).toBeNull();
+    const one = drawnBy('00000000deadbeef', policy, given, utility, 0)!;
+    expect(one).toEqual({ at: one.at, among: 4, probability: probability[at.indexOf(one.at)]! });
+  });
+
+  test('stay in bounds with thousands of candidates', () => {
+    const n = 5000;
+    const many = { n, quality: new Float64Array(n).fill(0.5) };
+    const scores = Float64Array.from({ length: n }, (_, i) => -i * 1e300);
+    const { probability: chances } = chancesOf(policy, many, scores, 0);
+    expect(chances.reduce((all, one) => all + one, 0)).toBeCloseTo(1, 9);
+    for (let i = 0; i < 50; i++) expect(drawnBy(hex(BigInt(i)), policy, many, scores, 0)!.among).toBe(n);
+  });
+});
+
+interface World extends Pick<Trial, 'candidates' | 'reference' | 'options'> {
+  readonly declared: readonly number[];
+  readonly alternatives: number;
+}
+
+const worlds: fc.Arbitrary<World> = fc.record({
+  candidates,
+  reference: fc.constantFrom(0.01, 1, 30),
+  options: rawWeights,
+  declared: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 9, maxLength: 9 }),
+  alternatives: fc.constantFrom(0, 1, 3, 9),
+});
+
+/** A catalog with these declared qualities and otherwise the candidates' figures, and what the host decides over it. */
+function decided(
+  world: World,
+  declared: (one: Candidate, at: number) => number,
+  given: { seed: string; explore?: ExplorePolicy | null; estimate?: Estimate | null },
+) {
+  const ordered = [...world.candidates].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const models = ordered.map((one, at) =>
+    model(one.id, {
+      q: declared(one, at),
+      cost: price(0, 0, { perRequest: one.c }),
+      latency: { ttftMs: one.l, outputTokensPerSecond: Number.POSITIVE_INFINITY },
+    }),
+  );
+  const from = snapshot(models, {
+    gateway: { ...snapshot(models).gateway, alternatives: world.alternatives },
+    tasks: [{ ...GENERAL, expectedOutputTokens: 1 }],
+    referencePrice: { input: 0, output: world.reference * 1e6 },
+    answerWorth: WORTH,
+  });
+  const strategy = auto.prepare(Value.Default(auto.options, { ...world.options }) as never);
+  const outcome = createDecider(from).decide(facts(), { id: 1, reason: 'auto', strategy, ...given });
+  if (isRefusal(outcome)) throw new Error('refused');
+  return outcome;
+}
+
+const estimateOf = (world: World): Estimate => {
+  const ordered = [...world.candidates].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const zeros = new Float32Array(ordered.length);
+  const quality = Float64Array.from(ordered, ({ q }) => q);
+  return { quality, shadow: null, length: 0, outcomes: zeros, text: zeros, counts: zeros, trust: 0 };
+};
+
+describe('a ranking by estimates', () => {
+  const holds = (estimate: (world: World) => Estimate | null) =>
+    fc.property(worlds, seeds, (world, seed) => {
+      const declared = decided(world, ({ q }) => q, { seed });
+      const by = decided(world, (_, at) => world.declared[at]!, { seed, estimate: estimate(world) });
+      return (
+        Bun.deepEquals(by.ranked, declared.ranked) &&
+        by.baseline === declared.baseline &&
+        Bun.deepEquals(by.quality, declared.quality)
+      );
+    });
+
+  test('is to the last bit the one by declarations of the same figures, so that every law of rankings is its own', () => {
+    fc.assert(holds(estimateOf), { numRuns: 800 });
+  });
+
+  const mutants: Readonly<Record<string, (world: World) => Estimate | null>> = {
+    'what is declared': () => null,
+    'the mean of both': (world) => {
+      const estimate = estimateOf(world);
+      return { ...estimate, quality: estimate.quality.map((q, at) => (q + world.declared[at]!) / 2) };
+    },
+  };
+  for (const [name, mutant] of Object.entries(mutants)) {
+    test(`(and ${name} would break it)`, () => {
+      expect(fc.check(holds(mutant), { numRuns: 800, endOnFailure: true }).failed).toBe(true);
+    });
+  }
+});
+
+describe('exploring', () => {
+  type Explored = (world: World, seed: string, explore: ExplorePolicy | null) => ReturnType<typeof decided>;
+  const real: Explored = (world, seed, explore) => decided(world, ({ q }) => q, { seed, explore });
+
+  const holds = (of: Explored) =>
+    fc.property(worlds, seeds, policies, (world, seed, explore) => {
+      const plain = decided(world, ({ q }) => q, { seed });
+      const full = decided({ ...world, alternatives: 9 }, ({ q }) => q, { seed }).ranked;
+      const tried = of(world, seed, explore);
+      const again = of(world, seed, explore);
+      const [choice, ...fallbacks] = tried.ranked;
+      const best = plain.ranked[0];
+      const top = Math.max(...full.map(({ quality }) => quality));
+      const isExplored = choice.model !== best.model;
+      return (
+        Bun.deepEquals(tried, again) &&
+        tried.ranked.length === plain.ranked.length &&
+        tried.reason === (isExplored ? 'auto:explored' : 'auto') &&
+        (!isExplored || (tried.draw !== null && choice.quality >= top - explore.qualityMargin)) &&
+        (tried.draw === null || (tried.draw.probability > 0 && tried.draw.among <= tried.eligible)) &&
+        // The others keep their order.
+        Bun.deepEquals(
+          [choice, ...fallbacks],
+          [
+            full.find(({ model: one }) => one === choice.model),
+            ...full.filter(({ model: one }) => one !== choice.model),
+          ].slice(0, plain.ranked.length),
+        ) &&
+        Bun.deepEquals([tried.quality, tried.baseline, tried.eligible], [plain.quality, plain.baseline, plain.eligible])
+      );
+    });
+
+  test('puts one that is good enough before the rest, alike for the same seed, and moves nothing else', () => {
+    fc.assert(holds(real), { numRuns: 800 });
+  });
+
+  const mutants: Readonly<Record<string, Explored>> = {
+    'a draw of its own each time': (() => {
+      let next = 0n;
+      return (world, _, explore) => real(world, (next++).toString(16), explore);
+    })(),
+    'a draw among all': (world, seed, explore) => real(world, seed, explore && { ...explore, qualityMargin: 1 }),
+    'fallbacks in the order of the draw': (world, seed, explore) => {
+      const found = real(world, seed, explore);
+      const [choice, ...rest] = found.ranked;
+      return { ...found, ranked: [choice, ...rest.reverse()] };
+    },
+    'a choice that is not told apart': (world, seed, explore) => ({ ...real(world, seed, explore), reason: 'auto' }),
+  };
+  for (const [name, mutant] of Object.entries(mutants)) {
+    test(`(and ${name} would break it)`, () => {
+      expect(fc.check(holds(mutant), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
+    });
+  }
+
+  test('is nothing without a policy for it: every bit is as before', () => {
+    fc.assert(
+      fc.property(worlds, seeds, (world, seed) =>
+        Bun.deepEquals(
+          real(world, seed, null),
+          decided(world, ({ q }) => q, { seed }),
+        ),
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('does not draw where the strategy gave no usable score', () => {
+    const from = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.8 })]);
+    const strategy = { reason: 'broken', score: () => {} };
+    const explore = { share: 1, temperature: 1, qualityMargin: 1 };
+    for (let i = 0; i < 20; i++) {
+      const outcome = createDecider(from).decide(facts(), { id: 1, seed: `${i}`, reason: 'r', strategy, explore });
+      expect(outcome).toMatchObject({ reason: 'r', draw: null, ranked: [{ model: 0 }, { model: 1 }] });
+    }
+  });
+});

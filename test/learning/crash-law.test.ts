@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { learned } from '../../plugins/estimators/learned.ts';
+import { createIds } from '../../src/core/id.ts';
+import type { LearningPolicyInForce } from '../../src/learning/learner.ts';
+import { openLearner } from '../../src/learning/open.ts';
+import { replayOutcomes, resetLearnt } from '../../src/learning/outcomes.ts';
+import { learningMigrations } from '../../src/learning/tables.ts';
+import { copyDatabase, openSqlite } from '../../src/store/sqlite.ts';
+import type { Store, Write } from '../../src/store/store.ts';
+import { facts, model } from '../routing/build.ts';
+import { tempFolder } from '../store/support.ts';
+import { exampleOf, NOON, policyOf, toy } from './support.ts';
+
+type Step =
+  | { readonly kind: 'score' | 'witness'; readonly model: string; readonly value: number }
+  | { readonly kind: 'reset'; readonly model: string | null }
+  | { readonly kind: 'checkpoint' | 'seen' | 'crash' | 'close' };
+
+const names = fc.constantFrom('a', 'b');
+const value = fc.constantFrom(0, 0.25, 1);
+const outcome: fc.Arbitrary<Step> = fc.record({ kind: fc.constantFrom('score', 'witness'), model: names, value });
+const plain = (...kinds: ('checkpoint' | 'seen' | 'crash' | 'close')[]): fc.Arbitrary<Step> =>
+  fc.record({ kind: fc.constantFrom(...kinds) });
+const reset: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constant('reset'),
+  model: fc.constantFrom<(string | null)[]>('a', null),
+});
+
+/** A store that breaks in some way, to see that the law would notice. */
+type Breakage = (writes: readonly Write[]) => readonly Write[];
+const sound: Breakage = (writes) => writes;
+const without =
+  (table: string): Breakage =>
+  (writes) =>
+    writes.filter(({ statement }) => !statement.sql.includes(table));
+
+const mutants: Readonly<Record<string, Breakage>> = {
+  'a checkpoint that does not say how far it goes': without('learnt_through'),
+  'outcomes that are learnt and not written': without('INTO outcomes'),
+  'figures of signals that are taken from the log twice': (writes) =>
+    writes.map((write) =>
+      write.statement.sql.includes('INTO learning_standing')
+        ? { ...write, params: [0, ...write.params.slice(1)] }
+        : write,
+    ),
+};
+
+/** A server's learner over its own database, with a clock and numbers that are the same for the same steps. */
+class Bench implements AsyncDisposable {
+  readonly #folder = tempFolder();
+  readonly #policy: LearningPolicyInForce;
+  readonly #breakage: Breakage;
+  #copies = 0;
+  #time = NOON;
+  #nextId = createIds(() => this.#time, 0);
+  #file = join(this.#folder.path, 'lab.db');
+  #store!: Store;
+  #learner!: Awaited<ReturnType<typeof openLearner>>;
+
+  constructor(policy: LearningPolicyInForce, breakage: Breakage) {
+    this.#policy = policy;
+    this.#breakage = breakage;
+  }
+
+  async open(): Promise<this> {
+    this.#store = await openSqlite(this.#file, [learningMigrations]);
+    const { commit, append } = this.#store;
+    this.#store.commit = (writes) => commit.call(this.#store, this.#breakage(writes));
+    this.#store.append = (writes, droppable) => append.call(this.#store, this.#breakage(writes), droppable);
+    this.#learner = await openLearner({ store: this.#store, now: () => this.#time, nextId: () => this.#nextId() });
+    return this;
+  }
+
+  /** `isCalm`: nothing breaks off, so crashes and closings are left out. */
+  async run(steps: readonly Step[], isCalm: boolean): Promise<this> {
+    for (const step of steps) {
+      this.#time += 60_000;
+      if (step.kind === 'score' || step.kind === 'witness') await this.#teach(step);
+      else if (step.kind === 'reset') await this.#reset(step.model);
+      else if (step.kind === 'checkpoint') await this.#learner.checkpoint();
+      else if (step.kind === 'seen') this.#learner.estimate(this.#policy, facts(), null, true);
+      else if (!isCalm) await this.crash(step.kind === 'close');
+    }
+    return this;
+  }
+
+  /** Begins anew from what is on the disk now. */
+  async crash(isClosed = false): Promise<void> {
+    if (isClosed) await this.#learner.close();
+    const copy = join(this.#folder.path, `${++this.#copies}.db`);
+    copyDatabase(this.#file, copy);
+    await this.#store.close();
+    this.#file = copy;
+    await this.open();
+  }
+
+  /** All that can be seen of it. */
+  seen(): unknown {
+    const asked = [null, Uint8Array.of(9, 9)].map((features) =>
+      this.#learner.estimate(this.#policy, facts(), features, false),
+    );
+    return { known: this.#learner.known(this.#policy), asked, brier: this.#learner.activity.brier };
+  }
+
+  /** What is known, and what the log of outcomes comes to. */
+  async compared(): Promise<readonly [unknown, unknown]> {
+    const { known } = await replayOutcomes(this.#store, this.#policy);
+    return [this.#learner.known(this.#policy), known];
+  }
+
+  /** Teaches without waiting for the disk. */
+  hurry(steps: readonly Step[]): void {
+    for (const step of steps)
+      if (step.kind === 'witness' || step.kind === 'score') this.#store.append(this.#look(step));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#store.close();
+    this.#folder[Symbol.dispose]();
+  }
+
+  #look({ model, value }: Extract<Step, { value: number }>): Write[] {
+    const example = exampleOf(this.#nextId(), { model });
+    const kept = this.#learner.keep(this.#policy, example);
+    return [...kept, ...this.#learner.witness(this.#policy, example, { schema: value === 0, empty: false })];
+  }
+
+  async #teach(step: Extract<Step, { value: number }>): Promise<void> {
+    if (step.kind === 'witness') return this.#store.commit(this.#look(step));
+    const example = exampleOf(this.#nextId(), { model: step.model });
+    await this.#store.commit(this.#learner.keep(this.#policy, example));
+    await this.#learner.score(this.#policy, { decision: example.decision, score: step.value, label: null });
+  }
+
+  async #reset(model: string | null): Promise<void> {
+    const other = await openSqlite(this.#file, [learningMigrations]);
+    await resetLearnt(other, model, this.#time);
+    await other.close();
+    await this.#learner.refresh();
+  }
+}
+
+const policies = [
+  policyOf({ options: { step: 0.7 } }),
+  policyOf({ plugin: learned, models: [model('a', { q: 0.8 }), model('b', { q: 0.6 })] }),
+];
+
+describe('whatever the moment of a crash', () => {
+  const isSame = (policy: LearningPolicyInForce, breakage: Breakage = sound) =>
+    fc.asyncProperty(
+      fc.array(
+        fc.oneof({ weight: 6, arbitrary: outcome }, { weight: 1, arbitrary: reset }, plain('checkpoint', 'crash')),
+        {
+          minLength: 1,
+          maxLength: 14,
+        },
+      ),
+      async (steps) => {
+        await using calm = await new Bench(policy, sound).open();
+        await using broken = await new Bench(policy, breakage).open();
+        const expected = (await calm.run(steps, true)).seen();
+        await broken.run([...steps, { kind: 'crash' }], false);
+        return Bun.deepEquals(broken.seen(), expected);
+      },
+    );
+
+  test('nothing that was learnt is lost, nor learnt twice, nor brought back', async () => {
+    for (const policy of policies) await fc.assert(isSame(policy), { numRuns: 12 });
+    for (const [name, breakage] of Object.entries(mutants)) {
+      const { failed } = await fc.check(isSame(policies[0]!, breakage), { seed: 3, numRuns: 60, endOnFailure: true });
+      expect({ name, failed }).toEqual({ name, failed: true });
+    }
+  });
+
+  test('what is known is what the log of outcomes comes to, however much of that was written', async () => {
+    const property = fc.asyncProperty(
+      fc.array(outcome, { maxLength: 6 }),
+      fc.boolean(),
+      fc.array(outcome, { maxLength: 6 }),
+      async (before, isKept, hurried) => {
+        await using bench = await new Bench(policies[0]!, sound).open();
+        await bench.run(isKept ? [...before, { kind: 'checkpoint' }] : before, true);
+        bench.hurry(hurried);
+        await bench.crash();
+        const [known, replayed] = await bench.compared();
+        return Bun.deepEquals(known, replayed);
+      },
+    );
+    await fc.assert(property, { numRuns: 15 });
+  });
+
+  test('a close keeps all of it, what only requests moved as well', async () => {
+    const steps = fc.array(fc.oneof(outcome, plain('seen', 'checkpoint', 'close')), { maxLength: 12 });
+    for (const policy of policies) {
+      const property = fc.asyncProperty(steps, async (given) => {
+        await using calm = await new Bench(policy, sound).open();
+        await using closed = await new Bench(policy, sound).open();
+        const expected = (await calm.run(given, true)).seen();
+        await closed.run([...given, { kind: 'close' }], false);
+        return Bun.deepEquals(closed.seen(), expected);
+      });
+      await fc.assert(property, { numRuns: 8 });
+    }
+  });
+});
+
+test('the toy is of use: it tells the order, the words and the weight of outcomes apart', () => {
+  const known = (lessons: readonly [number, number, number][]) => {
+    const over = toy
+      .prepare({ step: 0.7, length: 0 }, [0, 0])
+      .open(new Map())
+      .over({
+        tasks: ['general'],
+        models: [{ id: 'a', quality: Float64Array.of(0.8), stated: Uint8Array.of(0), general: 0.8, basis: 'measured' }],
+      });
+    for (const [score, weight, word] of lessons) {
+      const lesson = { model: 0, task: 0, declared: 0.8, probability: 1, among: 1 };
+      over.learn({ ...lesson, score, weight, features: Uint8Array.of(word) });
+    }
+    return over.known()[0]!.learnt;
+  };
+  const all = [
+    known([
+      [0, 1, 1],
+      [1, 1, 1],
+    ]),
+    known([
+      [1, 1, 1],
+      [0, 1, 1],
+    ]),
+    known([
+      [0, 1, 2],
+      [1, 1, 1],
+    ]),
+    known([
+      [0, 0.5, 1],
+      [1, 1, 1],
+    ]),
+  ];
+  expect(new Set(all).size).toBe(4);
+});

@@ -1,0 +1,311 @@
+import { describe, expect, test } from 'bun:test';
+import { defineEstimator, Type } from '../../src/contract/plugin.ts';
+import { moved } from '../../src/core/estimate.ts';
+import { openMemory } from '../../src/learning/open.ts';
+import { listOutcomes, replayOutcomes, resetLearnt } from '../../src/learning/outcomes.ts';
+import { learningMigrations } from '../../src/learning/tables.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { facts, model } from '../routing/build.ts';
+import { exampleOf, lab, NOON, policyOf, toy, WEEK } from './support.ts';
+
+const scored = (decision: number, score: number, label: string | null = null) => ({ decision, score, label });
+
+describe('an estimate', () => {
+  test('is the learnt one where learning is on, shown where it is a shadow, and length alone where it is off', async () => {
+    await using one = await lab();
+    const { learner } = one;
+    const options = { step: 1, length: 0.5 };
+    const on = policyOf({ options });
+    const { decision } = await one.example(on);
+    await learner.score(on, scored(decision, 0));
+    const features = Uint8Array.of(51, 0);
+    const inOn = learner.estimate(on, facts(), features, false);
+    expect(inOn.shadow).toBeNull();
+    expect(inOn.quality[0]).toBeLessThan(0.8);
+    expect(inOn.quality[1]).toBe(moved(0.6, 0.1));
+    expect(inOn.counts).toEqual(Float32Array.of(1, 0));
+    const inShadow = learner.estimate(policyOf({ mode: 'shadow', options }), facts(), features, false);
+    expect(inShadow.quality).toEqual(Float64Array.of(moved(0.8, 0.1), moved(0.6, 0.1)));
+    expect(inShadow.shadow).toEqual(inOn.quality);
+    const off = policyOf({ mode: 'off', options });
+    const inOff = learner.estimate(off, facts(), features, false);
+    expect(inOff).toMatchObject({ shadow: null, length: 0.1, trust: 0, counts: Float32Array.of(0, 0) });
+    expect(inOff.quality).toEqual(inShadow.quality);
+    // Without text there is no length: bit for bit what is declared.
+    expect(learner.estimate(off, facts(), null, false).quality).toEqual(Float64Array.of(0.8, 0.6));
+  });
+
+  test('goes by the shares of an uncertain task', async () => {
+    await using one = await lab();
+    const both = { quality: Float64Array.of(0.8, 0.4), declared: { general: 0.8, stated: Uint8Array.of(0, 1) } };
+    const policy = policyOf({ models: [model('a', { ...both, declared: { ...both.declared, basis: 'guessed' } })] });
+    const tasks = [...policy.snapshot.tasks, { ...policy.snapshot.tasks[0]!, name: 'math' }];
+    const taskIndex = new Map([
+      ['general', 0],
+      ['math', 1],
+    ]);
+    const wide = { ...policy, snapshot: { ...policy.snapshot, tasks, taskIndex } };
+    const mix = [
+      { task: 'math', share: 0.75 },
+      { task: 'general', share: 0.25 },
+    ];
+    expect(one.learner.estimate(wide, facts({ task: 'math', mix }), null, false).quality[0]).toBeCloseTo(0.5, 12);
+    expect(one.learner.estimate(wide, facts({ task: 'math' }), null, false).quality[0]).toBe(0.4);
+  });
+
+  test('is what is declared where the plugin throws or gives no share, and the fault is told once', async () => {
+    for (const quality of [Number.NaN, 1.2, -0.1, null]) {
+      await using one = await lab();
+      const broken = defineEstimator({
+        ...toy,
+        name: 'broken',
+        options: Type.Object({}),
+        prepare: (_, secret) => {
+          const prepared = toy.prepare({ step: 0.1, length: 0 }, secret);
+          return {
+            ...prepared,
+            open: (parts) => {
+              const memory = prepared.open(parts);
+              return {
+                ...memory,
+                over: (catalog) => ({
+                  ...memory.over(catalog),
+                  estimate: (_, into) => {
+                    if (quality === null) throw new Error('no');
+                    into.quality.fill(quality);
+                  },
+                  learn: () => {
+                    throw new Error('no');
+                  },
+                }),
+              };
+            },
+          };
+        },
+      });
+      const policy = policyOf({ plugin: broken });
+      for (let i = 0; i < 3; i++) {
+        expect(one.learner.estimate(policy, facts(), null, true).quality).toEqual(Float64Array.of(0.8, 0.6));
+      }
+      const { decision } = await one.example(policy);
+      expect(await one.learner.score(policy, scored(decision, 0))).toMatchObject({ result: 'learnt' });
+      expect(one.faults).toEqual(['broken estimate', 'broken learn']);
+      expect(one.learner.activity.faults).toBe(4);
+    }
+  });
+
+  test('goes on with what was learnt where a later policy has other options, and earlier policies go on with it', async () => {
+    await using one = await lab();
+    const { learner } = one;
+    const early = policyOf({ options: { step: 1 } });
+    const { decision } = await one.example(early);
+    await learner.score(early, scored(decision, 0));
+    const before = learner.estimate(early, facts(), null, false).quality;
+    const late = policyOf({ options: { step: 5 } });
+    expect(learner.estimate(late, facts(), null, false).quality).toEqual(before);
+    const next = await one.example(early);
+    await learner.score(early, scored(next.decision, 0));
+    const after = learner.estimate(late, facts(), null, false).quality;
+    expect(after[0]).toBeLessThan(before[0]!);
+    expect(learner.estimate(early, facts(), null, false).quality).toEqual(after);
+  });
+
+  test('another plugin has a memory of its own, and the first finds its own again', async () => {
+    await using one = await lab();
+    const { learner } = one;
+    const mine = policyOf();
+    const other = policyOf({ plugin: { ...toy, name: 'other' } });
+    const { decision } = await one.example(mine);
+    await learner.score(mine, scored(decision, 0));
+    const learnt = learner.estimate(mine, facts(), null, false).quality;
+    expect(learner.estimate(other, facts(), null, false).quality).toEqual(Float64Array.of(0.8, 0.6));
+    expect(learner.estimate(mine, facts(), null, false).quality).toEqual(learnt);
+  });
+});
+
+describe('a score', () => {
+  test('is learnt once: the same again is repeated, another contradicts, and of two at once one wins', async () => {
+    await using one = await lab();
+    const { learner } = one;
+    const policy = policyOf();
+    const { decision } = await one.example(policy);
+    const first = await Promise.all([0, 1, 0].map((score) => learner.score(policy, scored(decision, score, 'ok'))));
+    expect(first).toEqual([{ result: 'learnt', weight: 1 }, 'contradicts', { result: 'repeated', weight: 1 }]);
+    expect(await learner.score(policy, scored(decision, 0))).toEqual({ result: 'repeated', weight: 1 });
+    expect(await listOutcomes(one.store, { most: 9 })).toMatchObject([
+      { decision, source: 'caller', model: 'a', task: 'general', score: 0, weight: 1, declared: 0.8, label: 'ok' },
+    ]);
+    expect(learner.activity.outcomes).toEqual(new Map([['caller', 1]]));
+    expect(learner.known(policy)[0]).toMatchObject({ model: 'a', outcomes: 1 });
+  });
+
+  test('is unknown without an example, and once either window is over', async () => {
+    await using one = await lab();
+    const { learner } = one;
+    const policy = policyOf();
+    expect(await learner.score(policy, scored(5, 1))).toBe('unknown');
+    const { decision } = await one.example(policy);
+    one.pass(WEEK / 2);
+    const shorter = policyOf({ feedbackWindowMs: WEEK / 4 });
+    expect(await learner.score(shorter, scored(decision, 1))).toBe('unknown');
+    one.pass(WEEK / 2 + 1);
+    expect(await learner.score(policyOf({ feedbackWindowMs: 9 * WEEK }), scored(decision, 1))).toBe('unknown');
+  });
+
+  test('waits for an example that is being written, and keeps none while learning is off', async () => {
+    await using one = await lab();
+    const { learner, store } = one;
+    const policy = policyOf();
+    store.append(learner.keep(policy, exampleOf(7)));
+    one.pass(-NOON + Date.UTC(2026, 0, 1));
+    expect(await learner.score(policy, scored(7, 1))).toMatchObject({ result: 'learnt' });
+    expect(learner.keep(policyOf({ mode: 'off' }), exampleOf(8))).toEqual([]);
+    expect(learner.keep(policy, exampleOf(9, { model: 'gone' }))).toEqual([]);
+  });
+
+  test('counts as the policy says; what counts for nothing is kept', async () => {
+    await using one = await lab();
+    const { learner } = one;
+    const half = policyOf({ feedbackWeight: 0.5 });
+    const scores = [half, policyOf({ feedbackWeight: 0 }), policyOf({ mode: 'off' })].map(async (policy) => {
+      const { decision } = await one.example(half);
+      return learner.score(policy, scored(decision, 1));
+    });
+    expect(await Promise.all(scores)).toEqual([
+      { result: 'learnt', weight: 0.5 },
+      { result: 'kept', weight: 0 },
+      { result: 'kept', weight: 0 },
+    ]);
+    expect(learner.activity.withheld).toBe(0);
+  });
+
+  test('of a model that the policy has no more is learnt all the same', async () => {
+    await using one = await lab();
+    const both = policyOf();
+    const { decision } = await one.example(both);
+    const alone = policyOf({ models: [model('b', { q: 0.6 })] });
+    expect(await one.learner.score(alone, scored(decision, 0))).toEqual({ result: 'learnt', weight: 1 });
+    expect(one.learner.estimate(both, facts(), null, false).quality[0]).toBeLessThan(0.8);
+  });
+
+  test('is learnt once even where the disk fails, and is written when that is mended', async () => {
+    await using one = await lab();
+    const policy = policyOf();
+    const { decision } = await one.example(policy);
+    const flush = one.store.flush.bind(one.store);
+    one.store.flush = () => Promise.reject(new Error('no disk'));
+    await expect(one.learner.score(policy, scored(decision, 0))).rejects.toThrow('no disk');
+    one.store.flush = flush;
+    expect(await one.learner.score(policy, scored(decision, 0))).toEqual({ result: 'repeated', weight: 1 });
+    expect(one.learner.known(policy)[0]).toMatchObject({ outcomes: 1 });
+    expect(await listOutcomes(one.store, { most: 9 })).toHaveLength(1);
+  });
+
+  test('tells how good the estimates were', async () => {
+    await using one = await lab();
+    const policy = policyOf({ options: { step: 2 } });
+    expect(one.learner.activity.brier).toEqual({ declared: Number.NaN, estimated: Number.NaN });
+    for (let i = 0; i < 20; i++) {
+      const { decision } = await one.example(policy);
+      await one.learner.score(policy, scored(decision, 0));
+    }
+    const { declared, estimated } = one.learner.activity.brier;
+    expect(declared).toBeCloseTo(0.64, 9);
+    expect(estimated).toBeLessThan(0.5);
+    const replayed = await replayOutcomes(one.store, policy);
+    expect(replayed.outcomes).toBe(20);
+    expect(replayed.brier.estimated).toBe(estimated);
+    expect(replayed.known).toEqual([...one.learner.known(policy)]);
+  });
+});
+
+describe('what the gateway sees', () => {
+  test('is learnt and written with the settlement, once for an answer', async () => {
+    await using one = await lab();
+    const { learner, store } = one;
+    const policy = policyOf();
+    const bad = await one.example(policy);
+    const good = await one.example(policy, { model: 'b' });
+    await store.commit([
+      ...learner.witness(policy, bad, { schema: true, empty: false }),
+      ...learner.witness(policy, bad, { schema: true, empty: false }),
+      ...learner.witness(policy, bad, { retry: true }),
+      ...learner.witness(policy, good, { schema: false, empty: false }),
+    ]);
+    const outcomes = (await listOutcomes(store, { most: 9 })).reverse();
+    expect(outcomes).toMatchObject([
+      { source: 'checks', label: 'schema', score: 0, weight: 1, model: 'a' },
+      { source: 'retry', label: 'retry', score: 0, weight: 0.2, model: 'a' },
+      { source: 'checks', label: null, model: 'b' },
+    ]);
+    expect(outcomes[2]!.score).toBeGreaterThan(0.6);
+    expect(outcomes[2]!.weight).toBeLessThan(0.5);
+    expect(learner.witness(policyOf({ mode: 'off' }), exampleOf(3), { empty: true })).toEqual([]);
+    expect(learner.witness(policy, exampleOf(4, { model: 'gone' }), { empty: true })).toEqual([]);
+    expect(await listOutcomes(store, { most: 9, model: 'b', source: 'checks' })).toHaveLength(1);
+  });
+});
+
+describe('a reset', () => {
+  test('by another process is taken over, and no checkpoint brings back what was learnt', async () => {
+    await using one = await lab();
+    const { learner } = one;
+    const policy = policyOf();
+    for (const name of ['a', 'b']) {
+      const { decision } = await one.example(policy, { model: name });
+      await learner.score(policy, scored(decision, 0));
+    }
+    await learner.refresh();
+    const other = await openSqlite(one.file, [learningMigrations]);
+    await resetLearnt(other, 'a', one.now() + 1);
+    // What the store has, whoever asks it, is without what was reset.
+    expect((await openMemory(other))!.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
+    await learner.checkpoint();
+    expect((await openMemory(other))!.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
+    await learner.refresh();
+    expect(learner.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
+    expect(await replayOutcomes(other, policy)).toMatchObject({ known: [{ outcomes: 0 }, { outcomes: 1 }] });
+    const { decision } = await one.example(policy);
+    await learner.score(policy, scored(decision, 0));
+    await other.close();
+    // A crash: nobody has closed it.
+    const { learner: next, store } = await one.open();
+    expect(next.known(policy)).toEqual([...learner.known(policy)]);
+    expect(next.known(policy)).toMatchObject([{ outcomes: 1 }, { outcomes: 1 }]);
+    await resetLearnt(store, null, one.now());
+    await store.close();
+    const { learner: last, store: open } = await one.open();
+    expect(last.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 0 }]);
+    await last.close();
+    await open.close();
+  });
+});
+
+test('a reset has its place among the outcomes even where the checkpoint after it failed', async () => {
+  await using one = await lab();
+  const { learner, store } = one;
+  const policy = policyOf();
+  const teach = async () => {
+    const { decision } = await one.example(policy);
+    await learner.score(policy, scored(decision, 0));
+  };
+  await teach();
+  await learner.refresh();
+  const other = await openSqlite(one.file, [learningMigrations]);
+  await resetLearnt(other, 'a', one.now());
+  await other.close();
+  const commit = store.commit.bind(store);
+  store.commit = () => Promise.reject(new Error('no disk'));
+  await expect(learner.refresh()).rejects.toThrow('no disk');
+  store.commit = commit;
+  await teach();
+  const next = await one.open();
+  expect(next.learner.known(policy)).toEqual([...learner.known(policy)]);
+  expect(next.learner.known(policy)[0]).toMatchObject({ outcomes: 1 });
+  await next.store.close();
+  // And what the failed checkpoint had is in the next.
+  await learner.close();
+  const last = await one.open();
+  expect(last.learner.known(policy)).toEqual([...learner.known(policy)]);
+  await last.store.close();
+});

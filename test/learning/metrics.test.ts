@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test';
+import type { LearningPolicyInForce } from '../../src/learning/learner.ts';
+import { learningFamilies } from '../../src/learning/metrics.ts';
+import { metricsPage } from '../../src/telemetry/page.ts';
+import { facts } from '../routing/build.ts';
+import { figuresOf } from '../support/families.ts';
+import { exampleOf, lab, policyOf, toy } from './support.ts';
+
+const scores = async (
+  one: Awaited<ReturnType<typeof lab>>,
+  policy: LearningPolicyInForce,
+  keyId: string,
+  n: number,
+) => {
+  const examples = Array.from({ length: n }, () => exampleOf(one.nextId(), { keyId }));
+  await one.store.commit(examples.flatMap((example) => one.learner.keep(policy, example)));
+  const given = examples.map(({ decision }) => one.learner.score(policy, { decision, score: 1, label: null }));
+  return (await Promise.all(given)).filter((scoring) => typeof scoring === 'object' && scoring.result === 'kept')
+    .length;
+};
+
+test('figures of what is learnt are there from the start, but for those that are none yet', async () => {
+  await using one = await lab();
+  expect(figuresOf(learningFamilies(one.learner))).toEqual({
+    'signalbox_outcomes_total{source="caller"}': 0,
+    'signalbox_outcomes_total{source="checks"}': 0,
+    'signalbox_outcomes_total{source="retry"}': 0,
+    signalbox_outcomes_withheld_total: 0,
+    signalbox_estimator_faults_total: 0,
+  });
+});
+
+test('figures follow what is learnt, withheld and failed', async () => {
+  await using one = await lab();
+  const policy = policyOf({ influenceMax: 0 });
+  await scores(one, policy, 'k2', 1);
+  const kept = await scores(one, policy, 'k1', 400);
+  expect(kept).toBeGreaterThan(0);
+  one.learner.witness(policy, exampleOf(one.nextId(), { keyId: 'k3' }), { empty: true });
+  const { declared, estimated } = one.learner.activity.brier;
+  const families = learningFamilies(one.learner);
+  expect(figuresOf(families)).toEqual({
+    'signalbox_outcomes_total{source="caller"}': 401,
+    'signalbox_outcomes_total{source="checks"}': 1,
+    'signalbox_outcomes_total{source="retry"}': 0,
+    signalbox_outcomes_withheld_total: kept,
+    'signalbox_quality_brier{figure="declared"}': declared,
+    'signalbox_quality_brier{figure="estimated"}': estimated,
+    signalbox_estimator_faults_total: 0,
+  });
+  expect(estimated).toBeLessThan(declared);
+  expect(await metricsPage(families)()).toContain('\nsignalbox_quality_brier{figure="declared"} 0.04');
+
+  const open = () => {
+    throw new Error('no');
+  };
+  const broken = { ...toy, name: 'broken', prepare: () => ({ read: () => new Uint8Array(), open }) };
+  one.learner.estimate(policyOf({ plugin: broken }), facts(), null, true);
+  expect(figuresOf(families).signalbox_estimator_faults_total).toBeGreaterThan(0);
+});

@@ -1,0 +1,218 @@
+import fc from 'fast-check';
+import type { PreparedStrategy } from '../../src/contract/strategy.ts';
+import { type Estimate, moved } from '../../src/core/estimate.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import { HEALTH, priorReadings, type Readings, slotCount } from '../../src/core/readings.ts';
+import { type Constraint, emptyBits, type Preference, setBit } from '../../src/core/rules.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Circumstances } from '../../src/routing/decide.ts';
+import { GENERAL, snapshot, usual } from './build.ts';
+import { worlds } from './worlds.ts';
+
+export const place = (line: number) => ({ file: 'rules.yaml', line, column: 1 });
+
+export function bitsOf(size: number, chosen: readonly number[]): Uint32Array {
+  const bits = emptyBits(size);
+  for (const at of chosen) if (at < size) setBit(bits, at);
+  return bits;
+}
+
+const some = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null, freq: 2 });
+/** Most of a dozen slots, or of half a dozen models. */
+const many = fc.subarray([...Array(12).keys()], { minLength: 10 });
+const constraints = fc.array(
+  fc.record({
+    slots: some(many),
+    maxLatencyMs: some(fc.integer({ min: 5_000, max: 90_000 })),
+    maxCostCredits: some(fc.double({ min: 2, max: 40, noNaN: true })),
+  }),
+  { maxLength: 2, size: 'xsmall' },
+);
+const preferences = fc.array(
+  fc.record({ prefers: fc.subarray([0, 1, 2, 3, 4, 5]), worth: fc.constantFrom(-1, -0.2, 0.1, 0.5) }),
+  { maxLength: 2 },
+);
+const states = fc.array(fc.constantFrom(0, 0, 0, 0, HEALTH.ejected, HEALTH.cooling, HEALTH.misconfigured), {
+  minLength: 12,
+  maxLength: 12,
+});
+const shares = fc.constantFrom<Facts['mix']>(
+  [],
+  [
+    { task: 'coding', share: 0.6 },
+    { task: 'general', share: 0.4 },
+  ],
+);
+const cached = fc.uniqueArray(
+  fc.record({ model: fc.constantFrom('m0', 'm1', 'm2', 'm3'), tokens: fc.constantFrom(50, 400, 9000) }),
+  { selector: (one) => one.model, maxLength: 3 },
+);
+/** Of half a dozen models; as a learner would have them. */
+const learnt = some(
+  fc.record({
+    length: fc.constantFrom(0, -0.2, 0.3),
+    outcomes: fc.array(fc.constantFrom(0, -0.5, 0.25), { minLength: 6, maxLength: 6 }),
+    text: fc.array(fc.constantFrom(0, 1, -0.125), { minLength: 6, maxLength: 6 }),
+    isShadow: fc.boolean(),
+  }),
+);
+const explore = some(
+  fc.record({
+    share: fc.constantFrom(0.1, 0.9),
+    temperature: fc.constantFrom(0.01, 0.5),
+    qualityMargin: fc.constantFrom(0.1, 1),
+  }),
+);
+const seeds = fc.integer({ min: 0 }).map((bits) => bits.toString(16));
+const strategies = fc.constantFrom('auto', 'auto-fast', 'auto-cheap', 'weighted', 'broken', 'picky');
+
+const BROKEN: PreparedStrategy = {
+  reason: 'broken',
+  score() {
+    throw new Error('no');
+  },
+};
+/** Wants nothing that costs. */
+export const PICKY: PreparedStrategy = {
+  reason: 'picky',
+  score({ n, quality, cost }, out) {
+    for (let i = 0; i < n; i++) out[i] = cost[i]! > 1 ? Number.NEGATIVE_INFINITY : quality[i]!;
+  },
+};
+
+interface Case {
+  readonly from: PolicySnapshot;
+  readonly asked: Facts;
+  readonly given: Circumstances;
+}
+
+function strategyNamed(name: string): PreparedStrategy {
+  if (name === 'broken') return BROKEN;
+  if (name === 'picky') return PICKY;
+  return usual(name);
+}
+
+/** A frame with these states, and every second endpoint slower than its catalog says. */
+function frameOf(from: PolicySnapshot, of: readonly number[]): Readings {
+  const prior = priorReadings(from);
+  const health = prior.health.map((_, slot) => of[slot] ?? 0);
+  return {
+    ...prior,
+    frame: 9,
+    health,
+    retryAt: Float64Array.from(health, (state) => (state === 0 ? 0 : 1_800_000_000_000)),
+    allHealthy: health.every((state) => state === 0),
+    ttftMs: prior.ttftMs.map((ms, slot) => (slot % 2 === 0 ? ms : 2 * ms)),
+    warmTtftMs: prior.warmTtftMs.map((ms) => ms / 3),
+    outputTokens: Float64Array.of(300, 700),
+  };
+}
+
+type Learnt = Pick<Estimate, 'length'> & { outcomes: number[]; text: number[]; isShadow: boolean };
+
+function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts, by: Learnt): Estimate {
+  const shares = mix.length > 0 ? mix : [{ task, share: 1 }];
+  const declared = Float64Array.from(models, ({ quality }) =>
+    shares.reduce((sum, one) => sum + one.share * quality[taskIndex.get(one.task)!]!, 0),
+  );
+  const all = declared.map((q, at) => moved(q, by.length + by.outcomes[at]! + by.text[at]!));
+  return {
+    quality: by.isShadow ? declared.map((q) => moved(q, by.length)) : all,
+    shadow: by.isShadow ? all : null,
+    length: by.length,
+    outcomes: Float32Array.from(models, (_, at) => by.outcomes[at]!),
+    text: Float32Array.from(models, (_, at) => by.text[at]!),
+    counts: Float32Array.from(models, (_, at) => at),
+    trust: 0.5,
+  };
+}
+
+/** All that a decision can depend on. */
+export const cases: fc.Arbitrary<Case> = fc
+  .record({
+    world: worlds,
+    constraints,
+    preferences,
+    filter: some(fc.subarray([0, 1, 2, 3, 4, 5], { minLength: 5 })),
+    generous: fc.constantFrom(false, true, true),
+    pinned: fc.constantFrom(false, false, false, true),
+    weights: some(fc.record({ cost: fc.constantFrom(0, 1, 3), quality: fc.constantFrom(1, 2) })),
+    free: fc.option(some(fc.integer({ min: 1, max: 50_000_000 })), { nil: undefined }),
+    states,
+    mix: shares,
+    cached,
+    strategy: strategies,
+    alternatives: fc.constantFrom(0, 1, 3),
+    baseline: some(fc.constant(0)),
+    learnt,
+    explore,
+    seed: seeds,
+  })
+  .map(({ world, filter, generous, pinned, strategy, alternatives, free, seed, ...more }) => {
+    const slots = slotCount(world.snapshot.models);
+    const models = world.snapshot.models.map((one) => ({ ...one, quality: Float64Array.of(one.quality[0]!, 0.4) }));
+    const from = snapshot(models, {
+      gateway: { ...world.snapshot.gateway, alternatives },
+      tasks: [GENERAL, { ...GENERAL, name: 'coding', expectedOutputTokens: 900 }],
+      taskIndex: new Map([
+        ['general', 0],
+        ['coding', 1],
+      ]),
+      baseline: more.baseline,
+      constraints: more.constraints.map(
+        ({ slots: allowed, ...ceilings }, at): Constraint => ({
+          name: `c${at}`,
+          place: place(at + 1),
+          when: null,
+          allows: allowed && bitsOf(slots, allowed),
+          ...ceilings,
+        }),
+      ),
+      preferences: more.preferences.map(
+        ({ prefers, worth }, at): Preference => ({
+          name: `p${at}`,
+          place: place(at + 10),
+          when: null,
+          prefers: bitsOf(models.length, prefers),
+          worth,
+        }),
+      ),
+      selectors: new Map(
+        [...world.snapshot.selectors].map(([name, one]) => [
+          name,
+          { ...one, allows: filter && bitsOf(models.length, filter) },
+        ]),
+      ),
+    });
+    const asked: Facts = {
+      ...world.facts,
+      ...(generous && {
+        needs: 0,
+        languages: [],
+        ceilings: { costCredits: null, latencyMs: null },
+        allowedModels: null,
+      }),
+      ...(pinned && { model: models[0]!.id, pinned }),
+      weights: more.weights,
+      mix: more.mix,
+      task: more.mix[0]?.task ?? 'general',
+      cached: more.cached,
+      funds: free === undefined ? null : { free },
+      rules: { constraints: more.constraints.map((_, at) => at), preferences: more.preferences.map((_, at) => at) },
+    };
+    const readings = frameOf(from, more.states);
+    const estimate = more.learnt && estimateOf(from, asked, more.learnt);
+    return {
+      from,
+      asked,
+      given: {
+        id: 7,
+        seed,
+        reason: 'test',
+        strategy: strategyNamed(strategy),
+        readings,
+        estimate,
+        explore: more.explore,
+      },
+    };
+  });
