@@ -1,0 +1,48 @@
+/** Mean squared error of each row's predictions, over its models. Matrices are by row, then by model. */
+export function squaredErrors(predicted: Float64Array, labels: Float64Array, rows: number): Float64Array {
+  const m = labels.length / rows;
+  const errors = new Float64Array(rows);
+  for (let at = 0; at < labels.length; at++) errors[Math.floor(at / m)]! += (predicted[at]! - labels[at]!) ** 2 / m;
+  return errors;
+}
+
+export function weightedMean(values: Float64Array, weights: ArrayLike<number>): number {
+  let [sum, total] = [0, 0];
+  for (let i = 0; i < values.length; i++) {
+    sum += weights[i]! * values[i]!;
+    total += weights[i]!;
+  }
+  return sum / total;
+}
+
+const BINS = 10;
+
+/** Predictions of a bin of equal width: what was predicted and what came of it, in the mean. */
+export interface Bin {
+  readonly predicted: number;
+  readonly observed: number;
+  readonly count: number;
+}
+
+/** Of a reliability diagram; bins without predictions are left out. */
+export function binsOf(predicted: Float64Array, labels: Float64Array): Bin[] {
+  const sums = Array.from({ length: BINS }, () => ({ predicted: 0, observed: 0, count: 0 }));
+  predicted.forEach((p, at) => {
+    const bin = sums[Math.min(BINS - 1, Math.floor(p * BINS))]!;
+    bin.predicted += p;
+    bin.observed += labels[at]!;
+    bin.count++;
+  });
+  return sums.flatMap(({ predicted: p, observed, count }) =>
+    count === 0 ? [] : [{ predicted: p / count, observed: observed / count, count }],
+  );
+}
+
+/** ECE: the mean distance of a bin's observed from its predicted quality, by its share of predictions. */
+export function eceOf(bins: readonly Bin[]): number {
+  const total = bins.reduce((sum, { count }) => sum + count, 0);
+  return bins.reduce(
+    (sum, { predicted, observed, count }) => sum + (count / total) * Math.abs(predicted - observed),
+    0,
+  );
+}

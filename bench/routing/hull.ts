@@ -1,0 +1,49 @@
+/** Mean cost and mean quality. */
+export type Point = readonly [cost: number, quality: number];
+
+/**
+ * The upper, never falling convex hull: what can be reached by mixing two points by chance, and by paying for more than is
+ * used. By cost, ascending.
+ */
+export function hullOf(points: readonly Point[]): Point[] {
+  const hull: Point[] = [];
+  for (const point of [...points].sort((a, b) => a[0] - b[0] || b[1] - a[1])) {
+    if (hull.length > 0 && point[1] <= hull[hull.length - 1]![1]) continue;
+    while (hull.length > 1 && !isAbove(hull[hull.length - 2]!, hull[hull.length - 1]!, point)) hull.pop();
+    hull.push(point);
+  }
+  return hull;
+}
+
+/** Whether `middle` lies above the line between the two. */
+const isAbove = (left: Point, middle: Point, right: Point): boolean =>
+  (middle[1] - left[1]) * (right[0] - left[0]) > (right[1] - left[1]) * (middle[0] - left[0]);
+
+/** Quality that a hull reaches at a cost; below its first point that point's own, so that nothing is invented. */
+export function qualityAt(hull: readonly Point[], cost: number): number {
+  const next = hull.findIndex((point) => point[0] >= cost);
+  if (next < 0) return hull[hull.length - 1]![1];
+  if (next === 0) return hull[0]![1];
+  const [left, right] = [hull[next - 1]!, hull[next]!];
+  return left[1] + ((cost - left[0]) / (right[0] - left[0])) * (right[1] - left[1]);
+}
+
+/** The least cost at which a hull reaches a quality; NaN where it never does. */
+export function costAt(hull: readonly Point[], quality: number): number {
+  const next = hull.findIndex((point) => point[1] >= quality);
+  if (next < 0) return Number.NaN;
+  if (next === 0) return hull[0]![0];
+  const [left, right] = [hull[next - 1]!, hull[next]!];
+  return left[0] + ((quality - left[1]) / (right[1] - left[1])) * (right[0] - left[0]);
+}
+
+/** AIQ (RouterBench): the mean quality of a hull over a range of costs. */
+export function aiqOf(hull: readonly Point[], from: number, to: number): number {
+  const costs = [from, ...hull.map(([cost]) => cost).filter((cost) => cost > from && cost < to), to];
+  let area = 0;
+  for (let i = 1; i < costs.length; i++) {
+    const [a, b] = [costs[i - 1]!, costs[i]!];
+    area += ((qualityAt(hull, a) + qualityAt(hull, b)) / 2) * (b - a);
+  }
+  return area / (to - from);
+}

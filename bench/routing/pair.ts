@@ -1,0 +1,57 @@
+/** Gaps that differ by less are equal: what sums in another order leave is no opinion. */
+const EQUAL = 1e-9;
+
+/**
+ * APGR of a pair of models (RouteLLM): the area under quality over the share of requests that the strong model gets,
+ * the weak model's quality being 0 and the strong one's 1. Chance has .5 in the mean. Requests whose predicted gaps are equal
+ * count as the mean over all orders of them: between two places the curve is a straight line.
+ */
+export class PairCurve {
+  readonly #order: Uint32Array;
+  /** Where each run of equals ends, by place in the order. */
+  readonly #ends: Uint32Array;
+  /** What the strong model's answer is better by, by row. */
+  readonly #gains: Float64Array;
+
+  /** `gaps`: by how much the strong model's answer is thought to be better. `labels`: weak and strong score of each row in turn. */
+  constructor(gaps: Float64Array, labels: Float64Array) {
+    const rounded = gaps.map((gap) => Math.round(gap / EQUAL));
+    this.#order = Uint32Array.from(gaps.keys()).sort((a, b) => rounded[b]! - rounded[a]!);
+    const order = this.#order;
+    const isEnd = (at: number) => at === order.length - 1 || rounded[order[at]!] !== rounded[order[at + 1]!];
+    this.#ends = Uint32Array.from(order.keys()).filter(isEnd);
+    this.#gains = gaps.map((_, row) => labels[2 * row + 1]! - labels[2 * row]!);
+  }
+
+  /** With rows that count so many times each. NaN where both models are equally good. */
+  apgr(weights: ArrayLike<number>): number {
+    let [area, gain, total, from] = [0, 0, 0, 0];
+    for (const end of this.#ends) {
+      const before = gain;
+      let width = 0;
+      for (let at = from; at <= end; at++) {
+        const row = this.#order[at]!;
+        const weight = weights[row]!;
+        width += weight;
+        gain += weight * this.#gains[row]!;
+      }
+      area += (width * (before + gain)) / 2;
+      total += width;
+      from = end + 1;
+    }
+    return gain === 0 ? Number.NaN : area / (total * gain);
+  }
+
+  /** Quality, rescaled as in `apgr`, by the share of requests that the strong model gets. */
+  points(): [share: number, recovered: number][] {
+    const points: [number, number][] = [[0, 0]];
+    let [gain, from] = [0, 0];
+    const whole = this.#gains.reduce((sum, one) => sum + one, 0);
+    for (const end of this.#ends) {
+      for (let at = from; at <= end; at++) gain += this.#gains[this.#order[at]!]!;
+      from = end + 1;
+      points.push([from / this.#order.length, gain / whole]);
+    }
+    return points;
+  }
+}

@@ -1,0 +1,81 @@
+import type { Data } from './data.ts';
+import { outputTokens } from './data.ts';
+import { hullOf } from './hull.ts';
+import { referencesOf, singlesOf } from './sweep.ts';
+import type { Trial } from './trials.ts';
+
+/** What a policy of a trial says beside the models and their prices. */
+export interface Declaration {
+  /** By model of the pool. */
+  readonly general: Float64Array;
+  /** By the task's name; others count as `general`. */
+  readonly byTask: ReadonlyMap<string, Float64Array>;
+  /** Chats try others than the best now and then. */
+  readonly explores: boolean;
+}
+
+/** Weights of the chats that are decided by utility: quality counts nearly alone beside the reference. */
+export const WEIGHTS = { quality_weight: 0.9, cost_weight: 0.1 };
+
+/**
+ * A policy of a pool as a user writes it (JSON is YAML). What an answer costs beside its prompt stands as a price for each
+ * request, since models differ in how much they write.
+ */
+export function policyOf({ pool, teach }: Trial, models: Data['models'], declaration: Declaration): string {
+  const { general, byTask, explores } = declaration;
+  const answers = pool.models.map((id) => outputTokens(id, pool.source, models));
+  const expected = Math.max(1, Math.round(mean(answers)));
+  const perAnswer = pool.models.map((id, i) => answers[i]! * models.get(id)!.output);
+  const size = { expected_output_tokens: expected, default_input_tokens: 200 };
+  return JSON.stringify({
+    version: 1,
+    providers: { nobody: { adapter: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1' } },
+    reference_price: {
+      input: mean(pool.models.map((id) => models.get(id)!.input)),
+      output: mean(perAnswer) / expected,
+    },
+    answer_worth: WEIGHTS.cost_weight / WEIGHTS.quality_weight / middleLambda(general, teach),
+    tasks: { general: size, ...Object.fromEntries([...byTask.keys()].map((task) => [task, size])) },
+    models: Object.fromEntries(
+      pool.models.map((id, i) => [
+        id,
+        {
+          provider: 'nobody',
+          price: {
+            input: models.get(id)!.input,
+            output: 0,
+            // Prices are charged exactly, so they have an end.
+            per_request: Number((perAnswer[i]! / 1_000_000).toFixed(8)),
+            as_of: '2026-11-01',
+            basis: 'own',
+          },
+          context_window: 131_072,
+          max_output: 8_192,
+          quality: {
+            ...Object.fromEntries([...byTask].map(([task, quality]) => [task, quality[i]!])),
+            default: general[i]!,
+            basis: 'measured',
+          },
+        },
+      ]),
+    ),
+    learning: { mode: 'on', ...(explores && { explore: {} }) },
+  });
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/**
+ * The weight λ of cost at which, by what is declared, two neighbours in the middle of the hull are equally good (of two
+ * middles, the dearer): where it depends on the request who is chosen.
+ */
+export function middleLambda(declared: Float64Array, teach: Trial['teach']): number {
+  const ones = new Float64Array(teach.rows.length).fill(1);
+  const { points } = singlesOf(teach, ones);
+  const hull = hullOf(points.map(([cost], i) => [cost, declared[i]!]));
+  const reference = referencesOf(teach, true)[0]!;
+  if (hull.length < 2) return 1;
+  const left = Math.ceil((hull.length - 2) / 2);
+  const [[fromCost, from], [toCost, to]] = [hull[left]!, hull[left + 1]!];
+  return ((to - from) / (toCost - fromCost)) * reference;
+}

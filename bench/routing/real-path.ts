@@ -1,0 +1,244 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import { openKeys } from '../../src/access/keys.ts';
+import { accessMigrations } from '../../src/access/tables.ts';
+import { type Caller, SCOPES } from '../../src/core/caller.ts';
+import type { ChatRequest } from '../../src/core/chat-request.ts';
+import type { Decision } from '../../src/core/decision.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import { createIds, idText } from '../../src/core/id.ts';
+import { Affinity } from '../../src/gateway/affinity.ts';
+import { decide } from '../../src/gateway/decide.ts';
+import { decisionWrites } from '../../src/gateway/decision-record.ts';
+import { giveFeedback } from '../../src/gateway/feedback.ts';
+import type { Gateway } from '../../src/gateway/gateway.ts';
+import { exampleOf } from '../../src/gateway/lesson.ts';
+import { Retries } from '../../src/gateway/signals/retry.ts';
+import { type KeptLearner, openLearner } from '../../src/learning/open.ts';
+import { learningMigrations } from '../../src/learning/tables.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { openPayments } from '../../src/payments/service.ts';
+import { paymentMigrations } from '../../src/payments/table.ts';
+import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { loadPolicy } from '../../src/policy/load.ts';
+import type { Outcome } from '../../src/records/record.ts';
+import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
+import { questionOf } from '../../src/routing/texts.ts';
+import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import type { Store } from '../../src/store/store.ts';
+import { WEIGHTS } from './policy.ts';
+
+const CALLER: Caller = {
+  keyId: 'bench',
+  scopes: new Set(SCOPES),
+  labels: {},
+  models: null,
+  limits: null,
+  budgets: [],
+};
+
+/** A request: a prompt, and its task where the caller tells it. */
+export interface Asked {
+  readonly prompt: string;
+  readonly task: string | null;
+}
+
+/** A chat that was decided and, as far as anybody can see, answered. */
+export interface Chat {
+  /** As a caller knows the decision. */
+  readonly decision: string;
+  /** ID of the model. */
+  readonly model: string;
+}
+
+interface Parts {
+  readonly store: Store;
+  readonly learner: KeptLearner;
+  readonly gateway: Gateway;
+  close(): Promise<void>;
+}
+
+/**
+ * Signalbox without a door and without upstreams: chats are decided, recorded and scored by the use cases, over a
+ * database on the disk.
+ */
+export class RealPath {
+  readonly #folder: string;
+  readonly #runtime: Runtime;
+  #parts: Parts;
+
+  private constructor(folder: string, runtime: Runtime, parts: Parts) {
+    this.#folder = folder;
+    this.#runtime = runtime;
+    this.#parts = parts;
+  }
+
+  static async open(policy: string): Promise<RealPath> {
+    const runtime = runtimeOf(policy);
+    const folder = mkdtempSync(join(tmpdir(), 'signalbox-routing-'));
+    return new RealPath(folder, runtime, await openParts(folder, runtime));
+  }
+
+  /** Stops as a server does and starts again: what is known then is what the store has. */
+  async reopen(): Promise<void> {
+    await this.#parts.close();
+    this.#parts = await openParts(this.#folder, this.#runtime);
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** A chat with a model, or with whichever is best or drawn. */
+  async chat(asked: Asked, model: string | null): Promise<Chat> {
+    const { gateway, learner } = this.#parts;
+    const runtime = this.#runtime;
+    const { facts, features, decision } = await this.#decide(asked, model, true);
+    const outcome = answered(decision, runtime);
+    gateway.records.add([
+      ...decisionWrites(gateway, 'chat', decision, CALLER, runtime.snapshot, outcome),
+      ...learner.keep(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
+    ]);
+    const chosen = runtime.snapshot.models[decision.ranked[0].model]!.id;
+    if (facts.pinned && chosen !== model) throw new Error(`${chosen} answered for ${model}`);
+    return { decision: idText('dec_', decision.id), model: chosen };
+  }
+
+  /** Scores chats in their order. */
+  async score(scores: readonly { readonly chat: Chat; readonly score: number }[]): Promise<void> {
+    const { gateway, store } = this.#parts;
+    await store.flush();
+    const given = scores.map(({ chat, score }) => giveFeedback(gateway, { decision_id: chat.decision, score }, CALLER));
+    for (const { result } of await Promise.all(given)) {
+      if (result !== 'learnt') throw new Error(`a score was ${result}, not learnt`);
+    }
+  }
+
+  /** Q as a decision sees it, by the given models. Nobody makes the request. */
+  async qualities(asked: Asked, models: readonly string[]): Promise<number[]> {
+    const { decision } = await this.#decide(asked, null, false);
+    return models.map((id) => decision.quality[this.#runtime.snapshot.modelIndex.get(id)!]!);
+  }
+
+  /** The tasks that a prompt may be, with their shares. */
+  tasksOf(prompt: string): readonly { readonly task: string; readonly share: number }[] {
+    const { task, mix } = this.#factsOf({ prompt, task: null }, null);
+    return mix.length === 0 ? [{ task, share: 1 }] : mix;
+  }
+
+  #factsOf({ prompt, task }: Asked, model: string | null): Facts {
+    const messages: ChatRequest['messages'] = [{ role: 'user', content: prompt }];
+    const rest = { messages, model: model ?? 'auto', ...(model === null && { route_strategy: WEIGHTS }) };
+    const { snapshot } = this.#runtime;
+    return task === null
+      ? chatFacts(rest, CALLER, snapshot)
+      : routeFacts({ ...rest, task_type: task }, CALLER, snapshot);
+  }
+
+  async #decide(asked: Asked, model: string | null, isMade: boolean) {
+    const { gateway, learner } = this.#parts;
+    const messages: ChatRequest['messages'] = [{ role: 'user', content: asked.prompt }];
+    const facts = this.#factsOf(asked, model);
+    const features = learner.read(this.#runtime, questionOf(messages));
+    const forRules = { stream: false, user: null, metadata: null };
+    const question = { facts, forRules, messages, features, isMade };
+    return { facts, features, decision: await decide(gateway, question, CALLER, this.#runtime) };
+  }
+}
+
+function runtimeOf(text: string): Runtime {
+  const registry = createRegistry(shipped);
+  const env = { get: () => undefined };
+  const { snapshot, diagnostics } = loadPolicy([{ path: 'policy.yaml', text }], {
+    env,
+    ...registry,
+    revisionOf: (content) => Bun.hash(content).toString(36),
+  });
+  if (!snapshot) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
+  return buildRuntime(snapshot, registry, env.get);
+}
+
+async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
+  const migrations = [accessMigrations, ledgerMigrations, recordsMigrations, paymentMigrations, learningMigrations];
+  const store = await openSqlite(join(folder, 'signalbox.db'), migrations);
+  const now = Date.now;
+  const clock = () => performance.now();
+  const write = (message: string, fields?: object) => console.error(message, fields ?? '');
+  const log = { info: () => {}, warn: write, error: write };
+  const keys = await openKeys({ store, now });
+  const ledger = await openLedger({ store, terms: runtime.snapshot, now, onAlarm: write });
+  const records = openRecords({ store, now });
+  const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
+  const payments = await openPayments({
+    store,
+    now,
+    nextId,
+    env: () => undefined,
+    deposit: ledger.deposit.bind(ledger),
+    waiveFee: ledger.waiveFee.bind(ledger),
+    log,
+  });
+  const faults: unknown[] = [];
+  const learner = await openLearner({
+    store,
+    now,
+    nextId,
+    onFault: (_estimator, _where, error) => faults.push(error),
+    onError: (error) => faults.push(error),
+  });
+  const gateway: Gateway = {
+    lease: () => runtime,
+    leaseOf: () => runtime,
+    ledger,
+    payments,
+    keys,
+    records,
+    past: { find: async () => runtime },
+    learner,
+    retries: new Retries(clock),
+    affinity: new Affinity(clock),
+    counter: { count: async () => null },
+    log,
+    nextId,
+    now,
+    clock,
+    exchanges: new Set(),
+    draining: () => false,
+  };
+  const close = async () => {
+    await learner.close();
+    payments.close();
+    keys.close();
+    await ledger.close();
+    await store.close();
+    // Signalbox goes on without what failed; its figures would be of something else.
+    if (faults.length > 0) throw faults[0];
+  };
+  return { store, learner, gateway, close };
+}
+
+/** What is recorded of a chat whose answer came whole. Nothing was sent to anybody. */
+function answered({ ranked: [{ model: at, endpoints }] }: Decision, { snapshot }: Runtime): Outcome {
+  const { id: model, endpoints: all } = snapshot.models[at]!;
+  const endpoint = endpoints[0]!;
+  const { provider, upstream } = all[endpoint]!;
+  return {
+    status: 'completed',
+    error: null,
+    attempts: [
+      { model, provider, upstream, ms: 1, firstPartMs: 1, failure: null, endpoint, requestId: null, finishReasons: [] },
+    ],
+    usage: null,
+    estimated: true,
+    charged: 0,
+    saved: 0,
+    firstPartMs: 1,
+    totalMs: 1,
+  };
+}

@@ -1,0 +1,72 @@
+import { fixed, table } from '../stats.ts';
+import type { Entry, Figure } from './measure.ts';
+
+/** All that was found on a pool. */
+export interface PoolReport {
+  readonly pool: string;
+  readonly source: string;
+  readonly models: readonly string[];
+  /** Rows that teach and rows that are measured on, of a split. */
+  readonly taught: number;
+  readonly tested: number;
+  /** The weight of cost that chats were decided by while it learnt from one answer each. */
+  readonly lambda: number;
+  /** AIQ of the single models' hull, and mean score where the best answer of each row is known, of the first split. */
+  readonly hull: number;
+  readonly oracle: number;
+  /** Mean cost in USD and mean score of the single models, of the first split. */
+  readonly singles: readonly (readonly [cost: number, quality: number])[];
+  readonly entries: readonly Entry[];
+  readonly seconds: number;
+}
+
+const share = (value: number | null): string =>
+  value === null || Number.isNaN(value) ? '–' : fixed(value, 3).replace(/^(-?)0\./, '$1.');
+const points = (value: number): string => `${value >= 0 ? '+' : '−'}${fixed(Math.abs(value) * 1_000)}`;
+const percent = (value: number): string => (Number.isNaN(value) ? '–' : `${fixed(value * 100)} %`);
+
+const interval = (figure: Figure | null, format: (value: number) => string): string =>
+  figure === null ? '–' : `${format(figure.mean)} [${format(figure.low)}, ${format(figure.high)}]`;
+
+/** One pool as a table of text. */
+export function textOf({ pool, models, taught, tested, lambda, hull, oracle, entries, seconds }: PoolReport): string {
+  const isPair = models.length === 2;
+  const head = [
+    'router',
+    'K',
+    ...(isPair ? ['APGR', '± splits'] : []),
+    'AIQ − hull, × 1000',
+    '± splits',
+    isPair ? 'APGR over length' : 'over length, × 1000',
+    isPair ? 'APGR over n-grams' : 'over n-grams, × 1000',
+    'cost at 95 %',
+    'at 99 %',
+    'Brier',
+    'less the constant’s',
+    'ECE',
+  ];
+  const difference = isPair ? signed : points;
+  const rows = entries.map((entry) => [
+    entry.router,
+    entry.outcomes === null ? '' : String(entry.outcomes),
+    ...(isPair ? [interval(entry.apgr, share), share(entry.apgr?.splits ?? null)] : []),
+    interval(entry.gain, points),
+    fixed(entry.gain.splits * 1_000),
+    interval(entry.overLength, difference),
+    interval(entry.overNgrams, difference),
+    percent(entry.cost95),
+    percent(entry.cost99),
+    share(entry.brier),
+    interval(entry.overConstant, (value) => signed(value, 4)),
+    share(entry.ece),
+  ]);
+  return `## ${pool}: ${models.join(', ')}
+
+${taught} rows teach, ${tested} are measured on. Hull ${share(hull)}, best of each row ${share(oracle)}. λ of the chats that were decided: ${fixed(lambda, 3)}. ${fixed(seconds)} s.
+
+${table([head, ...rows])}
+`;
+}
+
+const signed = (value: number, digits = 3): string =>
+  `${value >= 0 ? '+' : '−'}${fixed(Math.abs(value), digits).replace(/^0\./, '.')}`;

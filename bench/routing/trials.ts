@@ -1,0 +1,75 @@
+import { chanceOf, shuffled } from './chance.ts';
+import type { Row } from './data.ts';
+import { type Pool, pick, type Sheet } from './pools.ts';
+
+/** Outcomes after which is measured. */
+export const OUTCOMES = [100, 300, 1_500, 3_500] as const;
+/** Of a source without rows of its own to learn from, so many teach at most; the rest is measured on. */
+const TAUGHT_SHARE = 0.63;
+
+/** One split of a pool's rows: some teach, others are measured on. */
+export interface Trial {
+  readonly seed: number;
+  readonly pool: Pool;
+  /** In the order in which they are learnt. */
+  readonly teach: Sheet;
+  readonly test: Sheet;
+  /** Index of each row of `test` in the pool's rows. */
+  readonly testRows: Uint32Array;
+  /** Share of good answers of each model, by what the test does not hold. */
+  readonly declared: Float64Array;
+  /** The same by category, for those with rows enough; others count as `declared`. */
+  readonly byCategory: ReadonlyMap<string, Float64Array>;
+  /** Rows of the other sources, for what is learnt elsewhere. */
+  readonly foreign: readonly Row[];
+}
+
+/** Rows of a category at least, to declare a quality of its own. */
+const CATEGORY_ROWS_MIN = 10;
+
+export function trialsOf(pool: Pool, train: readonly Row[], splits: number, seed: number): Trial[] {
+  const foreign = train.filter(({ source }) => source !== pool.source);
+  return Array.from({ length: splits }, (_, split) => {
+    const own = seed * 1_000 + split;
+    const { teach, test, testRows } = splitOf(pool, own);
+    // What teaches in order: the first of it alone would be what a small K is declared by.
+    const declared = meansOf(teach, () => true);
+    const categories = new Set(teach.rows.map(({ category }) => category));
+    const byCategory = new Map<string, Float64Array>();
+    for (const category of categories) {
+      const count = teach.rows.filter((row) => row.category === category).length;
+      if (count >= CATEGORY_ROWS_MIN)
+        byCategory.set(
+          category,
+          meansOf(teach, (row) => row.category === category),
+        );
+    }
+    return { seed: own, pool, teach, test, testRows, declared, byCategory, foreign };
+  });
+}
+
+/** Where there are rows to learn from, all others are measured on, the same in every split. */
+function splitOf({ train, test }: Pool, seed: number): Pick<Trial, 'teach' | 'test' | 'testRows'> {
+  const chance = chanceOf(seed);
+  if (train) {
+    const testRows = Uint32Array.from(test.rows.keys());
+    return { teach: pick(train, shuffled(train.rows.length, chance)), test, testRows };
+  }
+  const n = test.rows.length;
+  const order = shuffled(n, chance);
+  const taught = Math.min(OUTCOMES[OUTCOMES.length - 1]!, Math.floor(TAUGHT_SHARE * n));
+  const testRows = order.slice(taught).sort();
+  return { teach: pick(test, order.subarray(0, taught)), test: pick(test, testRows), testRows };
+}
+
+function meansOf({ rows, labels }: Sheet, counts: (row: Row) => boolean): Float64Array {
+  const m = labels.length / rows.length;
+  const means = new Float64Array(m);
+  let total = 0;
+  rows.forEach((row, at) => {
+    if (!counts(row)) return;
+    total++;
+    for (let i = 0; i < m; i++) means[i]! += labels[at * m + i]!;
+  });
+  return means.map((sum) => sum / total);
+}
