@@ -192,7 +192,7 @@ describe('the memory', () => {
         modelOf(
           'a',
           0.5,
-          tasks.map(() => null),
+          tasks.map(() => 0.5),
         ),
       ],
     };
@@ -206,6 +206,22 @@ describe('the memory', () => {
     expect(known[0]!.outcomes).toBe(257);
     expect(known.slice(1).map(({ task }) => task)).toEqual(tasks.slice(1));
     expect(prepared.open(partsOf(memory)).over(many).known()).toEqual(known);
+  });
+
+  test('takes tasks that nothing is declared for together: what is usual for a declared one is its own', () => {
+    const tasks = ['short', 'long'];
+    const [bare, stated] = [null, 0.5].map((figure) => ({ tasks, models: [modelOf('a', 0.5, [figure, figure])] }));
+    const lengthOf = (catalog: typeof bare & object) => {
+      const estimator = empty().over(catalog);
+      const essay = 'Tell me about the sea. '.repeat(40);
+      for (let i = 0; i < 50; i++) {
+        find(estimator, catalog, 0, 'Hello', true);
+        find(estimator, catalog, 1, essay, true);
+      }
+      return find(estimator, catalog, 1, essay).length;
+    };
+    expect(lengthOf(bare!)).toBeLessThan(-0.1);
+    expect(lengthOf(stated!)).toBeCloseTo(0, 12);
   });
 
   test('outlives catalogs: a model that goes and comes back is known', () => {

@@ -33,6 +33,9 @@ interface Placed {
   readonly memory: ModelMemory;
 }
 
+/** Stands for all tasks that nothing is declared for; a task cannot be called so. */
+const UNDECLARED = '*';
+
 /** The least p(1 − p) that an outcome counts with, so that what is nearly sure still moves. */
 const INFORMATION_MIN = 0.05;
 /** The most that an outcome is multiplied for having been unlikely to come. */
@@ -46,6 +49,8 @@ export class CatalogEstimator implements Estimator {
   readonly #scanner: Scanner;
   readonly #priors: Priors;
   readonly #features = new Features();
+  /** By task: whether any model has a figure of its own for it. */
+  readonly #declares: readonly boolean[];
   #placed: readonly Placed[] = [];
   #version = -1;
 
@@ -55,6 +60,7 @@ export class CatalogEstimator implements Estimator {
     this.#settings = settings;
     this.#scanner = scanner;
     this.#priors = priorsOf(catalog, settings.worth);
+    this.#declares = catalog.tasks.map((_, task) => catalog.models.some(({ stated }) => stated[task] === 1));
   }
 
   /**
@@ -65,15 +71,16 @@ export class CatalogEstimator implements Estimator {
     const features = this.#features;
     const hasText = features.unpack(bytes);
     const name = this.#taskName(taskAt);
-    const task = hasText && seen ? this.#memory.meet(name) : this.#memory.tasks.get(name);
-    const toShared = hasText ? this.#trustInShared(task) : 0;
-    const toOwn = hasText ? this.#trustInOwn(task) : 0;
+    const task = this.#memory.tasks.get(name);
+    const group = hasText && seen ? this.#memory.meet(this.#groupName(taskAt)) : this.#group(taskAt);
+    const toShared = hasText ? this.#trustInShared(group) : 0;
+    const toOwn = hasText ? this.#trustInOwn(group) : 0;
     const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) : 0;
-    into.length = hasText ? this.#lengthOf(task) : 0;
+    into.length = hasText ? this.#lengthOf(group) : 0;
     into.trust = Math.max(toShared, toOwn);
     into.outcomes.fill(0);
     into.counts.fill(0);
-    const common = toShared * (shared - (task?.shared ?? 0));
+    const common = toShared * (shared - (group?.shared ?? 0));
     into.text.fill(common);
     for (const { at, memory } of this.#known()) {
       into.outcomes[at] = this.#outcomesOf(memory, at, taskAt, task);
@@ -82,11 +89,11 @@ export class CatalogEstimator implements Estimator {
       if (!hasText || !memory.own) continue;
       const own = memory.own.weights.dot(features);
       const centres = memory.own.centres;
-      const centre = task ? centres[task.index]! : 0;
+      const centre = group ? centres[group.index]! : 0;
       into.text[at] = common + toOwn * (own - centre);
-      if (task && seen) centres[task.index] = centre + pace(task.seen) * (own - centre);
+      if (group && seen) centres[group.index] = centre + pace(group.seen) * (own - centre);
     }
-    if (task && hasText && seen) note(task, features.length, shared);
+    if (group && hasText && seen) note(group, features.length, shared);
     const { quality, length, outcomes, text } = into;
     for (let at = 0; at < quality.length; at++) quality[at] = moved(declared[at]!, length + outcomes[at]! + text[at]!);
   }
@@ -101,16 +108,17 @@ export class CatalogEstimator implements Estimator {
     const features = this.#features;
     const hasText = features.unpack(outcome.features);
     const task = this.#memory.meet(this.#taskName(taskAt));
+    const group = this.#memory.meet(this.#groupName(taskAt));
     const model = this.#memory.teach(this.#catalog.models[at]!.id, hasText);
     const outcomes = this.#outcomesOf(model, at, taskAt, task);
-    const length = hasText ? this.#lengthOf(task) : 0;
-    const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) - task.shared : 0;
-    const own = hasText && model.own ? model.own.weights.dot(features) - model.own.centres[task.index]! : 0;
+    const length = hasText ? this.#lengthOf(group) : 0;
+    const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) - group.shared : 0;
+    const own = hasText && model.own ? model.own.weights.dot(features) - model.own.centres[group.index]! : 0;
     // In single precision, as `estimate` hands it out.
-    const text = Math.fround(this.#trustInShared(task) * shared + this.#trustInOwn(task) * own);
+    const text = Math.fround(this.#trustInShared(group) * shared + this.#trustInOwn(group) * own);
     const before = moved(declared, length + Math.fround(outcomes) + text);
     const plain = logitOf(declared) + outcomes + length;
-    if (hasText) this.#noteEvidence(task, plain, shared, own, score, weight);
+    if (hasText) this.#noteEvidence(group, plain, shared, own, score, weight);
     const p = sigmoid(plain + shared + own);
     const information = Math.max(p * (1 - p), INFORMATION_MIN);
     const error = score - p;
@@ -143,16 +151,29 @@ export class CatalogEstimator implements Estimator {
   }
 
   telling(text: string, taskAt: number, model: number, most: number): TellingWord[] {
-    const task = this.#memory.tasks.get(this.#taskName(taskAt));
+    const group = this.#group(taskAt);
     const own = this.#memory.models.get(this.#catalog.models[model]!.id)?.own?.weights ?? null;
     return tellingWords(this.#scanner, text, most, [
-      { weights: this.#memory.shared, trust: this.#trustInShared(task) },
-      { weights: own, trust: this.#trustInOwn(task) },
+      { weights: this.#memory.shared, trust: this.#trustInShared(group) },
+      { weights: own, trust: this.#trustInOwn(group) },
     ]);
   }
 
   #taskName(at: number): string {
     return this.#catalog.tasks[at]!;
+  }
+
+  /**
+   * What length and words are centred about, and trusted for: a task that the policy declares figures for is by itself, for
+   * there words may tell no more than how requests of the task differ. All others are together: what words tell of
+   * their difference, nobody has declared.
+   */
+  #groupName(taskAt: number): string {
+    return this.#declares[taskAt] ? this.#taskName(taskAt) : UNDECLARED;
+  }
+
+  #group(taskAt: number): TaskMemory | undefined {
+    return this.#memory.tasks.get(this.#groupName(taskAt));
   }
 
   /** The models of the catalog that outcomes are known of. */
@@ -173,24 +194,24 @@ export class CatalogEstimator implements Estimator {
     return model.all.shift(general, generalMass) + (tally ? tally.shift(offset, offsetMass) : 0);
   }
 
-  #lengthOf(task: TaskMemory | undefined): number {
-    if (!task) return 0;
+  #lengthOf(group: TaskMemory | undefined): number {
+    if (!group) return 0;
     // Without the 0 a text of usual length would add −0.
-    return 0 - this.#settings.length * familiarity(task.seen) * (this.#features.length - task.length);
+    return 0 - this.#settings.length * familiarity(group.seen) * (this.#features.length - group.length);
   }
 
-  #trustInShared(task: TaskMemory | undefined): number {
-    return trustIn(task?.sharedEvidence ?? null, this.#memory.sharedEvidence, this.#settings.doubt);
+  #trustInShared(group: TaskMemory | undefined): number {
+    return trustIn(group?.sharedEvidence ?? null, this.#memory.sharedEvidence, this.#settings.doubt);
   }
 
-  #trustInOwn(task: TaskMemory | undefined): number {
-    return trustIn(task?.ownEvidence ?? null, this.#memory.ownEvidence, this.#settings.doubt);
+  #trustInOwn(group: TaskMemory | undefined): number {
+    return trustIn(group?.ownEvidence ?? null, this.#memory.ownEvidence, this.#settings.doubt);
   }
 
-  #noteEvidence(task: TaskMemory, plain: number, shared: number, own: number, score: number, weight: number): void {
-    task.sharedEvidence.note(shared, plain, score, weight);
+  #noteEvidence(group: TaskMemory, plain: number, shared: number, own: number, score: number, weight: number): void {
+    group.sharedEvidence.note(shared, plain, score, weight);
     this.#memory.sharedEvidence.note(shared, plain, score, weight);
-    task.ownEvidence.note(own, plain + shared, score, weight);
+    group.ownEvidence.note(own, plain + shared, score, weight);
     this.#memory.ownEvidence.note(own, plain + shared, score, weight);
   }
 
@@ -206,11 +227,11 @@ export class CatalogEstimator implements Estimator {
   }
 }
 
-/** A request of this task was seen: the running means move. */
-function note(task: TaskMemory, length: number, shared: number): void {
-  task.length += ownPace(task.seen) * (length - task.length);
-  task.shared += pace(task.seen) * (shared - task.shared);
-  task.seen++;
+/** A request of these tasks was seen: the running means move. */
+function note(group: TaskMemory, length: number, shared: number): void {
+  group.length += ownPace(group.seen) * (length - group.length);
+  group.shared += pace(group.seen) * (shared - group.shared);
+  group.seen++;
 }
 
 /** One figure that is no number would spoil all that was learnt. */
