@@ -33,8 +33,8 @@ export const learned = defineEstimator({
       doubt: Type.Number({
         minimum: 0,
         maximum: 10,
-        default: 2,
-        examples: [2],
+        default: 1,
+        examples: [1],
         description:
           'How many standard deviations beyond chance the words of questions must have been right before they count.',
       }),

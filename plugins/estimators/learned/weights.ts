@@ -4,8 +4,12 @@ import { BUCKETS } from './text.ts';
 
 const SIZE = BUCKETS + DENSE;
 
-/** λ: how sure it is at first that a word says nothing, shared out between what models have in common and their own. */
-const PRECISION = 3;
+/**
+ * λ: how sure it is at first that a word says nothing, shared out between what models have in common and their own. Over
+ * 15 pairs of models of MMLU-Pro and LLMRouter, 8 splits each, 2 with a doubt of 1 has about .0015 more APGR after 1,500
+ * outcomes than 3 with 2, and .007 more after 300.
+ */
+const PRECISION = 2;
 export const SHARED_PRECISION = PRECISION / 0.3;
 export const OWN_PRECISION = PRECISION / 0.7;
 
