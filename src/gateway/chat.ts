@@ -14,7 +14,7 @@ import { drainingError, enter, sit } from './drain.ts';
 import { Exchange } from './exchange.ts';
 import type { FailedAttempt } from './failure.ts';
 import type { Gateway } from './gateway.ts';
-import { blameForRetry, lessonOf } from './lesson.ts';
+import { blameForRetry, lessonOf, noteAsked } from './lesson.ts';
 import type { Observation } from './observe/observation.ts';
 import { type Aside, setAside } from './pay/aside.ts';
 import { demandFor, mendable } from './pay/mend.ts';
@@ -94,6 +94,7 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
   // Before this nothing of it is kept, and nobody could look it up.
   if (seen) seen.decisionId = idText('dec_', decision.id);
   const paid = { runtime, request, conversation, caller, decision, features, aside, startedAt, ticket, leave, seen };
+  noteAsked(gateway, paid);
   blameForRetry(gateway, paid);
   const exchange = exchangeOf(gateway, paid);
   sit(seat, exchange);

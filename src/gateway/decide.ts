@@ -32,7 +32,7 @@ export interface Question {
   readonly messages: readonly ChatMessage[];
   /** What its words were read as; null where no text was at hand. */
   readonly features: Uint8Array | null;
-  /** An answer will be made: it counts among what is asked, and another model than the best may be tried on it. */
+  /** An answer will be made: another model than the best may be tried on it. */
   readonly isMade: boolean;
   /** Whatever the caller's balance holds: what it needs is yet to be paid in. */
   readonly windowsOnly?: boolean;
@@ -98,7 +98,7 @@ function judge(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate: gateway.learner.estimate(runtime, ruled, features, isMade),
+    estimate: gateway.learner.estimate(runtime, ruled, features, false),
     explore: isMade ? explorationOf(runtime.snapshot.learning, ruled) : null,
     ...chosen,
     onShortlist: seen?.trace ? () => seen.step('decide') : undefined,
@@ -114,12 +114,19 @@ function judge(
   return verdict;
 }
 
-/** Within what the caller's funds can pay. Where only open reservations are in the way the decision must wait for them. */
-function judgeWithin(standing: Standing, facts: Facts, given: Circumstances, { decider, snapshot }: Runtime): Verdict {
+/**
+ * Within what the caller's funds can pay. Where only open reservations are in the way the decision must wait for them.
+ * To try another model than the best costs nobody an answer or a wait: what was drawn and does not fit is not tried.
+ */
+function judgeWithin(standing: Standing, facts: Facts, given: Circumstances, runtime: Runtime): Verdict {
+  const { decider, snapshot } = runtime;
   const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, given);
   const now = decideWith(standing.free);
   const isHeldUp = isRefusal(now) && now.group === 'funds' && standing.free !== standing.unspent;
   const outcome = isHeldUp ? decideWith(standing.unspent) : now;
+  if (!isRefusal(outcome) && outcome.draw !== null && outcome.ranked[0].bound > standing.room) {
+    return judgeWithin(standing, facts, { ...given, explore: null }, runtime);
+  }
   const needed = isRefusal(outcome)
     ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
     : outcome.ranked[0].bound;

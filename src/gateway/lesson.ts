@@ -38,11 +38,16 @@ export function lessonOf({ learner, retries }: Gateway, taught: Taught): Lesson 
       // What failed or was cut off says nothing of what the model can do.
       if (status !== 'completed') return [];
       const example = exampleOf(taught, model);
-      retries.ended(caller.keyId, request, example);
+      if (learning.signals.retry > 0) retries.ended(caller.keyId, request, example);
       // Of an answer in which nothing is looked for, too: it was one of its key's, and nobody has asked for it again yet.
       return [...learner.keep(runtime, example), ...learner.witness(runtime, example, watch?.verdict() ?? {})];
     },
   };
+}
+
+/** Counts a request among what is asked here, once it is paid for: what is refused costs nothing, and must move nobody's estimates. */
+export function noteAsked({ learner }: Gateway, { runtime, decision, features }: Taught): void {
+  learner.estimate(runtime, decision.facts, features, true);
 }
 
 /** Who asks the same again at once was not content with the answer. */

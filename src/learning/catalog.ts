@@ -8,13 +8,13 @@ export interface Place {
   readonly declared: number;
 }
 
-/** The models and tasks of a snapshot, in its order. */
+/** The models and tasks of a snapshot, in its order. Copies: what a plugin writes into them is in no policy. */
 export const catalogOf = ({ tasks, models }: PolicySnapshot): EstimatorCatalog => ({
   tasks: tasks.map(({ name }) => name),
   models: models.map(({ id, quality, declared: { stated, general, basis } }) => ({
     id,
-    quality,
-    stated,
+    quality: quality.slice(),
+    stated: stated.slice(),
     general,
     basis,
   })),

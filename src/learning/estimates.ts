@@ -51,14 +51,18 @@ export function learntOf(
 /** Null where the plugin failed: what is declared holds then. */
 function find({ memory, estimator }: Bound, inquiry: Inquiry, into: Finding, seen: boolean): Finding | null {
   if (!estimator) return null;
-  // What the plugin forgets to write is not to be taken for a figure.
-  into.quality.fill(Number.NaN);
-  into.length = 0;
-  into.trust = 0;
+  const { quality, outcomes, text, counts } = into;
   try {
-    estimator.estimate(inquiry, into, seen);
-    const fault = faultOf(into);
-    if (fault === null) return into;
+    // What the plugin forgets to write is not to be taken for a figure.
+    quality.fill(Number.NaN);
+    into.length = 0;
+    into.trust = 0;
+    // What is declared is every request's, and not to be written to.
+    estimator.estimate({ ...inquiry, declared: inquiry.declared.slice() }, into, seen);
+    // The host's own arrays, whatever the plugin has put in their place.
+    const found = { quality, outcomes, text, counts, length: into.length, trust: into.trust };
+    const fault = faultOf(found, inquiry.declared.length);
+    if (fault === null) return found;
     memory.fault('estimate', new RangeError(fault));
   } catch (error) {
     memory.fault('estimate', error);
@@ -66,7 +70,8 @@ function find({ memory, estimator }: Bound, inquiry: Inquiry, into: Finding, see
   return null;
 }
 
-function faultOf({ quality, outcomes, text, counts, length, trust }: Finding): string | null {
+function faultOf({ quality, outcomes, text, counts, length, trust }: Finding, models: number): string | null {
+  if (quality.length !== models) return 'the lists must stay as long as they are';
   if (!Number.isFinite(length)) return '`length` must be a finite number';
   if (!(trust >= 0 && trust <= 1)) return '`trust` must be from 0 to 1';
   for (let i = 0; i < quality.length; i++) {

@@ -52,6 +52,9 @@ export interface Saved {
   readonly parts: ReadonlyMap<string, Uint8Array | null>;
 }
 
+/** Bytes that are kept of one question at most. */
+const FEATURES_MAX = 65_536;
+
 interface Open {
   readonly plugin: EstimatorPlugin;
   /** As JSON. */
@@ -123,7 +126,11 @@ export class Memory {
 
   read(text: string): Uint8Array | null {
     try {
-      return this.#open?.prepared.read(text) ?? null;
+      if (!this.#open) return null;
+      const bytes: unknown = this.#open.prepared.read(text);
+      // It is written in one commit with what an answer costs, which must not fail for its sake.
+      if (bytes instanceof Uint8Array && bytes.length <= FEATURES_MAX) return bytes;
+      throw new RangeError(`what is kept of a question must be a Uint8Array of at most ${FEATURES_MAX} bytes`);
     } catch (error) {
       this.fault('read', error);
       return null;

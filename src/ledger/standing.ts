@@ -24,6 +24,8 @@ export interface Standing {
   readonly free: Microcredits | null;
   /** The same, once all open reservations are released. */
   readonly unspent: Microcredits | null;
+  /** What all funds have free now: so much needs to wait for nothing. */
+  readonly room: Microcredits;
   /** The fund that can never pay so much; null when all can. */
   shortFor(amount: Microcredits): Shortage | null;
 }
@@ -34,6 +36,7 @@ export function standingOf(funds: readonly Fund[]): Standing {
   return {
     free: least(downgrading.map(({ free }) => free)),
     unspent: least(downgrading.map(({ unspent }) => unspent)),
+    room: Math.min(...funds.map(({ free }) => free)),
     shortFor: (amount) => {
       const fund = funds.find(({ unspent }) => amount > unspent);
       return fund ? shortage({ fund, why: 'exhausted' }, amount) : null;

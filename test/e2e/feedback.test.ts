@@ -31,7 +31,7 @@ beforeAll(async () => {
     startSignalbox({ policy, env: UPSTREAM_ENV }),
     startSignalbox({ policy: testPolicy({ fake: upstream.url }, models, more), env: UPSTREAM_ENV }),
   ]);
-  other = (await box.run('keys', 'create', '--scope', 'admin', '--scope', 'chat')).out.split('\n')[0]!;
+  other = (await box.run('keys', 'create', '--scope', 'admin,chat')).out.split('\n')[0]!;
   await waitFor(async () => (await box.get('/v1/models', withKey(other))).status === 200);
 });
 afterAll(async () => {
@@ -105,4 +105,21 @@ test('what is seen of answers and what is scored is learnt, and an answer that s
   for (let i = 0; i < 30; i++) await chat(box, { model: 'best', user: `empty ${i}` });
   upstream.behave({});
   expect(await learnt()).toBeLessThan(scored);
+});
+
+test('what is refused counts not among what is asked: for nothing, nobody moves what a question is estimated at', async () => {
+  const content = `Write a function that adds two numbers. ${'It must keep every digit. '.repeat(20)}`;
+  const estimated = async () => {
+    const advice = await box.post('/v1/route', { messages: [{ role: 'user', content }] });
+    const { decision_id: id } = (await advice.json()) as { decision_id: string };
+    return ((await (await box.get(`/v1/decisions/${id}`)).json()) as { quality: object }).quality;
+  };
+  const before = await estimated();
+  for (let i = 0; i < 20; i++) {
+    const refused = await box.post('/v1/chat/completions', { model: 'auto', messages, budget_limit: 0.000001 });
+    await expectError(refused, 'budget_limit_too_low', 'budget_limit');
+  }
+  expect(await estimated()).toEqual(before);
+  for (let i = 0; i < 20; i++) await chat(box, { user: `paid ${i}` });
+  expect(await estimated()).not.toEqual(before);
 });

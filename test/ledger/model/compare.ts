@@ -115,6 +115,7 @@ function compareStanding({ subject, reference, chance }: Play): void {
   const downgrading = pots.filter(({ downgrade }) => downgrade);
   expectEqual('free', standing!.free, least(downgrading.map(({ limit, spent, held }) => limit - spent - held)));
   expectEqual('unspent', standing!.unspent, least(downgrading.map(({ limit, spent }) => limit - spent)));
+  expectEqual('room', standing!.room, Math.min(...pots.map(({ limit, spent, held }) => limit - spent - held)));
   const amount = chance.int(0, 200);
   const short = pots.find(({ limit, spent }) => spent + amount > limit);
   const told = standing!.shortFor(amount);

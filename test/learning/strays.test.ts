@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test';
+import { defineEstimator, type Estimator, Type } from '../../src/contract/plugin.ts';
+import { facts } from '../routing/build.ts';
+import { exampleOf, lab, policyOf, toy } from './support.ts';
+
+/** `toy`, but for one thing. */
+function stray(more: object, estimate?: Estimator['estimate']) {
+  return defineEstimator({
+    ...toy,
+    name: 'stray',
+    options: Type.Object({}),
+    prepare: (_, secret) => {
+      const prepared = { ...toy.prepare({ step: 0.1, length: 0 }, secret), ...more };
+      const over = (memory: ReturnType<typeof prepared.open>): typeof memory.over => {
+        return (catalog) => ({ ...memory.over(catalog), ...(estimate && { estimate }) });
+      };
+      return {
+        ...prepared,
+        open: (parts) => {
+          const memory = prepared.open(parts);
+          return { ...memory, over: over(memory) };
+        },
+      };
+    },
+  });
+}
+
+describe('a plugin that goes astray', () => {
+  test('keeps of a question nothing that a settlement could fail for, or that is large', async () => {
+    for (const given of ['words', [1, 2], { a: 1 }, Promise.resolve(), undefined, new Uint8Array(70_000)]) {
+      await using one = await lab();
+      const policy = policyOf({ plugin: stray({ read: () => given }) });
+      const features = one.learner.read(policy, 'a question');
+      expect(features).toBeNull();
+      expect(one.faults).toEqual(['stray read']);
+      await one.store.commit(one.learner.keep(policy, exampleOf(one.nextId(), { features })));
+    }
+  });
+
+  test('changes nothing that is declared, and no list of the host for another', async () => {
+    await using one = await lab();
+    const estimate: Estimator['estimate'] = ({ declared }, into) => {
+      into.quality.set(declared);
+      for (const list of [into.outcomes, into.text, into.counts]) list.fill(0);
+      declared.fill(0);
+      Object.assign(into, { quality: new Float64Array(0) });
+    };
+    const policy = policyOf({ plugin: stray({}, estimate) });
+    for (let i = 0; i < 2; i++) {
+      expect(one.learner.estimate(policy, facts(), null, false).quality).toEqual(Float64Array.of(0.8, 0.6));
+    }
+    expect(one.faults).toEqual([]);
+  });
+});
