@@ -1,6 +1,6 @@
 import { defineEstimator, type EstimatorMemory, Type } from 'signalbox/plugin';
 import { CatalogEstimator, type Settings } from './learned/estimate.ts';
-import { Packer } from './learned/features.ts';
+import { Packer, packLength } from './learned/features.ts';
 import { openParts, saveParts } from './learned/parts.ts';
 import { installationOf, Scanner } from './learned/text.ts';
 
@@ -59,7 +59,8 @@ export const learned = defineEstimator({
     const packer = new Packer();
     const installation = installationOf(secret);
     return {
-      read(text) {
+      read(text, lengthAlone = false) {
+        if (lengthAlone) return packLength(text);
         scanner.scan(text);
         return packer.pack(scanner);
       },

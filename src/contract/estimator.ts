@@ -27,6 +27,8 @@ export interface Inquiry {
   readonly task: number;
   /** Declared quality by model: the task's, or the mean by shares where the task is uncertain. */
   readonly declared: Float64Array;
+  /** Learning is off: `length` is all that is asked for, and nothing else need be found. */
+  readonly lengthAlone?: boolean;
 }
 
 /** What an estimator finds, into arrays of the host's, by model. All but `quality` are differences of log odds. */
@@ -100,8 +102,11 @@ export interface EstimatorMemory {
 }
 
 export interface PreparedEstimator {
-  /** What is kept of a question: figures, bounded in number, from which nobody without the secret reads a word. Pure. */
-  read(text: string): Uint8Array;
+  /**
+   * What is kept of a question: figures, bounded in number, from which nobody without the secret reads a word. Pure.
+   * `lengthAlone`: learning is off, so nobody asks for more than its length; the rest may be left out.
+   */
+  read(text: string, lengthAlone?: boolean): Uint8Array;
   /** A memory of the parts that `save` gave; an empty one of none. Throws where they are not its own. */
   open(parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory;
 }

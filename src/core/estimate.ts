@@ -14,10 +14,24 @@ export function logitOf(share: number): number {
 
 /** A share of good answers, moved by so much on the scale of log odds; 0 leaves every bit of it as it was. Rises with both. */
 export function moved(share: number, by: number): number {
-  if (by === 0) return share;
+  return by === 0 ? share : withOddsTimes(timesOf(by), share);
+}
+
+/** All of them moved by the same; the same array where that is 0. */
+export function allMoved(shares: Float64Array, by: number): Float64Array {
+  if (by === 0) return shares;
+  const times = timesOf(by);
+  const all = new Float64Array(shares.length);
+  for (let i = 0; i < all.length; i++) all[i] = withOddsTimes(times, shares[i]!);
+  return all;
+}
+
+/** By what the odds are multiplied: one exponential in place of a logarithm and two of them. */
+const timesOf = (by: number): number => Math.exp(Math.min(BY_MAX, by));
+
+function withOddsTimes(times: number, share: number): number {
   const from = Math.min(SHARE_MAX, Math.max(SHARE_MIN, share));
-  // The odds times e to this: one exponential in place of a logarithm and two of them.
-  const odds = from * Math.exp(Math.min(BY_MAX, by));
+  const odds = from * times;
   return Math.min(1, Math.max(0, share + odds / (1 - from + odds) - from));
 }
 

@@ -2,6 +2,7 @@ import { CAPABILITIES } from '../core/capability.ts';
 import type { ChatMessage, ChatRequest } from '../core/chat-request.ts';
 import type { CachedTokens, Facts } from '../core/facts.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
+import { hashOfMessage } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
 import { markOfMessage } from './said.ts';
 
@@ -205,26 +206,9 @@ function hashesOf({ tools, response_format: format, messages }: Prompt, seed: bi
   let hash = Bun.hash.rapidhash(before, seed);
   for (const [index, message] of messages.entries()) {
     if (isAnswer(message)) turns.set(index, hash);
-    hash = hashOf(message, hash);
+    hash = hashOfMessage(message, hash);
   }
   return { turns, whole: hash };
-}
-
-/** A long text goes in as it is, behind what else the message says with a number in the text's place. */
-function hashOf(message: ChatMessage, seed: bigint): bigint {
-  const { content, role } = message;
-  // Half a surrogate pair would be read like every other half; JSON has its digits.
-  if (typeof content !== 'string' || !content.isWellFormed()) {
-    return Bun.hash.rapidhash(JSON.stringify(message), seed);
-  }
-  const head = isPlain(message) ? role : JSON.stringify({ ...message, content: 0 });
-  return Bun.hash.rapidhash(content, Bun.hash.rapidhash(head, seed));
-}
-
-/** Whether it has a role and its content, and nothing else. */
-function isPlain(message: ChatMessage): boolean {
-  for (const name in message) if (name !== 'role' && name !== 'content') return false;
-  return true;
 }
 
 /** Whether no provider caches so little. */

@@ -1,7 +1,8 @@
 import type { Finding, Inquiry } from '../contract/estimator.ts';
 import { declaredFor } from '../core/declared.ts';
-import { type Estimate, moved } from '../core/estimate.ts';
+import { allMoved, type Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import { type Bound, findingOf } from './memory.ts';
 
@@ -15,17 +16,17 @@ export function estimateBy(
   features: Uint8Array | null,
   seen: boolean,
 ): Estimate {
-  const declared = declaredFor(facts, snapshot, bound.byTask);
   const { mode } = snapshot.learning;
-  const inquiry = { features, task: snapshot.taskIndex.get(facts.task) ?? 0, declared };
+  const lengthAlone = mode === 'off';
+  const inquiry = inquiryOf(snapshot, bound, facts, features, lengthAlone);
+  const { declared } = inquiry;
   // The arrays are kept with the decision, so they are fresh; while learning is off none is.
-  const into = mode === 'off' ? bound.scratch : findingOf(declared.length);
-  const found = find(bound, inquiry, into, seen);
+  const found = find(bound, inquiry, lengthAlone ? bound.scratch : findingOf(declared.length), seen);
   if (!found) return declaredAlone(declared);
-  if (mode === 'off') return { ...declaredAlone(movedAll(declared, found.length)), length: found.length };
+  if (lengthAlone) return { ...declaredAlone(allMoved(declared, found.length)), length: found.length };
   const isOn = mode === 'on';
   return {
-    quality: isOn ? found.quality : movedAll(declared, found.length),
+    quality: isOn ? found.quality : allMoved(declared, found.length),
     shadow: isOn ? null : found.quality,
     length: found.length,
     outcomes: found.outcomes,
@@ -35,33 +36,46 @@ export function estimateBy(
   };
 }
 
-/** Q of one model with all that was learnt, whatever the mode. */
-export function learntOf(
+/** Q by model with all that was learnt, whatever the mode. Good until the next. */
+export function learntBy(
   { snapshot }: LearningPolicyInForce,
   bound: Bound,
   facts: Asked,
   features: Uint8Array | null,
-  model: number,
-): number {
-  const declared = declaredFor(facts, snapshot, bound.byTask);
-  const inquiry = { features, task: snapshot.taskIndex.get(facts.task) ?? 0, declared };
-  return (find(bound, inquiry, bound.scratch, false)?.quality ?? declared)[model]!;
+  seen: boolean,
+): Float64Array {
+  const inquiry = inquiryOf(snapshot, bound, facts, features, false);
+  return find(bound, inquiry, bound.scratch, seen)?.quality ?? inquiry.declared;
 }
+
+const inquiryOf = (
+  snapshot: PolicySnapshot,
+  { byTask }: Bound,
+  facts: Asked,
+  features: Uint8Array | null,
+  lengthAlone: boolean,
+): Inquiry => ({
+  features,
+  task: snapshot.taskIndex.get(facts.task) ?? 0,
+  declared: declaredFor(facts, snapshot, byTask),
+  lengthAlone,
+});
 
 /** Null where the plugin failed: what is declared holds then. */
 function find({ memory, estimator }: Bound, inquiry: Inquiry, into: Finding, seen: boolean): Finding | null {
   if (!estimator) return null;
   const { quality, outcomes, text, counts } = into;
+  const { declared, lengthAlone } = inquiry;
   try {
     // What the plugin forgets to write is not to be taken for a figure.
-    quality.fill(Number.NaN);
+    if (!lengthAlone) quality.fill(Number.NaN);
     into.length = 0;
     into.trust = 0;
     // What is declared is every request's, and not to be written to.
-    estimator.estimate({ ...inquiry, declared: inquiry.declared.slice() }, into, seen);
+    estimator.estimate({ ...inquiry, declared: declared.slice() }, into, seen);
     // The host's own arrays, whatever the plugin has put in their place.
     const found = { quality, outcomes, text, counts, length: into.length, trust: into.trust };
-    const fault = faultOf(found, inquiry.declared.length);
+    const fault = faultOf(found, inquiry);
     if (fault === null) return found;
     memory.fault('estimate', new RangeError(fault));
   } catch (error) {
@@ -70,9 +84,13 @@ function find({ memory, estimator }: Bound, inquiry: Inquiry, into: Finding, see
   return null;
 }
 
-function faultOf({ quality, outcomes, text, counts, length, trust }: Finding, models: number): string | null {
-  if (quality.length !== models) return 'the lists must stay as long as they are';
+function faultOf(
+  { quality, outcomes, text, counts, length, trust }: Finding,
+  { declared, lengthAlone }: Inquiry,
+): string | null {
+  if (quality.length !== declared.length) return 'the lists must stay as long as they are';
   if (!Number.isFinite(length)) return '`length` must be a finite number';
+  if (lengthAlone) return null;
   if (!(trust >= 0 && trust <= 1)) return '`trust` must be from 0 to 1';
   for (let i = 0; i < quality.length; i++) {
     // NaN is in no order.
@@ -83,9 +101,6 @@ function faultOf({ quality, outcomes, text, counts, length, trust }: Finding, mo
   }
   return null;
 }
-
-const movedAll = (declared: Float64Array, by: number): Float64Array =>
-  by === 0 ? declared : declared.map((share) => moved(share, by));
 
 /** Made once for each number of models; nobody writes to it. */
 const nothing = new Map<number, Float32Array>();

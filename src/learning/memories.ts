@@ -102,7 +102,7 @@ export class Memories implements Knowledge {
   }
 
   read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null {
-    return text === null ? null : this.over(policy).memory.read(text);
+    return text === null ? null : this.over(policy).memory.read(text, policy.snapshot.learning.mode === 'off');
   }
 
   estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null, seen: boolean): Estimate {

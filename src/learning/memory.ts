@@ -24,7 +24,7 @@ export type Step =
   | { readonly kind: 'outcome'; readonly row: TaughtRow }
   | { readonly kind: 'reset'; readonly reset: Pick<ResetRow, 'id' | 'model'> };
 
-/** Told where an estimator plugin does not do what it should; `where`: `open`, `read`, `estimate`, `learn`, `save`. */
+/** Told where an estimator plugin does not do what it should; `where`: `open`, `read`, `estimate`, `learn`, `known`, `telling`, `save`. */
 export type EstimatorFault = (estimator: string, where: string, error: unknown) => void;
 
 /** Up to where a memory goes. */
@@ -124,10 +124,10 @@ export class Memory {
     return bound;
   }
 
-  read(text: string): Uint8Array | null {
+  read(text: string, lengthAlone: boolean): Uint8Array | null {
     try {
       if (!this.#open) return null;
-      const bytes: unknown = this.#open.prepared.read(text);
+      const bytes: unknown = this.#open.prepared.read(text, lengthAlone);
       // It is written in one commit with what an answer costs, which must not fail for its sake.
       if (bytes instanceof Uint8Array && bytes.length <= FEATURES_MAX) return bytes;
       throw new RangeError(`what is kept of a question must be a Uint8Array of at most ${FEATURES_MAX} bytes`);

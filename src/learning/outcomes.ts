@@ -1,7 +1,7 @@
 import { idAt } from '../core/id.ts';
 import type { Store } from '../store/store.ts';
 import { Brier } from './brier.ts';
-import { estimateBy } from './estimates.ts';
+import { learntBy } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import { type Bound, type EstimatorFault, Memory, type Through } from './memory.ts';
 import { findSecret } from './secret.ts';
@@ -101,7 +101,7 @@ export async function replayOutcomes(
 
 /** The means of what is asked take note of a question, as they did when somebody asked it. */
 function meet(policy: LearningPolicyInForce, bound: Bound, task: string, features: Uint8Array): void {
-  if (policy.snapshot.taskIndex.has(task)) estimateBy(policy, bound, { task, mix: [] }, features, true);
+  if (policy.snapshot.taskIndex.has(task)) learntBy(policy, bound, { task, mix: [] }, features, true);
 }
 
 /** Whether a decision was not among the latest. */

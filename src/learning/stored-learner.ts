@@ -6,7 +6,7 @@ import { timeOfId } from '../core/id.ts';
 import type { Store, Write } from '../store/store.ts';
 import { LearningCheckpoints } from './checkpoint.ts';
 import { judge } from './checks.ts';
-import { learntOf } from './estimates.ts';
+import { learntBy } from './estimates.ts';
 import type {
   Example,
   LearningActivity,
@@ -210,7 +210,7 @@ export class StoredLearner implements KeptLearner {
     remember(this.#witnessed, name);
     if (isLook) this.#standing.influence.seen(example.keyId, this.#now());
     const modelAt = snapshot.modelIndex.get(example.model)!;
-    const quality = learntOf(policy, this.#memories.over(policy), example.facts, example.features, modelAt);
+    const quality = learntBy(policy, this.#memories.over(policy), example.facts, example.features, false)[modelAt]!;
     const verdict = judge(witnessed, snapshot.learning.signals, this.#standing.signals, quality);
     if (!verdict) return [];
     const { weight: offered, blamed: label, ...rest } = verdict;
@@ -264,9 +264,10 @@ export class StoredLearner implements KeptLearner {
     const { estimator, snapshot } = policy;
     const { decision, keyId, model, task, declared, probability, among } = row;
     const bound = this.#memories.over(policy);
-    const begin = this.#memories.begin(estimator.name);
     const id = Math.max(this.#nextId(), this.#memories.lastOutcome + 1);
     const weight = influence.admit(keyId, offered, snapshot.learning.influenceMax, timeOfId(id));
+    // Not for what counts for nothing: that may never be written.
+    const begin = weight > 0 ? this.#memories.begin(estimator.name) : null;
     // Another plugin reads questions in another way.
     const features = row.estimator === estimator.name ? row.features : null;
     const lesson = { model, task, declared, score, weight, probability, among, features };

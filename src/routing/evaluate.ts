@@ -1,5 +1,6 @@
 import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
 import type { Ranked } from '../core/decision.ts';
+import { declaredByTask, declaredFor } from '../core/declared.ts';
 import type { Draw, Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
@@ -42,15 +43,14 @@ export class Evaluation {
   /** Positions on the shortlist, best first, as `rank` left them; with whom `choose` drew before all. */
   readonly order: number[] = [];
   readonly #snapshot: PolicySnapshot;
-  /** By task, then by model. */
-  readonly #qualities: readonly Float64Array[];
+  /** Declared qualities by task, then by model. */
+  readonly #byTask: readonly Float64Array[];
 
   constructor(snapshot: PolicySnapshot) {
-    const { models, tasks } = snapshot;
     this.#snapshot = snapshot;
     this.shortlist = new Shortlist(snapshot);
-    this.utility = new Float64Array(models.length);
-    this.#qualities = tasks.map((_, at) => Float64Array.from(models, (model) => model.quality[at]!));
+    this.utility = new Float64Array(snapshot.models.length);
+    this.#byTask = declaredByTask(snapshot);
   }
 
   /** Fills the shortlist. Returns Q of every model of the snapshot, preferences included. Without an estimate it is the declared. */
@@ -63,15 +63,8 @@ export class Evaluation {
   }
 
   /** Declared quality by model: the task's, or the mean by shares where it is uncertain. */
-  declared({ task: likeliest, mix }: Facts): Float64Array {
-    const { models, taskIndex } = this.#snapshot;
-    if (mix.length === 0) return this.#qualities[taskIndex.get(likeliest) ?? 0]!;
-    const mean = new Float64Array(models.length);
-    for (const { task, share } of mix) {
-      const quality = this.#qualities[taskIndex.get(task) ?? 0]!;
-      for (let i = 0; i < mean.length; i++) mean[i]! += share * quality[i]!;
-    }
-    return mean;
+  declared(facts: Facts): Float64Array {
+    return declaredFor(facts, this.#snapshot, this.#byTask);
   }
 
   #estimated({ quality }: Estimate): Float64Array {

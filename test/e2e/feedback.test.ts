@@ -95,14 +95,14 @@ test('what is seen of answers and what is scored is learnt, and an answer that s
     return quality.best!;
   };
   const before = await learnt();
-  for (let i = 0; i < 30; i++) {
+  for (let i = 0; i < 8; i++) {
     const decision = await chat(box, { model: 'best', user: String(i) });
     await told({ decision_id: decision, score: 0 });
   }
   const scored = await learnt();
   expect(scored).toBeLessThan(before);
   upstream.behave({ text: [] });
-  for (let i = 0; i < 30; i++) await chat(box, { model: 'best', user: `empty ${i}` });
+  await Promise.all(Array.from({ length: 8 }, (_, i) => chat(box, { model: 'best', user: `empty ${i}` })));
   upstream.behave({});
   expect(await learnt()).toBeLessThan(scored);
 });

@@ -7,7 +7,7 @@ import { runCommand, type Signalbox, startSignalbox, temporaryFolder, writePolic
 
 /** What was learnt, by the commands, beside a server and without one. One database, through all of its life. */
 const PATIENCE = 20_000;
-const SCORES = 16;
+const SCORES = 8;
 
 let upstream: FakeUpstream;
 let box: Signalbox;
@@ -96,7 +96,6 @@ test(
     const written = JSON.parse(await learnt('replay', '--write', '--json'));
     // What was reset stays forgotten.
     expect(written).toMatchObject({ outcomes: SCORES / 2, scores: SCORES / 2, written: true, faults: [] });
-    expect(idsOf(JSON.parse(await learnt('status', '--json')).models)).toEqual(['plain']);
     box = await start(box.key);
     expect(await qualityOf('plain')).toBeGreaterThan(0.5);
   },

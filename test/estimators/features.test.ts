@@ -56,6 +56,16 @@ describe('what is kept of a text', () => {
     expect(bucketsOf(prepared.read(`${many}zebra`))).toEqual(bucketsOf(prepared.read(many)));
   });
 
+  test('is, where the length alone is asked for, the same length and not a word', () => {
+    const lengthOf = (bytes: Uint8Array) => bytes.slice(4, 6);
+    fc.assert(
+      fc.property(fc.oneof(anyText, longText), (text) => {
+        const bytes = prepared.read(text, true);
+        return bucketsOf(bytes).length === 0 && Bun.deepEquals(lengthOf(bytes), lengthOf(prepared.read(text)));
+      }),
+    );
+  });
+
   test('is of no text at all for the empty one', () => {
     expect(bucketsOf(prepared.read(''))).toEqual([]);
   });

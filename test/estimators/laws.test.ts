@@ -87,13 +87,15 @@ const orderless: Law = {
 const newcomer = modelOf('z', 0.95, [null, 0.2, null]);
 
 const independent: Law = {
-  says: 'a new model changes no estimate of another',
+  says: 'a new model changes no estimate of another, unless it is the first that anything is declared of for a task',
   holds: (open) =>
     fc.property(catalogs, steps, task, question, (catalog, lived, at, text) => {
       const memory = open();
       play(memory.over(catalog), catalog, lived);
       const before = find(memory.over(catalog), catalog, at, text);
-      const more = { ...catalog, models: [newcomer, ...catalog.models] };
+      const isDeclared = (task: number) => catalog.models.some(({ stated }) => stated[task] === 1);
+      const stated = newcomer.stated.map((own, task) => (isDeclared(task) ? own : 0));
+      const more = { ...catalog, models: [{ ...newcomer, stated }, ...catalog.models] };
       const after = find(memory.over(more), more, at, text);
       return Bun.deepEquals([...before.quality], [...after.quality].slice(1));
     }),

@@ -246,6 +246,27 @@ describe('what the gateway sees', () => {
   });
 });
 
+test('what a key has no share left for is no beginning: what others teach after it is there after a crash', async () => {
+  await using one = await lab();
+  const signals = { schema: 0, tool_arguments: 0, refusal: 0, empty: 1, retry: 0 };
+  const before = policyOf({ influenceMax: 0.5, signals });
+  const look = (keyId: string, policy = before) =>
+    one.learner.witness(policy, exampleOf(one.nextId(), { keyId }), { empty: true });
+  // Who is alone, or has most of the chats, is not bounded.
+  for (let i = 0; i < 9; i++) await one.store.commit(look('k2'));
+  const scores = Array.from({ length: 120 }, async () =>
+    one.learner.score(before, scored((await one.example(before)).decision, 1)),
+  );
+  await Promise.all(scores);
+  expect(one.learner.activity.withheld).toBeGreaterThan(0);
+  const policy = policyOf({ influenceMax: 0.5, signals, plugin: { ...toy, name: 'another' } });
+  expect(look('k1', policy)).toEqual([]);
+  await one.store.commit(look('k2', policy));
+  const { learner, store } = await one.open();
+  expect(learner.known(policy)[0]!.outcomes).toBeGreaterThan(0);
+  await store.close();
+});
+
 describe('a reset', () => {
   test('by another process is taken over, and no checkpoint brings back what was learnt', async () => {
     await using one = await lab();

@@ -33,6 +33,14 @@ export class Writer {
     this.#view.setFloat64(at, value, true);
   }
 
+  /** A weight, in one step: there are many. */
+  weight(bucket: number, mean: number, added: number): void {
+    const at = this.#room(10);
+    this.#view.setUint16(at, bucket, true);
+    this.#view.setFloat32(at + 2, mean, true);
+    this.#view.setFloat32(at + 6, added, true);
+  }
+
   /** By code units: any string comes back as it was. */
   text(value: string): void {
     this.u32(value.length);

@@ -42,12 +42,15 @@ const log = (count: number): number => Math.log(1 + count);
 const flag = (is: boolean): number => (is ? 1 : 0);
 const NUMBER_MAX = 8;
 
+/** The figure `LENGTH` of a text of so many tokens. */
+export const lengthOf = (tokens: number): number => log(tokens);
+
 /** Writes the figures of what was scanned last into `into`. */
 export function writeFigures(scanned: Scanner, into: Float64Array): void {
   const { chars, words, kinds } = scanned;
   const count = (kind: number): number => kinds[kind]!;
   into[0] = log(chars);
-  into[1] = log(scanned.tokens);
+  into[1] = lengthOf(scanned.tokens);
   into[2] = share(scanned.letters, words);
   into[3] = share(scanned.digits, chars);
   into[4] = flag(scanned.asks > 0);

@@ -67,12 +67,19 @@ export class CatalogEstimator implements Estimator {
    * z = logit(declared) + Δb + Δo + D + t_s·(s − s̄) + t_v·(v − v̄): what outcomes add of the model and of the model at
    * the task, what the length adds, and what the words add of all models and of this one, about their running means.
    */
-  estimate({ features: bytes, task: taskAt, declared }: Inquiry, into: Finding, seen: boolean): void {
+  estimate(inquiry: Inquiry, into: Finding, seen: boolean): void {
+    const { features: bytes, task: taskAt, declared, lengthAlone = false } = inquiry;
     const features = this.#features;
     const hasText = features.unpack(bytes);
     const name = this.#taskName(taskAt);
     const task = this.#memory.tasks.get(name);
     const group = hasText && seen ? this.#memory.meet(this.#groupName(taskAt)) : this.#group(taskAt);
+    if (lengthAlone) {
+      into.length = hasText ? this.#lengthOf(group) : 0;
+      // Nobody has read the words, so the means of what they say stay where they are.
+      if (group && hasText && seen) note(group, features.length, group.shared);
+      return;
+    }
     const toShared = hasText ? this.#trustInShared(group) : 0;
     const toOwn = hasText ? this.#trustInOwn(group) : 0;
     const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) : 0;

@@ -1,5 +1,5 @@
-import { DENSE, DEVIATIONS_MAX, LENGTH, standard, writeFigures } from './dense.ts';
-import { BUCKETS, type Scanner, TOKENS_MAX } from './text.ts';
+import { DENSE, DEVIATIONS_MAX, LENGTH, lengthOf, standard, writeFigures } from './dense.ts';
+import { BUCKETS, countTokens, type Scanner, TOKENS_MAX } from './text.ts';
 
 /** Raised when the same text would give other bytes. */
 const VERSION = 1;
@@ -31,9 +31,7 @@ export class Packer {
     const bytes = new Uint8Array(BUCKETS_FROM + 2 * this.#count);
     bytes[0] = VERSION;
     writeFigures(scanned, this.#figures);
-    for (let at = 0; at < DENSE; at++) {
-      write(bytes, HEADER_BYTES + 2 * at, Math.round(standard(this.#figures[at]!, at) * STEPS) & 0xffff);
-    }
+    for (let at = 0; at < DENSE; at++) writeFigure(bytes, at, this.#figures[at]!);
     this.#drain(bytes);
     return bytes;
   }
@@ -64,6 +62,17 @@ export class Packer {
     this.#count = 0;
   }
 }
+
+/** The same with the length alone: the other figures are as if they were usual, and there are no words. */
+export function packLength(text: string): Uint8Array {
+  const bytes = new Uint8Array(BUCKETS_FROM);
+  bytes[0] = VERSION;
+  writeFigure(bytes, LENGTH, lengthOf(countTokens(text)));
+  return bytes;
+}
+
+const writeFigure = (bytes: Uint8Array, at: number, figure: number): void =>
+  write(bytes, HEADER_BYTES + 2 * at, Math.round(standard(figure, at) * STEPS) & 0xffff);
 
 function write(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value & 0xff;

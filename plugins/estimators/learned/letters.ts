@@ -34,6 +34,14 @@ function isWideSpace(code: number): boolean {
   return code <= 0x200b || code === 0x2028 || code === 0x2029 || code === 0x202f || code === 0x3000 || code === 0xfeff;
 }
 
+/** Which of the four a code unit is: all letters are `LETTER`. */
+const KINDS: Uint8Array = Uint8Array.from(FOLDED, (unit) => Math.min(LETTER, unit));
+
+export function kindOf(code: number): number {
+  if (code < BEYOND) return KINDS[code]!;
+  return isWideSpace(code) ? SPACE : SINGLE;
+}
+
 export function folded(code: number): number {
   if (code < BEYOND) return FOLDED[code]!;
   return isWideSpace(code) ? SPACE : SINGLE;

@@ -179,9 +179,7 @@ function writeWeights({ cells }: Weights, writer: Writer): Uint8Array {
     const mean = cells[2 * at]!;
     const added = cells[2 * at + 1]!;
     if (mean === 0 && added === 0) continue;
-    writer.u16(at);
-    writer.f32(mean);
-    writer.f32(added);
+    writer.weight(at, mean, added);
   }
   return writer.finish();
 }

@@ -1,5 +1,6 @@
-import type { ChatMessage, ChatRequest } from '../../core/chat-request.ts';
+import type { ChatRequest } from '../../core/chat-request.ts';
 import type { Example } from '../../learning/learner.ts';
+import { hashOfMessage } from '../message-hash.ts';
 
 /** How soon after an answer the same question speaks against it, ms. */
 const AT_ONCE_MS = 30_000;
@@ -59,15 +60,6 @@ function hashOf({ messages, stream: _, stream_options: __, ...rest }: ChatReques
     (hash, message) => hashOfMessage(message, hash),
     Bun.hash.rapidhash(JSON.stringify(rest), seed),
   );
-}
-
-/** A long text goes in as it is. Half a surrogate pair would be read like every other half; JSON has its digits. */
-function hashOfMessage(message: ChatMessage, seed: bigint): bigint {
-  const { content, ...rest } = message;
-  if (typeof content !== 'string' || !content.isWellFormed()) {
-    return Bun.hash.rapidhash(JSON.stringify(message), seed);
-  }
-  return Bun.hash.rapidhash(content, Bun.hash.rapidhash(JSON.stringify(rest), seed));
 }
 
 /** What was put in within a time, and at most so many. */
