@@ -87,7 +87,7 @@ function asText(rehearsal: Rehearsal, isWritten: boolean, terminal: boolean): st
   const { mode, estimator } = policy.snapshot.learning;
   const gone =
     wordless > 0
-      ? ` ${count(wordless, 'outcome')} had no words to learn from: questions are kept for as long as they can be scored.`
+      ? ` ${count(wordless, 'outcome')} had no words to learn from: questions are kept for as long as they can be scored, as the estimator of then read them.`
       : '';
   const kept = since === null ? '' : ` since ${minute(since)} UTC`;
   const head = `Learnt anew from ${count(replay.outcomes, 'outcome')}${kept} with the estimator ${estimator}.${gone}`;

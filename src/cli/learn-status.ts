@@ -12,6 +12,8 @@ import { minute } from './text.ts';
 
 /** Keys that are told of, those who taught most. */
 const KEYS_SHOWN = 10;
+/** What is less would be shown as 0. */
+const OUTCOMES_SHOWN_MIN = 0.05;
 /** A key with less than this left of what it may teach is at its bound. */
 const LEFT_MIN = 0.01;
 
@@ -60,7 +62,8 @@ function asText(status: Status, terminal: boolean): string {
   const head = `Learning is ${MODES[learning.mode]}. The estimator is ${learning.estimator}.`;
   const lines = [head, ...outcomeLines(status), ...briefs(status), ...faults];
   const parts = [paragraphs(lines, terminal)];
-  if (known.length > 0) parts.push(modelTable(known, terminal));
+  const told = known.filter(({ outcomes }) => outcomes >= OUTCOMES_SHOWN_MIN);
+  if (told.length > 0) parts.push(modelTable(told, terminal));
   if (known.length > 0 && keys.length > 1) parts.push(keyTable(keys, terminal));
   const next = nextStep(status);
   if (next) parts.push(paragraphs([next], terminal));
@@ -73,7 +76,7 @@ function outcomeLines({ sources, examples, checkpoint }: Status): string[] {
   const withheld = sources.reduce((sum, one) => sum + one.withheld, 0);
   const each = sources.map(({ source, outcomes, learnt }) => {
     const worth = learnt.toLocaleString('en', { maximumFractionDigits: 1 });
-    return `${count(outcomes, ...SOURCES[source])} that count as ${worth}`;
+    return `${count(outcomes, ...SOURCES[source])} that ${outcomes === 1 ? 'counts' : 'count'} as ${worth}`;
   });
   const lost = withheld > 0 ? ` ${count(withheld, 'score')} counted for nothing: the key had its share.` : '';
   const since = checkpoint

@@ -79,6 +79,7 @@ export class Memories implements Knowledge {
       const steps = inOrder(
         tail.reverse(),
         resets.filter(({ id }) => id > known.reset),
+        known.outcome,
       );
       const own = parts.filter((one) => one.estimator === estimator).map(({ part, bytes }) => [part, bytes] as const);
       memories.#add(estimator, { parts: new Map(own), steps });
@@ -193,15 +194,26 @@ function partWrites(name: string, { everything, parts }: Saved): Write[] {
   return everything ? [deleteParts(name), ...puts] : puts;
 }
 
-/** Outcomes, with each reset behind the last outcome that it made forgotten; one that no server has applied is the last. */
-function inOrder(outcomes: readonly TaughtRow[], resets: readonly ResetRow[]): Step[] {
+/**
+ * Outcomes, with each reset behind the last outcome that it made forgotten; one that no server has applied is the last.
+ * Before them, by their IDs, which grow with time, what was asked since the last outcome of the checkpoint.
+ */
+function inOrder(outcomes: readonly TaughtRow[], resets: readonly ResetRow[], checkpoint: number): Step[] {
+  const byDecision = new Map(outcomes.map((row) => [row.decision, row]));
+  const asked = [...byDecision.values()]
+    .filter(({ decision }) => decision > checkpoint)
+    .sort((one, other) => one.decision - other.decision);
   const steps: Step[] = [];
   let at = 0;
+  let question = 0;
   for (const row of outcomes) {
     for (; at < resets.length; at++) {
       const { applied } = resets[at]!;
       if (applied === null || applied >= row.id) break;
       steps.push({ kind: 'reset', reset: resets[at]! });
+    }
+    for (; question < asked.length && asked[question]!.decision < row.id; question++) {
+      steps.push({ kind: 'question', row: asked[question]! });
     }
     steps.push({ kind: 'outcome', row });
   }

@@ -21,6 +21,8 @@ export type Lesson = Pick<
 
 /** Something that a memory's parts do not have yet, in the order in which it happened. */
 export type Step =
+  /** Somebody asked what an outcome came of. */
+  | { readonly kind: 'question'; readonly row: TaughtRow }
   | { readonly kind: 'outcome'; readonly row: TaughtRow }
   | { readonly kind: 'reset'; readonly reset: Pick<ResetRow, 'id' | 'model'> };
 
@@ -216,7 +218,20 @@ export class Memory {
     const estimator = steps.length > 0 ? this.#over(catalog) : null;
     for (const step of steps) {
       if (step.kind === 'reset') this.#forget(this.#open.memory, step.reset.model);
+      else if (step.kind === 'question') this.#meet({ catalog, estimator }, step.row);
       else this.learn({ catalog, estimator }, step.row);
+    }
+  }
+
+  /** The means of what is asked take note of a question, as they did when somebody asked it. */
+  #meet({ estimator, catalog }: Pick<Bound, 'estimator' | 'catalog'>, { task: name, features }: Lesson): void {
+    const task = catalog.tasks.indexOf(name);
+    if (!estimator || !features || task < 0) return;
+    const declared = Float64Array.from(catalog.models, ({ quality }) => quality[task]!);
+    try {
+      estimator.estimate({ features, task, declared }, findingOf(declared.length), true);
+    } catch (error) {
+      this.fault('estimate', error);
     }
   }
 

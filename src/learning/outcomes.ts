@@ -76,10 +76,17 @@ export async function replayOutcomes(
   let after = 0;
   for (;;) {
     const rows = await store.query<TaughtRow>(SELECT_TAUGHT, [after, BATCH]);
-    for (const row of rows) {
-      if (row.weight === 0 || row.id < since(row.model)) continue;
+    const taught = rows.filter(({ id, weight, model }) => weight > 0 && id >= since(model));
+    const asked = taught
+      .filter(({ decision, estimator }) => estimator === name && isNew(met, decision))
+      .sort((one, other) => one.decision - other.decision);
+    let question = 0;
+    for (const row of taught) {
+      for (; question < asked.length && asked[question]!.decision < row.id; question++) {
+        const { task, features } = asked[question]!;
+        if (features) meet(policy, bound, task, features);
+      }
       const features = row.estimator === name ? row.features : null;
-      if (features && isNew(met, row.decision)) meet(policy, bound, row.task, features);
       const { source, score, declared, weight, offered } = row;
       const estimated = bound.memory.learn(bound, { ...row, features }) ?? declared;
       outcomes++;

@@ -44,7 +44,8 @@ const SELECT_SOURCES: Statement = {
 const SELECT_MODELS: Statement = { sql: 'SELECT DISTINCT model FROM outcomes ORDER BY model' };
 const COUNT_EXAMPLES: Statement = { sql: 'SELECT count(*) AS n FROM examples WHERE until >= ?' };
 const SELECT_CHECKPOINT: Statement = {
-  sql: `SELECT t.outcome, (SELECT count(*) FROM outcomes o WHERE o.id > t.outcome AND o.weight > 0) AS behind
+  sql: `SELECT t.outcome, (SELECT count(*) FROM outcomes o
+      WHERE o.estimator = t.estimator AND o.id > t.outcome AND o.weight > 0) AS behind
     FROM learnt_through t WHERE t.estimator = ?`,
 };
 

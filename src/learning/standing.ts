@@ -45,7 +45,9 @@ export class Standing {
 
   /** Takes note of an outcome that the last checkpoint does not have. */
   again(row: OutcomeRow): void {
-    if (row.weight > 0) this.influence.note(row.keyId, row.weight, timeOfId(row.id));
+    const at = timeOfId(row.id);
+    if (row.source === 'checks') this.influence.seen(row.keyId, at);
+    if (row.weight > 0) this.influence.note(row.keyId, row.weight, at);
     this.note(row);
   }
 

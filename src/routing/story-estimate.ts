@@ -62,5 +62,5 @@ function wordsText(words: readonly { readonly word: string; readonly adds: numbe
     const size = `${Number(Math.abs(adds).toPrecision(1))}`;
     return `${JSON.stringify(word)} ${adds < 0 ? '−' : '+'}${size}`;
   });
-  return `; strongest words: ${shown.join(', ')}`;
+  return `; strongest words, in log odds: ${shown.join(', ')}`;
 }

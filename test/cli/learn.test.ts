@@ -65,6 +65,7 @@ async function place(mode = 'shadow', more = '') {
       one.pass(1_000);
       const features = one.learner.read(policy, text);
       const told = { model, keyId, features, facts: facts({ task: 'general' }) };
+      one.learner.estimate(policy, told.facts, features, true);
       return { score, example: exampleOf(one.nextId(), told) };
     });
     await one.store.commit(given.flatMap(({ example }) => one.learner.keep(policy, example)));
@@ -229,7 +230,6 @@ describe('learn replay', () => {
     const asked = facts({ task: 'general' });
     for (let i = 0; i < 12; i++) {
       const lesson = { ...alternating(i), text: `Question ${i} ${'of many words '.repeat(i)}` };
-      one.learner.estimate(one.policy, asked, one.learner.read(one.policy, lesson.text), true);
       await one.teach([lesson]);
     }
     const text = 'Question of many words';

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { learned } from '../../plugins/estimators/learned.ts';
 import { defineEstimator, Type } from '../../src/contract/plugin.ts';
 import { moved } from '../../src/core/estimate.ts';
 import { openMemory } from '../../src/learning/open.ts';
 import { listOutcomes, replayOutcomes, resetLearnt } from '../../src/learning/outcomes.ts';
+import { overviewOf } from '../../src/learning/overview.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { facts, model } from '../routing/build.ts';
@@ -329,4 +331,22 @@ test('a reset has its place among the outcomes even where the checkpoint after i
   const last = await one.open();
   expect(last.learner.known(policy)).toEqual([...learner.known(policy)]);
   await last.store.close();
+});
+
+test('what came after the last checkpoint is told of one estimator, and has who asked as well', async () => {
+  await using one = await lab();
+  const { learner, store } = one;
+  const policy = policyOf();
+  const { decision } = await one.example(policy);
+  await learner.score(policy, scored(decision, 1));
+  await learner.checkpoint();
+  const look = exampleOf(one.nextId(), { keyId: 'k2' });
+  await store.commit(learner.witness(policyOf({ plugin: learned }), look, { schema: false }));
+  const of = (estimator: string) => overviewOf(store, { estimator, influenceMax: 0.5, now: one.now() });
+  expect((await of('toy')).checkpoint).toMatchObject({ behind: 0 });
+  expect((await of('learned')).checkpoint).toMatchObject({ behind: 1 });
+  expect((await of('toy')).keys.map(({ keyId, chats }) => [keyId, chats])).toEqual([
+    ['k1', 0],
+    ['k2', 1],
+  ]);
 });

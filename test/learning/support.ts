@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Value } from '@sinclair/typebox/value';
 import {
   defineEstimator,
   type Estimator,
@@ -114,7 +115,8 @@ export function policyOf({
   ...more
 }: PolicyMore = {}): LearningPolicyInForce {
   const tasks = [GENERAL];
-  const learning = { ...LEARNING_OFF, mode: 'on' as const, estimator: plugin.name, ...more };
+  const options = { ...(Value.Default(plugin.options, { ...more.options }) as object) };
+  const learning = { ...LEARNING_OFF, mode: 'on' as const, estimator: plugin.name, ...more, options };
   return { snapshot: snapshot(models, { tasks, learning }), estimator: plugin };
 }
 

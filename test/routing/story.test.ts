@@ -244,7 +244,7 @@ describe('what is told of estimates', () => {
     ]);
     const told = lines({ quality: Float64Array.of(0.7, 0.6), text: Float32Array.of(-0.2, 0) }, words);
     expect(told[2]).toBe(
-      'a: 0.70 = declared 0.74 for general, −0.04 by its words (trust 0.4); strongest words: "derive" −0.3, "sql" +0.2, "of the" +0.04.',
+      'a: 0.70 = declared 0.74 for general, −0.04 by its words (trust 0.4); strongest words, in log odds: "derive" −0.3, "sql" +0.2, "of the" +0.04.',
     );
   });
 
