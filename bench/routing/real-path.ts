@@ -14,7 +14,7 @@ import { decide } from '../../src/gateway/decide.ts';
 import { decisionWrites } from '../../src/gateway/decision-record.ts';
 import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
-import { exampleOf } from '../../src/gateway/lesson.ts';
+import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { type KeptLearner, openLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
@@ -148,7 +148,10 @@ export class RealPath {
     const features = learner.read(this.#runtime, questionOf(messages));
     const forRules = { stream: false, user: null, metadata: null };
     const question = { facts, forRules, messages, features, isMade };
-    return { facts, features, decision: await decide(gateway, question, CALLER, this.#runtime) };
+    const decision = await decide(gateway, question, CALLER, this.#runtime);
+    // As a chat does once it is paid for.
+    if (isMade) noteAsked(gateway, { runtime: this.#runtime, decision, features });
+    return { facts, features, decision };
   }
 }
 

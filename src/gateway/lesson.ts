@@ -46,7 +46,10 @@ export function lessonOf({ learner, retries }: Gateway, taught: Taught): Lesson 
 }
 
 /** Counts a request among what is asked here, once it is paid for: what is refused costs nothing, and must move nobody's estimates. */
-export function noteAsked({ learner }: Gateway, { runtime, decision, features }: Taught): void {
+export function noteAsked(
+  { learner }: Pick<Gateway, 'learner'>,
+  { runtime, decision, features }: Pick<Taught, 'runtime' | 'decision' | 'features'>,
+): void {
   learner.estimate(runtime, decision.facts, features, true);
 }
 
