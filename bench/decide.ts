@@ -4,12 +4,14 @@ import { SCOPES } from '../src/core/caller.ts';
 import type { ChatRequest } from '../src/core/chat-request.ts';
 import { createIds } from '../src/core/id.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
+import { blankMemory } from '../src/learning/open.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
 import { profile } from '../src/routing/profile/profile.ts';
 import { withRules } from '../src/routing/rules.ts';
+import { questionOf } from '../src/routing/texts.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../src/runtime/runtime.ts';
 import { largePolicy } from './large-policy.ts';
 import { quantile, table } from './stats.ts';
@@ -64,6 +66,7 @@ function runtimeOf(models: number, rules: number): Runtime {
 }
 
 const nextId = createIds(Date.now, 0);
+const memory = blankMemory();
 
 /** What the gateway does between the parsed body and the reservation, rules included. */
 function decideOn(runtime: Runtime, request: ChatRequest): void {
@@ -76,7 +79,16 @@ function decideOn(runtime: Runtime, request: ChatRequest): void {
     time: runtime.localTime(Date.now()),
   });
   const facts = withRules(chatFacts(request, CALLER, snapshot), snapshot, inputs, () => {});
-  const given = { id: nextId(), seed: newSeed(), readings: runtime.readings(), ...strategyOf(facts, runtime) };
+  // Learning is off, as it is by default: the length of the question counts.
+  const features = memory.read(runtime, questionOf(request.messages));
+  const estimate = memory.estimate(runtime, facts, features, true);
+  const given = {
+    id: nextId(),
+    seed: newSeed(),
+    readings: runtime.readings(),
+    estimate,
+    ...strategyOf(facts, runtime),
+  };
   if (isRefusal(decider.decide(facts, given))) throw new Error('the benchmark’s request was refused');
 }
 
