@@ -31,7 +31,7 @@ export interface Inquiry {
   readonly lengthAlone?: boolean;
 }
 
-/** What an estimator finds, into arrays of the host's, by model. All but `quality` are differences of log odds. */
+/** What an estimator finds, into arrays of the host's, by model. `outcomes`, `text` and `length` are differences of log odds. */
 export interface Finding {
   /** Q, 0..1. */
   readonly quality: Float64Array;

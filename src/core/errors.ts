@@ -123,7 +123,12 @@ export const ERRORS = {
     means:
       'What became of the payment is not known yet. Send the same `PAYMENT-SIGNATURE` again after `retry-after`, and sign no other; `details.payment_id` names it.',
   },
-  not_found: { status: 404, type: 'invalid_request_error', retry: false, means: 'There is nothing at this path.' },
+  not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    retry: false,
+    means: 'There is nothing at this path, or nothing of this ID that the key may see.',
+  },
   method_not_allowed: {
     status: 405,
     type: 'invalid_request_error',

@@ -18,7 +18,6 @@ interface Feedback extends Scoring {
   readonly task: string;
   /** 0..1 */
   readonly score: number;
-  readonly label: string | null;
 }
 
 /** What of the gateway it takes. */
@@ -63,15 +62,12 @@ export async function giveFeedback(
     const message = 'This decision has another score already. One can be given once; the first stays.';
     throw new SignalboxError('feedback_conflict', message, { param: 'score' });
   }
-  const { result, weight } = scoring;
   return {
     decision: idText('dec_', record.id),
     model: modelOf(record),
     task: record.facts.task,
     score,
-    label,
-    result,
-    weight,
+    ...scoring,
   };
 }
 

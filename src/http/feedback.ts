@@ -35,6 +35,7 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackContext) =>
         tag: 'decisions',
         answer: { schema: Feedback, description: 'What became of the score.', example: FEEDBACK_ANSWER },
         requests: FEEDBACK_REQUESTS,
+        errorField: 'score',
         errors: [
           ...BODY_ERRORS,
           'unknown_field',

@@ -43,6 +43,8 @@ export interface Scoring {
   readonly result: 'learnt' | 'kept' | 'repeated';
   /** As how many outcomes it counts, 0..1. */
   readonly weight: number;
+  /** The caller's own word that is written down: of one that is repeated, the first. */
+  readonly label: string | null;
 }
 
 /** Why a score is not taken. */

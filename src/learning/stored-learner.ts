@@ -228,7 +228,7 @@ export class StoredLearner implements KeptLearner {
     if (known && known.score !== score) return 'contradicts';
     if (known) {
       await this.#flush();
-      return { result: 'repeated', weight: known.weight };
+      return { result: 'repeated', weight: known.weight, label: known.label };
     }
     const offered = mode === 'off' ? 0 : feedbackWeight;
     const { outcome, writes } = this.#learn(policy, example, { source: 'caller', score, offered, looked: 0, label });
@@ -236,7 +236,7 @@ export class StoredLearner implements KeptLearner {
     // Not as a commit: that may be refused when it is learnt already.
     this.#store.append(writes);
     await this.#flush();
-    return { result: outcome.weight > 0 ? 'learnt' : 'kept', weight: outcome.weight };
+    return { result: outcome.weight > 0 ? 'learnt' : 'kept', weight: outcome.weight, label };
   }
 
   /** An example rides with a later commit; whoever asks for it at once waits for that. */

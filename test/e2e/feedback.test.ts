@@ -53,7 +53,11 @@ describe('POST /v1/feedback', () => {
       result: 'learnt',
       weight: 1,
     });
-    expect(await told({ decision_id: decision, score: 0.25 })).toMatchObject({ result: 'repeated', weight: 1 });
+    expect(await told({ decision_id: decision, score: 0.25 })).toMatchObject({
+      result: 'repeated',
+      weight: 1,
+      label: 'unit-tests',
+    });
     await expectError(await give({ decision_id: decision, score: 1 }), 'feedback_conflict', 'score');
   });
 

@@ -21,7 +21,7 @@ let now: number;
 let keyId: string;
 let learning: LearningPolicy;
 let record: Partial<DecisionRecord>;
-let answer: () => Scoring | ScoreRefusal;
+let answer: (one: Scored) => Scoring | ScoreRefusal;
 let scored: Scored[];
 
 beforeEach(() => {
@@ -29,7 +29,7 @@ beforeEach(() => {
   keyId = 'mine';
   learning = { ...LEARNING_OFF, mode: 'shadow' };
   record = { id: ID, keyId: 'mine', kind: 'route', choice: 'best', outcome: null, ...facts('coding') };
-  answer = () => ({ result: 'learnt', weight: 1 });
+  answer = ({ label }) => ({ result: 'learnt', weight: 1, label });
   scored = [];
 });
 
@@ -44,7 +44,7 @@ const gateway = {
   learner: {
     score: async (_: unknown, one: Scored) => {
       scored.push(one);
-      return answer();
+      return answer(one);
     },
   },
 } as unknown as FeedbackNeeds;
@@ -95,7 +95,7 @@ describe('a score', () => {
 
   test('is taken for the model that answered, where it was not the first', async () => {
     record = { ...record, kind: 'chat', outcome: outcome('completed', 'best', 'other') };
-    answer = () => ({ result: 'kept', weight: 0 });
+    answer = ({ label }) => ({ result: 'kept', weight: 0, label });
     expect(await told({ decision_id: DECISION, score: 1, label: 'ci:unit_tests-2.1' })).toMatchObject({
       model: 'other',
       label: 'ci:unit_tests-2.1',

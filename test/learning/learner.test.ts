@@ -132,8 +132,15 @@ describe('a score', () => {
     const policy = policyOf();
     const { decision } = await one.example(policy);
     const first = await Promise.all([0, 1, 0].map((score) => learner.score(policy, scored(decision, score, 'ok'))));
-    expect(first).toEqual([{ result: 'learnt', weight: 1 }, 'contradicts', { result: 'repeated', weight: 1 }]);
-    expect(await learner.score(policy, scored(decision, 0))).toEqual({ result: 'repeated', weight: 1 });
+    expect(first).toEqual([
+      { result: 'learnt', weight: 1, label: 'ok' },
+      'contradicts',
+      { result: 'repeated', weight: 1, label: 'ok' },
+    ]);
+    for (const label of [null, 'other']) {
+      const again = await learner.score(policy, scored(decision, 0, label));
+      expect(again).toEqual({ result: 'repeated', weight: 1, label: 'ok' });
+    }
     expect(await listOutcomes(one.store, { most: 9 })).toMatchObject([
       { decision, source: 'caller', model: 'a', task: 'general', score: 0, weight: 1, declared: 0.8, label: 'ok' },
     ]);
@@ -174,9 +181,9 @@ describe('a score', () => {
       return learner.score(policy, scored(decision, 1));
     });
     expect(await Promise.all(scores)).toEqual([
-      { result: 'learnt', weight: 0.5 },
-      { result: 'kept', weight: 0 },
-      { result: 'kept', weight: 0 },
+      { result: 'learnt', weight: 0.5, label: null },
+      { result: 'kept', weight: 0, label: null },
+      { result: 'kept', weight: 0, label: null },
     ]);
     expect(learner.activity.withheld).toBe(0);
   });
@@ -186,7 +193,7 @@ describe('a score', () => {
     const both = policyOf();
     const { decision } = await one.example(both);
     const alone = policyOf({ models: [model('b', { q: 0.6 })] });
-    expect(await one.learner.score(alone, scored(decision, 0))).toEqual({ result: 'learnt', weight: 1 });
+    expect(await one.learner.score(alone, scored(decision, 0))).toMatchObject({ result: 'learnt', weight: 1 });
     expect(one.learner.estimate(both, facts(), null, false).quality[0]).toBeLessThan(0.8);
   });
 
@@ -198,7 +205,7 @@ describe('a score', () => {
     one.store.flush = () => Promise.reject(new Error('no disk'));
     await expect(one.learner.score(policy, scored(decision, 0))).rejects.toThrow('no disk');
     one.store.flush = flush;
-    expect(await one.learner.score(policy, scored(decision, 0))).toEqual({ result: 'repeated', weight: 1 });
+    expect(await one.learner.score(policy, scored(decision, 0))).toMatchObject({ result: 'repeated', weight: 1 });
     expect(one.learner.known(policy)[0]).toMatchObject({ outcomes: 1 });
     expect(await listOutcomes(one.store, { most: 9 })).toHaveLength(1);
   });

@@ -22,6 +22,8 @@ export interface Operation {
   /** Bodies to send, by name. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly errors?: readonly ErrorCode[];
+  /** The field that examples of errors about one field name; of a chat, unless said otherwise. */
+  readonly errorField?: string;
   /** Open routes need no key. */
   readonly open?: boolean;
   /** It may come without a key while payments are on. */
@@ -46,7 +48,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 
 /** The `detail` of an Elysia route, which the OpenAPI document is made from. */
 export function operation(spec: Operation) {
-  const { summary, description, tag, answer, events, requests, errors = [], open, pays } = spec;
+  const { summary, description, tag, answer, events, requests, errors = [], errorField, open, pays } = spec;
   const content = {
     [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answer.example },
     ...(events && { 'text/event-stream': { schema: events.schema, example: events.example } }),
@@ -61,7 +63,7 @@ export function operation(spec: Operation) {
       security,
       responses: {
         [answer.status ?? 200]: { description: told, content },
-        ...errorResponses(open ? errors : [...KEYED, ...errors]),
+        ...errorResponses(open ? errors : [...KEYED, ...errors], errorField),
       },
       ...(requests && { 'x-requests': requests }),
     },
@@ -76,10 +78,10 @@ const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'out_of_range',
 ]);
 
-const paramOf = (code: ErrorCode) => (FIELD_ERRORS.has(code) ? { param: 'messages[0].content' } : {});
+const paramOf = (code: ErrorCode, param: string) => (FIELD_ERRORS.has(code) ? { param } : {});
 
 /** One response per status, with an example for each code that it can carry. */
-function errorResponses(codes: readonly ErrorCode[]) {
+function errorResponses(codes: readonly ErrorCode[], field = 'messages[0].content') {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
   return Object.fromEntries(
     [...byStatus]
@@ -94,7 +96,7 @@ function errorResponses(codes: readonly ErrorCode[]) {
               examples: Object.fromEntries(
                 group.map((code) => [
                   code,
-                  { value: new SignalboxError(code, ERRORS[code].means, paramOf(code)).toBody() },
+                  { value: new SignalboxError(code, ERRORS[code].means, paramOf(code, field)).toBody() },
                 ]),
               ),
             },
