@@ -26,5 +26,14 @@ export const SECTIONS: readonly Section[] = [
   { name: 'stalled-readers', files: ['test/e2e/stalled.test.ts'] },
   { name: 'seen', files: ['test/e2e/seen-law.test.ts'] },
   { name: 'metrics-money', files: ['test/ledger/metrics-law.test.ts'] },
+  {
+    name: 'learning',
+    files: [
+      'test/estimators/laws.test.ts',
+      'test/learning/crash-law.test.ts',
+      'test/learning/influence.test.ts',
+      'test/gateway/signals-schema.test.ts',
+    ],
+  },
   { name: 'idempotency', files: ['test/access/idempotency/state.test.ts'] },
 ];

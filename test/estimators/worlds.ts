@@ -11,6 +11,9 @@ import type {
   Outcome,
   PreparedEstimator,
 } from '../../src/contract/estimator.ts';
+import { effort } from '../deep/effort.ts';
+
+const { runs: numRuns, seed, proved } = effort('learning', 120, 5_000);
 
 const SECRET = [0x1234_5678, 0x9abc_def0] as const;
 
@@ -152,10 +155,11 @@ export interface Law {
   readonly mutants: Readonly<Record<string, () => EstimatorMemory>>;
 }
 
-/** The law for what is shipped, and against each mutant. The seed is new in each run, and printed by a failure. */
-export function prove({ says, holds, mutants }: Law, numRuns = 120): void {
+/** The law for what is shipped, and against each mutant. */
+export function prove({ says, holds, mutants }: Law): void {
   test(says, () => {
-    fc.assert(holds(empty), { numRuns });
+    fc.assert(holds(empty), { numRuns, seed });
+    proved(`the estimator \`learned\`: ${says}`);
   });
   for (const [name, open] of Object.entries(mutants)) {
     test(`${says} (and ${name} would break it)`, () => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Influence } from '../../src/learning/influence.ts';
+import { effort } from '../deep/effort.ts';
 
+const { runs: numRuns, seed, proved } = effort('learning', 40, 2_000);
 const HOUR = 3_600_000;
 const fresh = () => new Influence({ at: 0, stakes: [] });
 
@@ -48,7 +50,8 @@ describe('what one key can teach', () => {
   }
 
   test('is bounded by the others, whatever it sends', () => {
-    fc.assert(isBounded(fresh), { numRuns: 40 });
+    fc.assert(isBounded(fresh), { numRuns, seed });
+    proved('chats and outcomes of several keys in any order: none teaches more than its bound');
     class Unbounded extends Influence {
       override bound(): number {
         return Number.POSITIVE_INFINITY;
