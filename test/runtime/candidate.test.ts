@@ -27,3 +27,12 @@ test('a policy is judged by the state that the ledger has at that moment', async
 test('without a ledger at hand, a policy is judged by itself', async () => {
   expect(isRejected(await judge(bundle, tools))).toBe(false);
 });
+
+test('variables that only an adapter’s preset names count as unset, too: a policy of the past is built again without them', async () => {
+  const providers = `  sim: { adapter: simulated }
+  groq: { preset: groq }
+`;
+  const text = SMALL.replace(/providers:\n(?: {2}.*\n)+/, `providers:\n${providers}`);
+  const judged = await judge({ files: [{ path: 'p.yaml', text }], hash: 'h' }, tools);
+  expect(isRejected(judged) ? judged.problems : judged.surroundings.unset).toEqual(['GROQ_API_KEY']);
+});
