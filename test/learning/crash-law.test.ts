@@ -154,6 +154,19 @@ class Bench implements AsyncDisposable {
   }
 }
 
+/** Sums that are taken up again come to the same but for their last bits, where they began in another place. */
+function isNear(one: unknown, other: unknown): boolean {
+  if (typeof one === 'number' && typeof other === 'number') {
+    return Object.is(one, other) || Math.abs(one - other) <= 1e-6 * Math.max(1, Math.abs(one));
+  }
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
+  const [mine, theirs] = [Object.entries(one), Object.entries(other)];
+  return (
+    mine.length === theirs.length &&
+    mine.every(([key, value], at) => theirs[at]![0] === key && isNear(value, theirs[at]![1]))
+  );
+}
+
 const policies = [
   policyOf({ options: { step: 0.7 } }),
   policyOf({ plugin: learned, models: [model('a', { q: 0.8 }), model('b', { q: 0.6 })] }),
@@ -178,7 +191,7 @@ describe('whatever the moment of a crash', () => {
         await using broken = await new Bench(policy, breakage).open();
         const expected = (await calm.run(steps, true)).seen();
         await broken.run([...steps, { kind: 'crash' }], false);
-        return Bun.deepEquals(broken.seen(), expected);
+        return isNear(broken.seen(), expected);
       },
     );
 
