@@ -188,7 +188,8 @@ export class Memories implements Knowledge {
   }
 }
 
-function partWrites(name: string, { everything, parts }: Saved): Write[] {
+/** What a memory's changed parts come to in the store. */
+export function partWrites(name: string, { everything, parts }: Saved): Write[] {
   const kept = everything ? [...parts].filter(([, bytes]) => bytes !== null) : [...parts];
   const puts = kept.map(([part, bytes]) => putPart(name, part, bytes));
   return everything ? [deleteParts(name), ...puts] : puts;

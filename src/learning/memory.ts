@@ -170,7 +170,7 @@ export class Memory {
     this.#forget(this.#open.memory, reset.model);
   }
 
-  /** What a checkpoint has to write; null for nothing, and while nobody has opened it. Ends with `saved` or `unsaved`. */
+  /** What a checkpoint has to write; null for nothing, and while nobody has opened it. `saved` ends it; until then the next has this, too. */
   save(): Saved | null {
     if (!this.#open) return null;
     try {

@@ -4,6 +4,7 @@ import { Brier } from './brier.ts';
 import { learntBy } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import { type Bound, type EstimatorFault, Memory, type Through } from './memory.ts';
+import { isNew } from './met.ts';
 import { findSecret } from './secret.ts';
 import {
   insertReset,
@@ -78,7 +79,7 @@ export async function replayOutcomes(
     const rows = await store.query<TaughtRow>(SELECT_TAUGHT, [after, BATCH]);
     const taught = rows.filter(({ id, weight, model }) => weight > 0 && id >= since(model));
     const asked = taught
-      .filter(({ decision, estimator }) => estimator === name && isNew(met, decision))
+      .filter(({ decision, estimator }) => estimator === name && isNew(met, decision, MET_MAX))
       .sort((one, other) => one.decision - other.decision);
     let question = 0;
     for (const row of taught) {
@@ -109,14 +110,6 @@ export async function replayOutcomes(
 /** The means of what is asked take note of a question, as they did when somebody asked it. */
 function meet(policy: LearningPolicyInForce, bound: Bound, task: string, features: Uint8Array): void {
   if (policy.snapshot.taskIndex.has(task)) learntBy(policy, bound, { task, mix: [] }, features, true);
-}
-
-/** Whether a decision was not among the latest. */
-function isNew(met: Set<number>, decision: number): boolean {
-  if (met.has(decision)) return false;
-  met.add(decision);
-  if (met.size > MET_MAX) met.delete(met.values().next().value ?? decision);
-  return true;
 }
 
 /** The last reset, and the least ID of an outcome, by its model, that no reset has made forgotten. */

@@ -1,6 +1,7 @@
 import type { Store } from '../store/store.ts';
+import { partWrites } from './memories.ts';
 import type { Replay } from './outcomes.ts';
-import { deleteParts, putPart, putThrough } from './tables.ts';
+import { putThrough } from './tables.ts';
 
 /**
  * Replaces what an estimator remembers by what a replay has learnt. Nobody may serve from the store meanwhile: a server
@@ -11,8 +12,7 @@ export async function keepReplay(store: Pick<Store, 'commit'>, { memory, through
   const saved = memory.save();
   if (!saved) throw new Error(`The estimator \`${name}\` cannot be saved, so nothing was replaced.`);
   await store.commit([
-    deleteParts(name),
-    ...[...saved.parts].filter(([, bytes]) => bytes !== null).map(([part, bytes]) => putPart(name, part, bytes)),
+    ...partWrites(name, { ...saved, everything: true }),
     putThrough(name, through.outcome, through.reset),
   ]);
 }

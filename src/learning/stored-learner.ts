@@ -17,6 +17,7 @@ import type {
   Witnessed,
 } from './learner.ts';
 import type { Knowledge, Memories } from './memories.ts';
+import { isNew } from './met.ts';
 import type { KeptLearner, LearnerOptions } from './open.ts';
 import { pruneExamples, pruneOutcomes } from './prune.ts';
 import type { Standing } from './standing.ts';
@@ -206,8 +207,7 @@ export class StoredLearner implements KeptLearner {
     const isLook = witnessed.retry === undefined;
     const name = `${example.decision} ${isLook ? 'checks' : 'retry'}`;
     const row = this.#rowOf(policy, example);
-    if (!row || this.#witnessed.has(name)) return [];
-    remember(this.#witnessed, name);
+    if (!row || !isNew(this.#witnessed, name, WITNESSED_MAX)) return [];
     if (isLook) this.#standing.influence.seen(example.keyId, this.#now());
     const modelAt = snapshot.modelIndex.get(example.model)!;
     const quality = learntBy(policy, this.#memories.over(policy), example.facts, example.features, false)[modelAt]!;
@@ -295,14 +295,5 @@ export class StoredLearner implements KeptLearner {
     this.#outcomes.set(source, (this.#outcomes.get(source) ?? 0) + 1);
     if (weight > 0 || source === 'caller') this.#known++;
     if (weight === 0 && offered > 0) this.#withheld++;
-  }
-}
-
-function remember(names: Set<string>, name: string): void {
-  names.add(name);
-  if (names.size <= WITNESSED_MAX) return;
-  for (const oldest of names) {
-    names.delete(oldest);
-    return;
   }
 }

@@ -13,7 +13,7 @@ import {
 import { Features } from './features.ts';
 import { familiarity, ownPace, pace, trustIn } from './means.ts';
 import { type Memory, type ModelMemory, SHARED_PART, type TaskMemory } from './memory.ts';
-import { type Priors, priorsOf, type Worth } from './priors.ts';
+import { information, type Priors, priorsOf, type Worth } from './priors.ts';
 import { tellingWords } from './telling.ts';
 import type { Scanner } from './text.ts';
 
@@ -36,8 +36,6 @@ interface Placed {
 /** Stands for all tasks that nothing is declared for; a task cannot be called so. */
 const UNDECLARED = '*';
 
-/** The least p(1 − p) that an outcome counts with, so that what is nearly sure still moves. */
-const INFORMATION_MIN = 0.05;
 /** The most that an outcome is multiplied for having been unlikely to come. */
 const IMPORTANCE_MAX = 4;
 
@@ -74,8 +72,8 @@ export class CatalogEstimator implements Estimator {
     const name = this.#taskName(taskAt);
     const task = this.#memory.tasks.get(name);
     const group = hasText && seen ? this.#memory.meet(this.#groupName(taskAt)) : this.#group(taskAt);
+    into.length = hasText ? this.#lengthOf(group) : 0;
     if (lengthAlone) {
-      into.length = hasText ? this.#lengthOf(group) : 0;
       // Nobody has read the words, so the means of what they say stay where they are.
       if (group && hasText && seen) note(group, features.length, group.shared);
       return;
@@ -83,7 +81,6 @@ export class CatalogEstimator implements Estimator {
     const toShared = hasText ? this.#trustInShared(group) : 0;
     const toOwn = hasText ? this.#trustInOwn(group) : 0;
     const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) : 0;
-    into.length = hasText ? this.#lengthOf(group) : 0;
     into.trust = Math.max(toShared, toOwn);
     into.outcomes.fill(0);
     into.counts.fill(0);
@@ -127,15 +124,15 @@ export class CatalogEstimator implements Estimator {
     const plain = logitOf(declared) + outcomes + length;
     if (hasText) this.#noteEvidence(group, plain, shared, own, score, weight);
     const p = sigmoid(plain + shared + own);
-    const information = Math.max(p * (1 - p), INFORMATION_MIN);
+    const told = information(p);
     const error = score - p;
     if (hasText) {
       const importance = weight * Math.min(IMPORTANCE_MAX, 1 / (among * probability));
-      this.#learnWords(model, importance * error, importance * information);
+      this.#learnWords(model, importance * error, importance * told);
     }
     const { general, generalMass, offset, offsetMass } = this.#priors.of(at, taskAt);
-    model.all.note(general, generalMass, error, information, weight);
-    this.#memory.tallyOf(model, task).note(offset, offsetMass, error, information, weight);
+    model.all.note(general, generalMass, error, told, weight);
+    this.#memory.tallyOf(model, task).note(offset, offsetMass, error, told, weight);
     return before;
   }
 

@@ -6,6 +6,7 @@ export type Worth = Readonly<Record<EstimatorModel['basis'], number>>;
 /** The precision of what is declared of a model at a task, and of what is not. As outcomes: about 130 and 260. */
 const STATED_MASS = 30;
 const UNSTATED_MASS = 60;
+/** The least that an outcome counts with, so that what is nearly sure still moves. */
 const INFORMATION_MIN = 0.05;
 
 /** What is declared of a model and a task, as logits with precisions: the general one, and what the task adds to it. */
@@ -46,8 +47,7 @@ export function priorsOf({ models, tasks }: EstimatorCatalog, worth: Worth): Pri
   };
 }
 
-/** What one outcome tells of the logit of a share of good answers: p(1 − p), within the bounds that logits have. */
-function information(share: number): number {
-  const p = Math.min(0.98, Math.max(0.02, share));
+/** What one outcome tells of the logit of a share of good answers: p(1 − p). */
+export function information(p: number): number {
   return Math.max(p * (1 - p), INFORMATION_MIN);
 }
