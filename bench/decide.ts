@@ -81,7 +81,8 @@ function decideOn(runtime: Runtime, request: ChatRequest): void {
   const facts = withRules(chatFacts(request, CALLER, snapshot), snapshot, inputs, () => {});
   // Learning is off, as it is by default: the length of the question counts.
   const features = memory.read(runtime, questionOf(request.messages));
-  const estimate = memory.estimate(runtime, facts, features, true);
+  const estimate = memory.estimate(runtime, facts, features);
+  memory.asked(runtime, facts, features);
   const given = {
     id: nextId(),
     seed: newSeed(),

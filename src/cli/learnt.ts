@@ -28,7 +28,7 @@ export async function learntOf(
     const memory = (reader && (await openMemory(reader))) ?? blankMemory();
     const features = memory.read(runtime, question);
     return {
-      estimate: memory.estimate(runtime, facts, features, false),
+      estimate: memory.estimate(runtime, facts, features),
       words: (models) =>
         new Map(
           question === null || runtime.snapshot.learning.mode === 'off'

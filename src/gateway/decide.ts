@@ -98,7 +98,7 @@ function judge(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate: gateway.learner.estimate(runtime, ruled, features, false),
+    estimate: gateway.learner.estimate(runtime, ruled, features),
     explore: isMade ? explorationOf(runtime.snapshot.learning, ruled) : null,
     ...chosen,
     onShortlist: seen?.trace ? () => seen.step('decide') : undefined,

@@ -50,7 +50,7 @@ export function noteAsked(
   { learner }: Pick<Gateway, 'learner'>,
   { runtime, decision, features }: Pick<Taught, 'runtime' | 'decision' | 'features'>,
 ): void {
-  learner.estimate(runtime, decision.facts, features, true);
+  learner.asked(runtime, decision.facts, features);
 }
 
 /** Who asks the same again at once was not content with the answer. */

@@ -14,14 +14,13 @@ export function estimateBy(
   bound: Bound,
   facts: Asked,
   features: Uint8Array | null,
-  seen: boolean,
 ): Estimate {
   const { mode } = snapshot.learning;
   const lengthAlone = mode === 'off';
   const inquiry = inquiryOf(snapshot, bound, facts, features, lengthAlone);
   const { declared } = inquiry;
   // The arrays are kept with the decision, so they are fresh; while learning is off none is.
-  const found = find(bound, inquiry, lengthAlone ? bound.scratch : findingOf(declared.length), seen);
+  const found = find(bound, inquiry, lengthAlone ? bound.scratch : findingOf(declared.length), false);
   if (!found) return declaredAlone(declared);
   if (lengthAlone) return { ...declaredAlone(allMoved(declared, found.length)), length: found.length };
   const isOn = mode === 'on';
@@ -42,10 +41,20 @@ export function learntBy(
   bound: Bound,
   facts: Asked,
   features: Uint8Array | null,
-  seen: boolean,
 ): Float64Array {
   const inquiry = inquiryOf(snapshot, bound, facts, features, false);
-  return find(bound, inquiry, bound.scratch, seen)?.quality ?? inquiry.declared;
+  return find(bound, inquiry, bound.scratch, false)?.quality ?? inquiry.declared;
+}
+
+/** Has the means of what is asked take note of a question; while learning is off, of its length alone. */
+export function takeNote(
+  { snapshot }: LearningPolicyInForce,
+  bound: Bound,
+  facts: Asked,
+  features: Uint8Array | null,
+  lengthAlone: boolean,
+): void {
+  find(bound, inquiryOf(snapshot, bound, facts, features, lengthAlone), bound.scratch, true);
 }
 
 const inquiryOf = (

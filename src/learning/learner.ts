@@ -68,8 +68,10 @@ export interface LearningActivity {
 export interface Learner {
   /** What is to be known of a question's words; null where there is no text. */
   read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null;
-  /** Q of every model for a request. `seen`: somebody makes it, and its answer will count. */
-  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null, seen: boolean): Estimate;
+  /** Q of every model for a request. */
+  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate;
+  /** Counts a request among what is asked: somebody makes it, and its answer will count. */
+  asked(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void;
   /** What goes with the settlement, so that the answer can be scored; nothing while learning is off. */
   keep(policy: LearningPolicyInForce, example: Example): Write[];
   /** Learns from what the gateway saw of an answer. Returns what goes with the settlement. Never throws. */

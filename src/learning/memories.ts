@@ -2,7 +2,7 @@ import type { Known, TellingWord } from '../contract/estimator.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Store, Write } from '../store/store.ts';
-import { estimateBy } from './estimates.ts';
+import { estimateBy, takeNote } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import { type Bound, type EstimatorFault, type Kept, Memory, type Saved, type Step, type Through } from './memory.ts';
 import type { Secret } from './secret.ts';
@@ -26,7 +26,7 @@ const TAIL_MAX = 100_000;
 /** What was learnt, for whoever only asks. */
 export interface Knowledge {
   read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null;
-  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null, seen: boolean): Estimate;
+  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate;
   known(policy: LearningPolicyInForce): readonly Known[];
   /** The words of a text that count most for or against a model, by its ID. */
   telling(
@@ -106,8 +106,13 @@ export class Memories implements Knowledge {
     return text === null ? null : this.over(policy).memory.read(text, policy.snapshot.learning.mode === 'off');
   }
 
-  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null, seen: boolean): Estimate {
-    return estimateBy(policy, this.over(policy), facts, features, seen);
+  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate {
+    return estimateBy(policy, this.over(policy), facts, features);
+  }
+
+  /** Takes note of a request that somebody makes. */
+  asked(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
+    takeNote(policy, this.over(policy), facts, features, policy.snapshot.learning.mode === 'off');
   }
 
   known(policy: LearningPolicyInForce): readonly Known[] {

@@ -60,7 +60,7 @@ export async function openMemory(
   const { brier } = await loadStanding(store, 0);
   return {
     read: (policy, text) => memories.read(policy, text),
-    estimate: (policy, facts, features) => memories.estimate(policy, facts, features, false),
+    estimate: (policy, facts, features) => memories.estimate(policy, facts, features),
     known: (policy) => memories.known(policy),
     telling: (policy, asked, most) => memories.telling(policy, asked, most),
     brier,
@@ -68,7 +68,7 @@ export async function openMemory(
 }
 
 /** Of who has learnt nothing, and has no store: for what is declared, and the length of questions. */
-export const blankMemory = (): Knowledge =>
+export const blankMemory = (): Memories =>
   new Memories({ secret: [0, 0], onFault: () => {} }, { outcome: 0, reset: 0 });
 
 /** As the store has it now. Rejects with StoreError. */

@@ -1,7 +1,7 @@
 import { idAt } from '../core/id.ts';
 import type { Store } from '../store/store.ts';
 import { Brier } from './brier.ts';
-import { learntBy } from './estimates.ts';
+import { takeNote } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import { type Bound, type EstimatorFault, Memory, type Through } from './memory.ts';
 import { isNew } from './met.ts';
@@ -109,7 +109,7 @@ export async function replayOutcomes(
 
 /** The means of what is asked take note of a question, as they did when somebody asked it. */
 function meet(policy: LearningPolicyInForce, bound: Bound, task: string, features: Uint8Array): void {
-  if (policy.snapshot.taskIndex.has(task)) learntBy(policy, bound, { task, mix: [] }, features, true);
+  if (policy.snapshot.taskIndex.has(task)) takeNote(policy, bound, { task, mix: [] }, features, false);
 }
 
 /** The last reset, and the least ID of an outcome, by its model, that no reset has made forgotten. */

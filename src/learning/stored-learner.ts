@@ -102,8 +102,12 @@ export class StoredLearner implements KeptLearner {
     return this.#memories.read(policy, text);
   }
 
-  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null, seen: boolean): Estimate {
-    return this.#memories.estimate(policy, facts, features, seen);
+  estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate {
+    return this.#memories.estimate(policy, facts, features);
+  }
+
+  asked(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
+    this.#memories.asked(policy, facts, features);
   }
 
   known(policy: LearningPolicyInForce): readonly Known[] {
@@ -210,7 +214,7 @@ export class StoredLearner implements KeptLearner {
     if (!row || !isNew(this.#witnessed, name, WITNESSED_MAX)) return [];
     if (isLook) this.#standing.influence.seen(example.keyId, this.#now());
     const modelAt = snapshot.modelIndex.get(example.model)!;
-    const quality = learntBy(policy, this.#memories.over(policy), example.facts, example.features, false)[modelAt]!;
+    const quality = learntBy(policy, this.#memories.over(policy), example.facts, example.features)[modelAt]!;
     const verdict = judge(witnessed, snapshot.learning.signals, this.#standing.signals, quality);
     if (!verdict) return [];
     const { weight: offered, blamed: label, ...rest } = verdict;

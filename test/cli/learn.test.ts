@@ -65,7 +65,7 @@ async function place(mode = 'shadow', more = '') {
       one.pass(1_000);
       const features = one.learner.read(policy, text);
       const told = { model, keyId, features, facts: facts({ task: 'general' }) };
-      one.learner.estimate(policy, told.facts, features, true);
+      one.learner.asked(policy, told.facts, features);
       return { score, example: exampleOf(one.nextId(), told) };
     });
     await one.store.commit(given.flatMap(({ example }) => one.learner.keep(policy, example)));
@@ -234,11 +234,11 @@ describe('learn replay', () => {
     }
     const text = 'Question of many words';
     const features = one.learner.read(one.policy, text);
-    const before = [one.learner.estimate(one.policy, asked, features, false), one.learner.known(one.policy)];
+    const before = [one.learner.estimate(one.policy, asked, features), one.learner.known(one.policy)];
     await one.learner.close();
     await one.run('replay', '--write');
     const { learner, store } = await one.open();
-    expect([learner.estimate(one.policy, asked, features, false), learner.known(one.policy)]).toEqual(before);
+    expect([learner.estimate(one.policy, asked, features), learner.known(one.policy)]).toEqual(before);
     await store.close();
   });
 

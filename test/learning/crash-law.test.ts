@@ -106,7 +106,7 @@ class Bench implements AsyncDisposable {
   /** All that can be seen of it. */
   seen(): unknown {
     const asked = [null, ...QUESTIONS].map((text) =>
-      this.#learner.estimate(this.#policy, facts(), this.#learner.read(this.#policy, text), false),
+      this.#learner.estimate(this.#policy, facts(), this.#learner.read(this.#policy, text)),
     );
     return { known: this.#learner.known(this.#policy), asked, brier: this.#learner.activity.brier };
   }
@@ -133,7 +133,7 @@ class Bench implements AsyncDisposable {
     const decision = this.#nextId();
     const features = this.#learner.read(this.#policy, QUESTIONS[decision % QUESTIONS.length]!);
     const example = exampleOf(decision, { model, features });
-    this.#learner.estimate(this.#policy, example.facts, example.features, true);
+    this.#learner.asked(this.#policy, example.facts, example.features);
     return example;
   }
 

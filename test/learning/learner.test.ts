@@ -21,20 +21,20 @@ describe('an estimate', () => {
     const { decision } = await one.example(on);
     await learner.score(on, scored(decision, 0));
     const features = Uint8Array.of(51, 0);
-    const inOn = learner.estimate(on, facts(), features, false);
+    const inOn = learner.estimate(on, facts(), features);
     expect(inOn.shadow).toBeNull();
     expect(inOn.quality[0]).toBeLessThan(0.8);
     expect(inOn.quality[1]).toBe(moved(0.6, 0.1));
     expect(inOn.counts).toEqual(Float32Array.of(1, 0));
-    const inShadow = learner.estimate(policyOf({ mode: 'shadow', options }), facts(), features, false);
+    const inShadow = learner.estimate(policyOf({ mode: 'shadow', options }), facts(), features);
     expect(inShadow.quality).toEqual(Float64Array.of(moved(0.8, 0.1), moved(0.6, 0.1)));
     expect(inShadow.shadow).toEqual(inOn.quality);
     const off = policyOf({ mode: 'off', options });
-    const inOff = learner.estimate(off, facts(), features, false);
+    const inOff = learner.estimate(off, facts(), features);
     expect(inOff).toMatchObject({ shadow: null, length: 0.1, trust: 0, counts: Float32Array.of(0, 0) });
     expect(inOff.quality).toEqual(inShadow.quality);
     // Without text there is no length: bit for bit what is declared.
-    expect(learner.estimate(off, facts(), null, false).quality).toEqual(Float64Array.of(0.8, 0.6));
+    expect(learner.estimate(off, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
   });
 
   test('goes by the shares of an uncertain task', async () => {
@@ -51,8 +51,8 @@ describe('an estimate', () => {
       { task: 'math', share: 0.75 },
       { task: 'general', share: 0.25 },
     ];
-    expect(one.learner.estimate(wide, facts({ task: 'math', mix }), null, false).quality[0]).toBeCloseTo(0.5, 12);
-    expect(one.learner.estimate(wide, facts({ task: 'math' }), null, false).quality[0]).toBe(0.4);
+    expect(one.learner.estimate(wide, facts({ task: 'math', mix }), null).quality[0]).toBeCloseTo(0.5, 12);
+    expect(one.learner.estimate(wide, facts({ task: 'math' }), null).quality[0]).toBe(0.4);
   });
 
   test('is what is declared where the plugin throws or gives no share, and the fault is told once', async () => {
@@ -87,7 +87,7 @@ describe('an estimate', () => {
       });
       const policy = policyOf({ plugin: broken });
       for (let i = 0; i < 3; i++) {
-        expect(one.learner.estimate(policy, facts(), null, true).quality).toEqual(Float64Array.of(0.8, 0.6));
+        expect(one.learner.estimate(policy, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
       }
       const { decision } = await one.example(policy);
       expect(await one.learner.score(policy, scored(decision, 0))).toMatchObject({ result: 'learnt' });
@@ -102,14 +102,14 @@ describe('an estimate', () => {
     const early = policyOf({ options: { step: 1 } });
     const { decision } = await one.example(early);
     await learner.score(early, scored(decision, 0));
-    const before = learner.estimate(early, facts(), null, false).quality;
+    const before = learner.estimate(early, facts(), null).quality;
     const late = policyOf({ options: { step: 5 } });
-    expect(learner.estimate(late, facts(), null, false).quality).toEqual(before);
+    expect(learner.estimate(late, facts(), null).quality).toEqual(before);
     const next = await one.example(early);
     await learner.score(early, scored(next.decision, 0));
-    const after = learner.estimate(late, facts(), null, false).quality;
+    const after = learner.estimate(late, facts(), null).quality;
     expect(after[0]).toBeLessThan(before[0]!);
-    expect(learner.estimate(early, facts(), null, false).quality).toEqual(after);
+    expect(learner.estimate(early, facts(), null).quality).toEqual(after);
   });
 
   test('another plugin has a memory of its own, and the first finds its own again', async () => {
@@ -119,9 +119,9 @@ describe('an estimate', () => {
     const other = policyOf({ plugin: { ...toy, name: 'other' } });
     const { decision } = await one.example(mine);
     await learner.score(mine, scored(decision, 0));
-    const learnt = learner.estimate(mine, facts(), null, false).quality;
-    expect(learner.estimate(other, facts(), null, false).quality).toEqual(Float64Array.of(0.8, 0.6));
-    expect(learner.estimate(mine, facts(), null, false).quality).toEqual(learnt);
+    const learnt = learner.estimate(mine, facts(), null).quality;
+    expect(learner.estimate(other, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
+    expect(learner.estimate(mine, facts(), null).quality).toEqual(learnt);
   });
 });
 
@@ -194,7 +194,7 @@ describe('a score', () => {
     const { decision } = await one.example(both);
     const alone = policyOf({ models: [model('b', { q: 0.6 })] });
     expect(await one.learner.score(alone, scored(decision, 0))).toMatchObject({ result: 'learnt', weight: 1 });
-    expect(one.learner.estimate(both, facts(), null, false).quality[0]).toBeLessThan(0.8);
+    expect(one.learner.estimate(both, facts(), null).quality[0]).toBeLessThan(0.8);
   });
 
   test('is learnt once even where the disk fails, and is written when that is mended', async () => {

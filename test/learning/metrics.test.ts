@@ -55,6 +55,6 @@ test('figures follow what is learnt, withheld and failed', async () => {
     throw new Error('no');
   };
   const broken = { ...toy, name: 'broken', prepare: () => ({ read: () => new Uint8Array(), open }) };
-  one.learner.estimate(policyOf({ plugin: broken }), facts(), null, true);
+  one.learner.estimate(policyOf({ plugin: broken }), facts(), null);
   expect(figuresOf(families).signalbox_estimator_faults_total).toBeGreaterThan(0);
 });

@@ -47,7 +47,7 @@ describe('a plugin that goes astray', () => {
     };
     const policy = policyOf({ plugin: stray({}, estimate) });
     for (let i = 0; i < 2; i++) {
-      expect(one.learner.estimate(policy, facts(), null, false).quality).toEqual(Float64Array.of(0.8, 0.6));
+      expect(one.learner.estimate(policy, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
     }
     expect(one.faults).toEqual([]);
   });
