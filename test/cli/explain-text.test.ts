@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { certificateText, paragraphs } from '../../src/cli/explain-text.ts';
+import { certificateText, paragraphs } from '../../src/cli/policy/explain-text.ts';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import { certify } from '../../src/routing/certify.ts';

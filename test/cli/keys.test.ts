@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { runKeys } from '../../src/cli/keys.ts';
+import { runKeys } from '../../src/cli/keys/keys.ts';
 import { UsageError } from '../../src/cli/options.ts';
 import { MORNING, type OpenedKeys, open } from '../access/support.ts';
 import { tempFolder } from '../store/support.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { auditJson, auditText } from '../../src/cli/ledger-audit.ts';
+import { auditJson, auditText } from '../../src/cli/ledger/audit.ts';
 import type { FindingKind } from '../../src/ledger/audit/audit.ts';
 import { copyDatabase } from '../../src/store/sqlite.ts';
 import { tempFolder } from '../store/support.ts';

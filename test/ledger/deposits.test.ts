@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseExport, writeExport } from '../../src/cli/ledger-export.ts';
+import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import { grantedTo, grantWrite } from '../../src/ledger/adjust.ts';
 import { keyBalance } from '../../src/ledger/key-funds.ts';
 import { openReader } from '../../src/store/sqlite.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { csvRow } from '../../src/cli/csv.ts';
-import { parseExport, writeExport } from '../../src/cli/ledger-export.ts';
+import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import { type Decimal, parseDecimal } from '../../src/core/decimal.ts';
 import { idAt } from '../../src/core/id.ts';
 import { compilePrice, costOf, type Price } from '../../src/core/price.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { runLedger } from '../../src/cli/ledger.ts';
+import { runLedger } from '../../src/cli/ledger/ledger.ts';
 import { walletCaller } from '../../src/core/caller.ts';
 import { idAt, idText } from '../../src/core/id.ts';
 import { Accounts } from '../../src/ledger/accounts.ts';

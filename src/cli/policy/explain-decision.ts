@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Caller, SCOPES } from '../core/caller.ts';
-import { idText } from '../core/id.ts';
-import { type Explanation, explain } from '../gateway/explain.ts';
-import { hasRecords, readRecords } from '../records/reader.ts';
-import type { Outcome } from '../records/record.ts';
-import { story } from '../routing/story.ts';
-import { PastPolicies } from '../runtime/replay.ts';
-import { openReader } from '../store/sqlite.ts';
+import { type Caller, SCOPES } from '../../core/caller.ts';
+import { idText } from '../../core/id.ts';
+import { type Explanation, explain } from '../../gateway/explain.ts';
+import { hasRecords, readRecords } from '../../records/reader.ts';
+import type { Outcome } from '../../records/record.ts';
+import { story } from '../../routing/story.ts';
+import { PastPolicies } from '../../runtime/replay.ts';
+import { openReader } from '../../store/sqlite.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import { creditsText, minute } from '../text.ts';
+import type { PolicyCommand, PolicyResult } from './command.ts';
 import { certificateText, grid, paragraphs } from './explain-text.ts';
-import { parseFlags, UsageError } from './options.ts';
-import type { PolicyCommand, PolicyResult } from './policy-command.ts';
-import { creditsText, minute } from './text.ts';
 
 /** Whoever can read the database may know all of it. */
 const OPERATOR: Caller = {

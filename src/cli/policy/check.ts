@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
-import { type Diagnostic, diagnosticsJson, formatDiagnostics } from '../policy/diagnostics.ts';
-import { isRejected, type Judge, judge, leftOutProviders } from '../runtime/candidate.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import type { Bundle } from '../runtime/source.ts';
-import { mask } from '../telemetry/secrets.ts';
-import { parseFlags, UsageError } from './options.ts';
-import { type PolicyCommand, type PolicyResult, readPolicy } from './policy-command.ts';
+import { type Diagnostic, diagnosticsJson, formatDiagnostics } from '../../policy/diagnostics.ts';
+import { isRejected, type Judge, judge, leftOutProviders } from '../../runtime/candidate.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import type { Bundle } from '../../runtime/source.ts';
+import { mask } from '../../telemetry/secrets.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import { type PolicyCommand, type PolicyResult, readPolicy } from './command.ts';
 
 /** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
 export async function checkPolicy(args: readonly string[], options: PolicyCommand): Promise<PolicyResult> {

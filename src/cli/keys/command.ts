@@ -1,9 +1,9 @@
-import type { Keys } from '../access/keys.ts';
-import { stateOf } from '../access/known.ts';
-import type { KeyInfo } from '../access/tables.ts';
-import type { Store } from '../store/store.ts';
-import { UsageError } from './options.ts';
-import { day } from './text.ts';
+import type { Keys } from '../../access/keys.ts';
+import { stateOf } from '../../access/known.ts';
+import type { KeyInfo } from '../../access/tables.ts';
+import type { Store } from '../../store/store.ts';
+import { UsageError } from '../options.ts';
+import { day } from '../text.ts';
 
 /** What a command about keys works with. */
 export interface KeysCommand {

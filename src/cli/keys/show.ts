@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util';
-import { type BalanceUse, balanceShown, keyStatusBody, trailBody } from '../access/shown.ts';
-import { holderOf, type KeyInfo } from '../access/tables.ts';
-import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../access/trail.ts';
-import type { BudgetUse, KeyBudget } from '../core/caller.ts';
-import { walletOf } from '../core/wallet.ts';
-import { keyBalance, keyBudgetUses } from '../ledger/key-funds.ts';
-import { windowAt } from '../ledger/rules/window.ts';
-import { hasJournal } from '../ledger/state.ts';
-import { openReader } from '../store/sqlite.ts';
-import { idOf, type KeysCommand, stateText } from './keys-command.ts';
-import { parseFlags, UsageError } from './options.ts';
-import { creditsText, minute, table } from './text.ts';
+import { type BalanceUse, balanceShown, keyStatusBody, trailBody } from '../../access/shown.ts';
+import { holderOf, type KeyInfo } from '../../access/tables.ts';
+import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../access/trail.ts';
+import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
+import { walletOf } from '../../core/wallet.ts';
+import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
+import { windowAt } from '../../ledger/rules/window.ts';
+import { hasJournal } from '../../ledger/state.ts';
+import { openReader } from '../../store/sqlite.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import { creditsText, minute, table } from '../text.ts';
+import { idOf, type KeysCommand, stateText } from './command.ts';
 
 /** `keys show ID [--json]`: all that is known of a key. */
 export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {

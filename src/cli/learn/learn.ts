@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
-import { resetLearnt } from '../learning/outcomes.ts';
-import { modelsTaught } from '../learning/overview.ts';
-import { learningMigrations } from '../learning/tables.ts';
-import { openSqlite } from '../store/sqlite.ts';
-import { type LearnCommand, policyFor, reading } from './learn-command.ts';
-import { learnExport } from './learn-export.ts';
-import { learnReplay } from './learn-replay.ts';
-import { learnStatus } from './learn-status.ts';
-import { parseFlags, UsageError } from './options.ts';
+import { resetLearnt } from '../../learning/outcomes.ts';
+import { modelsTaught } from '../../learning/overview.ts';
+import { learningMigrations } from '../../learning/tables.ts';
+import { openSqlite } from '../../store/sqlite.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import { type LearnCommand, policyFor, reading } from './command.ts';
+import { learnExport } from './export.ts';
+import { learnReplay } from './replay.ts';
+import { learnStatus } from './status.ts';
 
 /** `signalbox learn status|reset|export|replay`. Throws UsageError, or an Error of one clear sentence. */
 export async function runLearn(args: readonly string[], command: LearnCommand): Promise<void> {

@@ -1,15 +1,15 @@
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { parseId } from '../core/id.ts';
-import { type Booked, findReservation, refundWrite } from '../ledger/adjust.ts';
-import { auditLedger } from '../ledger/audit/run.ts';
-import { hasJournal } from '../ledger/state.ts';
-import { copyDatabase, openReader, openSqlite, type Reader } from '../store/sqlite.ts';
-import { StoreError } from '../store/store.ts';
-import { auditJson, auditText, findingsOf, holderText, verdict } from './ledger-audit.ts';
-import { parseExport, type Writer, writeExport } from './ledger-export.ts';
-import { parseFlags, takeNegative, UsageError } from './options.ts';
-import { creditsText, parseCredits } from './text.ts';
+import { parseId } from '../../core/id.ts';
+import { type Booked, findReservation, refundWrite } from '../../ledger/adjust.ts';
+import { auditLedger } from '../../ledger/audit/run.ts';
+import { hasJournal } from '../../ledger/state.ts';
+import { copyDatabase, openReader, openSqlite, type Reader } from '../../store/sqlite.ts';
+import { StoreError } from '../../store/store.ts';
+import { parseFlags, takeNegative, UsageError } from '../options.ts';
+import { creditsText, parseCredits } from '../text.ts';
+import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
+import { parseExport, type Writer, writeExport } from './export.ts';
 
 export interface LedgerCommand {
   /** The database, which exists. */

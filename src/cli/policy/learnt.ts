@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import type { Estimate } from '../core/estimate.ts';
-import type { Facts } from '../core/facts.ts';
-import { blankMemory, openMemory } from '../learning/open.ts';
-import type { StrongWords } from '../routing/story-estimate.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { openReader } from '../store/sqlite.ts';
+import type { Estimate } from '../../core/estimate.ts';
+import type { Facts } from '../../core/facts.ts';
+import { blankMemory, openMemory } from '../../learning/open.ts';
+import type { StrongWords } from '../../routing/story-estimate.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { openReader } from '../../store/sqlite.ts';
 
 /** Words that are told of a model. */
 const WORDS_MAX = 3;

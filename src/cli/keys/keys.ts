@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util';
-import type { MadeKey } from '../access/keys.ts';
-import { keyBody } from '../access/shown.ts';
-import { holderOf } from '../access/tables.ts';
-import { KeyTermsError } from '../access/terms.ts';
-import type { Actor } from '../access/trail.ts';
-import { toCredits } from '../core/credits.ts';
-import { grantedTo, grantWrite } from '../ledger/adjust.ts';
-import { hasJournal } from '../ledger/state.ts';
-import { idOf, type KeysCommand, stateText } from './keys-command.ts';
-import { log, show } from './keys-show.ts';
-import { overlapOf, parseTerms } from './keys-terms.ts';
-import { parseFlags, takeNegative, UsageError } from './options.ts';
-import { creditsText, day, minute, parseCredits, table } from './text.ts';
-import { userName } from './user.ts';
+import type { MadeKey } from '../../access/keys.ts';
+import { keyBody } from '../../access/shown.ts';
+import { holderOf } from '../../access/tables.ts';
+import { KeyTermsError } from '../../access/terms.ts';
+import type { Actor } from '../../access/trail.ts';
+import { toCredits } from '../../core/credits.ts';
+import { grantedTo, grantWrite } from '../../ledger/adjust.ts';
+import { hasJournal } from '../../ledger/state.ts';
+import { parseFlags, takeNegative, UsageError } from '../options.ts';
+import { creditsText, day, minute, parseCredits, table } from '../text.ts';
+import { userName } from '../user.ts';
+import { idOf, type KeysCommand, stateText } from './command.ts';
+import { log, show } from './show.ts';
+import { overlapOf, parseTerms } from './terms.ts';
 
 type Run = (args: readonly string[], command: KeysCommand) => Promise<string>;
 

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { EXPIRY_MAX_MS, isTimeZone, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
-import { WINDOWS } from '../core/budget.ts';
-import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
-import { parseFlags, UsageError } from './options.ts';
-import { parseCredits } from './text.ts';
+import { EXPIRY_MAX_MS, isTimeZone, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
+import { WINDOWS } from '../../core/budget.ts';
+import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import { parseCredits } from '../text.ts';
 
 const DAY_MS = 86_400_000;
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };

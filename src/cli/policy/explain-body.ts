@@ -1,13 +1,13 @@
-import type { Caller } from '../core/caller.ts';
-import { type ChatMessage, ChatRequest } from '../core/chat-request.ts';
-import type { Facts } from '../core/facts.ts';
-import { RouteQuery } from '../core/route-query.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
-import { screen, screenKinds, screenMessages } from '../gateway/screen.ts';
-import { chatFacts, routeFacts } from '../routing/facts.ts';
-import { questionOf } from '../routing/texts.ts';
-import { UsageError } from './options.ts';
-import type { HttpForms } from './policy-command.ts';
+import type { Caller } from '../../core/caller.ts';
+import { type ChatMessage, ChatRequest } from '../../core/chat-request.ts';
+import type { Facts } from '../../core/facts.ts';
+import { RouteQuery } from '../../core/route-query.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { screen, screenKinds, screenMessages } from '../../gateway/screen.ts';
+import { chatFacts, routeFacts } from '../../routing/facts.ts';
+import { questionOf } from '../../routing/texts.ts';
+import { UsageError } from '../options.ts';
+import type { HttpForms } from './command.ts';
 
 /** Flags that stand for fields of a body. */
 export interface BodyFlags {

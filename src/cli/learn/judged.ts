@@ -1,4 +1,4 @@
-import type { OutcomeRow } from '../learning/tables.ts';
+import type { OutcomeRow } from '../../learning/tables.ts';
 
 /** What of an outcome is judged. */
 type Scored = Pick<OutcomeRow, 'model' | 'score' | 'declared' | 'weight' | 'offered'>;

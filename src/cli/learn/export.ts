@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { iso } from '../core/clock.ts';
-import { idAt, idText, timeOfId } from '../core/id.ts';
-import { type OutcomeFilter, outcomePages } from '../learning/overview.ts';
-import { OUTCOME_SOURCES, type OutcomeRow } from '../learning/tables.ts';
-import { csvLine, csvRow, jsonLine } from './csv.ts';
-import { type LearnCommand, reading } from './learn-command.ts';
-import { parseFlags, UsageError } from './options.ts';
-import { periodOf } from './period.ts';
+import { iso } from '../../core/clock.ts';
+import { idAt, idText, timeOfId } from '../../core/id.ts';
+import { type OutcomeFilter, outcomePages } from '../../learning/overview.ts';
+import { OUTCOME_SOURCES, type OutcomeRow } from '../../learning/tables.ts';
+import { csvLine, csvRow, jsonLine } from '../csv.ts';
+import { periodOf } from '../ledger/period.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import { type LearnCommand, reading } from './command.ts';
 
 const OPTIONS = {
   from: { type: 'string' },

@@ -1,8 +1,8 @@
-import { toCredits } from '../core/credits.ts';
-import { idText, timeOfId } from '../core/id.ts';
-import { isWallet } from '../core/wallet.ts';
-import type { Audit, Finding, OpenAtEnd } from '../ledger/audit/audit.ts';
-import { creditsText } from './text.ts';
+import { toCredits } from '../../core/credits.ts';
+import { idText, timeOfId } from '../../core/id.ts';
+import { isWallet } from '../../core/wallet.ts';
+import type { Audit, Finding, OpenAtEnd } from '../../ledger/audit/audit.ts';
+import { creditsText } from '../text.ts';
 
 /** Lines of findings, and of open reservations, that a report has at most. */
 const SHOWN_MAX = 50;

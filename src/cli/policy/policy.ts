@@ -1,8 +1,8 @@
+import { UsageError } from '../options.ts';
+import { checkPolicy } from './check.ts';
+import type { PolicyCommand, PolicyResult } from './command.ts';
 import { explainDecision } from './explain-decision.ts';
 import { explainRequest } from './explain-request.ts';
-import { UsageError } from './options.ts';
-import { checkPolicy } from './policy-check.ts';
-import type { PolicyCommand, PolicyResult } from './policy-command.ts';
 
 /** `signalbox policy check|explain`. Throws UsageError, or an Error of one clear sentence. */
 export async function runPolicy(args: readonly string[], command: PolicyCommand): Promise<PolicyResult> {

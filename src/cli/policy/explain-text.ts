@@ -1,6 +1,6 @@
-import { rounded } from '../routing/advise.ts';
-import type { CandidateEntry, Certificate } from '../routing/certificate.ts';
-import { placeText } from '../routing/story.ts';
+import { rounded } from '../../routing/advise.ts';
+import type { CandidateEntry, Certificate } from '../../routing/certificate.ts';
+import { placeText } from '../../routing/story.ts';
 
 /** Columns of a terminal. */
 const WIDTH = 100;

@@ -1,23 +1,23 @@
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import type { Facts } from '../core/facts.ts';
-import { countInput, decisiveTokenizers } from '../gateway/exact-count.ts';
-import { taskNote } from '../routing/advise.ts';
-import { certify } from '../routing/certify.ts';
-import type { OnRuleFailure } from '../routing/rules.ts';
-import { story } from '../routing/story.ts';
-import { textsOf } from '../routing/texts.ts';
-import { leftOutProviders } from '../runtime/candidate.ts';
-import { type Runtime, strategyOf } from '../runtime/runtime.ts';
-import { type Supposed, suppose } from '../runtime/suppose.ts';
-import { createTokenCounter } from '../tokenizer/counter.ts';
+import type { Facts } from '../../core/facts.ts';
+import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
+import { taskNote } from '../../routing/advise.ts';
+import { certify } from '../../routing/certify.ts';
+import type { OnRuleFailure } from '../../routing/rules.ts';
+import { story } from '../../routing/story.ts';
+import { textsOf } from '../../routing/texts.ts';
+import { leftOutProviders } from '../../runtime/candidate.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { type Supposed, suppose } from '../../runtime/suppose.ts';
+import { createTokenCounter } from '../../tokenizer/counter.ts';
+import { labelOf } from '../keys/terms.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import { type PolicyCommand, type PolicyResult, runtimeOf } from './command.ts';
 import { bodyOf, type Read, readerOf } from './explain-body.ts';
 import { certificateText, paragraphs } from './explain-text.ts';
-import { labelOf } from './keys-terms.ts';
 import { type LearntOfQuestion, learntOf } from './learnt.ts';
-import { parseFlags, UsageError } from './options.ts';
-import { type PolicyCommand, type PolicyResult, runtimeOf } from './policy-command.ts';
 
 const FLAGS = {
   model: { type: 'string' },

@@ -1,11 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { Facts } from '../core/facts.ts';
-import type { Explanation } from '../gateway/explain.ts';
-import type { Certificate } from '../routing/certificate.ts';
-import { isRejected, type Judge, judge } from '../runtime/candidate.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { type Bundle, PolicySourceError, readBundle } from '../runtime/source.ts';
-import { UsageError } from './options.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { Explanation } from '../../gateway/explain.ts';
+import type { Certificate } from '../../routing/certificate.ts';
+import { isRejected, type Judge, judge } from '../../runtime/candidate.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { type Bundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
+import { UsageError } from '../options.ts';
 
 /** What commands on a policy are given. */
 export interface PolicyCommand {

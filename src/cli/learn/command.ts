@@ -1,13 +1,13 @@
-import type { LearningPolicyInForce } from '../learning/learner.ts';
-import { modelsTaught } from '../learning/overview.ts';
-import { findSecret } from '../learning/secret.ts';
-import type { Judge } from '../runtime/candidate.ts';
-import { openReader, type Reader } from '../store/sqlite.ts';
-import type { Store } from '../store/store.ts';
-import type { Writer } from './ledger-export.ts';
-import { UsageError } from './options.ts';
-import { generous } from './policy-check.ts';
-import { runtimeOf } from './policy-command.ts';
+import type { LearningPolicyInForce } from '../../learning/learner.ts';
+import { modelsTaught } from '../../learning/overview.ts';
+import { findSecret } from '../../learning/secret.ts';
+import type { Judge } from '../../runtime/candidate.ts';
+import { openReader, type Reader } from '../../store/sqlite.ts';
+import type { Store } from '../../store/store.ts';
+import type { Writer } from '../ledger/export.ts';
+import { UsageError } from '../options.ts';
+import { generous } from '../policy/check.ts';
+import { runtimeOf } from '../policy/command.ts';
 
 /** What commands on what was learnt work with. */
 export interface LearnCommand {

@@ -1,19 +1,19 @@
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { iso } from '../core/clock.ts';
-import { timeOfId } from '../core/id.ts';
-import type { LearningPolicyInForce } from '../learning/learner.ts';
-import { type Replay, replayOutcomes } from '../learning/outcomes.ts';
-import { keepReplay } from '../learning/rewrite.ts';
-import { learningMigrations } from '../learning/tables.ts';
-import { lockFolder } from '../store/folder-lock.ts';
-import { openSqlite } from '../store/sqlite.ts';
-import type { Store } from '../store/store.ts';
-import { grid, paragraphs } from './explain-text.ts';
-import { count, type LearnCommand, policyFor, reading } from './learn-command.ts';
-import { Judgements, verdict } from './learn-judged.ts';
-import { parseFlags, UsageError } from './options.ts';
-import { minute } from './text.ts';
+import { iso } from '../../core/clock.ts';
+import { timeOfId } from '../../core/id.ts';
+import type { LearningPolicyInForce } from '../../learning/learner.ts';
+import { type Replay, replayOutcomes } from '../../learning/outcomes.ts';
+import { keepReplay } from '../../learning/rewrite.ts';
+import { learningMigrations } from '../../learning/tables.ts';
+import { lockFolder } from '../../store/folder-lock.ts';
+import { openSqlite } from '../../store/sqlite.ts';
+import type { Store } from '../../store/store.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import { grid, paragraphs } from '../policy/explain-text.ts';
+import { minute } from '../text.ts';
+import { count, type LearnCommand, policyFor, reading } from './command.ts';
+import { Judgements, verdict } from './judged.ts';
 
 /** What was learnt anew, and how well it would have done. */
 interface Rehearsal {

@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
-import type { Known } from '../contract/estimator.ts';
-import { iso } from '../core/clock.ts';
-import type { LearningMode, LearningPolicy } from '../core/learning-policy.ts';
-import type { LearningActivity } from '../learning/learner.ts';
-import { openMemory } from '../learning/open.ts';
-import { type KeyShare, type LearningOverview, overviewOf, type SourceSums } from '../learning/overview.ts';
-import { grid, paragraphs } from './explain-text.ts';
-import { count, type LearnCommand, policyFor, reading } from './learn-command.ts';
-import { parseFlags } from './options.ts';
-import { minute } from './text.ts';
+import type { Known } from '../../contract/estimator.ts';
+import { iso } from '../../core/clock.ts';
+import type { LearningMode, LearningPolicy } from '../../core/learning-policy.ts';
+import type { LearningActivity } from '../../learning/learner.ts';
+import { openMemory } from '../../learning/open.ts';
+import { type KeyShare, type LearningOverview, overviewOf, type SourceSums } from '../../learning/overview.ts';
+import { parseFlags } from '../options.ts';
+import { grid, paragraphs } from '../policy/explain-text.ts';
+import { minute } from '../text.ts';
+import { count, type LearnCommand, policyFor, reading } from './command.ts';
 
 /** Keys that are told of, those who taught most. */
 const KEYS_SHOWN = 10;
