@@ -5,11 +5,14 @@ import manifest from '../package.json' with { type: 'json' };
 import { shipped } from '../plugins/index.ts';
 import { openKeys } from './access/keys.ts';
 import { accessMigrations } from './access/tables.ts';
+import { runImport } from './cli/import/import.ts';
 import { runKeys } from './cli/keys/keys.ts';
 import { runLearn } from './cli/learn/learn.ts';
 import { runLedger } from './cli/ledger/ledger.ts';
 import { parseCommand, UsageError } from './cli/options.ts';
+import { runPlugin } from './cli/plugin/plugin.ts';
 import { runPolicy } from './cli/policy/policy.ts';
+import type { CommandResult } from './cli/result.ts';
 import { runWallets } from './cli/wallets.ts';
 import { steady } from './core/clock.ts';
 import { certificateBody } from './http/certificate.ts';
@@ -51,6 +54,19 @@ const write = (text: string): Promise<void> =>
 /** What policies are judged with; they must fit to the ledger in the data folder. */
 const judgeFor = async (data: string) => ({ ...judgeTools(host), ledger: await ledgerOnDisk(data) });
 
+/** Says what a command came to. */
+async function told({ text, code }: CommandResult): Promise<void> {
+  await write(text);
+  process.exitCode = code;
+}
+
+/** Aborted by Ctrl-C or SIGTERM. */
+function ended(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  return controller.signal;
+}
+
 async function main(): Promise<void> {
   const { now } = host;
   const shippedPolicies = join(import.meta.dir, '..', 'policies');
@@ -60,17 +76,23 @@ async function main(): Promise<void> {
   if (command.name === 'serve') return serve(command.options, host);
   if (command.name === 'policy') {
     const { folder, args } = command;
-    const { text, code } = await runPolicy(args, {
-      judge: await judgeFor(command.data),
-      folder,
-      database: databaseOf(command.data),
-      terminal: host.out.isTerminal,
-      input: () => Bun.stdin.text(),
-      http: { compileCheck, factsBody, certificateBody, decisionBody },
-    });
-    await write(text);
-    process.exitCode = code;
-    return;
+    return told(
+      await runPolicy(args, {
+        judge: await judgeFor(command.data),
+        folder,
+        database: databaseOf(command.data),
+        terminal: host.out.isTerminal,
+        input: () => Bun.stdin.text(),
+        write,
+        ended,
+        http: { compileCheck, factsBody, certificateBody, decisionBody },
+      }),
+    );
+  }
+  if (command.name === 'plugin') return told(await runPlugin(command.args, { shipped, terminal: host.out.isTerminal }));
+  if (command.name === 'import') {
+    const today = new Date(now()).toISOString().slice(0, 10);
+    return told(await runImport(command.args, { shippedPolicies, today, terminal: host.out.isTerminal }));
   }
   if (!existsSync(databaseOf(command.data))) {
     throw new UsageError(

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
+import { HELP } from './help.ts';
 
 /** A command that cannot run as given. The message is one sentence for the operator; the process exits with 1. */
 export class UsageError extends Error {
@@ -28,6 +29,8 @@ export type Command =
   | { readonly name: 'help'; readonly text: string }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
+  | { readonly name: 'plugin'; readonly args: readonly string[] }
+  | { readonly name: 'import'; readonly args: readonly string[] }
   | { readonly name: 'keys' | 'wallets' | 'ledger'; readonly data: string; readonly args: readonly string[] }
   | {
       readonly name: 'policy' | 'learn';
@@ -39,79 +42,6 @@ export type Command =
 /** An hour. */
 const DRAIN_MAX_MS = 3_600_000;
 
-const HELP = `signalbox: a self-hosted LLM gateway and policy engine
-
-  signalbox serve [--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR] [--drain-ms 25000]
-                  [--metrics on|off] [--log auto|json|pretty|off]
-      Serves the API. The environment works too: PORT, HOST, SIGNALBOX_DATA, SIGNALBOX_POLICIES,
-      SIGNALBOX_METRICS, SIGNALBOX_LOG, and SIGNALBOX_API_KEY, a key to install at start with all scopes.
-      The log is pretty on a terminal and JSON elsewhere; with off, warnings and errors are all of it.
-      On SIGTERM it takes no new requests and gives those under way --drain-ms to finish.
-      A change of the policy is in force within a second; SIGHUP has it looked at now.
-  signalbox policy check [DIR] [--json] [--strict] [--data DIR]
-      Tells all that is wrong with the policy in DIR (or --policies DIR). It needs no provider's key. Ends with 0
-      when it may serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge. Where there
-      is a ledger in --data, the policy must fit to it.
-  signalbox policy explain [DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT] [--input-tokens N]
-                           [--output-tokens N] [--cost-weight N] [--quality-weight N] [--label K=V]...
-                           [--metadata K=V]... [--key ID] [--key-models ID,ID] [--time 2026-11-20T08:00:00Z] [--json]
-      Tells which model a request would get, and why: every model with its estimates and utility, or what is against
-      it, with the rule and its place. REQUEST.json is a body of a chat or of /v1/route; flags go before it. Ends with
-      0 for a decision, 2 for a refusal, 1 when there was nothing to decide.
-  signalbox policy explain --decision ID [DIR] [--json] [--data DIR]
-      The same of a decision that was made, decided again from its record, with its attempts and receipt. DIR is where
-      the policy's own plugins are. Ends with 0 when it comes to the same, 2 when not or when it cannot be done again.
-  signalbox learn status [--json]
-      What outcomes have taught: how many there are, of whom, and for each model and task what is declared and learnt.
-  signalbox learn replay [--json] [--write]
-      Learns anew from all outcomes that are kept, judging each before it is learnt: tells whether mode on would help.
-      With --write, and no server running, it is what is remembered from then on.
-  signalbox learn export [--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID] [--source caller|checks|retry]
-                         [--format jsonl|csv]
-      Writes every outcome; T is as of ledger export.
-  signalbox learn reset [--model ID] --yes
-      Has all forgotten that was learnt, or what was learnt of a model. A running server follows within a second.
-      All four take --data and --policies, as serve does.
-  signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
-                        [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
-                        [--budget CREDITS/WINDOW[@ZONE][:downgrade]]...
-      Makes an API key and prints it, this once. It may be limited to so many requests and tokens a minute and
-      streams at once, and by budgets: 500/month, 20/day@Europe/Berlin, 500/total:downgrade. A window is day, week,
-      month or total, in UTC unless a zone is named; with :downgrade cheaper models are taken before it says 402.
-      With --wallet its requests may name these wallets alone as agent_wallet.
-  signalbox keys list [--json]
-  signalbox keys show ID [--json]
-      All that is known of a key: state, last use, limits, budgets with what is spent and when they renew, balance.
-  signalbox keys grant ID CREDITS [--note TEXT]
-      Adds to what a key may spend (-5 takes back). From its first grant on a key is prepaid: 402 once it is used up.
-  signalbox keys rotate ID [--overlap 24h]
-      Gives a key another secret and prints it, this once; spend, budgets and balance go on. The old secret works as
-      long as --overlap says, 30d at most; with 0, and when it is rotated again, it ends at once.
-  signalbox keys revoke ID
-  signalbox keys log [--key ID] [--limit 100] [--json]
-      Who did what to which key, newest first, by command and by /admin/keys.
-      All of these take --data, as serve does; a running server follows within a second.
-  signalbox wallets list [--json]
-  signalbox wallets show ADDRESS [--json]
-      What agents have paid in and spent; of one wallet its keys and its last payments, too.
-  signalbox wallets credit ADDRESS CREDITS [--note TEXT]
-      Adds to the balance of a wallet (-5 takes back). A wallet is shut out by POST /admin/wallets/{address}/block.
-      All three take --data, as serve does.
-  signalbox ledger audit [--json] [--idle]
-      Proves from the journal that no budget was overspent and every sum is right, beside a running server or
-      without one. Ends with 2 when something is wrong; with --idle an open reservation is wrong, too.
-  signalbox ledger export [--from T] [--to T] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
-                          [--by day,month,key,label:team,model,provider,selector] [--format csv|json]
-      Writes every charge, or sums of them. T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z; --to is exclusive, and
-      --from 2026-11 alone is that month.
-  signalbox ledger backup FILE
-      Copies the database while it is used, and audits the copy.
-  signalbox ledger refund DECISION [CREDITS] [--note TEXT]
-      Gives back what a request was charged, or a part of it.
-      All four take --data, as serve does.
-  signalbox version
-`;
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the command line; flags win over the environment. Throws UsageError. */
@@ -122,6 +52,7 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
   if (name === 'help' || asked.some((flag) => argv.includes(flag))) return { name: 'help', text: HELP };
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
+  if (name === 'plugin' || name === 'import') return { name, args: rest };
   if (name === 'keys' || name === 'wallets' || name === 'ledger') return { name, ...dataOf(rest, env) };
   if (name === 'policy' || name === 'learn') {
     // As `serve` has it; a folder among the arguments wins.
@@ -129,7 +60,7 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
     return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || shippedPolicies), ...dataOf(args, env) };
   }
   throw new UsageError(
-    `There is no command \`${name}\`; there are serve, policy, learn, keys, wallets, ledger, version and help.`,
+    `There is no command \`${name}\`; there are serve, policy, plugin, import, learn, keys, wallets, ledger, version and help.`,
   );
 }
 

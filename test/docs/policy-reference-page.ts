@@ -8,7 +8,7 @@ export function policyReferencePage(): string {
   const sections = Object.entries<TSchema>(SECTIONS).map(([name, schema]) => section(name, schema));
   return `# Policy reference
 
-Every key of the policy language, made from the schema that checks it. How it is meant: [policies.md](policies.md).
+Every key of the policy language, made from the schema that checks it. How it is meant: [policy-language.md](policy-language.md).
 What can go wrong: [diagnostics.md](diagnostics.md). A key without a default that is not marked *required* may be
 left out. Keys that are not listed are errors.
 

@@ -7,7 +7,7 @@ import { loadShipped as load } from './shipped.ts';
 import { shippedPolicy } from './support.ts';
 
 /** Policies that are right and have every part of the language, of which one file is damaged. */
-const DOCS = readFileSync(join(import.meta.dir, '../../docs/policies.md'), 'utf8');
+const DOCS = readFileSync(join(import.meta.dir, '../../docs/policy-language.md'), 'utf8');
 const POLICIES: readonly (readonly string[])[] = [
   [...DOCS.matchAll(/^```yaml policy(?: beside)?\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text),
   shippedPolicy()

@@ -6,8 +6,8 @@ import { openReader, type Reader } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
 import type { Writer } from '../ledger/export.ts';
 import { UsageError } from '../options.ts';
-import { generous } from '../policy/check.ts';
 import { runtimeOf } from '../policy/command.ts';
+import { generous } from '../policy/environment.ts';
 
 /** What commands on what was learnt work with. */
 export interface LearnCommand {

@@ -5,10 +5,12 @@ import type { Runtime } from '../../runtime/runtime.ts';
 import type { Bundle } from '../../runtime/source.ts';
 import { mask } from '../../telemetry/secrets.ts';
 import { parseFlags, UsageError } from '../options.ts';
-import { type PolicyCommand, type PolicyResult, readPolicy } from './command.ts';
+import type { CommandResult } from '../result.ts';
+import { type PolicyCommand, readPolicy } from './command.ts';
+import { generous } from './environment.ts';
 
 /** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
-export async function checkPolicy(args: readonly string[], options: PolicyCommand): Promise<PolicyResult> {
+export async function checkPolicy(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
   const flags = { json: { type: 'boolean' }, strict: { type: 'boolean' } } as const;
   const { values, positionals } = parseFlags(() =>
     parseArgs({ args: [...args], options: flags, allowPositionals: true }),
@@ -28,12 +30,6 @@ export async function checkPolicy(args: readonly string[], options: PolicyComman
   if (values.json) return { text: asJson(bundle, snapshot, found, here.missing), code };
   return { text: asText(folder, bundle, snapshot, found, here.missing, options.terminal), code };
 }
-
-/** Stands for a variable that is not set here: an address, which is a usable key too. */
-const PLACEHOLDER = 'http://127.0.0.1:9/';
-
-/** A policy is judged as if every variable were set: whether it is right does not depend on who looks. */
-export const generous = (env: Judge['env']): Judge['env'] => ({ get: (name) => env.get(name)?.trim() || PLACEHOLDER });
 
 /** What only shows with the variables that are set here. */
 interface Here {

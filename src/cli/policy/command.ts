@@ -19,6 +19,10 @@ export interface PolicyCommand {
   readonly terminal: boolean;
   /** All that comes in by the standard input. */
   readonly input: () => Promise<string>;
+  /** Writes at once, for a command that goes on. */
+  readonly write: (text: string) => Promise<void>;
+  /** For a command that goes on: aborted when the operator ends it. */
+  readonly ended: () => AbortSignal;
   readonly http: HttpForms;
 }
 
@@ -30,12 +34,6 @@ export interface HttpForms {
   certificateBody(certificate: Certificate, facts: Facts): object;
   /** As `GET /v1/decisions/{id}` answers. */
   decisionBody(explanation: Explanation): object;
-}
-
-export interface PolicyResult {
-  readonly text: string;
-  /** What the process ends with: 0 fit to serve, or a decision; 2 not, or a refusal. */
-  readonly code: 0 | 2;
 }
 
 /** Reads the files of a policy. Throws UsageError. */

@@ -10,8 +10,9 @@ import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
 import { openReader } from '../../store/sqlite.ts';
 import { parseFlags, UsageError } from '../options.ts';
+import type { CommandResult } from '../result.ts';
 import { creditsText, minute } from '../text.ts';
-import type { PolicyCommand, PolicyResult } from './command.ts';
+import type { PolicyCommand } from './command.ts';
 import { certificateText, grid, paragraphs } from './explain-text.ts';
 
 /** Whoever can read the database may know all of it. */
@@ -25,7 +26,7 @@ const OPERATOR: Caller = {
 };
 
 /** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
-export async function explainDecision(args: readonly string[], command: PolicyCommand): Promise<PolicyResult> {
+export async function explainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const options = { decision: { type: 'string' }, json: { type: 'boolean' } } as const;
   const { values, positionals } = parseFlags(() => parseArgs({ args: [...args], options, allowPositionals: true }));
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');

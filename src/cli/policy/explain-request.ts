@@ -2,22 +2,19 @@ import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { Facts } from '../../core/facts.ts';
-import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
 import { taskNote } from '../../routing/advise.ts';
 import { certify } from '../../routing/certify.ts';
-import type { OnRuleFailure } from '../../routing/rules.ts';
 import { story } from '../../routing/story.ts';
-import { textsOf } from '../../routing/texts.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
-import { type Supposed, suppose } from '../../runtime/suppose.ts';
-import { createTokenCounter } from '../../tokenizer/counter.ts';
 import { labelOf } from '../keys/terms.ts';
 import { parseFlags, UsageError } from '../options.ts';
-import { type PolicyCommand, type PolicyResult, runtimeOf } from './command.ts';
-import { bodyOf, type Read, readerOf } from './explain-body.ts';
+import type { CommandResult } from '../result.ts';
+import { type PolicyCommand, runtimeOf } from './command.ts';
+import { bodyOf, readerOf } from './explain-body.ts';
 import { certificateText, paragraphs } from './explain-text.ts';
 import { type LearntOfQuestion, learntOf } from './learnt.ts';
+import { supposed, UNNAMED } from './supposed.ts';
 
 const FLAGS = {
   model: { type: 'string' },
@@ -40,7 +37,7 @@ const NOTE =
   'The figures are the policy’s own, corrected by what outcomes have taught a server with this data folder: what it has measured of endpoints is not known here, and budgets and balances are not looked at.';
 
 /** `signalbox policy explain` of a request that nobody has sent. Throws UsageError, or SignalboxError as the API would. */
-export async function explainRequest(args: readonly string[], command: PolicyCommand): Promise<PolicyResult> {
+export async function explainRequest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values: flags, positionals } = parseFlags(() =>
     parseArgs({ args: [...args], options: FLAGS, allowPositionals: true }),
   );
@@ -75,29 +72,6 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
   });
 }
 
-/** As a server would have them: where only the bound of the prompt leaves no model, with its exact count. */
-async function supposed(
-  { read, messages }: Read,
-  who: Supposed,
-  runtime: Runtime,
-  onFailure: OnRuleFailure,
-): Promise<Facts> {
-  const facts = suppose(read, who, runtime, onFailure);
-  const outcome = runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
-  const names = decisiveTokenizers(outcome, false, runtime.snapshot);
-  if (names.length === 0) return facts;
-  const inputTokensCounted = await countInput(
-    createTokenCounter(() => {}),
-    names,
-    facts,
-    textsOf(messages),
-  );
-  return suppose((caller) => ({ ...read(caller), inputTokensCounted }), who, runtime, onFailure);
-}
-
-/** Of a decision that nobody will ask for by its name. */
-const UNNAMED = { id: 0, seed: '0' } as const;
-
 /** The first line of what an expression complains of: the others draw the place. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
 
@@ -114,7 +88,7 @@ function told(
   runtime: Runtime,
   form: Form,
   { terminal, http }: PolicyCommand,
-): PolicyResult {
+): CommandResult {
   const { snapshot } = runtime;
   const { json, before, after } = form;
   const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { PolicyFile } from '../../src/policy/load.ts';
 import { rehearsed } from '../policy/rehearsal.ts';
 
-/** The examples of docs/policies.md are loaded: the first alone, the others beside it and each other. */
-const TEXT = readFileSync(join(import.meta.dir, '../../docs/policies.md'), 'utf8');
+/** The examples of docs/policy-language.md are loaded: the first alone, the others beside it and each other. */
+const TEXT = readFileSync(join(import.meta.dir, '../../docs/policy-language.md'), 'utf8');
 const blocks = [...TEXT.matchAll(/^```yaml policy( beside)?\n([\s\S]*?)^```$/gm)].map(
   ([, beside = '', text = ''], at): PolicyFile & { beside: boolean } => ({
     path: `example-${at}.yaml`,
@@ -14,7 +14,7 @@ const blocks = [...TEXT.matchAll(/^```yaml policy( beside)?\n([\s\S]*?)^```$/gm)
   }),
 );
 
-describe('the examples of docs/policies.md', () => {
+describe('the examples of docs/policy-language.md', () => {
   test('begin with one that is a policy of its own', () => {
     const [first] = blocks;
     expect(first?.beside).toBe(false);

@@ -1,0 +1,17 @@
+import type { Plugin } from '../../plugin-host/registry.ts';
+import { UsageError } from '../options.ts';
+import type { CommandResult } from '../result.ts';
+
+/** What commands on plugins are given. */
+export interface PluginCommand {
+  /** The plugins that come with Signalbox. */
+  readonly shipped: readonly Plugin[];
+  /** For a terminal: colours, and lines that fit. */
+  readonly terminal: boolean;
+}
+
+/** `signalbox plugin new|test`. Throws UsageError, or an Error of one clear sentence. */
+export async function runPlugin(args: readonly string[], _command: PluginCommand): Promise<CommandResult> {
+  const [_name] = args;
+  throw new UsageError('plugin takes new or test. See signalbox help.');
+}

@@ -1,0 +1,31 @@
+import type { Facts } from '../../core/facts.ts';
+import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
+import type { OnRuleFailure } from '../../routing/rules.ts';
+import { textsOf } from '../../routing/texts.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { type Supposed, suppose } from '../../runtime/suppose.ts';
+import { createTokenCounter } from '../../tokenizer/counter.ts';
+import type { Read } from './explain-body.ts';
+
+/** As a server would have them: where only the bound of the prompt leaves no model, with its exact count. */
+export async function supposed(
+  { read, messages }: Read,
+  who: Supposed,
+  runtime: Runtime,
+  onFailure: OnRuleFailure,
+): Promise<Facts> {
+  const facts = suppose(read, who, runtime, onFailure);
+  const outcome = runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+  const names = decisiveTokenizers(outcome, false, runtime.snapshot);
+  if (names.length === 0) return facts;
+  const inputTokensCounted = await countInput(
+    createTokenCounter(() => {}),
+    names,
+    facts,
+    textsOf(messages),
+  );
+  return suppose((caller) => ({ ...read(caller), inputTokensCounted }), who, runtime, onFailure);
+}
+
+/** Of a decision that nobody will ask for by its name. */
+export const UNNAMED = { id: 0, seed: '0' } as const;
