@@ -2,45 +2,23 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import { shipped } from '../plugins/index.ts';
-import { openKeys } from './access/keys.ts';
-import { accessMigrations } from './access/tables.ts';
-import { runImport } from './cli/import/import.ts';
-import { runKeys } from './cli/keys/keys.ts';
-import { runLearn } from './cli/learn/learn.ts';
-import { runLedger } from './cli/ledger/ledger.ts';
-import { parseCommand, UsageError } from './cli/options.ts';
-import { runPlugin } from './cli/plugin/plugin.ts';
-import { runPolicy } from './cli/policy/policy.ts';
+import { type DataArguments, type PolicyArguments, parseCommand, UsageError } from './cli/options.ts';
 import type { CommandResult } from './cli/result.ts';
-import { runWallets } from './cli/wallets.ts';
 import { steady } from './core/clock.ts';
-import { certificateBody } from './http/certificate.ts';
-import { decisionBody, factsBody } from './http/decisions.ts';
-import { compileCheck } from './http/validation.ts';
-import { paymentMigrations } from './payments/table.ts';
 import { databaseOf, ledgerOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
-import { judgeTools } from './server/policy.ts';
-import { serve } from './server/serve.ts';
-import { openSqlite } from './store/sqlite.ts';
 import { scrub } from './telemetry/secrets.ts';
 
-/** The commands. */
+/** The commands. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
 
 const terminal = (stream: NodeJS.WriteStream) => ({
   write: (text: string): void => void stream.write(text),
   isTerminal: stream.isTTY === true,
 });
-const host: Host = {
-  version: manifest.version,
-  shipped,
-  out: terminal(process.stdout),
-  err: terminal(process.stderr),
-  env: (name) => process.env[name],
-  now: steady(Date.now),
-  clock: () => performance.now(),
-};
+const out = terminal(process.stdout);
+const now = steady(Date.now);
+const shippedPolicies = join(import.meta.dir, '..', 'policies');
+
 /** Resolves once the text was taken, so that who reads slowly is not outrun. Who has read enough ends it. */
 const write = (text: string): Promise<void> =>
   new Promise((done, failed) =>
@@ -50,9 +28,6 @@ const write = (text: string): Promise<void> =>
       else failed(error);
     }),
   );
-
-/** What policies are judged with; they must fit to the ledger in the data folder. */
-const judgeFor = async (data: string) => ({ ...judgeTools(host), ledger: await ledgerOnDisk(data) });
 
 /** Says what a command came to. */
 async function told({ text, code }: CommandResult): Promise<void> {
@@ -67,63 +42,120 @@ function ended(): AbortSignal {
   return controller.signal;
 }
 
-async function main(): Promise<void> {
-  const { now } = host;
-  const shippedPolicies = join(import.meta.dir, '..', 'policies');
-  const command = parseCommand(process.argv.slice(2), process.env, shippedPolicies);
-  if (command.name === 'help') return host.out.write(command.text);
-  if (command.name === 'version') return host.out.write(`${host.version}\n`);
-  if (command.name === 'serve') return serve(command.options, host);
-  if (command.name === 'policy') {
-    const { folder, args } = command;
-    return told(
-      await runPolicy(args, {
-        judge: await judgeFor(command.data),
-        folder,
-        database: databaseOf(command.data),
-        terminal: host.out.isTerminal,
-        input: () => Bun.stdin.text(),
-        write,
-        ended,
-        http: { compileCheck, factsBody, certificateBody, decisionBody },
-      }),
-    );
-  }
-  if (command.name === 'plugin') return told(await runPlugin(command.args, { shipped, terminal: host.out.isTerminal }));
-  if (command.name === 'import') {
-    const today = new Date(now()).toISOString().slice(0, 10);
-    return told(await runImport(command.args, { shippedPolicies, today, terminal: host.out.isTerminal }));
-  }
-  if (!existsSync(databaseOf(command.data))) {
-    throw new UsageError(
-      `There is no database in ${resolve(command.data)}; start the server once, or name its folder with --data.`,
-    );
-  }
-  if (command.name === 'learn') {
-    const { folder, args } = command;
-    await runLearn(args, {
-      judge: await judgeFor(command.data),
-      folder,
-      file: databaseOf(command.data),
-      terminal: host.out.isTerminal,
-      now,
-      write,
-    });
-    return;
-  }
-  if (command.name === 'ledger') {
-    process.exitCode = await runLedger(command.args, { file: databaseOf(command.data), now, write });
-    return;
-  }
-  const file = databaseOf(command.data);
+/** The plugins that come with Signalbox. */
+const shippedPlugins = async () => (await import('../plugins/index.ts')).shipped;
+
+const hostOf = async (): Promise<Host> => ({
+  version: manifest.version,
+  shipped: await shippedPlugins(),
+  out,
+  err: terminal(process.stderr),
+  env: (name) => process.env[name],
+  now,
+  clock: () => performance.now(),
+});
+
+/** What policies are judged with; they must fit to the ledger in the data folder. */
+async function judgeFor(data: string) {
+  const { judgeTools } = await import('./server/policy.ts');
+  return { ...judgeTools(await hostOf()), ledger: await ledgerOnDisk(data) };
+}
+
+async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
+  const [{ runPolicy }, { compileCheck }, { certificateBody }, { decisionBody, factsBody }] = await Promise.all([
+    import('./cli/policy/policy.ts'),
+    import('./http/validation.ts'),
+    import('./http/certificate.ts'),
+    import('./http/decision-body.ts'),
+  ]);
+  const result = await runPolicy(args, {
+    judge: await judgeFor(data),
+    folder,
+    database: databaseOf(data),
+    terminal: out.isTerminal,
+    input: () => Bun.stdin.text(),
+    write,
+    ended,
+    http: { compileCheck, factsBody, certificateBody, decisionBody },
+  });
+  await told(result);
+}
+
+async function plugin(args: readonly string[]): Promise<void> {
+  const { runPlugin } = await import('./cli/plugin/plugin.ts');
+  await told(await runPlugin(args, { shipped: await shippedPlugins(), terminal: out.isTerminal }));
+}
+
+async function importFrom(args: readonly string[]): Promise<void> {
+  const { runImport } = await import('./cli/import/import.ts');
+  const today = new Date(now()).toISOString().slice(0, 10);
+  await told(await runImport(args, { shippedPolicies, today, terminal: out.isTerminal }));
+}
+
+async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
+  const { runLearn } = await import('./cli/learn/learn.ts');
+  const file = existing(data);
+  await runLearn(args, { judge: await judgeFor(data), folder, file, terminal: out.isTerminal, now, write });
+}
+
+async function ledger({ args, data }: DataArguments): Promise<void> {
+  const file = existing(data);
+  const { runLedger } = await import('./cli/ledger/ledger.ts');
+  process.exitCode = await runLedger(args, { file, now, write });
+}
+
+async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {
+  const file = existing(data);
+  const [{ openSqlite }, { accessMigrations }, { paymentMigrations }, { openKeys }, run] = await Promise.all([
+    import('./store/sqlite.ts'),
+    import('./access/tables.ts'),
+    import('./payments/table.ts'),
+    import('./access/keys.ts'),
+    name === 'keys'
+      ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
+      : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
+  ]);
   const store = await openSqlite(file, [accessMigrations, paymentMigrations]);
   const keys = await openKeys({ store, now });
   try {
-    const run = command.name === 'keys' ? runKeys : runWallets;
-    host.out.write(await run(command.args, { keys, store, file, now }));
+    out.write(await run(args, { keys, store, file, now }));
   } finally {
     keys.close();
     await store.close();
+  }
+}
+
+/** The database in a data folder. Throws UsageError where there is none. */
+function existing(data: string): string {
+  const file = databaseOf(data);
+  if (existsSync(file)) return file;
+  throw new UsageError(
+    `There is no database in ${resolve(data)}; start the server once, or name its folder with --data.`,
+  );
+}
+
+async function main(): Promise<void> {
+  const command = parseCommand(process.argv.slice(2), process.env, shippedPolicies);
+  switch (command.name) {
+    case 'help':
+      return out.write(command.text);
+    case 'version':
+      return out.write(`${manifest.version}\n`);
+    case 'serve':
+      return (await import('./server/serve.ts')).serve(command.options, await hostOf());
+    case 'policy':
+      return policy(command);
+    case 'plugin':
+      return plugin(command.args);
+    case 'import':
+      return importFrom(command.args);
+    case 'learn':
+      return learn(command);
+    case 'ledger':
+      return ledger(command);
+    case 'keys':
+    case 'wallets':
+      return keysOrWallets(command.name, command);
   }
 }
 

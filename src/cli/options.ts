@@ -25,19 +25,24 @@ export interface ServeOptions {
   readonly log: LogForm;
 }
 
+/** Of a command that works on a data folder. */
+export interface DataArguments {
+  readonly data: string;
+  readonly args: readonly string[];
+}
+
+/** Of one that works on a policy, too. */
+export interface PolicyArguments extends DataArguments {
+  readonly folder: string;
+}
+
 export type Command =
   | { readonly name: 'help'; readonly text: string }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
-  | { readonly name: 'plugin'; readonly args: readonly string[] }
-  | { readonly name: 'import'; readonly args: readonly string[] }
-  | { readonly name: 'keys' | 'wallets' | 'ledger'; readonly data: string; readonly args: readonly string[] }
-  | {
-      readonly name: 'policy' | 'learn';
-      readonly folder: string;
-      readonly data: string;
-      readonly args: readonly string[];
-    };
+  | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
+  | ({ readonly name: 'keys' | 'wallets' | 'ledger' } & DataArguments)
+  | ({ readonly name: 'policy' | 'learn' } & PolicyArguments);
 
 /** An hour. */
 const DRAIN_MAX_MS = 3_600_000;
