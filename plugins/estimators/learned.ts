@@ -51,7 +51,10 @@ export const learned = defineEstimator({
         },
       ),
     },
-    { additionalProperties: false },
+    {
+      additionalProperties: false,
+      description: 'Declared quality, corrected by the length of questions, by outcomes and by the words of questions.',
+    },
   ),
   prepare({ length, doubt, outcomes_worth: outcomesWorth }, secret) {
     const settings: Settings = { length, doubt, worth: outcomesWorth };

@@ -17,7 +17,7 @@ export const anthropic = defineProvider({
           'Whether prompts that are likely to come back (with tools, or with an earlier answer) are cached unasked, or only where a request has `cache_control`.',
       }),
     },
-    { additionalProperties: false },
+    { additionalProperties: false, description: "Anthropic's Messages API." },
   ),
   presets: {
     anthropic: {

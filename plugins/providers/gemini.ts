@@ -8,7 +8,7 @@ import { buildRequest } from './gemini/request.ts';
 export const gemini = defineProvider({
   name: 'gemini',
   status: 'stable',
-  settings: Type.Object({}, { additionalProperties: false }),
+  settings: Type.Object({}, { additionalProperties: false, description: "Google's Gemini API." }),
   presets: {
     gemini: {
       baseUrl: 'https://generativelanguage.googleapis.com/v1beta',

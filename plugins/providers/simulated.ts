@@ -12,7 +12,10 @@ const PIECE = 4;
 export const simulated = defineProvider({
   name: 'simulated',
   status: 'stable',
-  settings: Type.Object({}, { additionalProperties: false }),
+  settings: Type.Object(
+    {},
+    { additionalProperties: false, description: 'Answers in this process, offline: for a first try and for tests.' },
+  ),
   prepare: () => ({ kind: 'in-process', answer: play, dropped }),
 });
 

@@ -5,6 +5,6 @@ import { marginOptions, preferWithin } from './margin.ts';
 export const autoCheap = defineStrategy({
   name: 'auto-cheap',
   status: 'stable',
-  options: marginOptions(0.12),
+  options: marginOptions(0.12, 'The cheapest of the models that are good enough.'),
   prepare: (options) => preferWithin(options, { name: 'cost', half: ({ costReference }) => costReference }),
 });

@@ -8,6 +8,6 @@ const HALF_MS = 20_000;
 export const autoFast = defineStrategy({
   name: 'auto-fast',
   status: 'stable',
-  options: marginOptions(0.08),
+  options: marginOptions(0.08, 'The fastest of the models that are good enough.'),
   prepare: (options) => preferWithin(options, { name: 'latency', half: () => HALF_MS }),
 });

@@ -27,7 +27,7 @@ export const auto = defineStrategy({
         description: 'T: the wait, in ms, that weighs as much as a whole good answer.',
       }),
     },
-    { additionalProperties: false },
+    { additionalProperties: false, description: 'Weighs quality, cost and latency by your own balance.' },
   ),
   prepare(options) {
     // By the largest first, then by the sum: scaling all three leaves every bit of the result as it was.

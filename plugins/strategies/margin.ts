@@ -1,7 +1,7 @@
 import { type Candidates, type PreparedStrategy, Type } from 'signalbox/plugin';
 
 /** What `auto-fast` and `auto-cheap` share: good enough first, then the criterion that was asked for. */
-export const marginOptions = (margin: number) =>
+export const marginOptions = (margin: number, description: string) =>
   Type.Object(
     {
       quality_margin: Type.Number({
@@ -14,7 +14,7 @@ export const marginOptions = (margin: number) =>
         Type.Number({ minimum: 0, maximum: 1, description: 'A quality that is good enough whatever the best is.' }),
       ),
     },
-    { additionalProperties: false },
+    { additionalProperties: false, description },
   );
 
 export interface Margin {

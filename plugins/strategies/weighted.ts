@@ -11,7 +11,10 @@ const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };
 export const weighted = defineStrategy({
   name: 'weighted',
   status: 'stable',
-  options: Type.Object({}, { additionalProperties: false }),
+  options: Type.Object(
+    {},
+    { additionalProperties: false, description: "Weighs cost and quality by the caller's weights, or evenly." },
+  ),
   prepare: () => ({
     reason: 'weighted',
     score({ n, quality, cost, costReference }, out, weights = EVEN) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
-import { HELP } from './help.ts';
+import { helpOf } from './help.ts';
 
 /** A command that cannot run as given. The message is one sentence for the operator; the process exits with 1. */
 export class UsageError extends Error {
@@ -54,7 +54,9 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
   // Flags alone are those of `serve`.
   const [name = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
   const asked = ['--help', '-h'];
-  if (name === 'help' || asked.some((flag) => argv.includes(flag))) return { name: 'help', text: HELP };
+  if (name === 'help' || asked.some((flag) => argv.includes(flag))) {
+    return { name: 'help', text: helpOf(argv.filter((word) => word !== 'help' && !word.startsWith('-'))) };
+  }
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
   if (name === 'plugin' || name === 'import') return { name, args: rest };

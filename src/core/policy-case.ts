@@ -22,7 +22,10 @@ export interface PolicyCase {
     readonly time: string | null;
   };
   readonly expect: {
-    readonly model: string | null;
+    /** IDs of models, one of which is chosen. */
+    readonly models: readonly string[] | null;
+    /** The provider of the choice whose endpoint would be tried first. */
+    readonly provider: string | null;
     /** What the request is taken for. */
     readonly task: string | null;
     /** `route_reason`. */

@@ -9,6 +9,7 @@ import { entryOf, placeAt, valueAt } from './tree.ts';
 /** The names that cases may use. */
 export interface CaseNames {
   readonly models: { has(name: string): boolean; keys(): Iterable<string> };
+  readonly providers: ReadonlySet<string>;
   readonly selectors: ReadonlySet<string>;
   readonly constraints: ReadonlySet<string>;
   readonly tasks: { has(name: string): boolean; keys(): Iterable<string> };
@@ -38,7 +39,8 @@ export function draftCases(source: Source, names: CaseNames): PolicyCase[] {
           time,
         },
         expect: {
-          model: expect.model ?? null,
+          models: expect.model === undefined ? null : [expect.model].flat(),
+          provider: expect.provider ?? null,
           task: expect.task ?? null,
           reason: expect.reason ?? null,
           rejected: expect.rejected,
@@ -59,7 +61,7 @@ function definedOnly(query: Readonly<Record<string, unknown>>): Record<string, u
 /** Of a case, what names something. */
 interface NamesStated {
   readonly given: { readonly model?: string; readonly key?: { readonly models?: readonly string[] } };
-  readonly expect: Pick<Partial<ExpectText>, 'model' | 'task' | 'refused' | 'rejected'>;
+  readonly expect: Pick<Partial<ExpectText>, 'model' | 'provider' | 'task' | 'refused' | 'rejected'>;
 }
 
 /** What can be read of a case that is wrong. */
@@ -78,8 +80,13 @@ function checkNames({ tree }: Named<CaseText>, stated: NamesStated, names: CaseN
   for (const [at, id] of (given.key?.models ?? []).entries()) {
     if (!names.models.has(id)) unknownName('model', id, models, placeAt(tree, 'given', 'key', 'models', at), report);
   }
-  if (expect.model !== undefined && !names.models.has(expect.model)) {
-    unknownName('model', expect.model, models, placeAt(tree, 'expect', 'model'), report);
+  for (const [at, id] of [expect.model ?? []].flat().entries()) {
+    if (names.models.has(id)) continue;
+    // Of one that stands alone, the place of the value itself.
+    unknownName('model', id, models, placeAt(tree, 'expect', 'model', at), report);
+  }
+  if (expect.provider !== undefined && !names.providers.has(expect.provider)) {
+    unknownName('provider', expect.provider, names.providers, placeAt(tree, 'expect', 'provider'), report);
   }
   if (expect.task !== undefined && !names.tasks.has(expect.task)) {
     unknownName('task', expect.task, names.tasks.keys(), placeAt(tree, 'expect', 'task'), report);

@@ -21,10 +21,19 @@ export function checkValue<Schema extends TSchema>(
   subject: Subject,
   report: Report,
 ): Static<Schema> | null {
-  const data = Value.Default(schema, toData(subject.tree));
+  const data = keepingLists(subject.tree, Value.Default(schema, toData(subject.tree)));
   if (Value.Check(schema, data)) return data;
   for (const error of Value.Errors(schema, data)) explain(error, subject, report);
   return null;
+}
+
+/** Filling in defaults makes a map of a list that stands where a map should. */
+function keepingLists(tree: Tree, filled: unknown): unknown {
+  if (tree.kind === 'scalar' || typeof filled !== 'object' || filled === null) return filled;
+  if (tree.kind === 'list' && !Array.isArray(filled)) return toData(tree);
+  const inner = (key: string, value: Tree) => keepingLists(value, Object.getOwnPropertyDescriptor(filled, key)?.value);
+  if (tree.kind === 'list') return tree.items.map((item, at) => inner(`${at}`, item));
+  return { ...filled, ...Object.fromEntries(tree.entries.map(({ key, value }) => [key, inner(key, value)])) };
 }
 
 /** Checks what a plugin takes: as above, and unknown keys are errors unless its schema wants them. */
@@ -106,6 +115,9 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
   if (type === ValueErrorType.StringPattern) {
     const expected = typeof schema.expected === 'string' ? schema.expected : `a text like ${String(schema.pattern)}`;
     return ['bad-form', `cannot be ${found}`, { expected, ...formHint(schema, tree) }];
+  }
+  if (type === ValueErrorType.Union && typeof schema.expected === 'string') {
+    return ['wrong-type', `cannot be ${found}`, { expected: schema.expected }];
   }
   const wanted = TYPE_NAMES[type];
   if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, typeHint(schema, tree)];

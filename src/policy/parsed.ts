@@ -140,6 +140,7 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
   const preferences = draftPreferences(source);
   const names = {
     models: ids,
+    providers: new Set(providers.map(({ name }) => name)),
     selectors: new Set(selectors.map(({ name }) => name)),
     constraints: new Set(constraints.map(({ name }) => name)),
     tasks: taskIndex,

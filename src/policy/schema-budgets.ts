@@ -9,12 +9,14 @@ export const BudgetText = closed(
       expression(
         'Whose share it is: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Each text has windows of its own. Without it, one window for everyone together.',
         'key.labels.team',
+        'key',
       ),
     ),
     match: Type.Optional(
       expression(
         'The requests that it is for: CEL over `key` and `request.model`. Without it, all.',
         'key.labels.team != ""',
+        'request.model == "auto"',
       ),
     ),
     limit_credits: Type.Number({
@@ -25,6 +27,12 @@ export const BudgetText = closed(
     }),
     window: oneOf(WINDOWS, {
       examples: ['month'],
+      means: {
+        day: 'From midnight to midnight.',
+        week: 'From Monday at midnight.',
+        month: 'From the first of the month at midnight.',
+        total: 'One window without an end: what is spent stays spent.',
+      },
       description: 'How long a window runs, by the calendar of `time_zone`: weeks begin on Monday, `total` never ends.',
     }),
     time_zone: Type.Optional(
@@ -38,6 +46,10 @@ export const BudgetText = closed(
     on_exhausted: oneOf(['reject', 'downgrade'], {
       default: 'reject',
       examples: ['downgrade'],
+      means: {
+        reject: 'A request whose choice does not fit is refused, with 402.',
+        downgrade: 'Only models whose worst case still fits are chosen from.',
+      },
       description: '`downgrade`: only models whose worst case still fits are chosen from.',
     }),
     alert_at: Type.Array(
@@ -70,6 +82,10 @@ export const LedgerText = closed(
     on_crash: oneOf(['charge', 'release'], {
       default: 'charge',
       examples: ['release'],
+      means: {
+        charge: 'Charged in full, because the providers may have been paid.',
+        release: 'Released: nothing is charged for them.',
+      },
       description: 'What becomes of reservations that a crash left behind: charged in full, or released.',
     }),
   },

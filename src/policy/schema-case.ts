@@ -66,7 +66,14 @@ export const GivenText = closed(
 
 export const ExpectText = closed(
   {
-    model: optional('The model that is chosen.', 'sim-coder'),
+    model: Type.Optional(
+      Type.Union([name('A model.', 'sim-coder'), Type.Array(name('A model.', 'sim-coder'), { minItems: 1 })], {
+        expected: 'the ID of a model, or a list of them',
+        examples: ['sim-coder'],
+        description: 'The model that is chosen, or a list of models, one of which is.',
+      }),
+    ),
+    provider: optional('The provider that would be tried first for the model that is chosen.', 'openai-eu'),
     task: optional('The task that the request is taken for.', 'coding'),
     reason: optional('The `route_reason` of the choice.', 'auto:balanced'),
     rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {

@@ -49,6 +49,11 @@ export const LearningText = closed(
     mode: oneOf(LEARNING_MODES, {
       default: 'off',
       examples: ['shadow'],
+      means: {
+        off: 'Quality is as declared, moved by the length of the question.',
+        shadow: 'Learns, shows what it would decide, and decides nothing.',
+        on: 'Learns, and decides by it.',
+      },
       description:
         '`off`: quality is as declared, moved by the length of the question. `shadow`: what outcomes teach is computed and shown, and decides nothing. `on`: it decides. `learning: shadow` is short for this key alone.',
     }),

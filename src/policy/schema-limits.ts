@@ -13,6 +13,8 @@ export const RateLimitText = closed(
       expression(
         'Whose share it is: `key`, `address`, or CEL over `key` that gives a text. Each has a share of its own. Without it, one for everyone together.',
         'key.labels.team',
+        'key',
+        'address',
       ),
     ),
     match: Type.Optional(

@@ -3,8 +3,49 @@ import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
 import { closed, day, oneOf } from './schema-parts.ts';
 
+/** Languages that editors offer; the loader knows more, and takes any. */
+export const LANGUAGES = [
+  'bash',
+  'c',
+  'cpp',
+  'csharp',
+  'css',
+  'dart',
+  'elixir',
+  'go',
+  'haskell',
+  'html',
+  'java',
+  'javascript',
+  'kotlin',
+  'lua',
+  'perl',
+  'php',
+  'powershell',
+  'python',
+  'r',
+  'ruby',
+  'rust',
+  'scala',
+  'sql',
+  'swift',
+  'typescript',
+  'yaml',
+] as const;
+
 const BASIS_OF_PRICE = ['vendor-list', 'aggregator', 'own', 'unverified'] as const;
 const BASIS_OF_FIGURE = ['measured', 'guessed', 'unknown'] as const;
+const MEANS_OF_PRICE = {
+  'vendor-list': "The vendor's own list.",
+  aggregator: 'A list that others keep of many vendors.',
+  own: 'What you pay, by contract or because it is yours.',
+  unverified: 'Nobody says. `policy check` tells of it.',
+};
+const MEANS_OF_FIGURE = {
+  measured: 'By outcomes or clocks.',
+  guessed: 'By somebody who says so.',
+  unknown: 'Nobody says. `policy check` tells of it.',
+};
 
 /** Amounts are checked here as numbers and read as exact decimals from the text. */
 const usd = (description: string, example: number) =>
@@ -41,6 +82,7 @@ export const PriceText = closed(
     basis: oneOf(BASIS_OF_PRICE, {
       default: 'unverified',
       examples: ['vendor-list'],
+      means: MEANS_OF_PRICE,
       description: 'Where the price comes from.',
     }),
   },
@@ -94,6 +136,7 @@ const LatencyText = closed(
     basis: oneOf(BASIS_OF_FIGURE, {
       default: 'unknown',
       examples: ['measured'],
+      means: MEANS_OF_FIGURE,
       description: 'Where the figures come from.',
     }),
   },
@@ -108,6 +151,7 @@ const QualityText = Type.Object(
     basis: oneOf(BASIS_OF_FIGURE, {
       default: 'unknown',
       examples: ['guessed'],
+      means: MEANS_OF_FIGURE,
       description: 'Where the figures come from.',
     }),
   },

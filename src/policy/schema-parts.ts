@@ -11,29 +11,36 @@ export function closed<Properties extends TProperties>(properties: Properties, o
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
+interface WordOptions<Word extends string> extends SchemaOptions {
+  readonly description: string;
+  /** What each word means, for editors. */
+  readonly means?: Readonly<Record<Word, string>>;
+}
+
 /** One of a few words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(
   words: Words,
-  options: SchemaOptions & { readonly description: string },
+  { means, ...options }: WordOptions<Words[number]>,
 ): TUnsafe<Words[number]> {
-  const literals = words.map((word) => Type.Literal(word));
+  const literals = words.map((word: Words[number]) => Type.Literal(word, means && { description: means[word] }));
   return Type.Unsafe<Words[number]>(Type.Union(literals, options));
 }
 
 const EXPRESSION_LENGTH_MAX = 4000;
 
-/** A CEL expression. */
-export const expression = (description: string, example: string) =>
-  Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples: [example], description });
+/** A CEL expression. The first example is shown in messages, all of them in editors. */
+export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
+  Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
+
+/** The form of names. */
+export const ITEM_NAME = {
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',
+  expected: 'letters, digits and . _ : / @ + - after a letter or digit, at most 128',
+} as const;
 
 /** The name of an item of a list. */
 export const itemName = (description: string, example: string) =>
-  Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',
-    expected: 'letters, digits and . _ : / @ + - after a letter or digit, at most 128',
-    examples: [example],
-    description,
-  });
+  Type.String({ ...ITEM_NAME, examples: [example], description });
 
 /** The form of a variable's name. Capitals only: a key that is pasted in its place is then no name. */
 export const VARIABLE_NAME = {

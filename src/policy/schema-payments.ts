@@ -50,6 +50,10 @@ export const FacilitatorText = closed(
   {
     mode: oneOf(['local', 'http'], {
       examples: ['local'],
+      means: {
+        local: 'This process, with a key of its own that pays the gas.',
+        http: 'A service at an address.',
+      },
       description: '`local`: this process, with a key of its own that pays the gas. `http`: a service.',
     }),
     private_key_env: variable(

@@ -2,6 +2,15 @@ import { Type } from '@sinclair/typebox';
 import { REDACTIONS } from '../core/content.ts';
 import { closed, expression, oneOf } from './schema-parts.ts';
 
+const REDACTED = {
+  email: 'Addresses of e-mail.',
+  phone: 'Telephone numbers.',
+  card: 'Numbers of payment cards.',
+  iban: 'Numbers of bank accounts.',
+  ip: 'Addresses of machines.',
+  secret: 'Keys, tokens and passwords.',
+};
+
 const ContentText = closed(
   {
     match: Type.Optional(
@@ -11,7 +20,10 @@ const ContentText = closed(
       ),
     ),
     keep: Type.Array(
-      oneOf(['prompt', 'answer'], { description: '`prompt`: the messages; `answer`: what the model wrote.' }),
+      oneOf(['prompt', 'answer'], {
+        description: '`prompt`: the messages; `answer`: what the model wrote.',
+        means: { prompt: 'The messages.', answer: 'What the model wrote.' },
+      }),
       {
         minItems: 1,
         uniqueItems: true,
@@ -20,7 +32,7 @@ const ContentText = closed(
         description: 'What is kept of them, at most 262,144 characters of each.',
       },
     ),
-    redact: Type.Array(oneOf(REDACTIONS, { description: 'A kind of thing that is taken out.' }), {
+    redact: Type.Array(oneOf(REDACTIONS, { description: 'A kind of thing that is taken out.', means: REDACTED }), {
       uniqueItems: true,
       default: [...REDACTIONS],
       examples: [['email', 'secret']],

@@ -7,6 +7,8 @@ const when = Type.Optional(
   expression(
     'When the rule applies: CEL over `request`, `key` and `time`. Without it, always.',
     'key.labels.department == "legal"',
+    'request.task == "coding" && request.input_tokens > 20000.0',
+    'time.hour >= 22.0 || time.hour < 6.0',
   ),
 );
 
@@ -18,6 +20,8 @@ export const ConstraintText = closed(
       expression(
         'What a model and its endpoint must fulfil: CEL over `model` and `endpoint`.',
         '"eu" in endpoint.regions',
+        '"private" in model.tags',
+        'model.price.output <= 5.0',
       ),
     ),
     max_latency_ms: Type.Optional(
@@ -45,7 +49,11 @@ export const PreferenceText = closed(
   {
     name: itemName(RULE_NAME, 'own-hardware-at-night'),
     when,
-    prefer: expression('The models that it is for: CEL over `model`.', '"local" in model.tags'),
+    prefer: expression(
+      'The models that it is for: CEL over `model`.',
+      '"local" in model.tags',
+      'model.provider == "ollama"',
+    ),
     worth: Type.Number({
       minimum: -1,
       maximum: 1,
@@ -58,7 +66,13 @@ export const PreferenceText = closed(
 export type PreferenceText = Static<typeof PreferenceText>;
 
 export const SelectorModelsText = closed(
-  { require: expression('The models that it may choose: CEL over `model`.', '"private" in model.tags') },
+  {
+    require: expression(
+      'The models that it may choose: CEL over `model`.',
+      '"private" in model.tags',
+      'model.price.output == 0.0',
+    ),
+  },
   { description: 'Which models the selector chooses from; without it, all.' },
 );
 

@@ -154,6 +154,7 @@ export const ProviderText = closed(
     serve: oneOf(['always', 'when_alone'], {
       default: 'always',
       examples: ['when_alone'],
+      means: { always: 'Beside all others.', when_alone: 'Only while no other provider can serve anything.' },
       description: '`when_alone`: only while no other provider can serve anything.',
     }),
     settings: Type.Record(Type.String(), Type.Unknown(), {

@@ -62,12 +62,23 @@ export interface JudgeOptions {
 }
 
 /** Steps 3 to 6: check, compile, build, rehearse. Throws Superseded once stale, and nothing else. */
-export async function judge(
+export async function judge(bundle: Bundle, tools: Judge, options: JudgeOptions = {}): Promise<Candidate | Rejected> {
+  const prepared = await prepare(bundle, tools, options);
+  if (isRejected(prepared)) return prepared;
+  return orRejected(async () => {
+    const failures = await inSlices(rehearse(prepared.runtime), options.isStale ?? never);
+    if (failures.length === 0) return prepared;
+    return { problems: [...prepared.warnings, ...failures.map(withoutSecrets)], message: null };
+  });
+}
+
+/** Steps 3 to 5: a candidate whose cases have not run. Throws Superseded once stale, and nothing else. */
+export function prepare(
   bundle: Bundle,
   tools: Judge,
-  { inForce, isStale = () => false }: JudgeOptions = {},
+  { inForce, isStale = never }: JudgeOptions = {},
 ): Promise<Candidate | Rejected> {
-  try {
+  return orRejected(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
     // Before anything is said about the policy: a file may hold the secret that it should have named.
     learnSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
@@ -80,17 +91,23 @@ export async function judge(
     const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
-    const runtime = buildRuntime(snapshot, registry, (name) => tools.env.get(name), tools.health);
-    const failures = await inSlices(rehearse(runtime), isStale);
-    if (failures.length > 0) return { problems: [...diagnostics, ...failures.map(withoutSecrets)], message: null };
     return {
       bundle,
-      runtime,
+      runtime: buildRuntime(snapshot, registry, (name) => tools.env.get(name), tools.health),
       outline: parsed.outline,
       changes: parsed.changes.map(withoutValues),
       warnings: diagnostics,
       surroundings: { unset: [...unset].sort(), plugins: hashesOf(own) },
     };
+  });
+}
+
+const never = () => false;
+
+/** What is thrown has no place in a file. */
+async function orRejected(judged: () => Promise<Candidate | Rejected>): Promise<Candidate | Rejected> {
+  try {
+    return await judged();
   } catch (cause) {
     if (cause instanceof Superseded) throw cause;
     return { problems: [], message: scrub(cause instanceof Error ? cause.message : String(cause)) };

@@ -37,8 +37,8 @@ const NAMED: ReadonlySet<string> = new Set([
 export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {
   const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return sections.flatMap((section) => {
-    const from = before[section];
-    const to = after[section];
+    const from = entryOf(before, section);
+    const to = entryOf(after, section);
     if (NAMED.has(section)) return diffNamed(section, membersOf(from), membersOf(to));
     return diffThing(section, null, from, to);
   });
@@ -70,7 +70,7 @@ function diffThing(section: string, name: string | null, from: unknown, to: unkn
 function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): void {
   if (isMap(from) && isMap(to)) {
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
-      collect(path === '' ? key : `${path}.${key}`, from[key], to[key], into);
+      collect(path === '' ? key : `${path}.${key}`, entryOf(from, key), entryOf(to, key), into);
     }
     return;
   }
@@ -78,11 +78,14 @@ function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): v
     for (let i = 0; i < Math.max(from.length, to.length); i++) collect(`${path}[${i}]`, from[i], to[i], into);
     return;
   }
-  if (JSON.stringify(from) === JSON.stringify(to)) return;
+  if (Bun.deepEquals(from, to)) return;
   into.push({ key: path, ...(from !== undefined && { from }), ...(to !== undefined && { to }) });
 }
 
 type Data = Readonly<Record<string, unknown>>;
+
+/** Names are an operator's own, and may be those of what every object has, such as `constructor`. */
+const entryOf = (map: Data, key: string): unknown => (Object.hasOwn(map, key) ? map[key] : undefined);
 
 const isMap = (value: unknown): value is Data => typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -1,4 +1,4 @@
-import { REJECTIONS } from '../core/decision.ts';
+import { type Decision, REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import type { RouteQuery } from '../core/route-query.ts';
@@ -8,6 +8,9 @@ import { routeFacts } from '../routing/facts.ts';
 import { constraintsAgainst } from '../routing/rejections.ts';
 import { type Runtime, strategyOf } from './runtime.ts';
 import { suppose } from './suppose.ts';
+
+/** Of a decision that nobody will ask for by its name. Cases are decided alike wherever and whenever they run. */
+export const OF_CASES = { id: 0, seed: '0000000000000000' } as const;
 
 /** A Wednesday noon, for cases that state no time. */
 const USUAL_TIME = '2026-01-07T12:00:00Z';
@@ -21,13 +24,18 @@ export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
   return suppose((caller) => routeFacts(query, caller, runtime.snapshot), supposed, runtime);
 }
 
+/** Decides by what the policy states: without readings, an estimate or a draw. */
+export function decideFor(facts: Facts, runtime: Runtime): Decision | Refusal {
+  return runtime.decider.decide(facts, { ...OF_CASES, ...strategyOf(facts, runtime) });
+}
+
 /** Everything that rejects a model: the names of constraints, and the kinds of all other reasons. */
 export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): string[] {
-  const { snapshot, decider } = runtime;
+  const { snapshot } = runtime;
   const index = snapshot.modelIndex.get(id)!;
   const model = snapshot.models[index]!;
   const asked: Facts = { ...facts, model: id, pinned: true };
-  const outcome = decider.decide(asked, { id: 0, seed: '0', ...strategyOf(asked, runtime) });
+  const outcome = decideFor(asked, runtime);
   const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
   const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
   const allows = facts.pinned ? null : (snapshot.selectors.get(facts.model)?.allows ?? null);

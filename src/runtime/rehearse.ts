@@ -11,8 +11,14 @@ import type { Runtime } from './runtime.ts';
 export function* rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]> {
   const failures: CaseFailure[] = [];
   for (const policyCase of runtime.snapshot.cases) {
-    failures.push(...runCase(policyCase, runtime).failures);
+    failures.push(...withoutRepeats(runCase(policyCase, runtime).failures));
     yield;
   }
   return caseDiagnostics(failures);
+}
+
+/** A refusal fails every key that asks for a choice: it is told once. */
+function withoutRepeats(failures: readonly CaseFailure[]): CaseFailure[] {
+  const said = (one: CaseFailure) => JSON.stringify([one.message, one.expected]);
+  return [...new Map(failures.map((one) => [said(one), one])).values()];
 }

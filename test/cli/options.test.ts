@@ -47,3 +47,14 @@ test('the form of the log is named by the flag, else by SIGNALBOX_LOG, else it g
   expect(formOf([], { SIGNALBOX_LOG: '' })).toBe('auto');
   expect(formOf(['--log', 'pretty'], { SIGNALBOX_LOG: 'off' })).toBe('pretty');
 });
+
+test('help is of the command that is asked about, and of all where there is none', () => {
+  const help = (...argv: string[]) => {
+    const command = parse(argv);
+    return command.name === 'help' ? (command.text.match(/^ {2}signalbox [a-z]+(?: [a-z]+)?/gm) ?? []) : null;
+  };
+  expect(help('policy', 'test', 'folder', '--help')).toEqual(['  signalbox policy test']);
+  expect(help('help', 'plugin')?.every((usage) => usage.startsWith('  signalbox plugin'))).toBe(true);
+  expect(help('help')?.length).toBeGreaterThan(20);
+  expect(help('-h')).toEqual(help('sevre', '--help'));
+});

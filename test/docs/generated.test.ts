@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { failureModesPage } from './failure-modes-page.ts';
@@ -7,7 +9,7 @@ import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { providersPage } from './providers-page.ts';
 
-/** Pages that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
+/** Files that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
   'docs/errors.md': errorsPage,
   'docs/diagnostics.md': diagnosticsPage,
@@ -15,6 +17,7 @@ const PAGES = {
   'docs/metrics.md': metricsPage,
   'docs/policy-reference.md': policyReferencePage,
   'docs/providers.md': providersPage,
+  'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
 
 for (const [path, make] of Object.entries(PAGES)) {

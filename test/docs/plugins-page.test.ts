@@ -1,119 +1,89 @@
-import { expect, test } from 'bun:test';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shipped } from '../../plugins/index.ts';
-import type { Estimator, EstimatorCatalog, EstimatorMemory, Finding } from '../../src/contract/estimator.ts';
-import { createPluginShelf, type LoadedModule } from '../../src/plugin-host/load.ts';
-import { createRegistry } from '../../src/plugin-host/registry.ts';
-import { loadPolicy } from '../../src/policy/load.ts';
-import { adviceOf } from '../support/answers.ts';
-import { startSignalbox, writePolicy } from '../support/signalbox.ts';
+import { adviceOf, eventsOf } from '../support/answers.ts';
+import { type ParrotService, startParrot } from '../support/parrot.ts';
+import { runToEnd, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
+/** docs/plugins.md is followed to the letter, from a folder outside of the repo, as a reader would. */
 const ROOT = join(import.meta.dir, '../..');
 const PAGE = readFileSync(join(ROOT, 'docs/plugins.md'), 'utf8');
 
-function block(mark: string): string {
-  const found = new RegExp(`^\`\`\`\\w+ ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(PAGE)?.[1];
-  if (found === undefined) throw new Error(`docs/plugins.md has no block ${mark}`);
-  return found;
+/** The blocks of a language and mark, in their order. */
+function blocks(language: string, mark: string): string[] {
+  const found = [...PAGE.matchAll(new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))];
+  return found.map(([, text = '']) => text);
 }
 
-test('the strategy of docs/plugins.md works as it stands, from a folder of its own', async () => {
-  const shipped = ['signalbox.yaml', 'simulated.yaml'].map((name) => [
-    name,
-    readFileSync(join(ROOT, 'policies', name), 'utf8'),
-  ]);
-  const text = Object.fromEntries([...shipped, ['thrifty.yaml', block('policy')]]);
-  // The shipped baseline is not among the simulated models.
-  const folder = writePolicy({ ...text, 'signalbox.yaml': text['signalbox.yaml'].replace(/^baseline:.*$/m, '') });
-  mkdirSync(join(folder, 'plugins'));
-  writeFileSync(join(folder, 'plugins/thrifty.ts'), block('strategy'));
-  const box = await startSignalbox({ args: ['--policies', folder] });
+function block(language: string, mark: string): string {
+  const [text, ...more] = blocks(language, mark);
+  if (text === undefined || more.length > 0) throw new Error(`docs/plugins.md needs one block \`${language} ${mark}\``);
+  return text;
+}
+
+const folder = temporaryFolder();
+let parrot: ParrotService;
+let box: Signalbox | null = null;
+beforeAll(() => {
+  parrot = startParrot();
+});
+afterAll(async () => {
+  await box?.stop();
+  parrot.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs a block of the shell as it stands, but for where the clone and the server are. */
+async function run(text: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const setup = block('sh', 'setup').replace('~/signalbox', ROOT);
+  const script = `${setup}\n${text}`.replaceAll('http://127.0.0.1:8787', box?.url ?? 'http://127.0.0.1:8787');
+  const own = { SIGNALBOX_DATA: join(folder, '.data'), SIGNALBOX_KEY: box?.key ?? '' };
+  const { code, out, err } = await runToEnd(['sh', '-ec', script], { ...own, ...env }, folder);
+  expect({ code, told: code === 0 ? '' : out + err }).toEqual({ code: 0, told: '' });
+  return out;
+}
+
+const save = (path: string, text: string) => writeFileSync(join(folder, path), text);
+
+test('the strategy of docs/plugins.md is made, tried, named and used, as the page says', async () => {
+  const [make, tryIt, explain] = blocks('sh', 'strategy');
+  expect(await run(make!)).toContain('signalbox plugin test policies/plugins/thrifty/index.ts');
+  save('policies/plugins/thrifty/index.ts', block('ts', 'strategy'));
+  save('policies/plugins/thrifty/index.test.ts', block('ts', 'strategy-test'));
+  const tried = run(tryIt!);
+  save('policies/thrifty.yaml', block('yaml', 'strategy'));
+  const shown = run(explain!);
+  box = await startSignalbox({ args: ['--policies', join(folder, 'policies')], env: parrot.env });
+  const [outcome, explained] = await Promise.all([tried, shown]);
+  expect(outcome).toContain('all 12 laws hold');
+  expect(explained).toContain('auto-thrifty:thrift');
+  const answer = JSON.parse(await run(block('sh', 'strategy-request')));
   const advice = await adviceOf(await box.post('/v1/route', { model: 'auto-thrifty' }));
-  await box.stop();
   // The cheapest of the simulated models with a quality of 0.75 or more.
+  expect(answer.platform).toMatchObject({ routed_model: 'sim-small', route_reason: 'auto-thrifty:thrift' });
   expect(advice).toMatchObject({ recommended_model: 'sim-small', route_reason: 'auto-thrifty:thrift' });
-});
+}, 30_000);
 
-/** The estimator of the page and its options, as the policy of the page has them. */
-async function tally() {
-  const shippedText = readFileSync(join(ROOT, 'policies/simulated.yaml'), 'utf8');
-  const policy = `version: 1\n${shippedText}${block('learning')}`;
-  const folder = writePolicy(policy);
-  mkdirSync(join(folder, 'plugins'));
-  writeFileSync(join(folder, 'plugins/tally.ts'), block('estimator'));
-  const modules = await createPluginShelf().load(['./plugins/tally.ts'], folder);
-  const module = modules.get('./plugins/tally.ts');
-  if (!module || module instanceof Error) throw module ?? new Error('the plugin was not loaded');
-  const { plugins }: LoadedModule = module;
-  const context = { env: { get: () => undefined }, ...createRegistry(shipped), revisionOf: () => 'one' };
-  const files = [{ path: 'policy.yaml', text: policy }];
-  const { snapshot, diagnostics } = loadPolicy(files, {
-    ...context,
-    plugins: new Map([['./plugins/tally.ts', plugins]]),
-  });
-  expect(diagnostics).toEqual([]);
-  const plugin = createRegistry([...shipped, ...plugins]).estimators.get('tally');
-  const learning = snapshot?.learning;
-  if (!plugin || !learning) throw new Error('the policy of the page has no learning');
-  return { learning, prepared: plugin.prepare(learning.options, [1, 2]) };
+test('the provider of docs/plugins.md is made, tried, named and asked, as the page says', async () => {
+  const [make, tryIt] = blocks('sh', 'provider');
+  await run(make!);
+  save('policies/plugins/parrot/index.ts', block('ts', 'provider'));
+  expect(await run(tryIt!, parrot.env)).toContain('all 18 laws hold');
+  save('policies/parrot.yaml', block('yaml', 'provider'));
+  await inForce('polly');
+  const { chunks, done } = await eventsOf(new Response(await run(block('sh', 'provider-request'))));
+  expect(done).toBe(true);
+  expect(chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('')).toBe('Hello! Hello!');
+  expect(chunks.at(-1)?.platform).toMatchObject({ routed_model: 'polly', estimated: false, dropped: [] });
+  expect(parrot.asked.at(-1)).toMatchObject({ bird: 'polly', live: true, limit: expect.any(Number) });
+}, 30_000);
+
+/** Waits until the running server has a model. */
+async function inForce(model: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const models = await box?.get('/v1/models');
+    if ((await models?.text())?.includes(`"${model}"`)) return;
+    await Bun.sleep(50);
+  }
+  throw new Error(`${model} did not come into force`);
 }
-
-const catalog: EstimatorCatalog = {
-  tasks: ['general', 'coding'],
-  models: ['small', 'large'].map((id) => ({
-    id,
-    quality: new Float64Array([0.6, 0.5]),
-    stated: new Uint8Array(2),
-    general: 0.6,
-    basis: 'guessed' as const,
-  })),
-};
-const declared = new Float64Array([0.5, 0.5]);
-
-/** What it finds of a question of the task `coding`, into what an earlier request left there. */
-function found(estimator: Estimator): Finding {
-  const figures = () => new Float32Array([7, 7]);
-  const quality = new Float64Array([7, 7]);
-  const into = { quality, outcomes: figures(), text: figures(), counts: figures(), length: 7, trust: 7 };
-  estimator.estimate({ features: null, task: 1, declared }, into, false);
-  return into;
-}
-
-const learn = (memory: EstimatorMemory, score: number): number =>
-  memory
-    .over(catalog)
-    .learn({ features: null, task: 1, model: 0, declared: 0.5, score, weight: 1, probability: 1, among: 1 });
-
-test('the estimator of docs/plugins.md works as it stands, and keeps what the page says it must', async () => {
-  const { learning, prepared } = await tally();
-  expect(learning).toMatchObject({ mode: 'shadow', estimator: 'tally', options: { declared_worth: 50 } });
-  const memory = prepared.open(new Map());
-  const nothing = { outcomes: new Float32Array(2), text: new Float32Array(2), counts: new Float32Array(2) };
-  expect(found(memory.over(catalog))).toEqual({ quality: declared, ...nothing, length: 0, trust: 0 });
-  // What was declared counts as 50 outcomes, and what it says of each outcome is from before it.
-  expect(learn(memory, 1)).toBe(0.5);
-  expect(learn(memory, 1)).toBe(26 / 51);
-  const { quality, counts } = found(memory.over(catalog));
-  expect([...quality]).toEqual([27 / 52, 0.5]);
-  expect([...counts]).toEqual([2, 0]);
-
-  const parts = memory.save(false);
-  expect([...parts.keys()]).toEqual(['small']);
-  expect(memory.save(false).size).toBe(0);
-  const again = prepared.open(new Map([...memory.save(true)].flatMap(([name, part]) => (part ? [[name, part]] : []))));
-  expect(learn(again, 0)).toBe(learn(memory, 0));
-  expect(again.save(true)).toEqual(memory.save(true));
-  expect(again.over(catalog).known()).toEqual([
-    { model: 'small', task: 'coding', outcomes: 3, declared: 0.5, learnt: 27 / 53 },
-  ]);
-  // Another catalog has other indices.
-  const turned = { ...catalog, models: [...catalog.models].reverse() };
-  expect([...found(again.over(turned)).quality]).toEqual([0.5, 27 / 53]);
-
-  memory.save(false);
-  memory.forget('small');
-  expect([...memory.save(false)]).toEqual([['small', null]]);
-  expect(found(memory.over(catalog)).quality).toEqual(declared);
-  expect(() => prepared.open(new Map([['small', new Uint8Array([123])]]))).toThrow();
-});

@@ -3,18 +3,74 @@ import { shipped } from '../../plugins/index.ts';
 import { FIELDS, VARIABLES } from '../../src/policy/cel-types.ts';
 import { SECTIONS } from '../../src/policy/schema.ts';
 
+/** The sections by what they are about, with where that is told. */
+const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, string>>>> = {
+  'What is served': {
+    providers: 'policy-language.md#providers',
+    models: 'policy-language.md#models',
+    plugins: 'plugins.md',
+  },
+  'How a model is chosen': {
+    selectors: 'policy-language.md#selectors',
+    tasks: 'routing.md#the-task',
+    reference_price: 'routing.md',
+    answer_worth: 'policy.md#say-what-a-good-answer-is-worth',
+    default_weights: 'routing.md',
+    baseline: 'routing.md',
+    constraints: 'policy-language.md#constraints',
+    preferences: 'policy-language.md#preferences',
+    learning: 'learning.md',
+  },
+  'What may be spent, and how fast': {
+    credits: 'ledger.md',
+    budgets: 'policy-language.md#budgets',
+    rate_limits: 'limits.md',
+    ledger: 'ledger.md',
+    payments: 'payments.md',
+  },
+  'The gateway and the policy itself': {
+    version: 'policy-language.md#the-smallest-policy',
+    gateway: 'operations.md',
+    records: 'privacy.md',
+    cases: 'policy-testing.md',
+  },
+};
+
+/** Of each section where it is told, in the page's order. */
+const TOLD: ReadonlyMap<string, string> = new Map(Object.values(GROUPS).flatMap((group) => Object.entries(group)));
+
 /** `docs/policy-reference.md`, made from the schema of the language; a test holds the file to it. */
 export function policyReferencePage(): string {
-  const sections = Object.entries<TSchema>(SECTIONS).map(([name, schema]) => section(name, schema));
+  const unplaced = Object.keys(SECTIONS).filter((name) => !TOLD.has(name));
+  if (unplaced.length > 0) throw new Error(`no group of the policy reference has ${unplaced.join(', ')}`);
+  const schemas = new Map(Object.entries<TSchema>(SECTIONS));
+  const placed = [...TOLD.keys()].flatMap((name) => {
+    const schema = schemas.get(name);
+    return schema ? [{ name, schema }] : [];
+  });
+  const sections = placed.map(({ name, schema }) => section(name, schema));
+  const index = Object.entries(GROUPS).map(([title, group]) => {
+    const rows = placed
+      .filter(({ name }) => Object.hasOwn(group, name))
+      .map(({ name, schema }) => `| [\`${name}\`](#${name}) | ${aboutOf(schema)} |`);
+    return `| **${title}** | |\n${rows.join('\n')}`;
+  });
   return `# Policy reference
 
-Every key of the policy language, made from the schema that checks it. How it is meant: [policy-language.md](policy-language.md).
-What can go wrong: [diagnostics.md](diagnostics.md). A key without a default that is not marked *required* may be
-left out. Keys that are not listed are errors.
+Every key of the policy language, made from the schema that checks it. By task: [policy.md](policy.md). How it is meant:
+[policy-language.md](policy-language.md). What can go wrong: [diagnostics.md](diagnostics.md). A key without a default that is
+not marked *required* may be left out. Keys that are not listed are errors.
+
+| section | holds |
+| --- | --- |
+${index.join('\n')}
+| **Beside the sections** | |
+| [Plugins](#what-plugins-take) | What strategies, adapters and estimators that come with Signalbox take. |
+| [Expressions](#expressions) | What \`when\`, \`require\`, \`prefer\`, \`match\` and \`each\` may see. |
 
 ${sections.join('\n\n')}
 
-## Plugins
+## What plugins take
 
 What the plugins that come with Signalbox take: strategies as \`options\` of a selector, adapters as \`settings\` of a provider, estimators as \`options\` of \`learning\`.
 
@@ -57,22 +113,26 @@ function fieldsOf(type: string, fields: Readonly<Record<string, readonly [string
 
 function section(name: string, schema: TSchema): string {
   const rows = rowsOf(schema, '');
-  const about = schema.description ?? '';
-  if (rows.length === 0) return `## ${name}\n\n${line(schema)}${about}${defaultOf(schema)}${exampleOf(schema)}`;
-  return `## ${name}\n\n${about}\n\n| key | type | default | means |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
+  const told = `[More](${TOLD.get(name)})`;
+  if (rows.length === 0)
+    return `## ${name}\n\n${line(schema)}${aboutOf(schema)}${defaultOf(schema)}${exampleOf(schema)} ${told}.`;
+  const shape = named(schema) ? ' Under each name:' : schema.type === 'array' ? ' A list; each item has:' : '';
+  return `## ${name}\n\n${aboutOf(schema)} ${told}.${shape}\n\n| key | type | default | means |\n| --- | --- | --- | --- |\n${rows.join('\n')}`;
 }
 
+const aboutOf = (schema: TSchema): string => schema.description ?? '';
 const line = (schema: TSchema) => `${typeName(schema)}${limitsOf(schema)}. `;
 const defaultOf = (schema: TSchema) => (schema.default === undefined ? '' : ` Default: ${code(schema.default)}.`);
 const exampleOf = (schema: TSchema) => {
   const [first]: unknown[] = schema.examples ?? [];
-  return first === undefined ? '' : ` For example ${code(first)}.`;
+  const isTold = first === undefined || JSON.stringify(first) === JSON.stringify(schema.default);
+  return isTold ? '' : ` For example ${code(first)}.`;
 };
 
 /** The rows of a map, of each of its names, or of each item of a list. */
 function rowsOf(schema: TSchema, prefix: string): string[] {
   const inner = named(schema);
-  if (inner) return rowsOf(inner, `${prefix}<name>.`);
+  if (inner) return rowsOf(inner, prefix === '' ? '' : `${prefix}<name>.`);
   if (schema.type === 'array' && schema.items?.properties) return rowsOf(schema.items, prefix);
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const required: readonly string[] = schema.required ?? [];
@@ -120,10 +180,12 @@ function typeName(schema: TSchema): string {
     case 'boolean':
       return 'true or false';
     case 'array':
+      if (schema.items?.anyOf) return `list of ${typeName(schema.items)}`;
       return schema.items?.type === 'string' ? 'list of texts' : 'list';
     case 'object':
       return 'map';
     default:
+      if (options) return [...new Set(options.map(typeName))].join(' or ');
       return schema[Kind] === 'Unknown' ? 'anything' : 'one of several forms';
   }
 }

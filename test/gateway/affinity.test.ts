@@ -9,6 +9,7 @@ import { Affinity, type Prompt } from '../../src/gateway/affinity.ts';
 import { markOfMessage } from '../../src/gateway/said.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model, snapshot } from '../routing/build.ts';
+import { anyCodePoint } from '../support/any-code-point.ts';
 
 const { runs: numRuns, seed } = effort('affinity', 200, 5_000);
 
@@ -346,7 +347,7 @@ describe('the memory', () => {
       '\ud801',
       '\ufffd',
     ),
-    fc.string({ unit: 'binary', maxLength: 5 }),
+    fc.string({ unit: anyCodePoint, maxLength: 5 }),
   );
   const message: fc.Arbitrary<ChatMessage> = fc.oneof(
     fc.record({ role: fc.constantFrom('user', 'assistant', 'system'), content: text }),

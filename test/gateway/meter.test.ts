@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { plainUsage, type Usage } from '../../src/core/usage.ts';
 import { brokenUsage, completeUsage, Meter } from '../../src/gateway/meter.ts';
+import { anyCodePoint } from '../support/any-code-point.ts';
 
 const said = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
 const told = (usage: Usage): StreamPart => ({ type: 'usage', usage });
@@ -14,7 +15,7 @@ function metered(...parts: StreamPart[]): Meter {
 
 const tokens = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 300 }));
 const answer = fc.record({
-  text: fc.string({ unit: 'binary', maxLength: 600 }),
+  text: fc.string({ unit: anyCodePoint, maxLength: 600 }),
   reported: fc.option(fc.tuple(tokens, tokens)),
   inputTokens: fc.integer({ min: 1, max: 300 }),
   outputMax: tokens,

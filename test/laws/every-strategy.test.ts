@@ -5,6 +5,7 @@ import { auto } from '../../plugins/strategies/auto.ts';
 import { autoCheap } from '../../plugins/strategies/auto-cheap.ts';
 import { autoFast } from '../../plugins/strategies/auto-fast.ts';
 import { weighted } from '../../plugins/strategies/weighted.ts';
+import { dominates } from '../../src/conformance/candidates.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { decisionOf, facts, loaded, prepared } from '../routing/build.ts';
@@ -43,9 +44,6 @@ test('no shipped strategy goes without the laws', () => {
 function withoutUndefined(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
-
-const dominates = (a: Candidate, b: Candidate) =>
-  a.q >= b.q && a.c <= b.c && a.l <= b.l && (a.q > b.q || a.c < b.c || a.l < b.l);
 
 const dominance = (trial: fc.Arbitrary<Trial>): Law => ({
   says: 'nobody ranks above a candidate at least as good in Q, C and L and better in one',

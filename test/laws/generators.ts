@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
+import { latency, quality } from '../../src/conformance/candidates.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { Decision } from '../../src/core/decision.ts';
 import { decisionOf, facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
@@ -93,20 +94,10 @@ function note(trial: Trial): Trial {
   return trial;
 }
 
-const quality = fc.oneof(
-  fc.constantFrom(0, 0.25, 0.5, 0.75, 0.9, 1),
-  fc.integer({ min: 0, max: 100 }).map((n) => n / 100),
-  fc.double({ min: 0, max: 1, noNaN: true }),
-);
 const cost = fc.oneof(
   fc.constantFrom(0, 1, 1000, 500_000, 1_000_000),
   fc.integer({ min: 0, max: 1_000_000 }),
   fc.integer({ min: 0, max: 100_000_000 }),
-);
-const latency = fc.oneof(
-  fc.constantFrom(0, 500, 1000, 20_000),
-  fc.integer({ min: 0, max: 120_000 }),
-  fc.double({ min: 0, max: 120_000, noNaN: true }),
 );
 const figures = fc.record({ q: quality, c: cost, l: latency });
 

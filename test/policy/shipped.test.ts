@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import { costOf } from '../../src/core/price.ts';
 import { plainUsage } from '../../src/core/usage.ts';
+import type { PolicyFile } from '../../src/policy/load.ts';
 import { routeFacts } from '../../src/routing/facts.ts';
 import { decisionOf, prepared } from '../routing/build.ts';
 import { rehearsed } from './rehearsal.ts';
@@ -128,10 +132,45 @@ describe('the shipped policy', () => {
   });
 
   test('has cases that hold without keys, with each provider alone, and with all', () => {
-    expect(snapshotOf(load(files)).cases.length).toBeGreaterThan(8);
     const environments = [{}, ...SERVICES.map(({ variables }) => variables), EVERY_VARIABLE];
     const said = environments.map((env: Readonly<Record<string, string>>) => rehearsed(files, (name) => env[name]));
     expect(said.filter((each) => each !== '')).toEqual([]);
+  });
+
+  test('has cases that hold with any keys, whatever model is added, and however answers are weighed', () => {
+    fc.assert(holdAfter([]), { numRuns: 12 });
+    // A case on all models is what an operator's first edit breaks.
+    const brittle = 'cases: [{ name: brittle, given: { model: auto }, expect: { model: gpt-6.1-sol } }]';
+    const mutant = holdAfter([{ path: 'brittle.yaml', text: brittle }]);
+    expect(fc.check(mutant, { numRuns: 300, endOnFailure: true }).failed).toBe(true);
+  });
+
+  test('goes without its simulated and its local models, whose cases go with them', () => {
+    for (const name of ['simulated.yaml', 'models-local.yaml']) {
+      const others = files.filter(({ path }) => !path.endsWith(name));
+      expect(others.length).toBe(files.length - 1);
+      expect(rehearsed(others, (variable) => EVERY_VARIABLE[variable])).toBe('');
+    }
+  });
+
+  test('has a case in which each model is chosen or kept out', () => {
+    const expected = snapshotOf(load(files, EVERY_VARIABLE)).cases.flatMap(({ expect: { models, rejected } }) => [
+      ...(models ?? []),
+      ...Object.keys(rejected),
+    ]);
+    const shown = new Set(expected);
+    expect([...ids({}), ...ids(EVERY_VARIABLE)].filter((id) => !shown.has(id))).toEqual([]);
+  });
+
+  test('begins each file with what it is for, and names no file that is not there', () => {
+    for (const { path, text } of files) {
+      const lines = text.split('\n').filter((line) => !line.startsWith('# yaml-language-server:'));
+      expect(lines[0], path).toMatch(/^# [A-Z].{20}/);
+      for (const [, named = ''] of text.matchAll(/\b((?:docs\/)?[\w-]+\.(?:yaml|md))\b/g)) {
+        const at = named.startsWith('docs/') ? `../../${named}` : `../../policies/${named}`;
+        expect(existsSync(join(import.meta.dir, at)), `${named} in ${path}`).toBe(true);
+      }
+    }
   });
 
   test('has rules in comments that are right once they are none', () => {
@@ -141,9 +180,60 @@ describe('the shipped policy', () => {
       .split('\n')
       .map((line) => line.replace(/^# ?/, ''))
       .join('\n');
-    const result = load([...files, { path: 'rules.yaml', text: rules }]);
-    const { constraints, preferences, budgets } = snapshotOf(result);
-    expect([constraints.length, preferences.length, budgets.length]).toEqual([1, 1, 1]);
-    expect(result.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+    const all = [...files, { path: 'rules.yaml', text: rules }];
+    const { constraints, preferences, budgets, rateLimits, cases } = snapshotOf(load(all, EVERY_VARIABLE));
+    const stated = cases.filter(({ place }) => place.file === 'rules.yaml');
+    expect([constraints, preferences, budgets, rateLimits, stated].map(({ length }) => length)).toEqual([
+      1, 1, 1, 1, 1,
+    ]);
+    const said = rehearsed(all, (name) => EVERY_VARIABLE[name]);
+    expect(said.split('\n').filter((line) => /^\S+:\d+:\d+ /.test(line))).toEqual([
+      expect.stringMatching(/^rules\.yaml:\d+:\d+ {2}warning satisfied-by-none /),
+    ]);
   });
 });
+
+/** Which keys somebody has, a model that they add, and what a good answer is worth to them. */
+interface Edit {
+  readonly env: Readonly<Record<string, string>>;
+  readonly added: { readonly price: number; readonly quality: number; readonly rate: number };
+  readonly worth: number;
+}
+
+const anyEdit: fc.Arbitrary<Edit> = fc.record({
+  env: fc.subarray([...SERVICES]).map((some) => Object.assign({}, ...some.map(({ variables }) => variables))),
+  added: fc.record({
+    price: fc.constantFrom(0, 1, 100),
+    quality: fc.constantFrom(0, 0.5, 1),
+    rate: fc.constantFrom(1, 10_000),
+  }),
+  worth: fc.constantFrom(1, 20, 500),
+});
+
+function holdAfter(more: readonly PolicyFile[]) {
+  return fc.property(anyEdit, ({ env, added, worth }) => {
+    expect(rehearsed([...edited(added, worth), ...more], (name) => env[name])).toBe('');
+  });
+}
+
+/** The shipped policy with a model of the operator's own, a rule that caps every request, and another worth of answers. */
+function edited({ price, quality, rate }: Edit['added'], worth: number): PolicyFile[] {
+  const mine = `providers: { mine: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1" } }
+models:
+  mine:
+    provider: mine
+    price: { input: ${price}, output: ${price}, as_of: 2026-11-20, basis: own }
+    context_window: 2000000
+    max_output: 100000
+    capabilities: [tools, vision, json_schema]
+    languages: [rust, javascript]
+    latency: { output_tokens_per_second: ${rate}, basis: guessed }
+    quality: { default: ${quality}, basis: guessed }
+constraints: [{ name: cap, max_cost_credits: 100 }]
+`;
+  const weighed = shippedPolicy().map(({ path, text }) => ({
+    path,
+    text: text.replace(/^answer_worth: 20\b/m, `answer_worth: ${worth}`),
+  }));
+  return [...weighed, { path: 'mine.yaml', text: mine }];
+}

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { isObject, parseJson } from '../../plugins/providers/json.ts';
+import type { State } from '../../src/conformance/requests.ts';
 import { signatureOf as thinkingSignature } from '../support/dialects/anthropic-thinking.ts';
 import { signatureOf as thoughtSignature } from '../support/dialects/gemini-thoughts.ts';
 import type { DialectName } from '../support/dialects/index.ts';
-import type { State } from './accepted-requests.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { anyRequest } from '../../src/conformance/requests.ts';
 import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
 import { ChatRequest } from '../../src/core/chat-request.ts';
 import type { GatewayPolicy } from '../../src/core/snapshot.ts';
@@ -9,7 +10,6 @@ import { profile } from '../../src/routing/profile/profile.ts';
 import { effort } from '../deep/effort.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { MUTANTS } from './accepted-mutants.ts';
-import { anyRequest } from './accepted-requests.ts';
 import { OF_OTHERS, STATE } from './accepted-state.ts';
 import { abilities, answerTo, onTheWire, refusalOf, SUBJECTS, type Subject, traitsOf } from './accepted-subjects.ts';
 

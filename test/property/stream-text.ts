@@ -4,6 +4,7 @@ import type { Event } from '../fault/dialect.ts';
 import { blockDelta, blockStart, blockStop, change, PING, STOP, start } from '../fault/wire-anthropic.ts';
 import { response } from '../fault/wire-gemini.ts';
 import { chunk, DONE, delta, finish } from '../fault/wire-openai.ts';
+import { anyCodePoint } from '../support/any-code-point.ts';
 
 /**
  * Streams of one answer as text, told in every way that the rules of server-sent events allow: whatever the line
@@ -17,7 +18,7 @@ export interface StreamText {
 }
 
 const words = fc.oneof(
-  fc.string({ minLength: 1, maxLength: 12, unit: 'binary' }),
+  fc.string({ minLength: 1, maxLength: 12, unit: anyCodePoint }),
   fc.constantFrom(
     'data: x\n\n',
     '\r\n',

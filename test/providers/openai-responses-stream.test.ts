@@ -4,6 +4,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { Frame } from '../../src/contract/provider.ts';
 import { frameParser } from '../../src/upstream/frames.ts';
 import { effort } from '../deep/effort.ts';
+import { anyCodePoint } from '../support/any-code-point.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { failureIn, joined, openTo, partsOf, providerCall, textIn } from '../support/provider-call.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
@@ -14,7 +15,7 @@ const adapter = openaiOf();
 type Item = Readonly<Record<string, unknown>> & { readonly type: string };
 
 const words = fc.oneof(
-  fc.string({ minLength: 1, maxLength: 10, unit: 'binary' }),
+  fc.string({ minLength: 1, maxLength: 10, unit: anyCodePoint }),
   fc.constantFrom('\r\n', 'data: x\n\n', '漢字', '"'),
 );
 

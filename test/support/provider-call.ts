@@ -7,6 +7,8 @@ import type { Deadlines } from '../../src/core/snapshot.ts';
 import { openCall, type UpstreamCall, type UpstreamTarget } from '../../src/upstream/call.ts';
 import { type Network, network } from '../../src/upstream/connection/network.ts';
 
+export { joined } from '../../src/conformance/parts.ts';
+
 export const DEADLINES: Deadlines = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
 
 /** A call with everything filled in but what a test is about. */
@@ -75,20 +77,6 @@ export async function partsOf(call: UpstreamCall): Promise<StreamPart[]> {
   const parts: StreamPart[] = [];
   for (let batch = await call.read(); batch; batch = await call.read()) parts.push(...batch);
   return parts;
-}
-
-/** Parts with neighbouring pieces of the same text joined: what was said, however it was cut. */
-export function joined(parts: readonly StreamPart[]): StreamPart[] {
-  const out: StreamPart[] = [];
-  for (const part of parts) {
-    const last = out.at(-1);
-    if (last && 'text' in part && 'text' in last && last.type === part.type && last.choice === part.choice) {
-      out[out.length - 1] = { ...last, text: last.text + part.text };
-    } else if (last?.type === 'tool-call' && part.type === 'tool-call' && last.index === part.index) {
-      out[out.length - 1] = { ...last, arguments: last.arguments + part.arguments };
-    } else out.push(part);
-  }
-  return out;
 }
 
 /** The failure that ended a call; undefined for a clean end. */

@@ -59,7 +59,10 @@ export const DialectSettings = Type.Object(
     ),
     reasoning_lacks: someOf(CAPABILITY_NAMES, 'What cannot be asked of those of its models that reason, besides.'),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description: "Any server that speaks OpenAI's chat completions: vLLM, Ollama, and most providers.",
+  },
 );
 export type DialectSettings = typeof DialectSettings.static;
 

@@ -13,6 +13,6 @@ export const OpenAiSettings = Type.Object(
         'Whether models that reason beside tools are asked to tell of it. OpenAI refuses such requests of organizations that it has not verified: `left_out` is for them.',
     }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: "OpenAI's models, by chat completions and by Responses." },
 );
 export type OpenAiSettings = typeof OpenAiSettings.static;

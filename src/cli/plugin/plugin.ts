@@ -1,6 +1,8 @@
 import type { Plugin } from '../../plugin-host/registry.ts';
 import { UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
+import { newPlugin } from './new.ts';
+import { testPlugin } from './test.ts';
 
 /** What commands on plugins are given. */
 export interface PluginCommand {
@@ -11,7 +13,9 @@ export interface PluginCommand {
 }
 
 /** `signalbox plugin new|test`. Throws UsageError, or an Error of one clear sentence. */
-export async function runPlugin(args: readonly string[], _command: PluginCommand): Promise<CommandResult> {
-  const [_name] = args;
+export async function runPlugin(args: readonly string[], command: PluginCommand): Promise<CommandResult> {
+  const [name, ...rest] = args;
+  if (name === 'new') return newPlugin(rest, command);
+  if (name === 'test') return testPlugin(rest, command);
   throw new UsageError('plugin takes new or test. See signalbox help.');
 }

@@ -64,6 +64,12 @@ const plural = (count: number, what: string): string => `${count} ${what}${count
 
 type Snapshot = Runtime['snapshot'];
 
+/** Catalogs age all at once: a line for each figure is enough. */
+const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
+
+const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
+  `  ${file}:${line}:${column}  ${code}  ${message}`;
+
 function asText(
   folder: string,
   bundle: Bundle,
@@ -75,7 +81,10 @@ function asText(
   const errors = countOf(found, 'error');
   // Warnings would bury what keeps the policy from serving.
   const shown = errors > 0 ? found.filter(({ severity }) => severity === 'error') : found;
-  const parts = shown.length === 0 ? [] : [formatDiagnostics(shown, bundle.files.map(withoutSecrets), { colour })];
+  const figures = shown.filter(isOfFigure);
+  const told = shown.filter((one) => !isOfFigure(one));
+  const parts = told.length === 0 ? [] : [formatDiagnostics(told, bundle.files.map(withoutSecrets), { colour })];
+  if (figures.length > 0) parts.push(`Figures to look up again:\n${figures.map(inALine).join('\n')}`);
   const warnings = countOf(found, 'warning');
   const hidden = errors > 0 ? ' (not shown)' : '';
   const counts = [

@@ -1,20 +1,18 @@
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import type { Facts } from '../../core/facts.ts';
 import { taskNote } from '../../routing/advise.ts';
-import { certify } from '../../routing/certify.ts';
-import { story } from '../../routing/story.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
-import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { labelOf } from '../keys/terms.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { type PolicyCommand, runtimeOf } from './command.ts';
 import { bodyOf, readerOf } from './explain-body.ts';
-import { certificateText, paragraphs } from './explain-text.ts';
-import { type LearntOfQuestion, learntOf } from './learnt.ts';
-import { supposed, UNNAMED } from './supposed.ts';
+import { explainCase } from './explain-case.ts';
+import { told } from './explain-told.ts';
+import { learntOf } from './learnt.ts';
+import { supposed } from './supposed.ts';
 
 const FLAGS = {
   model: { type: 'string' },
@@ -29,6 +27,8 @@ const FLAGS = {
   'key-models': { type: 'string' },
   'cost-weight': { type: 'string' },
   'quality-weight': { type: 'string' },
+  case: { type: 'string' },
+  here: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const;
 
@@ -42,6 +42,14 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
     parseArgs({ args: [...args], options: FLAGS, allowPositionals: true }),
   );
   const { folder, file } = placesIn(positionals);
+  if (flags.case !== undefined) {
+    const { case: name, here = false, json = false, ...more } = flags;
+    const [extra] = Object.keys(more);
+    if (extra || file)
+      throw new UsageError(`--case names the whole request: leave ${extra ? `--${extra}` : file} out.`);
+    return explainCase(name, folder ?? command.folder, here, json, command);
+  }
+  if (flags.here) throw new UsageError('--here goes with --case: any other request is explained as it is here.');
   const body = bodyOf(flags, file === null ? {} : await jsonOf(file, command));
   const runtime = await runtimeOf(folder ?? command.folder, command.judge);
   const reader = readerOf(body, runtime.snapshot, command.http);
@@ -59,7 +67,7 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
   const note = taskNote(task, facts.task);
   const form = { json: flags.json ?? false, before: note ? [note.trim()] : [], after: [...failed.values()] };
   const learnt = await learntOf(facts, reader.question, runtime, command.database);
-  return told(facts, learnt, runtime, form, command);
+  return told(facts, learnt, runtime, { ...form, note: NOTE, missing: leftOutProviders(runtime.snapshot) }, command);
 }
 
 /** IDs of models, of which the policy has at least to know each. Throws UsageError. */
@@ -74,39 +82,6 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
 
 /** The first line of what an expression complains of: the others draw the place. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
-
-interface Form {
-  readonly json: boolean;
-  /** Sentences around the story: of a task type that is not known, of conditions that could not be judged. */
-  readonly before: readonly string[];
-  readonly after: readonly string[];
-}
-
-function told(
-  facts: Facts,
-  { estimate, words }: LearntOfQuestion,
-  runtime: Runtime,
-  form: Form,
-  { terminal, http }: PolicyCommand,
-): CommandResult {
-  const { snapshot } = runtime;
-  const { json, before, after } = form;
-  const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate });
-  const code = certificate.choice === null ? 2 : 0;
-  const missing = leftOutProviders(snapshot);
-  if (json) {
-    const { choice, reason, refusal } = certificate;
-    const head = { policy_revision: snapshot.revision, route_reason: reason, choice, refusal };
-    const reasons = { facts: http.factsBody(facts), ...http.certificateBody(certificate, facts) };
-    const body = { ...head, ...reasons, left_out_here: missing };
-    return { text: `${JSON.stringify(body, null, 2)}\n`, code };
-  }
-  const notes = missing.length > 0 ? [`Left out with the variables that are set here: ${missing.join(', ')}.`] : [];
-  const ranked = certificate.candidates.filter(({ rank }) => rank !== null && rank <= 2);
-  const strongest = words(ranked.map(({ model }) => model));
-  const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, NOTE];
-  return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
-}
 
 /** At most a folder with a policy and a file with a request, in whatever order. */
 function placesIn(positionals: readonly string[]): { folder: string | null; file: string | null } {

@@ -1,8 +1,93 @@
-import { UsageError } from '../options.ts';
+import { parseArgs } from 'node:util';
+import { diagnosticsJson, formatDiagnostics } from '../../policy/diagnostics.ts';
+import { mask, scrub } from '../../telemetry/secrets.ts';
+import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
+import { type Settings, settingsOf } from './settings.ts';
+import { summaryOf } from './test-coverage.ts';
+import { testBody } from './test-json.ts';
+import { coverageOf, runCases } from './test-run.ts';
+import { folderText, testText } from './test-text.ts';
+import { testOnEdits } from './test-watch.ts';
 
-/** `signalbox policy test`. Throws UsageError. */
-export async function testPolicy(_args: readonly string[], _command: PolicyCommand): Promise<CommandResult> {
-  throw new UsageError('not built yet');
+const FLAGS = {
+  case: { type: 'string' },
+  watch: { type: 'boolean' },
+  coverage: { type: 'boolean' },
+  min: { type: 'string' },
+  here: { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const;
+
+interface TestOptions {
+  readonly folder: string;
+  /** A part of the names of the cases to run; null for all. */
+  readonly text: string | null;
+  readonly coverage: boolean;
+  /** The least coverage in percent; null for none. */
+  readonly min: number | null;
+  readonly onlyHere: boolean;
+  readonly json: boolean;
+  /** One line for each run, where there are many. */
+  readonly compact: boolean;
 }
+
+/** `signalbox policy test`. Throws UsageError when there is nothing to run. */
+export async function testPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+  const { values, positionals } = parseFlags(() =>
+    parseArgs({ args: [...args], options: FLAGS, allowPositionals: true }),
+  );
+  if (positionals.length > 1) throw new UsageError('policy test takes one folder.');
+  const min = values.min === undefined ? null : percentOf(values.min);
+  const options: TestOptions = {
+    folder: positionals[0] ?? command.folder,
+    text: values.case ?? null,
+    coverage: (values.coverage ?? false) || min !== null,
+    min,
+    onlyHere: values.here ?? false,
+    json: values.json ?? false,
+    compact: values.watch ?? false,
+  };
+  if (!values.watch) return testOnce(options, command);
+  return testOnEdits(options, command, (judge) => testOnce(options, { ...command, judge }));
+}
+
+function percentOf(text: string): number {
+  const percent = Number(text);
+  if (!/^\d{1,3}(\.\d+)?$/.test(text) || percent > 100) {
+    throw new UsageError(`--min takes a percentage from 0 to 100, not "${text}".`);
+  }
+  return percent;
+}
+
+async function testOnce(options: TestOptions, command: PolicyCommand): Promise<CommandResult> {
+  const { folder, text, min, json, compact } = options;
+  const settings = await settingsOf(folder, command.judge, options.onlyHere);
+  if (settings.problems.length > 0) return brokenPolicy(settings, options, command);
+  const results = runCases(settings, text);
+  const coverage = options.coverage ? summaryOf(coverageOf(settings, results), min) : null;
+  const isFine = results.every(({ status }) => status !== 'failed') && (coverage?.isEnough ?? true);
+  const code = isFine ? 0 : 2;
+  if (json) return { text: jsonText(testBody(settings, results, coverage), compact), code };
+  const form = { folder: folderText(folder), colour: command.terminal };
+  return { text: scrub(testText(settings, results, coverage, form)), code };
+}
+
+/** A policy that cannot be compiled has no cases to run: as `policy check` tells it. */
+function brokenPolicy(
+  { bundle, problems }: Settings,
+  options: TestOptions,
+  { terminal }: PolicyCommand,
+): CommandResult {
+  if (options.json) {
+    const body = { ...diagnosticsJson(problems), counts: null, settings: [], cases: [], coverage: null };
+    return { text: jsonText(body, options.compact), code: 2 };
+  }
+  const files = bundle.files.map((file) => ({ ...file, text: file.text && mask(file.text) }));
+  const errors = `${problems.length} error${problems.length === 1 ? '' : 's'}, so no case was run`;
+  const text = `${formatDiagnostics(problems, files, { colour: terminal })}\n\n${folderText(options.folder)}: ${errors}\n`;
+  return { text, code: 2 };
+}
+
+const jsonText = (body: object, compact: boolean): string => `${scrub(JSON.stringify(body, null, compact ? 0 : 2))}\n`;

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { type Profile, type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { anyCodePoint } from '../../support/any-code-point.ts';
 import { promptsOf } from './prompts.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
@@ -15,7 +16,7 @@ const asked = ({ task, mix, naturalLanguage, languagesSeen, outputTokensAsked }:
 
 /** Pieces that the reader has an eye for, in any order and cut anywhere. */
 const piece = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCodePoint, maxLength: 40 }),
   fc.constantFrom(
     ...['```', '```python\n', '\n', '\n\n', '<document>', '</document>', '<task>', '</task>', '<div>', '"', '«', ': '],
     ...[

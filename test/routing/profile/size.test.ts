@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { capabilityNames } from '../../../src/core/capability.ts';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { anyCodePoint } from '../../support/any-code-point.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
 const of = (content: ChatMessage['content'], more: Partial<Profiled> = {}) =>
@@ -101,7 +102,7 @@ describe('what a request needs', () => {
 });
 
 describe('the bound of the input', () => {
-  const text = fc.string({ unit: 'binary', maxLength: 800 });
+  const text = fc.string({ unit: anyCodePoint, maxLength: 800 });
   const message: fc.Arbitrary<ChatMessage> = fc.oneof(
     text.map(user),
     fc

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { BadReply, ReplyParser } from '../../../src/upstream/line/reply-parser.ts';
 import { effort } from '../../deep/effort.ts';
 import { split } from '../../property/stream-text.ts';
+import { anyCodePoint } from '../../support/any-code-point.ts';
 
 const { runs, seed } = effort('reply-parser', 500, 20_000);
 
@@ -100,7 +101,7 @@ describe('an answer', () => {
   });
 });
 
-const text = fc.string({ unit: 'binary', maxLength: 40 });
+const text = fc.string({ unit: anyCodePoint, maxLength: 40 });
 const heads = fc.constantFrom<readonly string[]>([OK], ['HTTP/1.1 100 Continue', '', OK], [OK, 'x-a: 1', 'X-B:2']);
 /** Whole answers, by length and in chunks. */
 const answers = fc.oneof(

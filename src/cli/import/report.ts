@@ -1,0 +1,128 @@
+import { type Imported, type ImportReport, type KeyReport, OUTCOMES } from '../../importers/litellm/litellm.ts';
+import { scrub, scrubAll } from '../../telemetry/secrets.ts';
+
+/** What is told of. */
+export interface Told {
+  /** The configuration, as it was named. */
+  readonly file: string;
+  readonly folder: string;
+  readonly imported: Imported;
+  /** Other policy files of the folder: they are part of the policy, too. */
+  readonly others: readonly string[];
+}
+
+/** The report for programs: every key, with its place and what became of it. */
+export function reportJson({ file, folder, others, imported: { files, report } }: Told): string {
+  const body = {
+    from: file,
+    folder,
+    files: files.map(({ name }) => name),
+    other_files: others,
+    models: report.models,
+    selectors: report.selectors,
+    problems: report.problems,
+    keys: report.keys.map(({ path, line, column, outcome, to, note, file: target, fileLine }) => ({
+      ...{ key: path, line, column, outcome, to: to === null || to.length === 0 ? null : to.join('.'), note },
+      place: target === null ? null : `${target}:${fileLine}`,
+    })),
+    set_prices: report.unknownPrices,
+    assumed: Object.fromEntries(report.assumed),
+    variables: Object.fromEntries(report.variables),
+    not_served: report.without,
+  };
+  return `${JSON.stringify(scrubAll(body), null, 2)}\n`;
+}
+
+const TITLES = {
+  mapped: 'Mapped',
+  approximated: 'Approximated: nearly the same',
+  left_out: 'Left out',
+} as const;
+
+/** The report for people: what to do, then what became of the keys, those that fared alike together. */
+export function reportText({ file, folder, others, imported: { files, report } }: Told): string {
+  const counts = OUTCOMES.map(
+    (outcome) => `${report.keys.filter((key) => key.outcome === outcome).length} ${outcome.replace('_', ' ')}`,
+  );
+  const parts = [
+    `${file} → ${folder}: ${files.map(({ name }) => name).join(', ')}\n` +
+      `${plural(report.models.length, 'model')}, ${plural(report.selectors.length, 'selector')}; of ${plural(report.keys.length, 'key')} ${counts.join(', ')}.`,
+    section(
+      'Could not be read as it stands',
+      report.problems.map(({ line, column, path, message }) => `${file}:${line}:${column} ${path}: ${message}`),
+    ),
+    ...OUTCOMES.map((outcome) => section(TITLES[outcome], groupsOf(report, outcome))),
+    section('Do next', steps(folder, others, report)),
+  ];
+  return `${scrub(parts.filter((part) => part !== '').join('\n\n'))}\n`;
+}
+
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+const section = (title: string, lines: readonly string[]): string =>
+  lines.length === 0 ? '' : [title, ...lines.map((line) => `  ${line}`)].join('\n');
+
+const PLACES_SHOWN = 3;
+
+/** Keys that fared alike, on one line. */
+function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string[] {
+  const groups = new Map<string, KeyReport[]>();
+  for (const key of keys.filter((one) => one.outcome === outcome)) {
+    const id = key.note || patternOf(key.path);
+    groups.set(id, [...(groups.get(id) ?? []), key]);
+  }
+  return [...groups.values()].map((ones) => {
+    const targets = shown([
+      ...new Set(ones.flatMap((one) => (one.file === null ? [] : [`${one.file}:${one.fileLine}`]))),
+    ]);
+    const places = shown(ones.map(({ line, column }) => `${line}:${column}`));
+    const name = commonName([...new Set(ones.map(({ path }) => patternOf(path)))]);
+    return `${name} (${places})${targets && ` → ${targets}`}${ones[0]?.note && `: ${ones[0].note}`}`;
+  });
+}
+
+/** One name for several keys: what they have in common, and their own parts where these are few. */
+function commonName(patterns: readonly string[]): string {
+  const [first = '', ...others] = patterns;
+  if (others.length === 0) return first;
+  const parts = first.split('.');
+  const length = parts.findIndex((part, at) => others.some((other) => other.split('.')[at] !== part));
+  const common = parts.slice(0, Math.max(0, length)).join('.');
+  const own = patterns.map((pattern) => (common === '' ? pattern : pattern.slice(common.length + 1)));
+  const few = own.length <= PLACES_SHOWN ? own.join(', ') : '…';
+  return common === '' ? few : `${common}.${few.includes(', ') ? `{${few}}` : few}`;
+}
+
+const patternOf = (path: string): string => path.replace(/\[\d+\]/g, '[]');
+
+const shown = (all: readonly string[]): string =>
+  all.length <= PLACES_SHOWN
+    ? all.join(', ')
+    : `${all.slice(0, PLACES_SHOWN).join(', ')} and ${all.length - PLACES_SHOWN} more`;
+
+function steps(
+  folder: string,
+  others: readonly string[],
+  { unknownPrices, assumed, variables }: ImportReport,
+): string[] {
+  const lines: string[] = [];
+  if (others.length > 0) lines.push(`Look at ${others.join(', ')}: already in the folder, and part of the policy.`);
+  if (unknownPrices.length > 0) {
+    lines.push(
+      `Set the price of ${unknownPrices.join(', ')} in models.yaml: nobody told it, and 999 USD per 1M tokens stands there.`,
+    );
+    lines.push("  (--prices FILE reads LiteLLM's own map, model_prices_and_context_window.json.)");
+  }
+  if (assumed.size > 0) {
+    lines.push('Correct what was assumed of models in models.yaml:');
+    const alike = new Map<string, string[]>();
+    for (const [model, what] of assumed) alike.set(what.join('; '), [...(alike.get(what.join('; ')) ?? []), model]);
+    for (const [what, models] of alike) lines.push(`  ${models.join(', ')}: ${what}`);
+  }
+  if (variables.size > 0) {
+    lines.push('Set, where the process is started:');
+    for (const [name, what] of variables) lines.push(`  ${name}: ${what}`);
+  }
+  lines.push(`Then: signalbox policy check ${folder} && signalbox policy test ${folder}`);
+  return lines;
+}

@@ -1,0 +1,153 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parseFlags, UsageError } from '../options.ts';
+import type { CommandResult } from '../result.ts';
+import type { PluginCommand } from './plugin.ts';
+
+const KINDS = ['strategy', 'provider', 'estimator'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** What the host takes for a name; the package's is this with a prefix, which npm takes, too. */
+const NAME = /^[a-z][a-z0-9-]{0,63}$/;
+
+const TEMPLATES = join(import.meta.dir, 'templates');
+const SIGNALBOX = resolve(import.meta.dir, '../../..');
+
+/** `signalbox plugin new`. Throws UsageError. */
+export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
+  const { values, positionals } = parseFlags(() =>
+    parseArgs({ args: [...args], options: { dir: { type: 'string' } }, allowPositionals: true }),
+  );
+  const [given = '', name, ...more] = positionals;
+  const kind = KINDS.find((one) => one === given);
+  if (!kind || name === undefined || more.length > 0)
+    throw new UsageError(
+      `plugin new takes strategy, provider or estimator, and a name: signalbox plugin new strategy thrifty.`,
+    );
+  if (!NAME.test(name))
+    throw new UsageError(
+      `A plugin's name is a small letter, then small letters, digits and dashes, 64 at most, not "${name}".`,
+    );
+  if (shipped.some((one) => one.kind === kind && one.name === name))
+    throw new UsageError(`Signalbox has a ${kind} \`${name}\` itself; choose another name.`);
+  const folder = resolve(values.dir ?? '.', name);
+  if (existsSync(folder)) throw new UsageError(`${folder} is there already, and nothing is written over.`);
+  const files = filesOf(kind, name);
+  try {
+    for (const [path, text] of files) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text, { flag: 'wx' });
+    }
+  } catch (cause) {
+    throw new UsageError(`${folder} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`);
+  }
+  return { text: nextSteps(kind, name, folder, [...files.keys()]), code: 0 };
+}
+
+/** The files of the package, by their paths in it. */
+function filesOf(kind: Kind, name: string): Map<string, string> {
+  const home = join(TEMPLATES, kind);
+  const templates = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = new Map<string, string>();
+  for (const { parentPath, name: file } of templates) {
+    const path = join(parentPath, file);
+    files.set(relative(home, path), named(readFileSync(path, 'utf8'), kind, name));
+  }
+  files.set('package.json', manifestOf(kind, name));
+  files.set('tsconfig.json', compilerOptions());
+  return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** What may stand before a colon without quotes. */
+const PLAIN_KEY = /^[a-z][a-z0-9]*$/;
+
+/** The templates call themselves `example`, `exampleStrategy` and `EXAMPLE_…`. */
+function named(text: string, kind: Kind, name: string): string {
+  const camel = name.replace(/-+(.?)/g, (_, letter: string) => letter.toUpperCase());
+  const suffix = kind.charAt(0).toUpperCase() + kind.slice(1);
+  return text
+    .replaceAll(`example${suffix}`, `${camel}${suffix}`)
+    .replaceAll('EXAMPLE_', `${name.replaceAll('-', '_').toUpperCase()}_`)
+    .replace(/\bexample(?=: \{)/g, PLAIN_KEY.test(name) ? name : `'${name}'`)
+    .replace(/\bexample\b/g, name);
+}
+
+function manifestOf(kind: Kind, name: string): string {
+  const manifest = {
+    name: `signalbox-${kind}-${name}`,
+    version: '0.1.0',
+    description: `For Signalbox: the ${kind} ${name}.`,
+    private: true,
+    type: 'module',
+    exports: './index.ts',
+    scripts: { test: 'bun test && signalbox plugin test index.ts' },
+  };
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+/** For editors, `tsc` and `bun test`. The gateway and `plugin test` bring `signalbox/plugin` themselves. */
+function compilerOptions(): string {
+  const types = join(SIGNALBOX, 'node_modules/@types');
+  // A deployed Signalbox has no types of Bun: then those of a browser are near enough, but for the test.
+  const hasTypes = existsSync(join(types, 'bun'));
+  const options = {
+    compilerOptions: {
+      target: 'ESNext',
+      module: 'Preserve',
+      moduleResolution: 'bundler',
+      lib: hasTypes ? ['ESNext'] : ['ESNext', 'DOM'],
+      types: hasTypes ? ['bun'] : [],
+      ...(hasTypes && { typeRoots: [types] }),
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      verbatimModuleSyntax: true,
+      skipLibCheck: true,
+      // Where Signalbox is on this machine.
+      paths: { 'signalbox/plugin': [join(SIGNALBOX, 'src/contract/plugin.ts')] },
+    },
+    include: ['*.ts'],
+    ...(!hasTypes && { exclude: ['*.test.ts'] }),
+  };
+  return `${JSON.stringify(options, null, 2)}\n`;
+}
+
+/** How a policy uses it, and how one sees what it does. */
+const USES: Readonly<
+  Record<Kind, (name: string, variable: string) => { readonly policy: string; readonly last: string }>
+> = {
+  strategy: (name) => ({
+    policy: `selectors: { auto-${name}: { strategy: ${name} } }`,
+    last: `Ask for the model auto-${name}, or see what it would choose:
+       signalbox policy explain --model auto-${name} --message Hello`,
+  }),
+  provider: (name, variable) => ({
+    policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${variable}_API_KEY } }`,
+    last: `Give it a model (models: { … { provider: ${name}, … } }), and ask for that, or see what would be chosen:
+       signalbox policy explain --message Hello`,
+  }),
+  estimator: (name) => ({
+    policy: `learning: { mode: shadow, estimator: ${name} }`,
+    last: `Let it look on for a while, and see whether mode on would help:
+       signalbox learn replay`,
+  }),
+};
+
+function nextSteps(kind: Kind, name: string, folder: string, files: readonly string[]): string {
+  const below = relative(process.cwd(), folder);
+  const from = below.startsWith('..') ? folder : below;
+  const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase());
+  return `Made ${files.length} files in ${folder}: ${files.join(', ')}
+
+Next:
+  1. Try it on every law that the gateway relies on:
+       signalbox plugin test ${join(from, 'index.ts')}
+  2. Name it in a file of the policy, by its path from there, and see that the policy is sound:
+       plugins: [./plugins/${name}/index.ts]
+       ${policy}
+       signalbox policy check
+  3. ${last}
+`;
+}

@@ -1,0 +1,46 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Value } from '@sinclair/typebox/value';
+import { Expected, type Sample } from '../../conformance/samples.ts';
+import { UsageError } from '../options.ts';
+
+/** `hello.stream`, `hello.reply`. */
+const SAMPLE = /^(.+)\.(reply|stream)$/;
+
+/**
+ * The answers that are recorded beside a plugin, in `samples/`: of the provider `a` in `samples/a/`, and of any, by the
+ * name `''`, in `samples/` itself. Throws UsageError for an expectation that is none.
+ */
+export function samplesBeside(folder: string): Record<string, readonly Sample[]> {
+  const home = join(folder, 'samples');
+  if (!existsSync(home)) return {};
+  const inner = readdirSync(home, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const all = [['', home] as const, ...inner.map(({ name }) => [name, join(home, name)] as const)];
+  return Object.fromEntries(all.map(([name, at]) => [name, samplesIn(at)]));
+}
+
+function samplesIn(folder: string): Sample[] {
+  return readdirSync(folder)
+    .sort()
+    .flatMap((file) => {
+      const [, name = '', kind] = SAMPLE.exec(file) ?? [];
+      if (kind !== 'reply' && kind !== 'stream') return [];
+      const text = readFileSync(join(folder, file), 'utf8');
+      return [{ name: file, kind, text, expect: expectationOf(join(folder, `${name}.expect.json`)) } satisfies Sample];
+    });
+}
+
+function expectationOf(file: string): Expected | null {
+  if (!existsSync(file)) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    throw new UsageError(`${file} is no JSON.`);
+  }
+  if (Value.Check(Expected, value)) return value;
+  const error = Value.Errors(Expected, value).First();
+  const known = Object.keys(Expected.properties).join(', ');
+  const where = error && error.path !== '' ? `: \`${error.path.slice(1).replaceAll('/', '.')}\` does not fit` : '';
+  throw new UsageError(`${file} is no expectation${where}; it is an object that may have ${known}.`);
+}

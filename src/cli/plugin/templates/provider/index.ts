@@ -1,0 +1,113 @@
+import {
+  CAPABILITY_NAMES,
+  type ChatMessage,
+  defineProvider,
+  type HttpCall,
+  type ProviderCall,
+  type ProviderFailure,
+  plainUsage,
+  type StreamPart,
+  Type,
+} from 'signalbox/plugin';
+
+/**
+ * Speaks a small dialect: `POST /generate` with a model and messages; text, a word on why it ends, and counts of tokens
+ * come back, in one JSON or as lines of JSON. Make it your provider's. It only translates: the gateway connects.
+ */
+export const exampleProvider = defineProvider({
+  // What providers of a policy call it: `adapter: example`.
+  name: 'example',
+  status: 'alpha',
+  // What a policy may set under `settings`. Nothing so far.
+  settings: Type.Object({}, { additionalProperties: false }),
+  // Where the service is and which variable has its key, for policies that state neither.
+  presets: { example: { baseUrlEnv: 'EXAMPLE_BASE_URL', apiKeyEnv: 'EXAMPLE_API_KEY' } },
+  prepare: () => ({
+    kind: 'wire',
+    dialect: 'example',
+    // `sse` for server-sent events, `ndjson` for lines of JSON.
+    frames: 'ndjson',
+    // The gateway puts the key there, and nowhere else.
+    auth: { header: 'authorization', prefix: 'Bearer ' },
+    // What the dialect has no words for: requests that need it go to other models. This one has words for text alone.
+    lacks: () => CAPABILITY_NAMES,
+    request,
+    reply: (body) => partsOf(parse(body)),
+    // A fresh reader for each stream: what it has to remember between events is kept in here.
+    stream: () => ({ read: ({ data }) => partsOf(parse(data)) }),
+    failure,
+  }),
+});
+
+/** What goes out. `outputCap` must, for what is set aside for a request relies on it. */
+function request({ upstream, request: asked, stream, outputCap }: ProviderCall): HttpCall | ProviderFailure {
+  const messages: { role: string; text: string }[] = [];
+  for (const [at, message] of asked.messages.entries()) {
+    const text = textOf(message);
+    // What cannot be said is never sent: another model is tried, or the caller is told.
+    if (text === null) return { kind: 'rejected', message: `messages[${at}].content has more than text` };
+    messages.push({ role: message.role === 'assistant' ? 'model' : 'user', text });
+  }
+  const body = {
+    model: upstream,
+    messages,
+    stream,
+    max_tokens: outputCap,
+    temperature: asked.temperature ?? undefined,
+  };
+  // Hints that were left out: callers see them in `platform.dropped`.
+  const dropped = (['top_p', 'user'] as const).filter((name) => asked[name] != null);
+  return { path: '/generate', headers: {}, body: JSON.stringify(body), dropped };
+}
+
+/** The text of a message; null where it has anything else. */
+function textOf({ content }: ChatMessage): string | null {
+  if (typeof content === 'string') return content;
+  const texts = (content ?? []).map((part) => (part.type === 'text' ? part.text : null));
+  return texts.includes(null) ? null : texts.join('');
+}
+
+/** Reads a whole answer, and a line of a stream: they have the same members. Nothing in it can be relied upon. */
+function partsOf(answer: unknown): StreamPart[] {
+  if (!isObject(answer)) return [{ type: 'failure', failure: { kind: 'malformed', message: 'no JSON object' } }];
+  if (answer.error !== undefined) return [{ type: 'failure', failure: { kind: 'server', message: wordsOf(answer) } }];
+  const parts: StreamPart[] = [];
+  if (typeof answer.text === 'string') parts.push({ type: 'text', choice: 0, text: answer.text });
+  if (typeof answer.stop === 'string') {
+    const reason = answer.stop === 'limit' ? 'length' : 'stop';
+    parts.push({ type: 'finish', choice: 0, reason, raw: answer.stop });
+  }
+  // Where cached or reasoning tokens are counted too, use `canonicalUsage`: one that is counted twice is billed twice.
+  if (isObject(answer.tokens)) {
+    parts.push({ type: 'usage', usage: plainUsage(Number(answer.tokens.in), Number(answer.tokens.out)) });
+  }
+  return parts;
+}
+
+/** What a status outside 2xx means. */
+function failure(status: number, _headers: Headers, body: string): ProviderFailure {
+  return { kind: KINDS.get(status) ?? (status < 500 ? 'rejected' : 'server'), message: wordsOf(parse(body)), status };
+}
+
+const KINDS: ReadonlyMap<number, ProviderFailure['kind']> = new Map([
+  [401, 'auth'],
+  [403, 'auth'],
+  [404, 'not_found'],
+  [413, 'context'],
+  [429, 'rate_limited'],
+  [503, 'overloaded'],
+]);
+
+const wordsOf = (body: unknown): string =>
+  isObject(body) && typeof body.error === 'string' ? body.error.slice(0, 300) : 'no reason given';
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

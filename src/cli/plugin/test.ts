@@ -1,0 +1,110 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { LawReport } from '../../conformance/law.ts';
+import { type Paint, painter } from '../../policy/paint.ts';
+import { scrub, scrubAll } from '../../telemetry/secrets.ts';
+import { parseFlags, UsageError } from '../options.ts';
+import type { CommandResult } from '../result.ts';
+import type { PluginCommand } from './plugin.ts';
+import { samplesBeside } from './samples.ts';
+import { type PluginReport, tried } from './trial.ts';
+
+const RUNS = 200;
+const RUNS_MAX = 100_000;
+const SEED_MAX = 2_147_483_647;
+
+/** The longest that one law may take, by how often it is tried: far more than any honest plugin takes. */
+const lawMs = (runs: number): number => 10_000 + 50 * runs;
+
+/** `signalbox plugin test`. Throws UsageError where there is nothing to try. */
+export async function testPlugin(
+  args: readonly string[],
+  { shipped, terminal }: PluginCommand,
+): Promise<CommandResult> {
+  const flags = { seed: { type: 'string' }, runs: { type: 'string' }, json: { type: 'boolean' } } as const;
+  const { values, positionals } = parseFlags(() =>
+    parseArgs({ args: [...args], options: flags, allowPositionals: true }),
+  );
+  const [file] = positionals;
+  if (file === undefined || positionals.length > 1)
+    throw new UsageError('plugin test takes one file, or one package, with a plugin.');
+  const runs = values.runs === undefined ? RUNS : countOf('--runs', values.runs, 1, RUNS_MAX);
+  const seed = values.seed === undefined ? newSeed() : countOf('--seed', values.seed, 0, SEED_MAX);
+  const { specifier, home } = located(file);
+  const samples = samplesBeside(home);
+  const reports = await tried({ specifier, folder: process.cwd(), seed, runs, samples }, lawMs(runs)).catch(
+    (cause: unknown) => {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new UsageError(`${file} cannot be loaded: ${why.replace(/\.$/, '')}.`);
+    },
+  );
+  const found = reports.map((report) => withName(report, shipped, home));
+  const isBroken = found.some(({ laws }) => laws.some(({ outcome }) => outcome === 'broken'));
+  const text = values.json ? asJson(found, seed, runs) : asText(found, { file, seed, runs }, painter(terminal));
+  return { text, code: isBroken ? 2 : 0 };
+}
+
+const newSeed = (): number => Math.floor(Math.random() * SEED_MAX);
+
+function countOf(flag: string, text: string, min: number, max: number): number {
+  const count = Number(text);
+  if (!/^\d{1,10}$/.test(text) || count < min || count > max)
+    throw new UsageError(`${flag} takes a whole number from ${min} to ${max}, not "${text}".`);
+  return count;
+}
+
+/** What to load, and the folder of the code, where recorded answers are. What is no file may be a package. */
+function located(file: string): { readonly specifier: string; readonly home: string } {
+  const path = resolve(file);
+  if (existsSync(path)) return { specifier: path, home: statSync(path).isDirectory() ? path : dirname(path) };
+  if (/^\.{0,2}\//.test(file) || /\.[cm]?[jt]sx?$/.test(file)) throw new UsageError(`There is no file ${path}.`);
+  try {
+    return { specifier: file, home: dirname(Bun.resolveSync(file, process.cwd())) };
+  } catch {
+    return { specifier: file, home: process.cwd() };
+  }
+}
+
+/** A policy refuses a plugin that has the name of a shipped one, however well it keeps its promises. */
+function withName(report: PluginReport, shipped: PluginCommand['shipped'], home: string): PluginReport {
+  const isTaken = shipped.some(({ kind, name }) => kind === report.kind && name === report.name);
+  if (!isTaken || home.startsWith(resolve(import.meta.dir, '../../../plugins'))) return report;
+  const fault = `Signalbox has a ${report.kind} \`${report.name}\` itself: a policy that lists this one is refused`;
+  const law: LawReport = { law: 'name', says: 'its name is free', outcome: 'broken', fault, example: null };
+  return { ...report, laws: [law, ...report.laws] };
+}
+
+const MARKS: Readonly<Record<LawReport['outcome'], string>> = { holds: '✓', broken: '✗', note: '·', skipped: '-' };
+
+function asText(
+  reports: readonly PluginReport[],
+  { file, seed, runs }: { readonly file: string; readonly seed: number; readonly runs: number },
+  paint: Paint,
+): string {
+  const parts = reports.map(({ kind, name, status, laws }) =>
+    [`${paint.place(`${kind} ${name}`)} (${status})`, ...laws.map((law) => lawText(law, paint))].join('\n'),
+  );
+  const all = reports.flatMap(({ laws }) => laws);
+  const broken = all.filter(({ outcome }) => outcome === 'broken').length;
+  const kept = all.filter(({ outcome }) => outcome === 'holds').length;
+  const sum = broken === 0 ? `${file}: all ${kept} laws hold` : `${file}: ${broken} of ${kept + broken} laws broken`;
+  const again =
+    broken === 0 ? '' : `\nThe same cases again: signalbox plugin test ${file} --seed ${seed} --runs ${runs}`;
+  return `${parts.join('\n\n')}\n\n${sum}; seed ${seed}, ${runs} cases a law${again}\n`;
+}
+
+function lawText({ law, says, outcome, fault, example }: LawReport, paint: Paint): string {
+  const mark = outcome === 'broken' ? paint.error(MARKS.broken) : MARKS[outcome];
+  const head = `  ${mark} ${law}: ${says}`;
+  if (outcome === 'skipped') return `${head} (nothing to try it on)`;
+  if (fault === null) return head;
+  const not = outcome === 'note' ? 'Not promised, and not so: ' : '';
+  const lines = [`${not}${scrub(fault)}`, ...(example === null ? [] : [`in: ${scrub(example)}`])];
+  return [head, ...lines.map((line) => `      ${line}`)].join('\n');
+}
+
+function asJson(plugins: readonly PluginReport[], seed: number, runs: number): string {
+  const isSound = plugins.every(({ laws }) => laws.every(({ outcome }) => outcome !== 'broken'));
+  return `${JSON.stringify(scrubAll({ ok: isSound, seed, runs, plugins }), null, 2)}\n`;
+}

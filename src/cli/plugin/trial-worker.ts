@@ -1,0 +1,37 @@
+import { examine } from '../../conformance/suite.ts';
+import { createPluginShelf } from '../../plugin-host/load.ts';
+import type { Plugin } from '../../plugin-host/registry.ts';
+import { host } from './gateway-parts.ts';
+import type { Told, Trial } from './trial.ts';
+
+/** Tries plugins beside the command, which ends it where it does not come to an end. One trial in, what was found out. */
+declare const self: { onmessage: ((event: { readonly data: Trial }) => void) | null; postMessage(told: Told): void };
+
+// Standard output is for what the command tells.
+for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
+
+self.onmessage = ({ data }) => {
+  void run(data).then((why) => self.postMessage(why === null ? { tells: 'done' } : { tells: 'refused', why }));
+};
+
+/** Why nothing could be tried; null once all is. */
+async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<string | null> {
+  const module = (await createPluginShelf().load([specifier], folder)).get(specifier);
+  if (!module || module instanceof Error) return module?.message ?? 'it was not loaded';
+  if (module.plugins.length === 0)
+    return 'it exports no plugin: it needs an export made by `defineStrategy`, `defineProvider` or `defineEstimator`';
+  for (const plugin of module.plugins) {
+    const { kind, name, status } = plugin;
+    self.postMessage({ tells: 'plugin', plugin: { kind, name, status } });
+    const means = {
+      host,
+      samples: samplesOf(plugin, samples),
+      trying: (law: string) => self.postMessage({ tells: 'trying', law }),
+    };
+    for (const report of examine(plugin, means, { seed, runs })) self.postMessage({ tells: 'law', report });
+  }
+  return null;
+}
+
+const samplesOf = ({ kind, name }: Plugin, samples: Trial['samples']) =>
+  kind === 'provider' ? (samples[name] ?? samples[''] ?? []) : [];

@@ -1,0 +1,65 @@
+import type { LawReport } from '../../conformance/law.ts';
+import type { Sample } from '../../conformance/samples.ts';
+import type { Plugin } from '../../plugin-host/registry.ts';
+
+/** What is to be tried. */
+export interface Trial {
+  /** A path or a package, as seen from the folder. */
+  readonly specifier: string;
+  readonly folder: string;
+  readonly seed: number;
+  readonly runs: number;
+  /** Real answers, by the name of the provider that they are of; those of `''` are of any. */
+  readonly samples: Readonly<Record<string, readonly Sample[]>>;
+}
+
+export interface PluginReport extends Pick<Plugin, 'kind' | 'name' | 'status'> {
+  readonly laws: readonly LawReport[];
+}
+
+/** What the worker tells, one after the other. */
+export type Told =
+  | { readonly tells: 'plugin'; readonly plugin: Omit<PluginReport, 'laws'> }
+  | { readonly tells: 'trying'; readonly law: string }
+  | { readonly tells: 'law'; readonly report: LawReport }
+  | { readonly tells: 'refused'; readonly why: string }
+  | { readonly tells: 'done' };
+
+/**
+ * Loads and tries what the trial names, in a worker of its own: who has lost itself in a loop is ended after `lawMs` with
+ * one law, and that is told in place of the law. Throws an Error with one sentence where nothing can be loaded.
+ */
+export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]> {
+  const worker = new Worker(new URL('./trial-worker.ts', import.meta.url).href);
+  const reports: { plugin: Omit<PluginReport, 'laws'>; laws: LawReport[] }[] = [];
+  let trying = 'loading';
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const late = () => {
+        const laws = reports.at(-1)?.laws;
+        const fault = `it did not end within ${lawMs / 1_000} s`;
+        if (!laws) return reject(new Error(fault));
+        laws.push({ law: trying, says: 'it comes to an end', outcome: 'broken', fault, example: null });
+        resolve();
+      };
+      let timer = setTimeout(late, lawMs);
+      worker.onmessage = ({ data }: MessageEvent<Told>) => {
+        clearTimeout(timer);
+        if (data.tells === 'done') return resolve();
+        if (data.tells === 'refused') return reject(new Error(data.why));
+        timer = setTimeout(late, lawMs);
+        if (data.tells === 'plugin') reports.push({ plugin: data.plugin, laws: [] });
+        else if (data.tells === 'trying') trying = data.law;
+        else reports.at(-1)?.laws.push(data.report);
+      };
+      worker.onerror = ({ message }) => {
+        clearTimeout(timer);
+        reject(new Error(message));
+      };
+      worker.postMessage(trial);
+    });
+  } finally {
+    worker.terminate();
+  }
+  return reports.map(({ plugin, laws }) => ({ ...plugin, laws }));
+}

@@ -1,0 +1,185 @@
+import { formatDiagnostics } from '../../policy/diagnostics.ts';
+import { type Answer, type Choice, type ComparedCase, isRefused, type Totals } from '../../runtime/compare.ts';
+import type { PolicyChange } from '../../runtime/diff.ts';
+import { mask, scrub } from '../../telemetry/secrets.ts';
+import { type Difference, toldCases } from './diff-json.ts';
+import type { ComparedRequests, DifferentRequest } from './diff-requests.ts';
+import type { Built } from './diff-side.ts';
+import { fromTo, growth, pair, short, visible } from './diff-values.ts';
+import { grid, paragraphs } from './explain-text.ts';
+
+/** Requests that are told one by one; all of them are in the sums. */
+const REQUESTS_MAX = 30;
+
+const NOTE =
+  'By the figures that the policies state, as if every variable were set: nothing measured or learnt counts, and budgets and balances are not looked at.';
+
+/** The difference as a person reads it. Names of cases and requests, and what plugins word, are anybody’s: no secret in them is told. */
+export const differenceText = (difference: Difference, terminal: boolean): string =>
+  scrub(textOf(difference, terminal));
+
+function textOf({ a, b, changes, decided }: Difference, terminal: boolean): string {
+  const paint = painted(terminal);
+  const parts = [
+    `${paint.bold(visible(`${a.place.label} → ${b.place.label}`))}\n`,
+    `${paint.bold('What is declared differently')}\n${changesText(changes, paint)}`,
+    ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
+  ];
+  if (decided === null) return parts.join('\n');
+  const { cases, caseTotals, requests, worth } = decided;
+  const told = toldCases(cases);
+  const inUsd = worth.a !== worth.b;
+  const words: Words = { paint, inUsd, from: a.place.label, to: b.place.label };
+  const items = [
+    ...told.map((one) => caseText(one, words)),
+    ...(requests?.different ?? []).slice(0, REQUESTS_MAX).map((one) => requestText(one, words)),
+  ];
+  const hidden = requests ? requests.different.length + requests.leftOut - REQUESTS_MAX : 0;
+  if (hidden > 0) items.push(`  and ${short(hidden)} more requests, which --json lists\n`);
+  const heading = paint.bold('What would be chosen differently');
+  parts.push(`${heading}\n${items.length === 0 ? '  nothing\n' : items.join('\n')}`);
+  if (requests && requests.moves.length > 0) parts.push(movesText(requests, inUsd, terminal));
+  parts.push(totalsText(caseTotals, requests?.totals ?? null, inUsd, terminal));
+  const broken = cases.filter((one) => one.broken.length > 0).length;
+  const usd = inUsd
+    ? [
+        `A Credit is worth ${worth.a} USD in ${a.place.label} and ${worth.b} USD in ${b.place.label}: costs are compared in USD.`,
+      ]
+    : [];
+  parts.push(paragraphs([summary(caseTotals, requests?.totals ?? null, broken, words), ...usd, NOTE], terminal));
+  return parts.join('\n');
+}
+
+interface Paint {
+  bold(text: string): string;
+  /** A line by the sign that it begins with. */
+  line(text: string): string;
+}
+
+const COLOURS: Readonly<Record<string, number>> = { '+': 32, '-': 31, '~': 33 };
+
+function painted(terminal: boolean): Paint {
+  const ansi = (code: number | undefined, text: string) =>
+    terminal && code !== undefined ? `\u001b[${code}m${text}\u001b[0m` : text;
+  return { bold: (text) => ansi(1, text), line: (text) => ansi(COLOURS[text.trimStart()[0] ?? ''], text) };
+}
+
+const SIGNS = { added: '+', removed: '-', changed: '~' } as const;
+
+function changesText(changes: readonly PolicyChange[], paint: Paint): string {
+  if (changes.length === 0) return '  nothing\n';
+  const sections = Map.groupBy(changes, ({ section }) => section);
+  const lines = [...sections].flatMap(([section, found]) =>
+    found.flatMap(({ change, name, keys = [] }) => {
+      const head = visible(`${SIGNS[change]} ${name === null ? section : `${section}: ${name}`}`);
+      const inside = keys.flatMap(({ key, ...values }) => fromTo(key, values)).map(visible);
+      return [`  ${paint.line(head)}`, ...inside.map((line) => `      ${paint.line(line)}`)];
+    }),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function brokenText({ place, problems, message }: Built, terminal: boolean): string {
+  const files = place.bundle.files.map((file) => ({ ...file, text: file.text && mask(file.text) }));
+  const found = problems.length > 0 ? [formatDiagnostics(problems, files, { colour: terminal })] : [];
+  const why = message === null ? '' : `: ${message}`;
+  return `${[...found, visible(`${place.label} cannot be loaded${why.replace(/\.$/, '')}; what it would choose is not known.`)].join('\n\n')}\n`;
+}
+
+interface Words {
+  readonly paint: Paint;
+  /** Whether costs are compared in USD. */
+  readonly inUsd: boolean;
+  readonly from: string;
+  readonly to: string;
+}
+
+function caseText({ case: one, of, isReworded, a, b, broken }: ComparedCase, words: Words): string {
+  const { paint, from, to } = words;
+  const notes = [
+    ...(of === 'both' ? [] : [`only in ${of === 'a' ? from : to}`]),
+    ...(isReworded ? [`it asks something else in ${to}, which is compared`] : []),
+    ...(broken.length > 0 ? [`held in ${from}, fails in ${to}`] : []),
+  ];
+  const head = `case \`${one.name}\` (${one.place.file}:${one.place.line})${notes.map((note) => `; ${note}`).join('')}`;
+  const fails = broken.map(({ key, wanted, got }) =>
+    paint.line(`- fails    ${visible(`${key}: expected ${wanted}, got ${got}`)}`),
+  );
+  return itemText(head, a, b, words, fails);
+}
+
+function requestText({ name, count, a, b }: DifferentRequest, words: Words): string {
+  const times = count === 1 ? '' : `, ${short(count)} times`;
+  return itemText(`request ${name}${times}`, a, b, words, []);
+}
+
+function itemText(head: string, a: Answer, b: Answer, words: Words, more: readonly string[]): string {
+  const lines = [`choice   ${goals(a, b)}`, ...figures(a, b, words)].map(visible);
+  return `  ${words.paint.bold(visible(head))}\n${[...lines, ...more].map((line) => `    ${line}\n`).join('')}`;
+}
+
+/** The providers are named where they are what differs. */
+function goals(a: Answer, b: Answer): string {
+  const isMoved = !isRefused(a) && !isRefused(b) && a.model === b.model && a.provider !== b.provider;
+  const goal = (one: Answer) =>
+    isRefused(one) ? `refused with ${one.code}` : isMoved ? `${one.model} at ${one.provider}` : one.model;
+  return pair(goal(a), goal(b));
+}
+
+function figures(a: Answer, b: Answer, { inUsd }: Words): string[] {
+  const [from, to] = [chosen(a), chosen(b)];
+  if (from === null && to === null) return [];
+  const of = (read: (one: Choice) => string) => pair(from && read(from), to && read(to));
+  const by = (read: (one: Choice) => number) => (from && to ? growth(read(from), read(to)) : '');
+  const usd = `, ${of(({ costUsd }) => short(costUsd))} USD${by(({ costUsd }) => costUsd)}`;
+  const refusals = [a, b].filter(isRefused).map(({ message }) => `because  ${message}`);
+  return [
+    `reason   ${of(({ reason }) => reason)}`,
+    `cost     ${of(({ costCredits }) => short(costCredits))} Credits${inUsd ? usd : by(({ costCredits }) => costCredits)}`,
+    `latency  ${of(({ latencyMs }) => short(latencyMs))} ms${by(({ latencyMs }) => latencyMs)}`,
+    `quality  ${of(({ quality }) => quality.toFixed(3))}`,
+    ...refusals,
+  ];
+}
+
+const chosen = (answer: Answer): Choice | null => (isRefused(answer) ? null : answer);
+
+function movesText({ moves }: ComparedRequests, inUsd: boolean, terminal: boolean): string {
+  const rows = moves.map(({ a, b, totals }) => [short(totals.requests), visible(goals(a, b)), costs(totals, inUsd)]);
+  const head = ['requests', 'go elsewhere', inUsd ? 'USD' : 'Credits'];
+  return `${grid([head, ...rows], terminal, (column) => column === 0).join('\n')}\n`;
+}
+
+function totalsText(cases: Totals, requests: Totals | null, inUsd: boolean, terminal: boolean): string {
+  const row = (name: string, totals: Totals) => {
+    const { answered, a, b, refusedA, refusedB } = totals;
+    const mean = (from: number, to: number, digits: number) =>
+      answered === 0 ? '' : pair((from / answered).toFixed(digits), (to / answered).toFixed(digits));
+    return [
+      name,
+      `${totals.different.toLocaleString('en')} of ${totals.requests.toLocaleString('en')}`,
+      pair(`${refusedA}`, `${refusedB}`),
+      costs(totals, inUsd),
+      mean(a.quality, b.quality, 3),
+      mean(a.latencyMs, b.latencyMs, 0),
+    ];
+  };
+  const head = ['in all', 'differ', 'refused', inUsd ? 'USD' : 'Credits', 'mean quality', 'mean ms'];
+  const rows = [row('cases', cases), ...(requests ? [row('requests', requests)] : [])];
+  return `${grid([head, ...rows], terminal).join('\n')}\n`;
+}
+
+/** Of the requests that both answer. */
+function costs({ answered, a, b }: Totals, inUsd: boolean): string {
+  if (answered === 0) return '';
+  const [from, to] = inUsd ? [a.usd, b.usd] : [a.credits, b.credits];
+  return `${pair(short(from), short(to))}${growth(from, to)}`;
+}
+
+function summary(cases: Totals, requests: Totals | null, broken: number, { from, to }: Words): string {
+  const of = ({ different, requests: all }: Totals, what: string) =>
+    `${different.toLocaleString('en')} of ${all.toLocaleString('en')} ${what}${all === 1 ? '' : 's'}`;
+  const told = [of(cases, 'case'), ...(requests ? [of(requests, 'request')] : [])].join(' and ');
+  const held = `${broken} case${broken === 1 ? '' : 's'} that held in ${from} ${broken === 1 ? 'fails' : 'fail'} in ${to}`;
+  return `Decided differently: ${told}${broken > 0 ? `; ${held}` : ''}.`;
+}

@@ -1,0 +1,91 @@
+import { painter } from '../../policy/paint.ts';
+
+/** Lines that stand for others, from a line on. */
+interface Hunk {
+  /** Of the text before and the one after, from 1. */
+  readonly from: readonly [number, number];
+  readonly removed: readonly string[];
+  readonly added: readonly string[];
+}
+
+/** How many lines further on it is looked for where two texts are the same again. */
+const AHEAD_MAX = 64;
+/** What is shown of a file: a person needs an impression, and has the command. */
+const HUNKS_MAX = 6;
+const LINES_MAX = 8;
+
+/** What formatting would do to a text, in short; neither may hold a secret. */
+export function diffText(before: string, after: string, colour: boolean): string {
+  const hunks = hunksOf(linesOf(before), linesOf(after));
+  if (hunks.length === 0) return '  only ends of lines: each is to be a line feed, that of the last line too';
+  const paint = painter(colour);
+  const lines = hunks
+    .slice(0, HUNKS_MAX)
+    .flatMap(({ from, removed, added }) => [
+      paint.label(`  @@ -${from[0]} +${from[1]} @@`),
+      ...shownOf(removed).map((line) => paint.error(`  -${line}`)),
+      ...shownOf(added).map((line) => `  +${line}`),
+    ]);
+  const more = hunks.length - HUNKS_MAX;
+  if (more > 0) lines.push(`  … and at ${more} more ${more === 1 ? 'place' : 'places'}`);
+  return lines.join('\n');
+}
+
+/** Without the empty text behind the last line's end. */
+const linesOf = (text: string): string[] =>
+  text
+    .replace(/^\uFEFF/, '')
+    .replace(/(?:\r\n?|\n)$/, '')
+    .split(/\r\n?|\n/);
+
+function shownOf(lines: readonly string[]): string[] {
+  const shown = lines.slice(0, LINES_MAX).map(visible);
+  const more = lines.length - shown.length;
+  return more > 0 ? [...shown, `… and ${more} more ${more === 1 ? 'line' : 'lines'}`] : shown;
+}
+
+/** Blanks at the end can be seen, and nothing commands the terminal. */
+const visible = (line: string): string =>
+  line
+    .replace(/[ \t]+$/, (blanks) => '·'.repeat(blanks.length))
+    .replace(/[^\P{Cc}\t]|[\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+
+/** Not the fewest lines possible, but in a time that grows as the texts do. */
+function hunksOf(before: readonly string[], after: readonly string[]): Hunk[] {
+  const hunks: Hunk[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < before.length || j < after.length) {
+    if (i < before.length && before[i] === after[j]) {
+      i++;
+      j++;
+      continue;
+    }
+    const [removed, added] = nextSame(before, after, i, j) ?? [before.length - i, after.length - j];
+    const from = [i + 1, j + 1] as const;
+    hunks.push({ from, removed: before.slice(i, i + removed), added: after.slice(j, j + added) });
+    i += removed;
+    j += added;
+  }
+  return hunks;
+}
+
+/** How many lines of each text come before the next that both have; null where that is not near. */
+function nextSame(
+  before: readonly string[],
+  after: readonly string[],
+  i: number,
+  j: number,
+): readonly [number, number] | null {
+  for (let both = 1; both <= AHEAD_MAX; both++) {
+    for (let removed = 0; removed <= both; removed++) {
+      const added = both - removed;
+      if (isSame(before, after, i + removed, j + added)) return [removed, added];
+    }
+  }
+  return null;
+}
+
+/** A line alone may be like many; two in a row say where one is. */
+const isSame = (before: readonly string[], after: readonly string[], i: number, j: number): boolean =>
+  i < before.length && before[i] === after[j] && before[i + 1] === after[j + 1];

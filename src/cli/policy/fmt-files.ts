@@ -1,0 +1,126 @@
+import { access, constants, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { PolicyFile } from '../../policy/load.ts';
+import { isPolicyFile } from '../../runtime/source.ts';
+import { UsageError } from '../options.ts';
+
+/** As for the files of a policy. */
+const BYTES_MAX = 1_048_576;
+
+/** A file to be formatted. */
+export interface Opened {
+  /** As diagnostics name it, with its text, where it has one. A mark of its encoding is part of it. */
+  readonly file: PolicyFile;
+  readonly bytes: Uint8Array;
+}
+
+/** The policy files of folders and those named one by one, each once. Throws UsageError. */
+export async function openFiles(places: readonly string[]): Promise<Opened[]> {
+  const found = await Promise.all(places.map(filesAt));
+  const paths = [...new Set(found.flat().map(shown))];
+  return Promise.all(paths.map(openFile));
+}
+
+async function filesAt(place: string): Promise<string[]> {
+  const found = await stat(place).catch((cause) => refuse(`${place} cannot be read`, cause));
+  if (found.isDirectory()) {
+    const names = await readdir(place).catch((cause) => refuse(`${place} cannot be read`, cause));
+    const files = names.filter(isPolicyFile).sort();
+    if (files.length === 0) throw new UsageError(`${place} holds no .yaml files.`);
+    return files.map((name) => join(place, name));
+  }
+  if (!found.isFile() || !/\.ya?ml$/.test(place))
+    throw new UsageError(`${place} is neither a folder nor a .yaml file.`);
+  return [place];
+}
+
+/** As diagnostics name it: from the working folder, or from the root where it lies elsewhere. */
+function shown(path: string): string {
+  const near = relative('', path);
+  return near.startsWith('..') ? resolve(path) : near;
+}
+
+async function openFile(path: string): Promise<Opened> {
+  const found = await stat(path).catch((cause) => refuse(`${path} cannot be read`, cause));
+  // A pipe would be waited for without end.
+  if (!found.isFile()) throw new UsageError(`${path} is not a file.`);
+  if (found.size > BYTES_MAX) {
+    const detail = `it has ${found.size} bytes`;
+    return { file: { path, problem: 'too-large', detail }, bytes: new Uint8Array() };
+  }
+  const bytes = await readFile(path).catch((cause) => refuse(`${path} cannot be read`, cause));
+  return { file: { path, ...decoded(bytes) }, bytes };
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
+  try {
+    return { text: strict.decode(bytes) };
+  } catch {
+    return { problem: 'not-utf-8', detail: '' };
+  }
+}
+
+/**
+ * Has a file hold another text, at once: whoever reads meanwhile gets the old text or the new one. Mode and owner stay,
+ * and of a symbolic link it is the file that it leads to. Throws UsageError, and then the file is as it was.
+ */
+export async function replaceFile({ file: { path }, bytes }: Opened, text: string): Promise<void> {
+  try {
+    const real = await realpath(path);
+    // A file that may not be written could still be replaced: its folder decides about that.
+    await access(real, constants.W_OK);
+    const { uid, gid, mode } = await stat(real);
+    // No policy file by its name: who watches the folder does not look at it.
+    const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
+    try {
+      await writeBeside(beside, text, { uid, gid, mode });
+      if (!(await readFile(real)).equals(bytes)) throw new Error('it was changed meanwhile');
+      await rename(beside, real);
+    } catch (cause) {
+      if (!isTaken(cause)) await rm(beside, { force: true });
+      throw cause;
+    }
+  } catch (cause) {
+    refuse(`${path} cannot be written`, cause);
+  }
+}
+
+interface Rights {
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
+
+async function writeBeside(path: string, text: string, { uid, gid, mode }: Rights): Promise<void> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    await handle.writeFile(text);
+    const mine = await handle.stat();
+    // A server may run as another user than whoever formats: it must still be able to read the file.
+    if (mine.uid !== uid || mine.gid !== gid) await handle.chown(uid, gid);
+    await handle.chmod(mode & 0o7777);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const codeOf = (cause: unknown): string => (cause instanceof Error && 'code' in cause ? String(cause.code) : '');
+
+const isTaken = (cause: unknown): boolean => codeOf(cause) === 'EEXIST';
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'it belongs to another user'],
+  ['EROFS', 'its file system is read-only'],
+  ['ENOSPC', 'no space is left'],
+  ['ENOENT', 'it is not there'],
+  ['ELOOP', 'its symbolic links lead in a circle'],
+]);
+
+function refuse(what: string, cause: unknown): never {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  throw new UsageError(`${what}: ${REASONS.get(codeOf(cause)) ?? message}.`);
+}

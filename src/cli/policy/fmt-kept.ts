@@ -1,0 +1,76 @@
+import { isAlias, isMap, isPair, isScalar, isSeq, Lexer, parseDocument } from 'yaml';
+
+/** Marks of the lexer that stand for no character of the text. */
+const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018']);
+/** The mark before the text of a scalar that has no quotes: what follows is no comment, whatever it begins with. */
+const SCALAR_MARK = '\u001f';
+
+/** Something of a text that formatting must keep, with the offset at which it stands. */
+interface Piece {
+  readonly at: number;
+  readonly what: string;
+}
+
+/** What formatting must not do, at the first place in the text where it would. */
+export interface Loss {
+  /** Ends a sentence that begins with `formatting would change`. */
+  readonly what: string;
+  /** Of the text before, in UTF-16 units. */
+  readonly at: number;
+}
+
+/**
+ * What a formatted text lacks of the one that it was made of; null when it has the same data, with numbers as they were
+ * written, and the same comments between the same values. Both are YAML.
+ */
+export function lostIn(formatted: string, text: string): Loss | null {
+  const [before, after] = [contentOf(text), contentOf(formatted)];
+  const lost = (what: string) => ({ what, at: firstDifference(before.pieces, after.pieces) });
+  if (before.shape !== after.shape) return lost('the data');
+  if (before.comments !== after.comments) return lost('a comment');
+  return before.order === after.order ? null : lost('the place of a comment');
+}
+
+function firstDifference(before: readonly Piece[], after: readonly Piece[]): number {
+  const found = before.find(({ what }, i) => what !== after[i]?.what);
+  return (found ?? before.at(-1))?.at ?? 0;
+}
+
+function contentOf(text: string) {
+  const { contents } = parseDocument(text, { uniqueKeys: false, prettyErrors: false, version: '1.2', schema: 'core' });
+  const leaves: Piece[] = [];
+  const shape = JSON.stringify(shapeOf(contents, leaves));
+  const comments = commentsIn(text);
+  const pieces = [...leaves, ...comments].sort((a, b) => a.at - b.at);
+  return { shape, pieces, comments: wordsOf(comments), order: wordsOf(pieces) };
+}
+
+const wordsOf = (pieces: readonly Piece[]): string => JSON.stringify(pieces.map(({ what }) => what));
+
+/** Data with its keys in their order, and what JSON has no place for. Values are added to the leaves. */
+function shapeOf(node: unknown, leaves: Piece[]): unknown {
+  if (isPair(node)) return [shapeOf(node.key, leaves), shapeOf(node.value, leaves)];
+  if (isMap(node) || isSeq(node)) {
+    const items = node.items.map((item) => shapeOf(item, leaves));
+    return { kind: isMap(node) ? 'map' : 'list', items, anchor: node.anchor, tag: node.tag };
+  }
+  if (isAlias(node)) return { alias: node.source };
+  if (!isScalar(node)) return null;
+  const { value, source = '', anchor, tag, range } = node;
+  // Prices are read from the source, so 1.00 is not 1.0.
+  const content = typeof value === 'string' ? value : [source];
+  if (source !== '') leaves.push({ at: range?.[0] ?? 0, what: JSON.stringify(content) });
+  return { content, anchor, tag };
+}
+
+function commentsIn(text: string): Piece[] {
+  const comments: Piece[] = [];
+  let at = 0;
+  let before = '';
+  for (const lexeme of new Lexer().lex(text)) {
+    if (lexeme.startsWith('#') && before !== SCALAR_MARK) comments.push({ at, what: lexeme.trimEnd() });
+    if (!MARKS.has(lexeme) && lexeme !== SCALAR_MARK) at += lexeme.length;
+    before = lexeme;
+  }
+  return comments;
+}

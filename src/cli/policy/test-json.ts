@@ -1,0 +1,66 @@
+import { isDecision } from '../../runtime/cases.ts';
+import { COVERED, type CoverageEntry } from '../../runtime/coverage.ts';
+import type { Settings } from './settings.ts';
+import type { CoverageSummary, Share } from './test-coverage.ts';
+import type { CaseResult } from './test-run.ts';
+
+/** What `policy test --json` prints. */
+export function testBody(
+  { settings, missing }: Settings,
+  results: readonly CaseResult[],
+  coverage: CoverageSummary | null,
+) {
+  const count = (status: CaseResult['status']) => results.filter((one) => one.status === status).length;
+  return {
+    counts: { cases: results.length, hold: count('holds'), failed: count('failed'), not_run: count('not_run') },
+    settings: settings.map(({ names, runtime: { snapshot } }) => ({ names, policy_revision: snapshot.revision })),
+    left_out_here: missing,
+    cases: results.map((result) => caseBody(result, settings)),
+    coverage: coverage && coverageBody(coverage),
+  };
+}
+
+function caseBody({ case: policyCase, status, runs }: CaseResult, settings: Settings['settings']) {
+  const { name, place } = policyCase;
+  const { file, line, column } = place;
+  const ofRuns = runs.map(({ settings: names, run }, at) => ({
+    settings: names,
+    status: run.outcome === null ? 'not_run' : run.failures.length > 0 ? 'failed' : 'holds',
+    missing: run.missing,
+    failures: run.failures.map(({ key, wanted, got, hint = null }) => ({ key, expected: wanted, got, hint })),
+    ...outcomeBody(run, settings[at]!),
+  }));
+  // What is told of the case itself is of the first setting that counts: where it fails, or else where it ran.
+  const first = ofRuns.find((one) => one.status === status) ?? ofRuns[0]!;
+  const { settings: _names, status: _status, ...told } = first;
+  return { name, file, line, column, status, ...told, settings: ofRuns };
+}
+
+function outcomeBody({ outcome }: CaseResult['runs'][number]['run'], { runtime }: Settings['settings'][number]) {
+  const none = { choice: null, provider: null, reason: null, cost_credits: null, latency_ms: null, quality: null };
+  if (outcome === null || !isDecision(outcome)) return none;
+  const [choice] = outcome.ranked;
+  const { id, endpoints } = runtime.snapshot.models[choice.model]!;
+  return {
+    choice: id,
+    provider: endpoints[choice.endpoints[0]!]!.provider,
+    reason: outcome.reason,
+    cost_credits: choice.costCredits,
+    latency_ms: choice.latencyMs,
+    quality: choice.quality,
+  };
+}
+
+function coverageBody({ report, all, byClass, min, isEnough, weakest }: CoverageSummary) {
+  const classes = COVERED.map((kind) => {
+    const entries = report[kind];
+    const untouched = entries.filter(({ isTouched }) => !isTouched).map(entryBody);
+    const alwaysTrue = entries.filter(({ isAlwaysTrue }) => isAlwaysTrue).map(entryBody);
+    return [kind, { ...shareBody(byClass[kind]), untouched, always_true: alwaysTrue }] as const;
+  });
+  return { ...shareBody(all), min, enough: isEnough, weakest, classes: Object.fromEntries(classes) };
+}
+
+const shareBody = ({ touched, total, percent }: Share) => ({ touched, total, percent });
+
+const entryBody = ({ name, place: { file, line, column } }: CoverageEntry) => ({ name, file, line, column });

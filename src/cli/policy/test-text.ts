@@ -1,0 +1,163 @@
+import { relative } from 'node:path';
+import type { SourcePlace } from '../../core/source-place.ts';
+import type { Missing } from '../../runtime/cases.ts';
+import { COVERED } from '../../runtime/coverage.ts';
+import type { Mismatch } from '../../runtime/mismatches.ts';
+import { SETTING_WORDS, type SettingName, type Settings } from './settings.ts';
+import { type CoverageSummary, percentText } from './test-coverage.ts';
+import type { CaseResult, SettingRun } from './test-run.ts';
+
+/** How the results of cases are shown. */
+export interface TextForm {
+  /** The folder of the policy, as commands name it. */
+  readonly folder: string;
+  /** Colours of a terminal, or none. */
+  readonly colour: boolean;
+}
+
+type Paint = (text: string) => string;
+const painted =
+  (colour: boolean, code: number): Paint =>
+  (text) =>
+    colour && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
+
+/** Every case in a line, what failed with its diff under it, coverage where it was asked for, and a summary. */
+export function testText(
+  { missing }: Pick<Settings, 'missing'>,
+  results: readonly CaseResult[],
+  coverage: CoverageSummary | null,
+  form: TextForm,
+): string {
+  // Of one setting alone: what is missing here is nothing to whom every case ran for.
+  const isOfHere = results.some(({ status, runs }) => status === 'not_run' || (status === 'failed' && runs.length > 1));
+  const parts = [
+    results.length === 0
+      ? ''
+      : `${results
+          .map((result) => caseText(result, form))
+          .join('\n')
+          .trimEnd()}\n`,
+    ...(coverage ? [coverageText(coverage)] : []),
+    `${summaryText(results, form)}\n`,
+    ...(isOfHere && missing.length > 0
+      ? [`Left out with the variables that are set here: ${missing.join(', ')}\n`]
+      : []),
+  ];
+  return parts.filter((part) => part !== '').join('\n');
+}
+
+/** Longer values are cut: they are whole in `--json`. */
+const VALUE_MAX = 160;
+const folded = (text: string): string => (text.length <= VALUE_MAX ? text : `${text.slice(0, VALUE_MAX - 1)}…`);
+
+/** What policies word must not command the terminal of whoever reads it. */
+const visible = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+const shown = (text: string): string => folded(visible(text));
+
+function caseText(result: CaseResult, form: TextForm): string {
+  const name = shown(result.case.name);
+  if (result.status === 'holds') return `${painted(form.colour, 32)('holds')}    ${name}`;
+  if (result.status === 'not_run') return `${painted(form.colour, 33)('not run')}  ${name}: ${whyNotRun(result)}`;
+  const place = painted(form.colour, 1)(placeText(result.case.place));
+  const head = `${painted(form.colour, 31)('failed')}   ${name}\n  ${place}`;
+  const runs = failedRuns(result).map((failed) => runText(failed, result, form));
+  return `${[head, ...runs].join('\n')}\n`;
+}
+
+export const placeText = ({ file, line, column }: SourcePlace): string => `${file}:${line}:${column}`;
+
+const whyNotRun = ({ runs }: CaseResult): string =>
+  [...new Set(runs.map(({ run }) => shown(missingText(run.missing))))].join('; here ');
+
+/** What a case names that cannot be served: the first with its reason. */
+export function missingText([first, ...more]: readonly Missing[]): string {
+  const others =
+    more.length === 0 ? '' : `, nor ${more.length === 1 ? more[0]!.name : `${more.length} more that it names`}`;
+  return `it names ${first?.name}, which cannot be served (${first?.reason})${others}`;
+}
+
+/** What failed, the same failures once. */
+interface FailedRun {
+  readonly settings: readonly SettingName[];
+  readonly failures: readonly Mismatch[];
+}
+
+function failedRuns({ runs }: CaseResult): FailedRun[] {
+  const failed = runs.filter(({ run }) => run.failures.length > 0);
+  const bySame = Map.groupBy(failed, ({ run }) => JSON.stringify(run.failures.map(told)));
+  return [...bySame.values()].map((same: SettingRun[]) => ({
+    settings: same.flatMap(({ settings }) => settings),
+    failures: same[0]!.run.failures,
+  }));
+}
+
+const told = ({ key, wanted, got, hint }: Mismatch) => [key, wanted, got, hint];
+
+function runText({ settings, failures }: FailedRun, { case: { name }, runs }: CaseResult, form: TextForm): string {
+  const all = runs.flatMap((one) => one.settings);
+  const onlyHere = !settings.includes('all_set');
+  const where = settings.length === all.length ? [] : [`  ${SETTING_WORDS[onlyHere ? 'here' : 'all_set']}:`];
+  const more = `signalbox policy explain ${quoted(form.folder)} --case ${quoted(name)}${onlyHere ? ' --here' : ''}`;
+  return [...where, ...diffLines(failures, form.colour), `  more: ${visible(more)}`].join('\n');
+}
+
+function diffLines(failures: readonly Mismatch[], colour: boolean): string[] {
+  const [red, green] = [painted(colour, 31), painted(colour, 32)];
+  const lines: string[] = [];
+  for (const [at, { key, wanted, got, hint }] of failures.entries()) {
+    const next = failures[at + 1];
+    lines.push(red(`  - ${shown(key)}: ${shown(wanted)}`));
+    // A refusal stands for all keys that ask for a choice.
+    if (isRefusal(got) && next?.got === got) continue;
+    lines.push(green(isRefusal(got) ? `  + ${got}` : `  + ${shown(key)}: ${shown(got)}`));
+    if (hint !== undefined) lines.push(`    ${shown(hint)}`);
+  }
+  return lines;
+}
+
+const isRefusal = (got: string): boolean => got.startsWith('refused: ');
+
+/** For a shell. */
+function quoted(text: string): string {
+  if (/^[\w./@%+:,-]+$/.test(text)) return text;
+  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
+}
+
+/** As a command typed here names it. */
+export function folderText(folder: string): string {
+  const near = relative('', folder) || '.';
+  return near.startsWith('..') ? folder : near;
+}
+
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+function summaryText(results: readonly CaseResult[], { folder }: TextForm): string {
+  const count = (status: CaseResult['status']) => results.filter((one) => one.status === status).length;
+  const counts = [
+    count('holds') > 0 && `${count('holds')} hold`,
+    count('failed') > 0 && `${count('failed')} failed`,
+    count('not_run') > 0 && `${count('not_run')} not run`,
+  ].filter((part) => part !== false);
+  return `${folder}: ${plural(results.length, 'case')}${counts.length > 0 ? `: ${counts.join(', ')}` : ''}`;
+}
+
+function coverageText({ report, byClass, all, min, isEnough, weakest }: CoverageSummary): string {
+  const lines = COVERED.flatMap((kind) => {
+    const { touched, total, percent } = byClass[kind];
+    const untouched = report[kind].filter(({ isTouched }) => !isTouched);
+    const always = report[kind].filter(({ isAlwaysTrue }) => isAlwaysTrue);
+    const list = (what: string, { name, place }: (typeof untouched)[number]) =>
+      `  ${what.padEnd(11)}  ${shown(name)}  ${placeText(place)}`;
+    return [
+      `${kind.padEnd(11)}  ${`${touched} of ${total}`.padEnd(10)}  ${percentText(percent)}`,
+      ...untouched.map((entry) => list('untouched', entry)),
+      ...always.map((entry) => list('always true', entry)),
+    ];
+  });
+  const sum = `Coverage: ${percentText(all.percent)}, ${all.touched} of ${all.total}`;
+  if (isEnough) return `${[...lines, `${sum}.`].join('\n')}\n`;
+  const missing = weakest === null ? 0 : byClass[weakest].total - byClass[weakest].touched;
+  const why =
+    weakest === null ? '' : `: most of what is untouched are ${weakest}, ${missing} of ${byClass[weakest].total}`;
+  return `${[...lines, `${sum}; at least ${min} % are asked for${why}.`].join('\n')}\n`;
+}

@@ -1,0 +1,104 @@
+import { createPluginShelf } from '../../plugin-host/load.ts';
+import { signatureOf } from '../../runtime/source.ts';
+import { watchPolicies } from '../../runtime/watch.ts';
+import { scrub } from '../../telemetry/secrets.ts';
+import type { CommandResult } from '../result.ts';
+import type { PolicyCommand } from './command.ts';
+import { folderText } from './test-text.ts';
+
+/** What is watched, and how that is told. */
+interface WatchedTests {
+  readonly folder: string;
+  readonly json: boolean;
+}
+
+type Run = (judge: PolicyCommand['judge']) => Promise<CommandResult>;
+
+/** What a run came to: a result, or that it could not run. */
+type Outcome = CommandResult | Error;
+
+/**
+ * Runs at once, and again whenever a file of the folder or of its plugins changes, until the operator ends it: then with
+ * what the last run came to. A policy that is broken in between is told, and watched on.
+ */
+export async function testOnEdits(
+  { folder, json }: WatchedTests,
+  { judge, write, ended }: Pick<PolicyCommand, 'judge' | 'write' | 'ended'>,
+  run: Run,
+): Promise<CommandResult> {
+  const signal = ended();
+  const code = new PluginCode(folder);
+  let wake = () => {};
+  let isStirred = true;
+  const stir = () => {
+    isStirred = true;
+    wake();
+  };
+  const watch = watchPolicies({ folder, more: () => code.files, onStir: () => {}, onEdit: stir });
+  signal.addEventListener('abort', stir);
+  let last: Outcome = { text: '', code: 0 };
+  while (!signal.aborted) {
+    isStirred = false;
+    if (await code.hasChanged()) {
+      last = await attempt(() => code.run((shelf) => run({ ...judge, shelf })));
+      await write(textOf(last, json));
+      if (!json) await write(`\nWaiting for a change in ${folderText(folder)} or its plugins. Ctrl-C ends.\n\n`);
+    }
+    // What came meanwhile is looked at before anything is waited for.
+    if (!isStirred) await new Promise<void>((resolve) => (wake = resolve));
+  }
+  watch.close();
+  if (last instanceof Error) throw last;
+  return { text: '', code: last.code };
+}
+
+/** The plugins of a folder, loaded anew for each run, and whether anything has changed since the last. */
+class PluginCode {
+  /** Those of the last policy that could be read so far. */
+  files: readonly string[] = [];
+  readonly #folder: string;
+  #seen = '';
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async hasChanged(): Promise<boolean> {
+    return (await signatureOf(this.#folder, this.files)) !== this.#seen;
+  }
+
+  async run<Result>(run: (shelf: ReturnType<typeof createPluginShelf>) => Promise<Result>): Promise<Result> {
+    const [policy, all] = await this.#signatures();
+    // Code that was imported once stays, and what a plugin imports with it: an edit of it must count.
+    for (const file of this.files) delete require.cache[file];
+    const shelf = createPluginShelf();
+    try {
+      return await run(shelf);
+    } finally {
+      const found = shelf.files();
+      const isSame = found.length === 0 || found.join('\n') === this.files.join('\n');
+      if (!isSame) this.files = found;
+      const [policyNow, allNow] = await this.#signatures();
+      // Other files than before are no change of any: but an edit that came while it ran is.
+      this.#seen = isSame || policyNow !== policy ? all : allNow;
+    }
+  }
+
+  async #signatures(): Promise<readonly [policy: string, all: string]> {
+    return [await signatureOf(this.#folder), await signatureOf(this.#folder, this.files)];
+  }
+}
+
+async function attempt(run: () => Promise<CommandResult>): Promise<Outcome> {
+  try {
+    return await run();
+  } catch (cause) {
+    return cause instanceof Error ? cause : new Error(String(cause));
+  }
+}
+
+function textOf(outcome: Outcome, json: boolean): string {
+  if (!(outcome instanceof Error)) return outcome.text;
+  const message = scrub(outcome.message);
+  return json ? `${JSON.stringify({ error: message })}\n` : `signalbox: ${message}\n`;
+}

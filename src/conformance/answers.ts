@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import type { Frame } from '../contract/provider.ts';
+import { anyText } from './any-text.ts';
+import { type ProviderSubject, typicalAdapter } from './provider-subject.ts';
+
+/** Texts that may stand where an answer should. */
+export const odd: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    '',
+    ' ',
+    'null',
+    '{}',
+    '[]',
+    '"text"',
+    '7',
+    '{',
+    '[DONE]',
+    '<html></html>',
+    '{"__proto__":null}',
+    '\0',
+    '{"error":{}}',
+  ),
+  anyText(30),
+  fc.json({ maxDepth: 3 }),
+);
+
+/** What a member of an answer may be in place of what it should be. */
+const STRAYS: readonly unknown[] = [null, -1, 0.5, 1e21, '', 'odd', true, [], {}, [null], [{}], { type: 'odd' }];
+
+/** The text with one of its JSON's values put out of place, and the rest as it was. */
+const spoiled = (text: string): fc.Arbitrary<string> => {
+  const spots = countOf(text);
+  if (spots === 0) return fc.nat({ max: text.length }).map((at) => text.slice(0, at));
+  return fc
+    .record({ at: fc.nat({ max: spots - 1 }), stray: fc.constantFrom(...STRAYS), isGone: fc.boolean() })
+    .map(({ at, stray, isGone }) => {
+      let seen = 0;
+      // Without a member, as a list's undefined is null.
+      return (
+        JSON.stringify(JSON.parse(text), (_, value) => (seen++ === at ? (isGone ? undefined : stray) : value)) ?? ''
+      );
+    });
+};
+
+function countOf(text: string): number {
+  try {
+    let spots = 0;
+    JSON.parse(text, (_, value) => {
+      spots++;
+      return value;
+    });
+    return spots;
+  } catch {
+    return 0;
+  }
+}
+
+/** Bodies: anything, and recorded ones as they are, or spoiled. */
+export function texts({ samples }: ProviderSubject): fc.Arbitrary<string> {
+  const known = samples.filter(({ kind }) => kind === 'reply').map(({ text }) => text);
+  if (known.length === 0) return odd;
+  const real = fc.constantFrom(...known);
+  return fc.oneof(odd, real, real.chain(spoiled), real.chain(spoiled).chain(spoiled));
+}
+
+/** The events of the recorded streams. */
+function recordedFrames({ plugin, samples, host }: ProviderSubject): (readonly Frame[])[] {
+  const adapter = typicalAdapter(plugin);
+  const kind = adapter?.kind === 'wire' ? adapter.frames : 'sse';
+  return samples
+    .filter((sample) => sample.kind === 'stream')
+    .map(({ text }) => {
+      const parser = host.frames(kind);
+      return [...parser.push(text), ...parser.end()];
+    });
+}
+
+/** Streams: of anything, and recorded ones as they are, or with events lost, doubled, out of order and spoiled. */
+export function frames(subject: ProviderSubject): fc.Arbitrary<readonly Frame[]> {
+  const any = fc.array(fc.record({ event: fc.constantFrom('', '', 'message', 'error'), data: odd }), { maxLength: 4 });
+  const recorded = recordedFrames(subject).filter(({ length }) => length > 0);
+  if (recorded.length === 0) return any;
+  const real = fc.constantFrom(...recorded);
+  const single = real.chain((list) => fc.constantFrom(...list));
+  const wrong = single.chain(({ event, data }) => spoiled(data).map((text) => ({ event, data: text })));
+  const muddled = fc.array(fc.oneof({ weight: 2, arbitrary: single }, wrong), { maxLength: 8 });
+  const pierced = fc
+    .tuple(real, wrong, fc.nat(), fc.boolean())
+    .map(([list, one, at, isMore]) => list.toSpliced(at % list.length, isMore ? 0 : 1, one));
+  return fc.oneof(any, real, muddled, pierced);
+}

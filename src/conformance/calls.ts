@@ -1,0 +1,69 @@
+import { Value } from '@sinclair/typebox/value';
+import fc from 'fast-check';
+import type { ModelTraits, ProviderCall } from '../contract/provider.ts';
+import { CAPABILITY_NAMES, capabilityNames, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../core/capability.ts';
+import { ChatRequest } from '../core/chat-request.ts';
+import { anyRequest } from './requests.ts';
+
+/** Names that providers give to models. */
+export const upstreams = fc.constantFrom('model-1', 'vendor/model-2.5:free', 'Model_3@20261120', 'models/four');
+
+export const traits: fc.Arbitrary<ModelTraits> = fc.record({
+  capabilities: fc.subarray([...MODEL_CAPABILITIES]),
+  lacks: fc.subarray(capabilityNames(OF_EVERY_DIALECT)),
+  acceptsTemperature: fc.boolean(),
+  ttftMs: fc.constantFrom(0, 1, 500),
+  outputTokensPerSecond: fc.constantFrom(1, 100, 100_000),
+});
+
+/** The caller's state of some other provider, which means nothing to this one. */
+const NO_STATE = { ofMessage: fc.constant({}), ofCall: () => ({}) };
+
+/** No figure that anything else in a request has. */
+const caps = fc.integer({ min: 20_011, max: 29_989 });
+
+/** Any request that the gateway admits, as an adapter gets it. */
+export const calls: fc.Arbitrary<ProviderCall> = fc
+  .record({
+    upstream: upstreams,
+    request: anyRequest(NO_STATE).filter((request) => Value.Check(ChatRequest, request)),
+    extras: fc.constantFrom({}, {}, { top_k: 5 }),
+    stream: fc.boolean(),
+    outputCap: caps,
+    model: traits,
+  })
+  // As it goes over the wire: without members that are undefined.
+  .map((call) => structuredClone({ ...call, request: { ...call.request, stream: call.stream } }));
+
+/** Plain questions, which every model takes. */
+export const plainCalls: fc.Arbitrary<ProviderCall> = fc
+  .record({
+    text: fc.constantFrom('Hello!', 'Grüezi 💡', 'One\n\ntwo'),
+    stream: fc.boolean(),
+    outputCap: caps,
+    upstream: upstreams,
+  })
+  .map(({ text, stream, outputCap, upstream }) => ({
+    upstream,
+    request: { model: 'any', messages: [{ role: 'user' as const, content: text }], stream },
+    extras: {},
+    stream,
+    outputCap,
+    model: {
+      capabilities: [...CAPABILITY_NAMES],
+      lacks: [],
+      acceptsTemperature: true,
+      ttftMs: 1,
+      outputTokensPerSecond: 100_000,
+    },
+  }));
+
+/** A call in words: what was asked of which model. */
+export function tellCall({ upstream, request, extras, stream, outputCap, model }: ProviderCall): string {
+  const { model: _, stream: __, ...rest } = request;
+  const more = Object.keys(extras).length > 0 ? ` with the extras ${JSON.stringify(extras)}` : '';
+  const can = model.capabilities.length > 0 ? ` that has ${model.capabilities.join(', ')}` : '';
+  const cannot = model.acceptsTemperature ? '' : ' and takes no temperature';
+  const how = `${stream ? 'streamed' : 'in one piece'}, ${outputCap} tokens at most`;
+  return `of \`${upstream}\`${can}${cannot}, ${how}${more}: ${JSON.stringify(rest)}`;
+}

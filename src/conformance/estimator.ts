@@ -1,0 +1,253 @@
+import fc from 'fast-check';
+import type {
+  EstimatorCatalog,
+  EstimatorMemory,
+  EstimatorPlugin,
+  Finding,
+  PreparedEstimator,
+} from '../contract/estimator.ts';
+import { frozen, type Law, law, messageOf, quoted, same, shown } from './law.ts';
+import { findIn, type Life, live, lives, tellLife } from './outcomes.ts';
+import { defaultsOf, optionsFrom } from './schema-values.ts';
+import { reachedFault, sealed } from './sealed.ts';
+
+export interface EstimatorSubject {
+  readonly plugin: EstimatorPlugin;
+}
+
+type Subject = EstimatorSubject;
+type Options = Readonly<Record<string, unknown>>;
+
+const SECRET = [0x1234_5678, 0x9abc_def0] as const;
+
+interface Case {
+  readonly options: Options;
+  readonly life: Life;
+}
+
+const options: Law<Subject> = law({
+  name: 'options',
+  says: 'it takes its default options, and says why it refuses others that its schema allows',
+  cases: ({ plugin }) => optionsFrom(plugin.options),
+  fault({ plugin }, given) {
+    try {
+      plugin.prepare(frozen(structuredClone(given)), SECRET);
+      return null;
+    } catch (cause) {
+      const defaults = defaultsOf(plugin.options);
+      if (defaults && same(given, defaults)) return `prepare refuses the defaults: ${quoted(messageOf(cause))}`;
+      const isTold = cause instanceof Error && cause.message.trim() !== '' && !(cause instanceof TypeError);
+      return isTold ? null : `prepare throws ${quoted(messageOf(cause))}, which tells an operator nothing`;
+    }
+  },
+  tell: (given) => `options ${shown(given)}`,
+});
+
+/** A law about an estimator that takes its options. */
+function about(text: {
+  readonly name: string;
+  readonly says: string;
+  fault(prepared: PreparedEstimator, life: Life): string | null;
+}): Law<Subject> {
+  return law<Subject, Case>({
+    ...text,
+    cases({ plugin }) {
+      const made = optionsFrom(plugin.options);
+      return made && fc.record({ options: made, life: lives });
+    },
+    fault({ plugin }, one) {
+      let prepared: PreparedEstimator;
+      try {
+        prepared = plugin.prepare(one.options, SECRET);
+      } catch {
+        return null;
+      }
+      return text.fault(prepared, one.life);
+    },
+    tell: (one) =>
+      `${tellLife(one.life)}${Object.keys(one.options).length > 0 ? `; options ${shown(one.options)}` : ''}`,
+  });
+}
+
+const fresh = (prepared: PreparedEstimator): EstimatorMemory => prepared.open(new Map());
+
+const isShare = (value: number): boolean => value >= 0 && value <= 1;
+
+function findingFault({ quality, outcomes, text, counts, length, trust }: Finding): string | null {
+  const at = quality.findIndex((value) => !isShare(value));
+  if (at >= 0) return `the quality of model ${at} is ${quality[at]}, or was not written: a share from 0 to 1`;
+  for (const [name, list] of Object.entries({ outcomes, text, counts })) {
+    const wrong = list.findIndex((value) => !Number.isFinite(value));
+    if (wrong >= 0) return `\`${name}\` of model ${wrong} is ${list[wrong]}, or was not written`;
+  }
+  if (!Number.isFinite(length)) return `\`length\` is ${length}, or was not written`;
+  return isShare(trust) ? null : `\`trust\` is ${trust}, or was not written: a share from 0 to 1`;
+}
+
+const fills = about({
+  name: 'fills',
+  says: '`estimate` fills all that it is given, whatever stood there, with shares from 0 to 1 and finite figures',
+  fault(prepared, life) {
+    const estimator = fresh(prepared).over(life.catalog);
+    const estimated = live(estimator, prepared, life);
+    const wrong = estimated.find((value) => !isShare(value));
+    if (wrong !== undefined) return `\`learn\` returns ${wrong}: a share from 0 to 1`;
+    const [one, other] = [findIn(estimator, prepared, life), findIn(estimator, prepared, life, 7)];
+    return findingFault(one) ?? (same(one, other) ? null : 'what it finds depends on what stood there before');
+  },
+});
+
+const deterministic = about({
+  name: 'deterministic',
+  says: 'the same outcomes in the same order lead to the same estimates, without clock, chance and environment',
+  fault(prepared, life) {
+    const once = () => {
+      const estimator = fresh(prepared).over(life.catalog);
+      const estimated = live(estimator, prepared, life);
+      return { estimated, found: findIn(estimator, prepared, life) };
+    };
+    const { value, reached } = sealed(() => [once(), once()]);
+    return (
+      reachedFault(reached) ??
+      (same(value[0], value[1]) ? null : `it finds ${shown(value[0])}, and then ${shown(value[1])}`)
+    );
+  },
+});
+
+const unseen = about({
+  name: 'unseen',
+  says: 'a request that is only explained changes nothing',
+  fault(prepared, life) {
+    const estimator = fresh(prepared).over(life.catalog);
+    live(estimator, prepared, life);
+    const first = findIn(estimator, prepared, life);
+    findIn(estimator, prepared, { ...life, text: 'another question altogether', task: 0 });
+    return same(first, findIn(estimator, prepared, life)) ? null : 'asked again it finds something else';
+  },
+});
+
+const named = about({
+  name: 'names',
+  says: 'what was learnt is kept by names: in a catalog of another order each model has what it had',
+  fault(prepared, life) {
+    const memory = fresh(prepared);
+    live(memory.over(life.catalog), prepared, life);
+    const turned = { ...life.catalog, models: life.catalog.models.toReversed() };
+    const forth = findIn(memory.over(life.catalog), prepared, life);
+    const back = findIn(memory.over(turned), prepared, { ...life, catalog: turned });
+    const [qualities, again] = [[...forth.quality], [...back.quality].reverse()];
+    const at = qualities.findIndex((value, i) => Math.abs(value - again[i]!) > 1e-9);
+    return at < 0
+      ? null
+      : `model ${life.catalog.models[at]!.id} has ${qualities[at]}, and ${again[at]} in a catalog turned about`;
+  },
+});
+
+const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>
+  new Map([...memory.save(true)].flatMap(([name, bytes]) => (bytes ? [[name, bytes] as const] : [])));
+
+const saved = about({
+  name: 'saved',
+  says: 'what `save(true)` gives and `open` takes goes on as if nothing had been, and so do the parts of `save(false)`',
+  fault(prepared, life) {
+    const memory = fresh(prepared);
+    const estimator = memory.over(life.catalog);
+    const kept = new Map<string, Uint8Array>();
+    const keep = () => {
+      for (const [name, bytes] of memory.save(false)) bytes ? kept.set(name, bytes.slice()) : kept.delete(name);
+    };
+    const half = Math.ceil(life.steps.length / 2);
+    live(estimator, prepared, { ...life, steps: life.steps.slice(0, half) });
+    keep();
+    live(estimator, prepared, { ...life, steps: life.steps.slice(half) });
+    keep();
+    const found = findIn(estimator, prepared, life);
+    for (const [how, parts] of Object.entries({ 'save(true)': partsOf(memory), 'save(false)': kept })) {
+      const again = findIn(prepared.open(parts).over(life.catalog), prepared, life);
+      if (!same(again, found))
+        return `opened from what ${how} gave it finds ${shown([...again.quality])}, not ${shown([...found.quality])}`;
+    }
+    return memory.save(false).size === 0 ? null : '`save(false)` gives parts that have not changed since the last call';
+  },
+});
+
+const forgets = about({
+  name: 'forgets',
+  says: '`forget()` leaves nothing of what was learnt, and `forget(id)` nothing of that model',
+  fault(prepared, life) {
+    const memory = fresh(prepared);
+    live(memory.over(life.catalog), prepared, life);
+    memory.forget('a');
+    const left = memory
+      .over(life.catalog)
+      .known()
+      .find(({ model, outcomes }) => model === 'a' && outcomes > 0);
+    if (left) return `after forget('a') it still knows ${shown(left)}`;
+    memory.forget(null);
+    const [after, before] = [memory, fresh(prepared)].map((one) => findIn(one.over(life.catalog), prepared, life));
+    return same(after, before)
+      ? null
+      : `after forget(null) it finds ${shown([...after!.quality])}, and new ${shown([...before!.quality])}`;
+  },
+});
+
+/** Bytes that a memory may grow by without being one of every outcome. */
+const GROWTH_MAX = 16_384;
+
+const ONE: EstimatorCatalog = {
+  tasks: ['general'],
+  models: [{ id: 'a', quality: new Float64Array([0.5]), stated: new Uint8Array(1), general: 0.5, basis: 'guessed' }],
+};
+const OUTCOME = { features: null, task: 0, model: 0, declared: 0.5, weight: 1, probability: 1, among: 1 };
+
+const wordsOf = (n: number): string => Array.from({ length: n }, (_, at) => `w${at}`).join(' ');
+
+const bounded: Law<Subject> = law({
+  name: 'bounded',
+  isOnce: true,
+  says: 'what it keeps of a question, and of outcomes, has a bound however much comes',
+  cases: ({ plugin }) => (optionsFrom(plugin.options) ? fc.constant(defaultsOf(plugin.options) ?? {}) : null),
+  fault({ plugin }, given) {
+    const prepared = plugin.prepare(given, SECRET);
+    const [short, long] = [prepared.read(wordsOf(2_000)).length, prepared.read(wordsOf(40_000)).length];
+    if (long > 4 * Math.max(4_096, short)) return `of 2,000 words it keeps ${short} bytes, of 40,000 ${long}`;
+    const memory = fresh(prepared);
+    const estimator = memory.over(ONE);
+    const sizeAfter = (outcomes: number): number => {
+      for (let at = 0; at < outcomes; at++) estimator.learn({ ...OUTCOME, score: at % 2 });
+      return [...partsOf(memory).values()].reduce((sum, part) => sum + part.length, 0);
+    };
+    const [few, many] = [sizeAfter(10), sizeAfter(2_000)];
+    return many - few <= GROWTH_MAX ? null : `of 10 outcomes of a model its memory has ${few} bytes, of 2,010 ${many}`;
+  },
+  tell: (given) => `options ${shown(given)}`,
+});
+
+const strange: Law<Subject> = law({
+  name: 'strange-parts',
+  says: '`open` throws at parts that are not its own, and does not take them in',
+  cases: ({ plugin }) => (optionsFrom(plugin.options) ? fc.uint8Array({ minLength: 1, maxLength: 20 }) : null),
+  fault({ plugin }, bytes) {
+    const prepared = plugin.prepare(defaultsOf(plugin.options) ?? {}, SECRET);
+    try {
+      const memory = prepared.open(new Map([['nobody-knows-this-part', bytes]]));
+      return memory.over({ tasks: ['general'], models: [] }).known().length === 0 ? null : 'it knows something of them';
+    } catch (cause) {
+      return cause instanceof Error ? null : `it throws ${shown(cause)}, which is no Error`;
+    }
+  },
+  tell: (bytes) => `a part of the bytes ${[...bytes].join(' ')}`,
+});
+
+/** What must hold of every estimator. */
+export const ESTIMATOR_LAWS: readonly Law<Subject>[] = [
+  options,
+  fills,
+  deterministic,
+  unseen,
+  named,
+  saved,
+  forgets,
+  bounded,
+  strange,
+];

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import type {
+  Estimator,
+  EstimatorCatalog,
+  EstimatorModel,
+  Finding,
+  Outcome,
+  PreparedEstimator,
+} from '../contract/estimator.ts';
+import { anyText } from './any-text.ts';
+
+/** A request and what became of it. The model is named by its ID. */
+export interface Step extends Pick<Outcome, 'task' | 'score' | 'weight' | 'probability' | 'among'> {
+  readonly model: string;
+  readonly text: string | null;
+}
+
+/** What an estimator lives through, and what it is asked then. */
+export interface Life {
+  readonly catalog: EstimatorCatalog;
+  readonly steps: readonly Step[];
+  readonly task: number;
+  readonly text: string | null;
+}
+
+const TASKS = ['general', 'code', 'maths'];
+const IDS = ['a', 'b', 'c', 'd'];
+
+const share = fc.oneof(fc.constantFrom(0, 0.5, 0.9, 1), fc.double({ min: 0, max: 1, noNaN: true }));
+
+const model = (id: string): fc.Arbitrary<EstimatorModel> =>
+  fc
+    .record({
+      general: share,
+      figures: fc.array(fc.option(share), { minLength: TASKS.length, maxLength: TASKS.length }),
+      basis: fc.constantFrom('measured' as const, 'guessed' as const, 'unknown' as const),
+    })
+    .map(({ general, figures, basis }) => ({
+      id,
+      general,
+      basis,
+      quality: Float64Array.from(figures, (figure) => figure ?? general),
+      stated: Uint8Array.from(figures, (figure) => (figure === null ? 0 : 1)),
+    }));
+
+const catalogs: fc.Arbitrary<EstimatorCatalog> = fc
+  .integer({ min: 2, max: IDS.length })
+  .chain((n) => fc.tuple(...IDS.slice(0, n).map(model)))
+  .map((models) => ({ tasks: TASKS, models }));
+
+const question = fc.oneof(
+  fc
+    .array(fc.constantFrom('poem', 'integral', 'Why', '?', '12', '\n', 'function', 'ż'), { maxLength: 9 })
+    .map((words) => words.join(' ')),
+  anyText(40),
+);
+
+const step: fc.Arbitrary<Step> = fc.record({
+  // Models that every catalog has.
+  model: fc.constantFrom('a', 'b'),
+  task: fc.nat(TASKS.length - 1),
+  text: fc.option(question),
+  score: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
+  weight: fc.oneof(fc.constant(1), fc.double({ min: 0.01, max: 1, noNaN: true })),
+  probability: fc.oneof(fc.constant(1), fc.double({ min: 0.001, max: 1, noNaN: true })),
+  among: fc.integer({ min: 1, max: 9 }),
+});
+
+export const lives: fc.Arbitrary<Life> = fc.record({
+  catalog: catalogs,
+  steps: fc.array(step, { maxLength: 10 }),
+  task: fc.nat(TASKS.length - 1),
+  text: fc.option(question),
+});
+
+/** Where findings go, with what an earlier request left there. */
+function leftFinding({ models }: EstimatorCatalog, left: number): Finding {
+  const figures = () => new Float32Array(models.length).fill(left);
+  const quality = new Float64Array(models.length).fill(left);
+  return { quality, outcomes: figures(), text: figures(), counts: figures(), length: left, trust: left };
+}
+
+const declaredOf = ({ models }: EstimatorCatalog, task: number): Float64Array =>
+  Float64Array.from(models, ({ quality }) => quality[task]!);
+
+export type Reader = Pick<PreparedEstimator, 'read'>;
+
+/** What is found for the question of a life that nobody asks, over leftovers. */
+export function findIn(
+  estimator: Estimator,
+  reader: Reader,
+  { catalog, task, text }: Life,
+  left = Number.NaN,
+): Finding {
+  const into = leftFinding(catalog, left);
+  const features = text === null ? null : reader.read(text);
+  estimator.estimate({ features, task, declared: declaredOf(catalog, task) }, into, false);
+  return into;
+}
+
+/** Lets an estimator live; returns what it estimated before each outcome. */
+export function live(estimator: Estimator, reader: Reader, { catalog, steps }: Life): number[] {
+  const into = leftFinding(catalog, 0);
+  return steps.map(({ model: id, text, ...rest }) => {
+    const features = text === null ? null : reader.read(text);
+    const at = catalog.models.findIndex((one) => one.id === id);
+    estimator.estimate({ features, task: rest.task, declared: declaredOf(catalog, rest.task) }, into, true);
+    return estimator.learn({ ...rest, model: at, features, declared: catalog.models[at]!.quality[rest.task]! });
+  });
+}
+
+export function tellLife({ catalog, steps, task, text }: Life): string {
+  const models = catalog.models.map(({ id, quality }) => `${id} (declared ${[...quality].join(', ')})`).join(', ');
+  const lived = steps.map(
+    ({ model: id, task: of, score, weight }) => `${id} scores ${score} in ${TASKS[of]}, weight ${weight}`,
+  );
+  const asked = `asked ${text === null ? 'without text' : JSON.stringify(text)} in ${TASKS[task]}`;
+  return `models ${models}; ${lived.length > 0 ? `${lived.join('; ')}; ` : ''}${asked}`;
+}

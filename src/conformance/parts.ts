@@ -1,0 +1,96 @@
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
+import { shown } from './law.ts';
+
+const FINISHES: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];
+const KINDS: readonly unknown[] = [
+  'auth',
+  'rejected',
+  'context',
+  'not_found',
+  'rate_limited',
+  'overloaded',
+  'server',
+  'malformed',
+  'cut',
+  'connect',
+  'timeout',
+] satisfies ProviderFailure['kind'][];
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isCount = (value: unknown): boolean => typeof value === 'number' && Number.isInteger(value) && value >= 0;
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value);
+const isObjectOrNone = (value: unknown): boolean => value === undefined || isObject(value);
+
+type Check = (part: Readonly<Record<string, unknown>>) => boolean;
+
+const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
+  text: ({ choice, text }) => isCount(choice) && isText(text),
+  reasoning: ({ choice, text }) => isCount(choice) && isText(text),
+  refusal: ({ choice, text }) => isCount(choice) && isText(text),
+  'tool-call': ({ choice, index, id, name, arguments: args, extra }) =>
+    isCount(choice) &&
+    isCount(index) &&
+    isTextOrNone(id) &&
+    isTextOrNone(name) &&
+    isText(args) &&
+    isObjectOrNone(extra),
+  state: ({ choice, details, extra }) =>
+    isCount(choice) &&
+    (details === undefined || (Array.isArray(details) && details.every(isObject))) &&
+    isObjectOrNone(extra),
+  logprobs: ({ choice, content, refusal }) => isCount(choice) && Array.isArray(content) && Array.isArray(refusal),
+  finish: ({ choice, reason, raw }) => isCount(choice) && FINISHES.includes(reason) && isText(raw),
+  usage: ({ usage }) =>
+    isObject(usage) &&
+    [
+      usage.inputTokens,
+      usage.cachedInputTokens,
+      usage.cacheWriteTokens,
+      usage.outputTokens,
+      usage.reasoningTokens,
+    ].every((figure) => typeof figure === 'number'),
+  failure: ({ failure }) => failureFault(failure) === null,
+};
+
+const hasForm = (type: unknown): type is StreamPart['type'] => typeof type === 'string' && Object.hasOwn(FORMS, type);
+
+/** What is wrong with a failure as an adapter tells it; null for nothing. */
+export function failureFault(failure: unknown): string | null {
+  if (!isObject(failure)) return `a failure is ${shown(failure)}, no object`;
+  const { kind, message, status, retryAfterMs } = failure;
+  if (!KINDS.includes(kind)) return `a failure has the kind ${shown(kind)}; there are ${KINDS.join(', ')}`;
+  if (typeof message !== 'string') return `a failure has the message ${shown(message)}, which is no text`;
+  if (status !== undefined && !isCount(status)) return `a failure has the status ${shown(status)}`;
+  if (retryAfterMs === undefined || (typeof retryAfterMs === 'number' && retryAfterMs >= 0)) return null;
+  return `a failure asks to wait ${shown(retryAfterMs)} ms`;
+}
+
+/** What is wrong with parts as the contract has them; null for nothing. */
+export function partsFault(parts: unknown): string | null {
+  if (!Array.isArray(parts)) return `it gives ${shown(parts)}, which is no list of parts`;
+  for (const part of parts) {
+    if (!isObject(part) || !hasForm(part.type)) return `it gives ${shown(part)}, which is no part that there is`;
+    if (part.type === 'failure') {
+      const fault = failureFault(part.failure);
+      if (fault) return fault;
+    }
+    if (!FORMS[part.type](part)) return `it gives ${shown(part)}, which has not the form of a \`${part.type}\` part`;
+  }
+  return null;
+}
+
+/** Neighbouring pieces of the same text joined: what was said, however it was cut. */
+export function joined(parts: readonly StreamPart[]): StreamPart[] {
+  const out: StreamPart[] = [];
+  for (const part of parts) {
+    const last = out.at(-1);
+    if (last && 'text' in part && 'text' in last && last.type === part.type && last.choice === part.choice) {
+      out[out.length - 1] = { ...last, text: last.text + part.text };
+    } else if (last?.type === 'tool-call' && part.type === 'tool-call' && last.index === part.index) {
+      out[out.length - 1] = { ...last, arguments: last.arguments + part.arguments };
+    } else out.push(part);
+  }
+  return out;
+}

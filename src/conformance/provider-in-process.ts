@@ -1,0 +1,68 @@
+import type { StreamPart } from '../contract/parts.ts';
+import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
+import { isPlausible } from '../core/usage.ts';
+import { calls, tellCall } from './calls.ts';
+import { type Law, same, shown } from './law.ts';
+import { partsFault } from './parts.ts';
+import { aboutInProcess, type ProviderSubject } from './provider-subject.ts';
+import { reachedFault, sealed } from './sealed.ts';
+
+/** Parts that an answer of so few tokens has at most. */
+const PARTS_MAX = 20_000;
+/** Tokens of an answer, so that it is over soon. */
+const CAP = 64;
+
+const isPause = (part: StreamPart | Pause): part is Pause => part.type === 'pause';
+
+function answerOf(adapter: InProcessAdapter, call: ProviderCall): (StreamPart | Pause)[] {
+  const parts: (StreamPart | Pause)[] = [];
+  for (const part of adapter.answer({ ...call, outputCap: CAP })) {
+    parts.push(part);
+    if (parts.length > PARTS_MAX) throw new Error(`an answer of ${CAP} tokens at most does not end`);
+  }
+  return parts;
+}
+
+const answers = aboutInProcess<ProviderCall>({
+  name: 'answer',
+  says: 'every choice that was asked for ends with a `finish`, nothing comes behind it, and the usage keeps to the cap',
+  cases: () => calls,
+  fault(adapter, call) {
+    const all = answerOf(adapter, call);
+    const pause = all.find((part) => isPause(part) && !(part.ms >= 0));
+    if (pause) return `it pauses for ${shown(pause)}`;
+    const parts = all.filter((part): part is StreamPart => !isPause(part));
+    const fault = partsFault(parts);
+    if (fault) return fault;
+    const choices = call.request.n ?? 1;
+    const finished = new Set<number>();
+    for (const part of parts) {
+      if (part.type === 'usage') {
+        if (!isPlausible(part.usage)) return `its usage ${shown(part.usage)} cannot be`;
+        if (part.usage.outputTokens > CAP * choices) return `its usage is above the cap: ${shown(part.usage)}`;
+      } else if (part.type !== 'failure') {
+        if (part.choice >= choices) return `it answers choice ${part.choice}, of ${choices}`;
+        if (finished.has(part.choice)) return `${shown(part)} comes behind the finish of its choice`;
+        if (part.type === 'finish') finished.add(part.choice);
+      }
+    }
+    const isFailed = parts.some(({ type }) => type === 'failure');
+    return finished.size === choices || isFailed
+      ? null
+      : `${choices - finished.size} of ${choices} choices have no finish`;
+  },
+  tell: tellCall,
+});
+
+const repeats = aboutInProcess<ProviderCall>({
+  name: 'deterministic',
+  says: 'the same call gets the same answer, without clock, chance and environment',
+  cases: () => calls,
+  fault(adapter, call) {
+    const { value, reached } = sealed(() => [answerOf(adapter, call), answerOf(adapter, call)]);
+    return reachedFault(reached) ?? (same(value[0], value[1]) ? null : 'asked twice it answers two things');
+  },
+  tell: tellCall,
+});
+
+export const IN_PROCESS_LAWS: readonly Law<ProviderSubject>[] = [answers, repeats];

@@ -1,0 +1,82 @@
+import type { TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import fc from 'fast-check';
+
+type Options = Readonly<Record<string, unknown>>;
+
+const isOptions = (value: unknown): value is Options =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a policy that states nothing gives a plugin; null where the schema then lacks something. */
+export function defaultsOf(schema: TSchema): Options | null {
+  const made: unknown = Value.Default(schema, {});
+  return isOptions(made) && Value.Check(schema, made) ? made : null;
+}
+
+/** Options as a policy could state them, defaults filled in; null where none could be made by the schema. */
+export function optionsFrom(schema: TSchema): fc.Arbitrary<Options> | null {
+  const defaults = defaultsOf(schema);
+  const made = valuesOf(schema).map((value) => Value.Default(schema, value));
+  const right = made.filter((value): value is Options => isOptions(value) && Value.Check(schema, value));
+  if (defaults) return fc.oneof({ weight: 1, arbitrary: fc.constant(defaults) }, { weight: 3, arbitrary: right });
+  const isPossible = fc.sample(made, { numRuns: 50, seed: 1 }).some((value) => Value.Check(schema, value));
+  return isPossible ? right : null;
+}
+
+/** Values for a JSON schema as TypeBox makes them. What it does not know of gets the default, or text. */
+function valuesOf(schema: TSchema): fc.Arbitrary<unknown> {
+  if ('const' in schema) return fc.constant(schema.const);
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
+  const union: unknown = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(union)) return fc.oneof(...union.map(valuesOf));
+  const values = plainValues(schema);
+  return 'default' in schema ? fc.oneof(fc.constant(schema.default), values) : values;
+}
+
+function plainValues(schema: TSchema): fc.Arbitrary<unknown> {
+  switch (schema.type) {
+    case 'boolean':
+      return fc.boolean();
+    case 'integer':
+    case 'number':
+      return numbers(schema);
+    case 'string':
+      return typeof schema.pattern === 'string'
+        ? fc.stringMatching(new RegExp(schema.pattern))
+        : fc.string({ minLength: schema.minLength ?? 0, maxLength: Math.min(schema.maxLength ?? 12, 24) });
+    case 'array':
+      return fc.array(valuesOf(schema.items ?? {}), {
+        minLength: schema.minItems ?? 0,
+        maxLength: schema.maxItems ?? 4,
+      });
+    case 'object':
+      return objects(schema);
+    default:
+      return 'default' in schema ? fc.constant(schema.default) : fc.constantFrom<unknown>('a', 1, null);
+  }
+}
+
+/** Where no bound is stated. */
+const FAR = 1e6;
+
+function numbers(schema: TSchema): fc.Arbitrary<number> {
+  const isWhole = schema.type === 'integer';
+  const step = isWhole ? 1 : 1e-9;
+  const min: number = schema.minimum ?? (schema.exclusiveMinimum === undefined ? -FAR : schema.exclusiveMinimum + step);
+  const top: number = schema.maximum ?? (schema.exclusiveMaximum === undefined ? FAR : schema.exclusiveMaximum - step);
+  const max = Math.max(min, top);
+  const between = isWhole
+    ? fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) })
+    : fc.double({ min, max, noNaN: true });
+  return fc.oneof({ weight: 1, arbitrary: fc.constantFrom(min, max) }, { weight: 3, arbitrary: between });
+}
+
+function objects(schema: TSchema): fc.Arbitrary<unknown> {
+  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
+  const required: unknown = schema.required;
+  const requiredKeys = Array.isArray(required) ? Object.keys(properties).filter((key) => required.includes(key)) : [];
+  const members = Object.fromEntries(Object.entries(properties).map(([key, member]) => [key, valuesOf(member)]));
+  // What has a default is left out at times, as in a policy.
+  const optional = requiredKeys.filter((key) => !('default' in (properties[key] ?? {})));
+  return fc.record(members, { requiredKeys: optional });
+}

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { figures, nameOf, type Trial, trials, weights } from './candidates.ts';
+import type { Law } from './law.ts';
+import { aboutStrategy, rankingOf, type StrategySubject } from './strategy.ts';
+
+type Options = fc.Arbitrary<Readonly<Record<string, unknown>>>;
+
+/** The last candidate of such a case is the newcomer. */
+const withNewcomer = (options: Options): fc.Arbitrary<Trial> =>
+  fc.tuple(trials(options), figures).map(([trial, more]) => ({ ...trial, figures: [...trial.figures, more] }));
+
+const independent = aboutStrategy({
+  name: 'independent',
+  says: 'one more candidate reorders nobody',
+  isNote: true,
+  trials: withNewcomer,
+  fault(strategy, trial, subject) {
+    const last = trial.figures.length - 1;
+    const before = rankingOf(subject, strategy, { ...trial, figures: trial.figures.slice(0, -1) });
+    const after = rankingOf(subject, strategy, trial)?.filter((at) => at !== last);
+    if (!before || !after) return null;
+    const names = (ranking: readonly number[]) => ranking.map(nameOf).join(', ') || 'nobody';
+    return names(before) === names(after)
+      ? null
+      : `with ${nameOf(last)} the others rank ${names(after)}; without it ${names(before)}`;
+  },
+});
+
+const weighted = (options: Options): fc.Arbitrary<Trial> =>
+  fc.tuple(trials(options), weights).map(([trial, own]) => ({ ...trial, weights: own }));
+
+/** How much more weight quality gets. */
+const MORE = 0.25;
+
+const heeding = aboutStrategy({
+  name: 'heeds-weights',
+  says: 'a caller who gives quality more weight gets no worse a model, and one who gives cost more no dearer one',
+  isNote: true,
+  trials: weighted,
+  fault(strategy, trial, subject) {
+    const share = trial.weights?.quality ?? 0;
+    const raised = Math.min(1, share + MORE);
+    const [low] = rankingOf(subject, strategy, trial) ?? [];
+    const [high] = rankingOf(subject, strategy, { ...trial, weights: { quality: raised, cost: 1 - raised } }) ?? [];
+    if (low === undefined || high === undefined) return null;
+    const [one, other] = [trial.figures[low]!, trial.figures[high]!];
+    if (other.q < one.q) return `with ${raised} for quality in place of ${share} it takes ${nameOf(high)}, a worse one`;
+    if (one.c > other.c) return `with ${share} for quality in place of ${raised} it takes ${nameOf(low)}, a dearer one`;
+    return null;
+  },
+});
+
+/** Good to know of a strategy, and not promised by every one. */
+export const STRATEGY_NOTES: readonly Law<StrategySubject>[] = [independent, heeding];

@@ -1,0 +1,285 @@
+import type { Decimal } from '../../core/decimal.ts';
+import { decimalOf, plain, times, toCount, windowOf } from './amounts.ts';
+import { asName, type Context, mapOf, textOf } from './context.ts';
+import { exact, type Field, type Fields, field } from './emit.ts';
+import type { Deployment } from './entries.ts';
+import type { Settings } from './fallbacks.ts';
+import { type MapNode, type Node, valueAt } from './tree.ts';
+
+/** A Credit of the policies that are written is 0.001 USD. */
+const CREDITS_PER_USD = 1000n;
+const CREDITS_MAX = 1_000_000_000;
+
+/** What limits keys: sections of limits.yaml. */
+export interface Limits {
+  readonly budgets: readonly Fields[];
+  readonly rateLimits: readonly Fields[];
+}
+
+/** A budget as the configuration states it. */
+interface Stated {
+  readonly name: string;
+  readonly limit: Node | undefined;
+  readonly duration: Node | undefined;
+  readonly each?: string;
+  readonly match?: string;
+  /** How it differs; empty where only its window may. */
+  readonly differs: string;
+  readonly comment: string;
+}
+
+/** Reads every budget and limit of the configuration. `namesOf` has the names by which a deployment's group is asked. */
+export function readLimits(
+  { library }: Settings,
+  deployments: readonly Deployment[],
+  namesOf: (group: string) => readonly string[],
+  context: Context,
+): Limits {
+  const settings = library ?? undefined;
+  const budgets = [
+    ...budgetOf(
+      {
+        name: 'everybody',
+        limit: valueAt(settings, 'max_budget'),
+        duration: valueAt(settings, 'budget_duration'),
+        differs: '',
+        comment: 'litellm_settings.max_budget: all that is spent here',
+      },
+      context,
+    ),
+    ...ofUsers(settings, context),
+    ...ofTeams(settings, context),
+    ...ofTags(settings, context),
+    ...ofDeployments(deployments, namesOf, context),
+  ];
+  const { budget, rateLimits } = ofEveryKey(settings, context);
+  return { budgets: unique([...budgets, ...budget]), rateLimits };
+}
+
+function budgetOf({ name, limit, duration, each, match, differs, comment }: Stated, { account }: Context): Fields[] {
+  if (!limit) {
+    account.leftOut(duration, 'the budget that it is for is not stated');
+    return [];
+  }
+  const usd = decimalOf(limit);
+  if (!usd || usd.digits < 0n || toCount(usd) * Number(CREDITS_PER_USD) > CREDITS_MAX) {
+    account.problem(limit, 'it must be an amount of USD, such as 100');
+    account.leftOut(duration, 'its budget could not be read');
+    return [];
+  }
+  const windowed = windowOf(textOf(duration));
+  if (!windowed) {
+    if (duration) account.problem(duration, 'it must be a duration such as 30s, 10m, 24h, 30d or 1mo');
+    account.leftOut(limit, 'its duration could not be read');
+    return [];
+  }
+  const to = ['budgets', name];
+  const scaled = times(usd, CREDITS_PER_USD);
+  const credits = windowed.share < 1 ? shareOf(scaled, windowed.share) : scaled;
+  const note = [differs, windowed.note].filter((one) => one !== '').join('; ');
+  account.approximated(limit, [...to, 'limit_credits'], `USD, now Credits of 0.001 USD; ${note}`);
+  account.approximated(duration, [...to, 'window'], windowed.note);
+  const fields: Field[] = [
+    field('name', name, { above: [comment] }),
+    ...(each === undefined ? [] : [field('each', each)]),
+    ...(match === undefined ? [] : [field('match', match)]),
+    field('limit_credits', exact(plain(roundedDown(credits))), { beside: `${plain(usd)} USD` }),
+    field('window', windowed.window),
+    field('alert_at', [exact('0.8'), exact('1.0')]),
+  ];
+  return [{ fields }];
+}
+
+const shareOf = ({ digits, scale }: Decimal, share: number): Decimal => ({
+  digits: digits * BigInt(Math.floor(share * 1e6)),
+  scale: scale + 6,
+});
+
+/** Credits have six decimals. */
+function roundedDown({ digits, scale }: Decimal): Decimal {
+  return scale <= 6 ? { digits, scale } : { digits: digits / 10n ** BigInt(scale - 6), scale: 6 };
+}
+
+const BY_LABEL = (label: string) => `it counts keys with the label: \`signalbox keys create --label ${label}\``;
+
+function ofUsers(settings: Node | undefined, context: Context): Fields[] {
+  const { account } = context;
+  const defaults = mapOf(valueAt(settings, 'default_internal_user_params'), account, 'a map of what new users get');
+  const [limit, duration] = [
+    valueAt(settings, 'max_internal_user_budget'),
+    valueAt(settings, 'internal_user_budget_duration'),
+  ];
+  const own = valueAt(defaults ?? undefined, 'max_budget');
+  if (own) {
+    account.leftOut(limit, 'default_internal_user_params.max_budget is what new users get');
+    account.leftOut(duration, 'default_internal_user_params.max_budget is what new users get');
+  }
+  account.leftOut(
+    valueAt(defaults ?? undefined, 'models'),
+    '`signalbox keys create --model ID` names the models of a key',
+  );
+  account.leftOut(
+    valueAt(defaults ?? undefined, 'user_role'),
+    '`signalbox keys create --scope` says what a key may do; there are no users beside keys',
+  );
+  return budgetOf(
+    {
+      name: 'each-user',
+      limit: own ?? limit,
+      duration: own ? valueAt(defaults ?? undefined, 'budget_duration') : duration,
+      each: 'key.labels.user',
+      match: 'key.labels.user != ""',
+      differs: BY_LABEL('user=NAME'),
+      comment: 'for each user: signalbox keys create --label user=NAME',
+    },
+    context,
+  );
+}
+
+function ofTeams(settings: Node | undefined, context: Context): Fields[] {
+  const list = valueAt(settings, 'default_team_settings');
+  if (!list) return [];
+  if (list.kind !== 'list') {
+    context.account.problem(list, 'it must be a list of maps, each with team_id');
+    return [];
+  }
+  return list.items.flatMap((item) => {
+    const idNode = valueAt(item, 'team_id');
+    const id = textOf(idNode);
+    if (!idNode || id === null) {
+      context.account.problem(item, 'it needs a team_id');
+      return [];
+    }
+    const name = budgetName('team', id);
+    const budget = budgetOf(
+      {
+        name,
+        limit: valueAt(item, 'max_budget'),
+        duration: valueAt(item, 'budget_duration'),
+        match: `key.labels.team == ${JSON.stringify(id)}`,
+        differs: BY_LABEL(`team=${id}`),
+        comment: `for keys of the team: signalbox keys create --label team=${id}`,
+      },
+      context,
+    );
+    if (budget.length > 0) context.account.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
+    context.account.leftOut(item, 'metrics, logs and traces are built in, and have the labels of keys');
+    return budget;
+  });
+}
+
+function ofTags(settings: Node | undefined, context: Context): Fields[] {
+  const map = mapOf(valueAt(settings, 'tag_budget_config'), context.account, 'a map of a tag and its budget');
+  return (map?.entries ?? []).flatMap(({ key, node }) => {
+    const budget = mapOf(node, context.account, 'a map with max_budget and budget_duration');
+    if (!budget) return [];
+    return budgetOf(
+      {
+        name: budgetName('tag', key),
+        limit: valueAt(budget, 'max_budget'),
+        duration: valueAt(budget, 'budget_duration'),
+        match: `key.labels.tag == ${JSON.stringify(key)}`,
+        differs: `requests have no tags: ${BY_LABEL(`tag=${key}`)}`,
+        comment: `for keys with the tag: signalbox keys create --label tag=${key}`,
+      },
+      context,
+    );
+  });
+}
+
+function ofDeployments(
+  deployments: readonly Deployment[],
+  namesOf: (group: string) => readonly string[],
+  context: Context,
+): Fields[] {
+  return deployments.flatMap((one) => {
+    const [limit, duration] = [valueAt(one.params, 'max_budget'), valueAt(one.params, 'budget_duration')];
+    const isAlone = deployments.filter(({ group }) => group === one.group).length === 1;
+    if (!isAlone) {
+      const why = 'no budget for one endpoint of several: limit the spend at its provider';
+      context.account.leftOut(limit, why);
+      context.account.leftOut(duration, why);
+      return [];
+    }
+    const names = namesOf(one.group).map((name) => JSON.stringify(name));
+    return budgetOf(
+      {
+        name: budgetName('model', one.group),
+        limit,
+        duration,
+        match: names.length === 1 ? `request.model == ${names[0]}` : `request.model in [${names.join(', ')}]`,
+        differs: 'it counts requests that ask for the model by name, not those that come to it otherwise',
+        comment: 'what is asked of the model by its name',
+      },
+      context,
+    );
+  });
+}
+
+/** `upperbound_key_generate_params`: what no key may exceed. */
+function ofEveryKey(settings: Node | undefined, context: Context): { budget: Fields[]; rateLimits: Fields[] } {
+  const { account } = context;
+  const bounds = mapOf(
+    valueAt(settings, 'upperbound_key_generate_params'),
+    account,
+    'a map of what new keys get at most',
+  );
+  if (!bounds) return { budget: [], rateLimits: [] };
+  const differs =
+    'it holds every key, the older and the administrator’s too; a key may have less by `signalbox keys create --budget`';
+  const budget = budgetOf(
+    {
+      name: 'each-key',
+      limit: valueAt(bounds, 'max_budget'),
+      duration: valueAt(bounds, 'budget_duration'),
+      each: 'key',
+      differs,
+      comment: 'no key spends more; one may have less by signalbox keys create --budget',
+    },
+    context,
+  );
+  account.leftOut(valueAt(bounds, 'duration'), '`signalbox keys create --expires-in` says how long a key lives');
+  const rates = Object.entries({
+    rpm_limit: 'requests_per_minute',
+    tpm_limit: 'tokens_per_minute',
+    max_parallel_requests: 'concurrent_streams',
+  });
+  const fields = rates.flatMap(([key, name]) => rateField(bounds, key, name, context));
+  return {
+    budget,
+    rateLimits: fields.length === 0 ? [] : [{ fields: [field('name', 'each-key'), field('each', 'key'), ...fields] }],
+  };
+}
+
+function rateField(bounds: MapNode, key: string, name: string, { account }: Context): Field[] {
+  const node = valueAt(bounds, key);
+  if (!node) return [];
+  const count = Math.trunc(toCount(decimalOf(node) ?? { digits: 0n, scale: 0 }));
+  if (count < 1 || count > (name === 'concurrent_streams' ? 1_000_000 : 1_000_000_000)) {
+    account.problem(node, 'it must be a whole number from 1');
+    return [];
+  }
+  account.approximated(
+    node,
+    ['rate_limits', 'each-key', name],
+    'it holds every key; a key may have less by `signalbox keys create`',
+  );
+  return [field(name, count)];
+}
+
+const budgetName = (kind: string, of: string): string =>
+  (of.startsWith(`${kind}-`) ? asName(of) : `${kind}-${asName(of)}`).slice(0, 110);
+
+/** Names are of use once: what differs in marks alone gets a number. */
+function unique(budgets: readonly Fields[]): Fields[] {
+  const taken = new Set<string>();
+  return budgets.map(({ fields }) => ({
+    fields: fields.map((one) => {
+      if (one.key !== 'name' || typeof one.value !== 'string') return one;
+      let value = one.value;
+      for (let n = 2; taken.has(value); n++) value = `${one.value}-${n}`;
+      taken.add(value);
+      return { ...one, value };
+    }),
+  }));
+}

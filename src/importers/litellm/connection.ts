@@ -1,0 +1,197 @@
+import type { To } from './account.ts';
+import { asName, asVariable, CAPITALS, type Context, looksSecret, textOf } from './context.ts';
+import type { Service } from './services.ts';
+import type { Node } from './tree.ts';
+
+/** How a deployment is reached. Deployments with the same connection are at one provider of the policy. */
+export interface Connection {
+  readonly preset: string | null;
+  /** Beside a preset: null, for that knows it. */
+  readonly adapter: string | null;
+  readonly baseUrl: string | null;
+  readonly baseUrlEnv: string | null;
+  /** Null: that of the preset, or none. */
+  readonly keyEnv: string | null;
+  readonly isPrivate: boolean;
+  /** Whether tokens there cost nobody anything: a server of one's own. */
+  readonly isOwn: boolean;
+  /** What names may be made of, the shortest first. */
+  readonly names: readonly string[];
+  /** What a reader of the policy must know. */
+  readonly comment: string | null;
+}
+
+/** What a deployment says of it, its credential's included. */
+export interface Parts {
+  readonly provider: string;
+  readonly service: Service;
+  readonly base: Node | undefined;
+  readonly key: Node | undefined;
+  /** Where in the policy it comes to stand. */
+  readonly at: (key: string) => To;
+}
+
+const REFERENCE = /^os\.environ\/(.*)$/;
+/** Words that stand where a client insists on a key and its server does not look. */
+const DUMMY =
+  /^(?:none|null|empty|fake|fake-key|dummy|dummy-key|no-?key|not-?needed|not-?required|anything|x+|lm-studio|ollama|na|n\/a)$/i;
+
+/** Reads where a deployment is and with which key; null where that is a problem. */
+export function readConnection(parts: Parts, context: Context): Connection | null {
+  const address = readAddress(parts, context);
+  if (address === null) return null;
+  const isElsewhere = address.url !== null || address.env !== null;
+  // OpenAI's name with another address is any server that speaks as OpenAI does.
+  const isAnyServer =
+    parts.provider === 'openai' && isElsewhere && !/^https:\/\/(?:[a-z]+\.)?api\.openai\.com\//.test(address.url ?? '');
+  const isOwn = parts.service.isOwn || isAnyServer;
+  const preset = isAnyServer ? null : parts.service.preset;
+  const host = hostOf(address.url);
+  const keyEnv = readKey({ ...parts, isOwn, host }, context);
+  const isPrivate = isOwn && host !== null && isPrivateName(host, address.url ?? '');
+  const ofPreset = isAnyServer ? null : parts.service.presetKeyEnv;
+  return {
+    preset,
+    adapter: preset === null ? 'openai-compatible' : null,
+    baseUrl: address.url,
+    baseUrlEnv: address.env,
+    keyEnv: keyEnv === ofPreset ? null : keyEnv,
+    isPrivate: isPrivate && !['ollama', 'vllm', 'lm-studio', 'llama-cpp'].includes(preset ?? ''),
+    isOwn: isPrivate || (parts.service.isOwn && preset !== null),
+    names: namesFor(parts, preset, address, keyEnv === ofPreset ? null : keyEnv),
+    comment: address.comment,
+  };
+}
+
+interface Address {
+  readonly url: string | null;
+  readonly env: string | null;
+  readonly comment: string | null;
+}
+
+function readAddress({ provider, service, base, at }: Parts, { account, todo }: Context): Address | null {
+  const text = textOf(base);
+  const ending = provider === 'azure' ? '/openai/v1' : service.isOwn && service.preset ? '/v1' : '';
+  const mustEnd = ending && `its value must end in ${ending}`;
+  const inVariable = (env: string, note: string): Address => {
+    todo.variables.set(env, `the address of ${provider}${ending && `, ending in ${ending}`}`);
+    return { url: null, env, comment: note || null };
+  };
+  if (!base || text === null) {
+    if (service.baseEnv !== null && service.baseUrl === null) return inVariable(service.baseEnv, mustEnd);
+    if (service.isOwn && service.baseUrl === null) return inVariable(`${asVariable(provider)}_BASE_URL`, '');
+    return { url: service.baseUrl, env: null, comment: null };
+  }
+  const [, reference] = REFERENCE.exec(text) ?? [];
+  if (reference !== undefined) {
+    const env = CAPITALS.test(reference) ? reference : asVariable(reference || `${provider}_BASE_URL`);
+    const note = [env !== reference && `the variable is called ${env}: policies want capitals`, mustEnd]
+      .filter(Boolean)
+      .join('; ');
+    if (note) account.approximated(base, at('base_url_env'), note);
+    else account.mapped(base, at('base_url_env'));
+    return inVariable(env, mustEnd);
+  }
+  const url = plainUrl(text);
+  if (url === null) {
+    if (!URL.canParse(text)) {
+      account.problem(base, 'it must be an address such as https://llm.example.com/v1');
+      return null;
+    }
+    const env = `${asVariable(provider)}_BASE_URL`;
+    account.approximated(
+      base,
+      at('base_url_env'),
+      `an address with a user or a query is not copied: put it into ${env} without them`,
+    );
+    return inVariable(env, mustEnd);
+  }
+  const whole = ending && new URL(url).pathname === '/' ? url + ending : url;
+  if (whole === url) account.mapped(base, at('base_url'));
+  else account.mapped(base, at('base_url'), `with ${ending}, where the API is`);
+  return { url: whole, env: null, comment: null };
+}
+
+/** An address without a slash at its end; null where it has a user, a query or a key in it, or is none. */
+function plainUrl(text: string): string | null {
+  if (!URL.canParse(text) || looksSecret(text)) return null;
+  const { protocol, username, password, search, hash, href } = new URL(text);
+  const isPlain = username === '' && password === '' && search === '' && hash === '';
+  if (!isPlain || (protocol !== 'http:' && protocol !== 'https:')) return null;
+  return href.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings)$/, '');
+}
+
+const hostOf = (url: string | null): string | null => (url === null ? null : new URL(url).hostname);
+
+/** Names that usually lead into a private network. */
+function isPrivateName(host: string, url: string): boolean {
+  return (
+    url.startsWith('http:') ||
+    !host.includes('.') ||
+    /\.(?:internal|local|lan|lab|home|svc|intranet|corp|test|example)$|\.svc\./.test(host)
+  );
+}
+
+function readKey(
+  { provider, service, key, at, isOwn, host }: Parts & { isOwn: boolean; host: string | null },
+  { account, todo }: Context,
+): string | null {
+  const usual = isOwn ? null : service.keyEnv;
+  const note = (name: string | null, what: string): string | null => {
+    if (name !== null) todo.variables.set(name, what);
+    return name;
+  };
+  const what = `the key for ${isOwn && host !== null ? host : provider}`;
+  const text = textOf(key);
+  if (!key || text === null) return note(usual, what);
+  const [, reference] = REFERENCE.exec(text) ?? [];
+  if (reference !== undefined && CAPITALS.test(reference)) {
+    account.mapped(key, at('api_key_env'));
+    return note(reference, what);
+  }
+  if (reference === '') {
+    account.problem(key, 'there is no name of a variable after os.environ/');
+    return note(usual, what);
+  }
+  const named = reference ? asVariable(reference) : null;
+  const invented = named ?? usual ?? `${asVariable(isOwn && host !== null ? `${labelOf(host)}` : provider)}_API_KEY`;
+  if (reference !== undefined) {
+    account.approximated(key, at('api_key_env'), `the variable is called ${invented}: policies want capitals`);
+  } else if (/^os\.[a-z]{3,12}[/.]/i.test(text)) {
+    account.problem(key, `it looks like a misspelt os.environ/ reference; ${invented} is taken`);
+  } else if (isOwn && DUMMY.test(text)) {
+    account.mapped(key, at('adapter'), 'a word that no server looks at: no key is sent');
+    return null;
+  } else {
+    account.approximated(key, at('api_key_env'), `a key is never copied: put it into ${invented}`);
+  }
+  return note(invented, what);
+}
+
+const labelOf = (host: string): string => (/^[\d.]+$|:/.test(host) ? host : host.split('.').slice(0, 1).join(''));
+
+/** Names for the provider, the shortest first. */
+function namesFor({ provider }: Parts, preset: string | null, { url, env }: Address, keyEnv: string | null): string[] {
+  const stem = preset ?? (provider === 'openai' || provider === 'openai_like' ? 'server' : provider);
+  const short = preset === 'azure-openai' ? 'azure' : asName(stem);
+  const ofVariable = (name: string | null) =>
+    asName((name ?? '').replace(/(?:^|_)(?:API|KEY|BASE|URL|TOKEN|ENDPOINT)(?=_|$)/g, '')).replace(
+      new RegExp(`^${short}-?`),
+      '',
+    );
+  const words = [ofVariable(keyEnv), ofVariable(env)].filter((word) => word !== '');
+  const names = words.map((word) => `${short}-${word}`);
+  const host = hostOf(url);
+  if (url !== null && host !== null) {
+    const label = asName(labelOf(host));
+    const { port } = new URL(url);
+    const atHost = preset === null ? [label, ...(port ? [`${label}-${port}`] : [])] : [`${short}-${label}`];
+    return [
+      ...(preset === 'azure-openai' ? names : []),
+      ...atHost,
+      ...(port ? [`${short}-${label}-${port}`] : []),
+      ...names,
+    ];
+  }
+  return names.length > 0 ? names : [asName(stem)];
+}

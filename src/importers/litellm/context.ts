@@ -1,0 +1,72 @@
+import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
+import type { Account } from './account.ts';
+import type { KnownModel } from './catalog.ts';
+import type { MapNode, Node } from './tree.ts';
+
+/** What every part of an import works with. */
+export interface Context {
+  readonly account: Account;
+  readonly catalog: readonly KnownModel[];
+  /** LiteLLM's own map of prices, where it was given: name → its entry. */
+  readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly credentials: ReadonlyMap<string, MapNode>;
+  /** The day, `2026-11-20`. */
+  readonly today: string;
+  readonly todo: Todo;
+}
+
+/** What is left to the operator. */
+export class Todo {
+  /** Models whose price nobody told. */
+  readonly prices = new Set<string>();
+  /** Model → what was assumed of it. */
+  readonly assumed = new Map<string, string[]>();
+  /** Variable → what is to be in it. */
+  readonly variables = new Map<string, string>();
+
+  assume(model: string, what: string): void {
+    this.assumed.set(model, [...(this.assumed.get(model) ?? []), what]);
+  }
+}
+
+/** What policies may call a model or a selector. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,119}$/;
+const SECRET = new RegExp(SECRET_SHAPES);
+
+export const isName = (text: string): boolean => NAME.test(text) && !SECRET.test(text);
+export const looksSecret = (text: string): boolean => SECRET.test(text);
+
+/** A text that is not empty; null for anything else. */
+export const textOf = (node: Node | undefined): string | null =>
+  node?.kind === 'scalar' && node.text !== '' ? node.text : null;
+
+/** The texts of a list, or of one text. */
+export const textsOf = (node: Node | undefined): string[] => {
+  const items = node?.kind === 'list' ? node.items : node ? [node] : [];
+  return items.flatMap((item) => textOf(item) ?? []);
+};
+
+/** The map that a section must be; null where it is left out, or is another thing, which is a problem. */
+export function mapOf(node: Node | undefined, account: Account, expected: string): MapNode | null {
+  if (!node || (node.kind === 'scalar' && node.text === '')) return null;
+  if (node.kind === 'map') return node;
+  account.problem(node, `it must be ${expected}`);
+  return null;
+}
+
+export const CAPITALS = /^[A-Z_][A-Z0-9_]*$/;
+
+/** A text in the form of a variable's name. */
+export const asVariable = (text: string): string =>
+  text
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, '_')
+    .replace(/^(?=\d)/, '_')
+    .replace(/^_+(?=[A-Z])|_+$/g, '') || 'PROVIDER';
+
+/** A text in the form of a name. */
+export const asName = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');

@@ -1,0 +1,265 @@
+import type { To } from './account.ts';
+import { decimalOf, numberOf } from './amounts.ts';
+import { type Connection, readConnection } from './connection.ts';
+import { type Context, isName, looksSecret, textOf, textsOf } from './context.ts';
+import { type Facts, readFacts } from './facts.ts';
+import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
+import { bareName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
+import { type MapNode, type Node, valueAt } from './tree.ts';
+
+/** An entry of `model_list` that Signalbox can serve. */
+export interface Deployment {
+  /** The name that callers give: entries of one name are a group. */
+  readonly group: string;
+  readonly nameNode: Node;
+  readonly params: MapNode;
+  readonly info: MapNode | null;
+  /** LiteLLM's name of who serves it. */
+  readonly provider: string;
+  readonly connection: Connection;
+  /** The provider's own name of the model. */
+  readonly upstream: string;
+  /** Which model it is; null where only its operator knows, as of a deployment at Azure. */
+  readonly bare: string | null;
+  readonly facts: Facts;
+  readonly id: string | null;
+  /** Milliseconds; null where the entry does not say. */
+  readonly totalMs: number | null;
+  readonly firstTokenMs: number | null;
+  readonly defaultMaxOutput: number | null;
+  readonly regions: readonly string[];
+  readonly tags: readonly string[];
+  /** Where it comes to stand; set once all entries are read. */
+  readonly place: Place;
+}
+
+/** Names that are settled once all entries are read. */
+export interface Place {
+  model: string;
+  provider: string;
+}
+
+/** What came of an entry: `why` is said in a sentence. */
+export type EntryRead = { readonly deployment: Deployment } | { readonly name: string | null; readonly why: string };
+
+/** Reads an entry of `model_list`, and says of all that is in it what becomes of it. */
+export function readEntry(node: Node, context: Context): EntryRead {
+  const { account } = context;
+  const nameNode = valueAt(node, 'model_name');
+  const name = textOf(nameNode);
+  const refuse = (at: Node, why: string): EntryRead => {
+    account.problem(at, why);
+    account.leftOut(node, `${name ?? 'an entry'}: it could not be read`);
+    return { name, why };
+  };
+  if (node.kind !== 'map') return refuse(node, 'an entry must be a map with model_name and litellm_params');
+  if (!nameNode || name === null) return refuse(nameNode ?? node, 'an entry needs a model_name');
+  if (looksSecret(name)) return refuse(nameNode, 'the name looks like a key');
+  const params = valueAt(node, 'litellm_params');
+  if (params?.kind !== 'map')
+    return refuse(params ?? nameNode, 'an entry needs litellm_params, a map with model in it');
+  const modelNode = valueAt(params, 'model');
+  const model = textOf(modelNode);
+  if (!modelNode || model === null)
+    return refuse(modelNode ?? params, 'litellm_params needs a model, such as openai/gpt-4o');
+  if (looksSecret(model)) return refuse(modelNode, 'the model looks like a key');
+  const infoNode = valueAt(node, 'model_info');
+  if (infoNode && infoNode.kind !== 'map') account.problem(infoNode, 'model_info must be a map');
+  const info = infoNode?.kind === 'map' ? infoNode : null;
+  const without = whyNot(params, info, model);
+  if (without !== null) {
+    account.leftOut(node, `${name}: ${without}`);
+    return { name, why: without };
+  }
+  if (!isName(name))
+    return refuse(nameNode, 'names are letters, digits and . _ : / @ + - after a letter or digit, at most 120');
+  if (/^[\d.]+$/.test(name) && nameNode.kind === 'scalar' && !nameNode.isQuoted)
+    account.remark(nameNode, 'a text is meant; it is read as one');
+  const provider = providerOf(params, model);
+  if (provider === null || !SERVICES.has(provider))
+    return refuse(modelNode, 'no provider is said that this importer knows; write it before the name, such as openai/');
+  const credential = credentialOf(params, context);
+  if (credential === 'unknown')
+    return refuse(valueAt(params, 'litellm_credential_name') ?? params, 'no credential has this name');
+  const deployment = deploymentOf(
+    { node, nameNode, name, params, modelNode, model, info, provider, credential },
+    context,
+  );
+  if (!deployment)
+    return refuse(valueAt(params, 'api_base') ?? params, 'it must be an address such as https://llm.example.com/v1');
+  return { deployment };
+}
+
+/** Why an entry that LiteLLM takes is nothing for Signalbox; null where it is something. */
+function whyNot(params: MapNode, info: MapNode | null, model: string): string | null {
+  const mode = textOf(valueAt(info ?? undefined, 'mode'));
+  if (mode !== null && MODES.has(mode)) return `Signalbox serves chats, and this is for ${mode.replaceAll('_', ' ')}`;
+  if (valueAt(params, 'mock_response'))
+    return 'a fixed answer is nothing that a provider gives; the adapter `simulated` answers without one';
+  const reason = WITHOUT_ADAPTER.get(providerOf(params, model) ?? '');
+  return reason === undefined ? null : `${providerOf(params, model)}: ${reason}`;
+}
+
+/** What LiteLLM knows besides `chat`, and `responses`, which are conversations too. */
+const MODES: ReadonlySet<string> = new Set([
+  ...['completion', 'embedding', 'rerank', 'audio_transcription', 'audio_speech', 'image_generation', 'image_edit'],
+  ...['moderation', 'moderations', 'video_generation', 'vector_store', 'ocr', 'search', 'realtime', 'batch'],
+]);
+
+function providerOf(params: MapNode, model: string): string | null {
+  const apart = textOf(valueAt(params, 'custom_llm_provider'));
+  if (apart !== null) return apart;
+  const [before, ...rest] = model.split('/');
+  return rest.length > 0 ? (before ?? null) : providerOfName(model);
+}
+
+function credentialOf(params: MapNode, { credentials }: Context): MapNode | 'unknown' | null {
+  const name = textOf(valueAt(params, 'litellm_credential_name'));
+  return name === null ? null : (credentials.get(name) ?? 'unknown');
+}
+
+interface Parts {
+  readonly node: Node;
+  readonly nameNode: Node;
+  readonly name: string;
+  readonly params: MapNode;
+  readonly modelNode: Node;
+  readonly model: string;
+  readonly info: MapNode | null;
+  readonly provider: string;
+  readonly credential: MapNode | null;
+}
+
+function deploymentOf(parts: Parts, context: Context): Deployment | null {
+  const { name, params, model, info, provider, credential } = parts;
+  const { account } = context;
+  const place: Place = { model: name, provider };
+  const atModel =
+    (...keys: string[]): To =>
+    () => ['models', place.model, ...keys];
+  const atProvider =
+    (key: string): To =>
+    () => ['providers', place.provider, key];
+  const service = SERVICES.get(provider);
+  const param = (key: string) => valueAt(params, key) ?? valueAt(credential ?? undefined, key);
+  const connection =
+    service &&
+    readConnection({ provider, service, base: param('api_base'), key: param('api_key'), at: atProvider }, context);
+  if (!connection) return null;
+  const upstream =
+    valueAt(params, 'custom_llm_provider') || !model.includes('/') ? model : model.slice(model.indexOf('/') + 1);
+  const baseModel = textOf(valueAt(info ?? undefined, 'base_model'));
+  const names = [baseModel, model, upstream, baseModel?.slice(baseModel.indexOf('/') + 1)].filter(
+    (one) => typeof one === 'string',
+  );
+  const facts = readFacts({ info, params, preset: connection.preset, names, at: atModel }, context);
+  account.mapped(parts.nameNode, () => ['models', place.model]);
+  account.mapped(parts.modelNode, atModel('upstream'));
+  account.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
+  account.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', place.provider]);
+  const regions = textsOf(valueAt(info ?? undefined, 'region_name'));
+  account.mapped(valueAt(info ?? undefined, 'region_name'), atModel('regions'));
+  if (baseModel !== null)
+    account.mapped(valueAt(info ?? undefined, 'base_model'), atModel(), 'its facts are looked up by it');
+  const mode = valueAt(info ?? undefined, 'mode');
+  if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) account.mapped(mode, atModel());
+  else if (mode) account.problem(mode, 'it is no mode that LiteLLM has; taken for chat');
+  const totalMs = millisecondsOf(
+    valueAt(params, 'timeout'),
+    atModel('deadlines', 'total_ms'),
+    account,
+    'over all attempts, where LiteLLM counts each',
+  );
+  const firstTokenMs = millisecondsOf(
+    valueAt(params, 'stream_timeout'),
+    atModel('deadlines', 'first_token_ms'),
+    account,
+    '',
+  );
+  const deployment: Deployment = {
+    group: name,
+    nameNode: parts.nameNode,
+    params,
+    info,
+    provider,
+    connection,
+    upstream,
+    bare: baseModel === null && provider === 'azure' ? null : bareName(baseModel ?? upstream),
+    facts,
+    id: textOf(valueAt(info ?? undefined, 'id')),
+    totalMs,
+    firstTokenMs,
+    defaultMaxOutput: capOf(valueAt(params, 'max_tokens'), atModel('default_max_output'), account),
+    regions,
+    tags: tagsOf(params, info, atModel('tags'), account),
+    place,
+  };
+  account.approximated(
+    valueAt(info ?? undefined, 'id'),
+    atModel(),
+    'endpoints have no names; fallbacks that name it mean its model',
+  );
+  tellRest(params, info, account);
+  return deployment;
+}
+
+/** Milliseconds of seconds; null where they are not stated, or not right. */
+export function millisecondsOf(
+  node: Node | undefined,
+  to: To,
+  account: Context['account'],
+  differs: string,
+): number | null {
+  const seconds = numberOf(node, account, 'seconds, as a number');
+  if (seconds === null || !node) return null;
+  const ms = Math.min(86_400_000, Math.max(1, Math.round(seconds * 1000)));
+  if (differs === '') account.mapped(node, to, 'seconds, now milliseconds');
+  else account.approximated(node, to, differs);
+  return ms;
+}
+
+function capOf(node: Node | undefined, to: To, account: Context['account']): number | null {
+  const cap = numberOf(node, account, 'a whole number of tokens');
+  if (cap === null || !Number.isInteger(cap) || cap < 1) return null;
+  account.mapped(node, to, 'the cap of a request without one');
+  return cap;
+}
+
+const TAG_NOTE =
+  'tags of the model, for rules such as `require: \'"TAG" in model.tags\'`; requests and keys choose nothing by them';
+
+function tagsOf(params: MapNode, info: MapNode | null, to: To, account: Context['account']): string[] {
+  const read = (node: Node | undefined): string[] => {
+    if (!node) return [];
+    if (node.kind !== 'list') account.remark(node, 'a list is meant; it is read as a list of one');
+    const tags = textsOf(node).filter((tag) => tag.length <= 64 && !looksSecret(tag));
+    account.approximated(node, to, TAG_NOTE);
+    return tags;
+  };
+  return [...new Set([...read(valueAt(info ?? undefined, 'access_groups')), ...read(valueAt(params, 'tags'))])];
+}
+
+const OF_REQUESTS = 'a parameter of the request: callers send it themselves; none is added';
+
+/** What is read once all entries are: the shares of a group, and budgets. */
+const LATER: ReadonlySet<string> = new Set(['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration']);
+
+function tellRest(params: MapNode, info: MapNode | null, account: Context['account']): void {
+  for (const { key, node } of params.entries) {
+    if (account.isTold(node) || LATER.has(key)) continue;
+    account.leftOut(node, LEFT_OUT_PARAMS.get(key) ?? OF_REQUESTS);
+  }
+  for (const { key, node } of info?.entries ?? []) {
+    if (!account.isTold(node))
+      account.leftOut(node, LEFT_OUT_INFO.get(key) ?? 'a note on the model that nothing here goes by');
+  }
+}
+
+/** A share of the traffic of a group, whatever it is counted in; null where the entry says none. */
+export function shareOf({ params }: Deployment): { readonly key: string; readonly share: number } | null {
+  for (const key of ['weight', 'rpm', 'tpm']) {
+    const decimal = decimalOf(valueAt(params, key));
+    if (decimal) return { key, share: Number(decimal.digits) / 10 ** decimal.scale };
+  }
+  return null;
+}

@@ -1,0 +1,202 @@
+import { type Decimal, parseDecimal, toNumber } from '../../core/decimal.ts';
+import type { To } from './account.ts';
+import { decimalOf, plain, roundedUp, switchOf, times } from './amounts.ts';
+import { findKnown, type KnownModel } from './catalog.ts';
+import type { Context } from './context.ts';
+import { block, exact, flow, type Value } from './emit.ts';
+import { type MapNode, type Node, valueAt } from './tree.ts';
+
+/** What is known of the model behind a deployment. */
+export interface Facts {
+  readonly price: Priced | null;
+  /** Tokens; null where nobody says. */
+  readonly contextWindow: number | null;
+  readonly maxOutput: number | null;
+  /** Capability → whether the model has it; what is not in it nobody tells. */
+  readonly capabilities: ReadonlyMap<string, boolean>;
+  /** Whether LiteLLM's map of prices has the model, which tells all that it can do. */
+  readonly isMapped: boolean;
+  readonly known: KnownModel | null;
+}
+
+/** A price, and where it comes from. */
+export interface Priced {
+  readonly value: Value;
+  readonly source: 'configuration' | 'price map' | 'catalog';
+}
+
+export interface FactsOf {
+  readonly info: MapNode | null;
+  readonly params: MapNode;
+  readonly preset: string | null;
+  /** What the model may be called, the surest first. */
+  readonly names: readonly string[];
+  /** Where in the policy it comes to stand. */
+  readonly at: (...keys: string[]) => To;
+}
+
+type Rates = (key: string) => Decimal | null;
+
+const USD_PER_MILLION_MAX = 100_000;
+/** What a policy takes for a price per token. */
+const SMALLEST: Decimal = { digits: 1n, scale: 3 };
+const DECIMALS = 6;
+
+const CAPABILITIES: Readonly<Record<string, string>> = {
+  supports_function_calling: 'tools',
+  supports_vision: 'vision',
+  supports_response_schema: 'json_schema',
+  supports_reasoning: 'reasoning',
+  supports_audio_input: 'audio_input',
+  supports_pdf_input: 'file_input',
+};
+
+/** LiteLLM's name of a rate → ours. */
+const LINE = {
+  input_cost_per_token: 'input',
+  cache_read_input_token_cost: 'cached_input',
+  cache_creation_input_token_cost: 'cache_write',
+  output_cost_per_token: 'output',
+} as const;
+const RATE =
+  /^(input_cost_per_token|cache_read_input_token_cost|cache_creation_input_token_cost|output_cost_per_token)(?:_above_(\d+)k_tokens)?$/;
+
+/** Reads the facts of a deployment's model: its own, then LiteLLM's map, then the shipped catalog. */
+export function readFacts(of: FactsOf, context: Context): Facts {
+  const mapped = of.names.map((name) => context.priceMap.get(name)).find((entry) => entry !== undefined);
+  const known = findKnown(context.catalog, of.preset, of.names);
+  const ofMap = (key: string): Decimal | null => {
+    const value = mapped?.[key];
+    return typeof value === 'number' ? parseDecimal(String(value)) : null;
+  };
+  const count = (key: string): number | null => {
+    const decimal = ofMap(key);
+    return decimal && tokens(toNumber(decimal));
+  };
+  const stated = readSizes(of, context);
+  const capabilities = readCapabilities(of, context, mapped ?? null);
+  const catalogPrice = known?.facts.find(({ key }) => key === 'price')?.value;
+  const own = readOwnPrice(of, context);
+  const fromMap = own ? null : priceOf(ofMap, mapped ? Object.keys(mapped) : [], { basis: 'aggregator' });
+  return {
+    price:
+      pricedBy(own, 'configuration') ?? pricedBy(fromMap, 'price map') ?? pricedBy(catalogPrice ?? null, 'catalog'),
+    contextWindow: stated.contextWindow ?? count('max_input_tokens') ?? known?.contextWindow ?? null,
+    maxOutput: stated.maxOutput ?? count('max_output_tokens') ?? count('max_tokens') ?? known?.maxOutput ?? null,
+    capabilities,
+    isMapped: mapped !== undefined,
+    known,
+  };
+}
+
+const pricedBy = (value: Value | null, source: Priced['source']): Priced | null =>
+  value === null ? null : { value, source };
+
+function readOwnPrice({ info, params, at }: FactsOf, { account, today }: Context): Value | null {
+  const nodes = new Map<string, Node>();
+  for (const { key, node } of [...params.entries, ...(info?.entries ?? [])]) {
+    if (!RATE.test(key)) continue;
+    const older = nodes.get(key);
+    if (older && older !== node) account.leftOut(older, 'model_info says it, too, and wins');
+    nodes.set(key, node);
+  }
+  const rates = new Map<string, Decimal>();
+  for (const [key, node] of nodes) {
+    const rate = rateOf(node, account);
+    if (!rate) continue;
+    rates.set(key, rate.rate);
+    if (rate.note) account.approximated(node, at('price'), rate.note);
+    else account.mapped(node, at('price'), 'USD a token, now USD per 1M');
+  }
+  const value = priceOf((key) => rates.get(key) ?? null, [...rates.keys()], { as_of: exact(today), basis: 'own' });
+  if (value === null)
+    for (const key of rates.keys()) account.leftOut(nodes.get(key), 'a price needs both, input and output');
+  return value;
+}
+
+function rateOf(node: Node, account: Context['account']): { rate: Decimal; note: string } | null {
+  const decimal = decimalOf(node);
+  if (!decimal || decimal.digits < 0n) {
+    account.problem(node, 'it must be USD a token, such as 0.0000025');
+    return null;
+  }
+  const perMillion = times(decimal, 1_000_000n);
+  if (toNumber(perMillion) > USD_PER_MILLION_MAX) {
+    account.problem(node, 'that much a token is most likely meant per 1M tokens; LiteLLM counts USD a token');
+    return null;
+  }
+  if (perMillion.digits > 0n && toNumber(perMillion) < toNumber(SMALLEST))
+    return { rate: decimal, note: 'raised to 0.001 USD per 1M, the least that a policy takes' };
+  const isRounded = plain(roundedUp(perMillion, DECIMALS)) !== plain(perMillion);
+  return { rate: decimal, note: isRounded ? 'rounded up to six decimals of a USD per 1M' : '' };
+}
+
+/** A price from rates by token; null without input or output. */
+function priceOf(rates: Rates, keys: readonly string[], last: Readonly<Record<string, Value>>): Value | null {
+  const perMillion = (key: string): string | null => {
+    const rate = rates(key);
+    if (!rate) return null;
+    const rounded = roundedUp(times(rate, 1_000_000n), DECIMALS);
+    return plain(rounded.digits > 0n && toNumber(rounded) < toNumber(SMALLEST) ? SMALLEST : rounded);
+  };
+  const lineOf = (suffix: string) =>
+    Object.fromEntries(
+      Object.entries(LINE).flatMap(([key, name]) => {
+        const text = perMillion(key + suffix) ?? perMillion(key);
+        return text === null ? [] : [[name, exact(text)]];
+      }),
+    );
+  const first = lineOf('');
+  if (!('input' in first) || !('output' in first)) return null;
+  const sizes = keys.flatMap((key) => Number(RATE.exec(key)?.[2] ?? 0)).filter((size) => size > 0);
+  const tiers = [...new Set(sizes)]
+    .sort((a, b) => a - b)
+    .map((size) => flow({ over_input_tokens: size * 1000, ...lineOf(`_above_${size}k_tokens`) }));
+  const all: Record<string, Value> = { ...first, ...(tiers.length > 0 && { tiers }), ...last };
+  return tiers.length > 0 ? block(...Object.entries(all).map(([key, value]) => ({ key, value }))) : flow(all);
+}
+
+const tokens = (value: number): number | null =>
+  Number.isInteger(value) && value >= 1 && value <= 100_000_000 ? value : null;
+
+function readSizes(
+  { info, at }: FactsOf,
+  { account }: Context,
+): { contextWindow: number | null; maxOutput: number | null } {
+  const read = (key: string): number | null => {
+    const node = valueAt(info ?? undefined, key);
+    const decimal = decimalOf(node);
+    const value = decimal ? tokens(toNumber(decimal)) : null;
+    if (node && value === null) account.problem(node, 'it must be a whole number of tokens');
+    return value;
+  };
+  const [input, output, both] = [read('max_input_tokens'), read('max_output_tokens'), read('max_tokens')];
+  const node = (key: string) => valueAt(info ?? undefined, key);
+  if (input !== null) account.mapped(node('max_input_tokens'), at('context_window'));
+  if (output !== null) account.mapped(node('max_output_tokens'), at('max_output'));
+  if (both !== null) {
+    if (output !== null) account.leftOut(node('max_tokens'), 'max_output_tokens says it');
+    else account.approximated(node('max_tokens'), at('max_output'), 'taken for the most output');
+  }
+  return { contextWindow: input, maxOutput: output ?? both };
+}
+
+function readCapabilities(
+  { info, at }: FactsOf,
+  { account }: Context,
+  mapped: Readonly<Record<string, unknown>> | null,
+): ReadonlyMap<string, boolean> {
+  const found = new Map<string, boolean>();
+  for (const [key, capability] of Object.entries(CAPABILITIES)) {
+    if (typeof mapped?.[key] === 'boolean') found.set(capability, mapped[key]);
+    const node = valueAt(info ?? undefined, key);
+    if (!node) continue;
+    const is = switchOf(node);
+    if (is === null) account.problem(node, 'it must be true or false');
+    else {
+      found.set(capability, is);
+      account.mapped(node, at('capabilities'));
+    }
+  }
+  return found;
+}

@@ -1,0 +1,234 @@
+import type { Limits } from './budgets.ts';
+import type { Context } from './context.ts';
+import { block, exact, type Field, type Fields, field, flow, type PolicyText, type Value, writeFile } from './emit.ts';
+import type { ModelDraft, ProviderDraft } from './models.ts';
+import type { Chosen, SelectorDraft } from './selectors.ts';
+import type { Common } from './settings.ts';
+import { contextOf, modelField, qualityOf } from './write-models.ts';
+
+/** All that the policy is written from. */
+export interface Drafts {
+  readonly providers: readonly ProviderDraft[];
+  readonly chosen: Chosen;
+  readonly common: Common;
+  readonly limits: Limits;
+  /** The configuration's name. */
+  readonly source: string;
+}
+
+const MODELINE = 'yaml-language-server: $schema=./policy.schema.json';
+
+/** The files of the policy. */
+export function writePolicy(drafts: Drafts, context: Context): PolicyText[] {
+  const { limits, source } = drafts;
+  const origin = `Made by \`signalbox import litellm\` from ${source} on ${context.today}.`;
+  return [
+    writeFile(
+      'signalbox.yaml',
+      [MODELINE, `${origin} It is yours from here on: all files of this folder are one policy.`],
+      main(drafts),
+    ),
+    writeFile(
+      'providers.yaml',
+      [MODELINE, 'Who serves the models. A provider whose variable is not set is left out, with its models.'],
+      [field('providers', block(...drafts.providers.map((one) => providerField(one))))],
+    ),
+    writeFile(
+      'models.yaml',
+      [MODELINE, 'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.'],
+      [
+        field(
+          'models',
+          block(
+            ...modelsOf(drafts).map((one, at) => ({ ...modelField(one, drafts.common, context), isApart: at > 0 })),
+          ),
+        ),
+      ],
+    ),
+    ...(limits.budgets.length + limits.rateLimits.length === 0
+      ? []
+      : [
+          writeFile(
+            'limits.yaml',
+            [MODELINE, 'What may be spent in a window of time, in Credits, and how fast requests may come.'],
+            limitFields(limits),
+          ),
+        ]),
+    writeFile(
+      'cases.yaml',
+      [MODELINE, 'What the configuration meant, as cases. They run before a policy comes into force.'],
+      [field('cases', casesOf(drafts))],
+    ),
+  ];
+}
+
+function limitFields({ budgets, rateLimits }: Limits): Field[] {
+  const isBoth = budgets.length > 0 && rateLimits.length > 0;
+  return [
+    ...(budgets.length > 0 ? [field('budgets', budgets)] : []),
+    ...(rateLimits.length > 0 ? [field('rate_limits', rateLimits, { isApart: isBoth })] : []),
+  ];
+}
+
+const modelsOf = ({ chosen }: Drafts): ModelDraft[] => chosen.groups.flatMap(({ models }) => models);
+
+function main({ chosen, common }: Drafts): Field[] {
+  const longest = Math.max(0, ...chosen.selectors.map(({ steps }) => steps.flat().length - 1));
+  const alternatives = common.alternatives ?? (longest > 3 ? Math.min(16, longest) : null);
+  const gateway = block(
+    common.retriesMax === null
+      ? null
+      : field('retries_max', common.retriesMax, { beside: 'attempts beside the first at each endpoint' }),
+    alternatives === null
+      ? null
+      : field('alternatives', alternatives, { beside: 'models that a failure may fall back to' }),
+    common.concurrencyMax === null
+      ? null
+      : field('concurrency_max', common.concurrencyMax, { beside: 'requests that are worked on at once' }),
+  );
+  const selectors = [
+    ...chosen.selectors.flatMap((one) => one.names.map((name) => selectorField(name, one, common))),
+    ...chosen.aliases.map(({ name, model }) =>
+      field(name, flow({ strategy: 'auto', models: flow({ require: `model.id == ${JSON.stringify(model)}` }) })),
+    ),
+  ];
+  const preferences = chosen.selectors.flatMap(preferencesOf);
+  const apart = { isApart: true };
+  return [
+    field('version', exact('1')),
+    field('credits', block(field('usd_per_credit', exact('0.001'), { beside: '1 Credit = 0.1 US cent' })), apart),
+    ...(gateway.fields.length === 0 ? [] : [field('gateway', gateway, apart)]),
+    ...(selectors.length === 0 ? [] : [field('selectors', block(...selectors), { ...apart, above: [SELECTORS] })]),
+    ...(preferences.length === 0 ? [] : [field('preferences', preferences, { ...apart, above: [PREFERENCES] })]),
+  ];
+}
+
+const SELECTORS =
+  'Names that callers give as `model`, and that stand for others. A model that is asked for by its own ID is never replaced by another.';
+const PREFERENCES =
+  'Which model of a selector comes first, and which after it. `worth` brings their quality to 0.9, 0.8 and so on: where you correct a quality, correct it too.';
+
+function providerField({ name, connection }: ProviderDraft): Field {
+  const { preset, adapter, baseUrl, baseUrlEnv, keyEnv, isPrivate, comment } = connection;
+  const value = flow({
+    preset: preset ?? undefined,
+    adapter: adapter ?? undefined,
+    base_url: baseUrl ?? undefined,
+    base_url_env: baseUrlEnv ?? undefined,
+    api_key_env: keyEnv ?? undefined,
+    allow_private_network: isPrivate ? true : undefined,
+  });
+  return field(name, value, comment === null ? {} : { above: [`${baseUrlEnv ?? name}: ${comment}`] });
+}
+
+const idsIn = (models: readonly ModelDraft[]): string =>
+  models.length === 1
+    ? `model.id == ${JSON.stringify(models[0]?.id)}`
+    : `model.id in [${models.map(({ id }) => JSON.stringify(id)).join(', ')}]`;
+
+function selectorField(name: string, { names, steps }: SelectorDraft, common: Common): Field {
+  const models = steps.flat();
+  const isOrdered = steps.length > 1;
+  const strategy = isOrdered ? 'auto' : common.strategy;
+  const value = block(
+    field('strategy', strategy),
+    isOrdered ? field('options', flow({ quality: 1, cost: 0, latency: 0 })) : null,
+    field('models', flow({ require: idsIn(models) })),
+  );
+  const order = steps.map((step) => step.map(({ id }) => id).join(' or ')).join(', then ');
+  const said = name === names[0] ? isOrdered && order : `as ${names[0]}`;
+  return field(name, value, said ? { above: [said] } : {});
+}
+
+/** Best first, each next one so much below. */
+const BEST = 0.9;
+const STEP = 0.1;
+
+function preferencesOf({ names, steps }: SelectorDraft): Fields[] {
+  const [name = ''] = names;
+  if (steps.length < 2) return [];
+  const step = Math.min(STEP, BEST / steps.length);
+  const when =
+    names.length === 1
+      ? `request.model == ${JSON.stringify(name)}`
+      : `request.model in [${names.map((one) => JSON.stringify(one)).join(', ')}]`;
+  return steps.flatMap((models, at) => {
+    // Models of one step that differ in quality get what brings each to the step's own.
+    const byWorth = new Map<number, ModelDraft[]>();
+    for (const model of models) {
+      const worth = Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
+      byWorth.set(worth, [...(byWorth.get(worth) ?? []), model]);
+    }
+    return [...byWorth].flatMap(([worth, ones], part) => {
+      if (worth === 0) return [];
+      const suffix = part === 0 ? '' : `.${part + 1}`;
+      return [
+        block(
+          field('name', `${name}:${at + 1}${suffix}`),
+          field('when', when),
+          field('prefer', idsIn(ones)),
+          field('worth', worth),
+        ),
+      ];
+    });
+  });
+}
+
+function casesOf(drafts: Drafts): Fields[] {
+  const { groups, selectors, aliases } = drafts.chosen;
+  const one = (name: string, given: Readonly<Record<string, Value>>, expect: Readonly<Record<string, Value>>): Fields =>
+    block(field('name', name), field('given', flow(given)), field('expect', flow(expect)));
+  const byName = groups.flatMap(({ name, models }) =>
+    models.some(({ id }) => id === name) ? [one(`${name} is there by its name`, { model: name }, { model: name })] : [],
+  );
+  const byAlias = aliases.map(({ name, model }) => one(`${name} means ${model}`, { model: name }, { model }));
+  const all = modelsOf(drafts);
+  const bySelector = selectors.flatMap((selector) =>
+    selector.names.flatMap((name) => selectorCases(name, selector, all, one)),
+  );
+  return [...byName, ...byAlias, ...bySelector];
+}
+
+type Case = (name: string, given: Readonly<Record<string, Value>>, expect: Readonly<Record<string, Value>>) => Fields;
+
+function selectorCases(
+  name: string,
+  { steps, forLength }: SelectorDraft,
+  all: readonly ModelDraft[],
+  one: Case,
+): Fields[] {
+  const inside = new Set(steps.flat());
+  const cases: Fields[] = [];
+  const [first, ...others] = steps[0] ?? [];
+  const outside = all.find((model) => !inside.has(model));
+  if (first && others.length === 0)
+    cases.push(one(`${name} takes ${first.id} first`, { model: name }, { model: first.id }));
+  else if (outside)
+    cases.push(
+      one(`${name} chooses among its own models`, { model: name }, { rejected: flow({ [outside.id]: 'selector' }) }),
+    );
+  const long = forLength > 0 ? longest([...inside]) : null;
+  if (long)
+    cases.push(
+      one(
+        `${name} takes ${long.id} for what is too long for the others`,
+        { model: name, estimated_input_tokens: long.tokens },
+        { model: long.id },
+      ),
+    );
+  return cases;
+}
+
+/** Output that a request without a cap of its own needs room for, generously. */
+const ROOM = 20_000;
+
+/** The one model that takes more than all others, and an input that only it takes; null where that is not known. */
+function longest(models: readonly ModelDraft[]): { readonly id: string; readonly tokens: number } | null {
+  const windows = models.flatMap((model) => {
+    const window = contextOf(model);
+    return window === null ? [] : [{ id: model.id, window }];
+  });
+  const [first, second] = windows.sort((a, b) => b.window - a.window);
+  if (windows.length < models.length || !first || !second || first.window < second.window + ROOM) return null;
+  return { id: first.id, tokens: second.window + 1 };
+}

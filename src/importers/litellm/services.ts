@@ -1,0 +1,134 @@
+/** A provider of LiteLLM that Signalbox can reach. */
+export interface Service {
+  /** A service that an adapter knows; null where the adapter alone is named. */
+  readonly preset: string | null;
+  /** The variable that LiteLLM reads the key from; null where none is needed. */
+  readonly keyEnv: string | null;
+  /** The variable of the key where nothing else is said in the policy. */
+  readonly presetKeyEnv: string | null;
+  /** A server of the operator's own: its address must be told, and may be private. */
+  readonly isOwn: boolean;
+  /** Address without one in the configuration. */
+  readonly baseUrl: string | null;
+  /** The variable that LiteLLM reads the address from, where it has one. */
+  readonly baseEnv: string | null;
+}
+
+const hosted = (preset: string, keyEnv: string, presetKeyEnv = keyEnv): Service => ({
+  preset,
+  keyEnv,
+  presetKeyEnv,
+  isOwn: false,
+  baseUrl: null,
+  baseEnv: null,
+});
+const own = (preset: string | null, baseEnv: string | null, baseUrl: string | null = null): Service => ({
+  preset,
+  keyEnv: null,
+  presetKeyEnv: null,
+  isOwn: true,
+  baseUrl,
+  baseEnv,
+});
+/** Without a preset: speaks as OpenAI does, at an address that is known. */
+const compatible = (baseUrl: string, keyEnv: string): Service => ({
+  preset: null,
+  keyEnv,
+  presetKeyEnv: null,
+  isOwn: false,
+  baseUrl,
+  baseEnv: null,
+});
+
+const OLLAMA = own('ollama', 'OLLAMA_API_BASE', 'http://localhost:11434/v1');
+
+/** What stands before the first `/` of `litellm_params.model` → where that is. */
+export const SERVICES: ReadonlyMap<string, Service> = new Map([
+  ['openai', hosted('openai', 'OPENAI_API_KEY')],
+  ['azure', { ...hosted('azure-openai', 'AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'), baseEnv: 'AZURE_API_BASE' }],
+  ['anthropic', hosted('anthropic', 'ANTHROPIC_API_KEY')],
+  ['gemini', hosted('gemini', 'GEMINI_API_KEY')],
+  ['mistral', hosted('mistral', 'MISTRAL_API_KEY')],
+  ['groq', hosted('groq', 'GROQ_API_KEY')],
+  ['deepseek', hosted('deepseek', 'DEEPSEEK_API_KEY')],
+  ['xai', hosted('xai', 'XAI_API_KEY')],
+  ['together_ai', hosted('together', 'TOGETHERAI_API_KEY', 'TOGETHER_API_KEY')],
+  ['fireworks_ai', hosted('fireworks', 'FIREWORKS_AI_API_KEY', 'FIREWORKS_API_KEY')],
+  ['openrouter', hosted('openrouter', 'OPENROUTER_API_KEY')],
+  ['cerebras', hosted('cerebras', 'CEREBRAS_API_KEY')],
+  ['moonshot', hosted('moonshotai', 'MOONSHOT_API_KEY')],
+  ['zai', hosted('zai', 'ZAI_API_KEY')],
+  ['ollama', OLLAMA],
+  ['ollama_chat', OLLAMA],
+  ['hosted_vllm', own('vllm', 'HOSTED_VLLM_API_BASE')],
+  ['lm_studio', own('lm-studio', 'LM_STUDIO_API_BASE')],
+  ['llamafile', own('llama-cpp', 'LLAMAFILE_API_BASE', 'http://127.0.0.1:8080/v1')],
+  ['openai_like', own(null, null)],
+  ['custom_openai', own(null, null)],
+  ['litellm_proxy', own(null, 'LITELLM_PROXY_API_BASE')],
+  ['perplexity', compatible('https://api.perplexity.ai', 'PERPLEXITYAI_API_KEY')],
+  ['deepinfra', compatible('https://api.deepinfra.com/v1/openai', 'DEEPINFRA_API_KEY')],
+  ['nvidia_nim', compatible('https://integrate.api.nvidia.com/v1', 'NVIDIA_NIM_API_KEY')],
+  ['sambanova', compatible('https://api.sambanova.ai/v1', 'SAMBANOVA_API_KEY')],
+]);
+
+const ELSEWHERE =
+  'no adapter speaks its way; where it has an OpenAI-compatible address, name that as a provider with `adapter: openai-compatible`';
+const AMAZON =
+  'requests signed as AWS wants them are nothing an adapter makes; Bedrock has an OpenAI-compatible address with API keys for some models: name it as a provider with `adapter: openai-compatible`, and its price at the model';
+
+/** Providers of LiteLLM that Signalbox does not reach, with what to do. */
+export const WITHOUT_ADAPTER: ReadonlyMap<string, string> = new Map([
+  ['bedrock', AMAZON],
+  ['bedrock_converse', AMAZON],
+  ['sagemaker', AMAZON],
+  ['sagemaker_chat', AMAZON],
+  [
+    'vertex_ai',
+    'Google’s service accounts are nothing an adapter signs in with; the same Gemini models are at the preset `gemini` with an API key, Claude at `anthropic`',
+  ],
+  ['langfuse', 'prompts kept elsewhere are not fetched: the caller sends the prompt'],
+  ...[
+    ...['azure_ai', 'cohere', 'cohere_chat', 'huggingface', 'replicate', 'watsonx', 'databricks', 'ai21', 'cloudflare'],
+    ...['nlp_cloud', 'petals', 'predibase', 'palm', 'aleph_alpha', 'baseten', 'triton', 'oobabooga', 'vllm', 'voyage'],
+    ...['text-completion-openai', 'azure_text', 'codestral', 'jina_ai', 'snowflake', 'github', 'github_copilot', 'oci'],
+    ...['dashscope', 'volcengine', 'clarifai', 'maritalk', 'friendliai', 'galadriel', 'novita', 'nebius', 'meta_llama'],
+    ...[
+      'hyperbolic',
+      'featherless_ai',
+      'lambda_ai',
+      'xinference',
+      'empower',
+      'anyscale',
+      'docker_model_runner',
+      'gradient_ai',
+    ],
+  ].map((name) => [name, ELSEWHERE] as const),
+]);
+
+/** Names that LiteLLM knows without a provider before them. */
+const KNOWN_NAMES: readonly (readonly [RegExp, string])[] = [
+  [/^(?:gpt-|chatgpt-|o\d)/, 'openai'],
+  [/^claude-/, 'anthropic'],
+  [/^gemini-/, 'vertex_ai'],
+  [/^mistral-|^open-mi|^codestral/, 'mistral'],
+  [/^deepseek-/, 'deepseek'],
+  [/^command/, 'cohere_chat'],
+];
+
+/** Who serves a model that has no provider in its name; null where LiteLLM would not know, either. */
+export const providerOfName = (name: string): string | null =>
+  KNOWN_NAMES.find(([form]) => form.test(name))?.[1] ?? null;
+
+/** The name of a model with neither its provider nor the day of its version: what two deployments of one model share. */
+export function bareName(name: string): string {
+  const last = name.slice(name.lastIndexOf('/') + 1);
+  return last.toLowerCase().replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8})$/, '');
+}
+
+/** Models that reason before they answer, and refuse a temperature. */
+export const isReasoner = (bare: string): boolean => /^(?:o[1-9](?:-|$)|gpt-[5-9])/.test(bare);
+
+/** What most models of a service can do, where neither the configuration nor the catalog says. */
+export const usualCapabilities = (provider: string): readonly string[] =>
+  ['openai', 'azure', 'anthropic', 'gemini'].includes(provider) ? ['tools', 'vision', 'json_schema'] : ['tools'];

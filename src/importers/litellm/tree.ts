@@ -1,0 +1,185 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar, type Node as YamlNode } from 'yaml';
+
+/** Where something stands in the configuration; both count from 1. */
+export interface Where {
+  readonly line: number;
+  readonly column: number;
+}
+
+interface Placed extends Where {
+  /** From the top: `model_list[0].litellm_params.model`. Of a shared piece, where it is written. */
+  readonly path: string;
+}
+
+export interface MapNode extends Placed {
+  readonly kind: 'map';
+  /** With what merge keys bring in. */
+  readonly entries: readonly Entry[];
+  /** What another key of the same name replaces. */
+  readonly replaced: readonly Node[];
+}
+export interface ListNode extends Placed {
+  readonly kind: 'list';
+  readonly items: readonly Node[];
+}
+export interface ScalarNode extends Placed {
+  readonly kind: 'scalar';
+  /** As it is written, without its quotes; empty for nothing. */
+  readonly text: string;
+  readonly isQuoted: boolean;
+}
+export interface Entry {
+  readonly key: string;
+  readonly node: Node;
+}
+
+/** A value of the configuration. A value of a map stands where its key does. An anchor and its aliases share one. */
+export type Node = MapNode | ListNode | ScalarNode;
+
+/** Text that is not YAML. The message quotes nothing of it. */
+export class NotYaml extends Error {
+  override readonly name = 'NotYaml';
+  readonly where: Where;
+
+  constructor(message: string, where: Where) {
+    super(message);
+    this.where = where;
+  }
+}
+
+/** The library's own messages quote the text, in which there may be keys. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: 'a tab stands where spaces indent; indent with spaces',
+  BAD_INDENT: 'the indentation does not fit the lines above, or a quote or bracket before has no end',
+  MISSING_CHAR: 'a quote or bracket has no end',
+  BLOCK_AS_IMPLICIT_KEY: 'this reads like a key within a value: mind the indentation, and quote values with `: `',
+  MULTILINE_IMPLICIT_KEY: 'this key goes over more than one line: a colon or a quote may be missing',
+  BAD_ALIAS: 'this alias names no anchor before it',
+  MULTIPLE_DOCS: 'the file has more than one document',
+};
+
+/** Reads a configuration into a tree with places, merge keys and aliases resolved. Throws NotYaml. */
+export function readTree(text: string): Node {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    merge: true,
+    uniqueKeys: false,
+    prettyErrors: false,
+    lineCounter: lines,
+    logLevel: 'silent',
+  });
+  const where = (offset: number): Where => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const [error] = document.errors;
+  if (error) throw new NotYaml(MESSAGES[error.code] ?? 'this is not YAML', where(error.pos[0]));
+  const anchors = new Map<string, YamlNode>();
+  return new Reader(where, anchors).read(document.contents, '', { line: 1, column: 1 });
+}
+
+class Reader {
+  readonly #where: (offset: number) => Where;
+  readonly #anchors: Map<string, YamlNode>;
+  readonly #done = new Map<YamlNode, Node>();
+  /** What is being read: an anchor that holds itself is nothing. */
+  readonly #open = new Set<YamlNode>();
+
+  constructor(where: (offset: number) => Where, anchors: Map<string, YamlNode>) {
+    this.#where = where;
+    this.#anchors = anchors;
+  }
+
+  read(from: unknown, path: string, at: Where): Node {
+    const nothing: ScalarNode = { kind: 'scalar', path, ...at, text: '', isQuoted: false };
+    if (isAlias(from)) {
+      const target = this.#anchors.get(from.source);
+      return target && !this.#open.has(target) ? (this.#done.get(target) ?? nothing) : nothing;
+    }
+    if (isScalar(from)) {
+      const node = scalarOf(from, path, at);
+      return this.#keep(from, node);
+    }
+    if (isMap(from) || isSeq(from)) {
+      if (from.anchor) this.#anchors.set(from.anchor, from);
+      this.#open.add(from);
+      const node = isMap(from) ? this.#map(from.items, path, at) : this.#list(from.items, path, at);
+      this.#open.delete(from);
+      return this.#keep(from, node);
+    }
+    return nothing;
+  }
+
+  #keep(from: YamlNode & { anchor?: string }, node: Node): Node {
+    if (from.anchor) this.#anchors.set(from.anchor, from);
+    this.#done.set(from, node);
+    return node;
+  }
+
+  #list(items: readonly unknown[], path: string, at: Where): ListNode {
+    const read = items.map((item, i) => this.read(item, `${path}[${i}]`, this.#startOf(item) ?? at));
+    return { kind: 'list', path, ...at, items: read };
+  }
+
+  #map(items: readonly { key: unknown; value: unknown }[], path: string, at: Where): MapNode {
+    const own = new Map<string, Node>();
+    const merged = new Map<string, Node>();
+    const replaced: Node[] = [];
+    for (const { key, value } of items) {
+      const name = isScalar(key) ? (key.source ?? String(key.value ?? '')) : '?';
+      const place = this.#startOf(key) ?? at;
+      const node = this.read(value, path === '' ? name : `${path}.${name}`, place);
+      if (name === '<<') {
+        for (const entry of mergedEntries(node)) if (!merged.has(entry.key)) merged.set(entry.key, entry.node);
+        continue;
+      }
+      const before = own.get(name);
+      if (before) replaced.push(before);
+      own.set(name, node);
+    }
+    for (const [name, node] of merged) if (own.has(name)) replaced.push(node);
+    const entries = [...new Map([...merged, ...own])].map(([key, node]) => ({ key, node }));
+    return { kind: 'map', path, ...at, entries, replaced };
+  }
+
+  #startOf(node: unknown): Where | null {
+    const range = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range : null;
+    return range ? this.#where(range[0]) : null;
+  }
+}
+
+const mergedEntries = (node: Node): readonly Entry[] => {
+  if (node.kind === 'map') return node.entries;
+  return node.kind === 'list' ? node.items.flatMap(mergedEntries) : [];
+};
+
+function scalarOf(from: Scalar, path: string, at: Where): ScalarNode {
+  const isQuoted = from.type === 'QUOTE_DOUBLE' || from.type === 'QUOTE_SINGLE';
+  const isNothing = from.value === null || from.value === undefined;
+  return { kind: 'scalar', path, ...at, text: isNothing ? '' : (from.source ?? String(from.value)), isQuoted };
+}
+
+/** The value of a key; undefined where there is none. */
+export function valueAt(node: Node | undefined, key: string): Node | undefined {
+  return node?.kind === 'map' ? node.entries.find((entry) => entry.key === key)?.node : undefined;
+}
+
+/** Whether a value says nothing at all. */
+export const isNothing = (node: Node): boolean => node.kind === 'scalar' && node.text === '' && !node.isQuoted;
+
+/** Every value without values of its own at or below a node, once each. */
+export function leavesOf(node: Node, seen: Set<Node> = new Set()): Node[] {
+  if (seen.has(node)) return [];
+  seen.add(node);
+  const below = node.kind === 'map' ? [...node.entries.map((entry) => entry.node), ...node.replaced] : [];
+  const inner = node.kind === 'list' ? node.items : below;
+  return inner.length === 0 ? [node] : inner.flatMap((one) => leavesOf(one, seen));
+}
+
+/** Every map at or below a node, once each. */
+export function mapsOf(node: Node, seen: Set<Node> = new Set()): MapNode[] {
+  if (seen.has(node) || node.kind === 'scalar') return [];
+  seen.add(node);
+  if (node.kind === 'list') return node.items.flatMap((item) => mapsOf(item, seen));
+  return [node, ...node.entries.flatMap((entry) => mapsOf(entry.node, seen))];
+}

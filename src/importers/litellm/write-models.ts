@@ -1,0 +1,192 @@
+import type { KnownModel } from './catalog.ts';
+import type { Context } from './context.ts';
+import { block, exact, type Field, field, flow, type Value } from './emit.ts';
+import type { Deployment } from './entries.ts';
+import type { Priced } from './facts.ts';
+import type { ModelDraft } from './models.ts';
+import { isReasoner, usualCapabilities } from './services.ts';
+import type { Common } from './settings.ts';
+
+/** Tokens that a model takes and gives where nobody says: most hosted models do, and a server of one's own may not. */
+const UNKNOWN_SIZES = {
+  hosted: { context: 128_000, output: 16_384 },
+  own: { context: 32_768, output: 4_096 },
+} as const;
+/** Where nobody knows how good a model is. */
+const UNKNOWN_QUALITY = 0.5;
+/** USD per 1M tokens: more than any model costs, so that a budget stops too early and never too late. */
+const UNKNOWN_PRICE = flow({ input: 999, output: 999 });
+
+/** The catalog's entry of a model. */
+export function modelField({ id, deployments }: ModelDraft, common: Common, context: Context): Field {
+  const [first] = deployments;
+  if (!first) throw new TypeError('a model has at least one deployment');
+  const known = deployments.map(({ facts }) => facts.known).find((one) => one !== null) ?? null;
+  const { price, prices, comments } = pricesOf(id, deployments, context);
+  const sizes = sizesOf(id, deployments, context);
+  const value = block(
+    ...waysOf(id, deployments, prices),
+    { key: 'price', value: price, above: comments.above, ...(comments.beside && { beside: comments.beside }) },
+    ...sizes.fields,
+    capabilitiesField(id, deployments, known, context),
+    ...catalogFields(known, ['languages', 'family']),
+    tagsField(deployments),
+    isReasonerHere(deployments) ? field('temperature', false) : catalogField(known, 'temperature'),
+    ...catalogFields(known, [
+      'reasoning_tokens',
+      'image_tokens_max',
+      'audio_tokens_per_second_max',
+      'tokenizer',
+      'latency',
+    ]),
+    catalogField(known, 'quality') ??
+      field('quality', flow({ default: UNKNOWN_QUALITY }), { beside: 'unknown: correct it by your own outcomes' }),
+    deadlinesField(deployments, common),
+    catalogField(known, 'released'),
+  );
+  return field(id, value, { isApart: true });
+}
+
+/** Share of good answers that the policy will state for a model. */
+export const qualityOf = ({ deployments }: ModelDraft): number =>
+  deployments.map(({ facts }) => facts.known).find((one) => one !== null)?.quality || UNKNOWN_QUALITY;
+
+/** Tokens; null where it was assumed. */
+export const contextOf = ({ deployments }: ModelDraft): number | null => firstOf(deployments, 'contextWindow');
+
+function waysOf(id: string, deployments: readonly Deployment[], prices: readonly (Value | null)[]): Field[] {
+  const way = ({ place, upstream, regions }: Deployment, price: Value | null): Record<string, Value | undefined> => ({
+    provider: place.provider,
+    upstream: upstream === id ? undefined : upstream,
+    regions: regions.length === 0 ? undefined : [...regions],
+    price: price ?? undefined,
+  });
+  const [first] = deployments;
+  if (deployments.length === 1 && first) {
+    return Object.entries(way(first, null)).flatMap(([key, value]) => (value === undefined ? [] : [field(key, value)]));
+  }
+  return [
+    field(
+      'endpoints',
+      deployments.map((one, at) => flow(way(one, prices[at] ?? null))),
+      { beside: 'in this order' },
+    ),
+  ];
+}
+
+interface Prices {
+  readonly price: Value;
+  /** For each deployment, its own where it differs from the model's. */
+  readonly prices: readonly (Value | null)[];
+  readonly comments: { readonly above: string[]; readonly beside?: string };
+}
+
+function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: Context): Prices {
+  const all = deployments.map((one): Priced | 'unknown' | 'own' => {
+    if (one.facts.price) return one.facts.price;
+    return one.connection.isOwn ? 'own' : 'unknown';
+  });
+  const valueAt = (one: Priced | 'unknown' | 'own', today: Value): Value => {
+    if (one === 'unknown') return UNKNOWN_PRICE;
+    return one === 'own' ? today : one.value;
+  };
+  const free = flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' });
+  const values = all.map((one) => valueAt(one, free));
+  const [price = UNKNOWN_PRICE] = values;
+  if (all.includes('unknown')) todo.prices.add(id);
+  const text = JSON.stringify(price);
+  const prices = values.map((value) => (JSON.stringify(value) === text ? null : value));
+  const above: string[] = [];
+  const [first] = all;
+  const known = deployments[0]?.facts.known;
+  if (all.includes('unknown'))
+    above.push(
+      'PRICE UNKNOWN: 999 stands for it, so that no budget is overspent. Write what you pay, USD per 1M tokens.',
+    );
+  if (first !== 'unknown' && first !== 'own' && first?.source === 'catalog') {
+    above.push(
+      `Price and facts are those of ${known?.id ?? 'the model'} in the shipped catalog (${known?.seen ?? ''}).`,
+    );
+  }
+  if (first !== 'unknown' && first !== 'own' && first?.source === 'price map')
+    above.push("Price and facts are those of LiteLLM's map of prices.");
+  return { price, prices, comments: { above, ...(first === 'own' && { beside: 'your own server' }) } };
+}
+
+function firstOf(deployments: readonly Deployment[], key: 'contextWindow' | 'maxOutput'): number | null {
+  return deployments.map(({ facts }) => facts[key]).find((one) => one !== null) ?? null;
+}
+
+function sizesOf(id: string, deployments: readonly Deployment[], { todo }: Context): { fields: (Field | null)[] } {
+  const cap = deployments.map((one) => one.defaultMaxOutput).find((one) => one !== null) ?? null;
+  const knownContext = firstOf(deployments, 'contextWindow');
+  const knownOutput = firstOf(deployments, 'maxOutput');
+  const unknown = UNKNOWN_SIZES[deployments.some(({ connection }) => connection.isOwn) ? 'own' : 'hosted'];
+  const output = knownOutput ?? Math.max(cap ?? 0, unknown.output);
+  const contextWindow = knownContext ?? Math.max(unknown.context, output);
+  const maxOutput = Math.min(output, contextWindow);
+  if (knownContext === null) todo.assume(id, `context_window ${contextWindow}`);
+  if (knownOutput === null) todo.assume(id, `max_output ${maxOutput}`);
+  const assumed = (value: number | null) => (value === null ? { beside: 'assumed' } : {});
+  return {
+    fields: [
+      field('context_window', contextWindow, assumed(knownContext)),
+      field('max_output', maxOutput, assumed(knownOutput)),
+      cap === null ? null : field('default_max_output', Math.min(cap, maxOutput)),
+    ],
+  };
+}
+
+function isReasonerHere(deployments: readonly Deployment[]): boolean {
+  return deployments.some(
+    ({ bare, provider }) => bare !== null && ['openai', 'azure'].includes(provider) && isReasoner(bare),
+  );
+}
+
+function capabilitiesField(
+  id: string,
+  deployments: readonly Deployment[],
+  known: KnownModel | null,
+  { todo }: Context,
+): Field | null {
+  const [first] = deployments;
+  const stated = new Map(deployments.flatMap(({ facts }) => [...facts.capabilities]).reverse());
+  const ofCatalog = known?.facts.find(({ key }) => key === 'capabilities')?.value;
+  const isMapped = deployments.some(({ facts }) => facts.isMapped);
+  if (stated.size === 0 && ofCatalog !== undefined) return field('capabilities', ofCatalog);
+  const usual = isMapped
+    ? []
+    : [
+        ...usualCapabilities(first?.connection.isOwn ? '' : (first?.provider ?? '')),
+        ...(isReasonerHere(deployments) ? ['reasoning'] : []),
+      ];
+  const base = Array.isArray(ofCatalog) ? ofCatalog.filter((one) => typeof one === 'string') : usual;
+  const all = [...new Set([...base, ...stated.keys()])].filter((one) => stated.get(one) ?? base.includes(one));
+  const isAssumed = !isMapped && ofCatalog === undefined && usual.some((one) => !stated.has(one));
+  if (isAssumed) todo.assume(id, all.length === 0 ? 'no capabilities' : all.join(', '));
+  return all.length === 0 ? null : field('capabilities', all, isAssumed ? { beside: 'assumed' } : {});
+}
+
+const catalogField = (known: KnownModel | null, key: string): Field | null =>
+  known?.facts.find((one) => one.key === key) ?? null;
+const catalogFields = (known: KnownModel | null, keys: readonly string[]): (Field | null)[] =>
+  keys.map((key) => catalogField(known, key));
+
+function tagsField(deployments: readonly Deployment[]): Field | null {
+  const tags = [...new Set(deployments.flatMap((one) => one.tags))];
+  return tags.length === 0 ? null : field('tags', tags);
+}
+
+function deadlinesField(deployments: readonly Deployment[], { totalMs, firstTokenMs }: Common): Field | null {
+  const longest = (key: 'totalMs' | 'firstTokenMs', common: number | null): number | null => {
+    const own = deployments.map((one) => one[key]).filter((one) => one !== null);
+    return own.length === 0 ? common : Math.max(...own);
+  };
+  const total = longest('totalMs', totalMs);
+  const first = longest('firstTokenMs', firstTokenMs);
+  if (total === null && first === null) return null;
+  return field(
+    'deadlines',
+    flow({ first_token_ms: first === null ? undefined : first, total_ms: total === null ? undefined : total }),
+  );
+}

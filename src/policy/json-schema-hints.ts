@@ -1,0 +1,87 @@
+import { SIGNALS } from '../core/learning-policy.ts';
+import type { Sight } from './cel-types.ts';
+import type { Kind, Word } from './json-schema-words.ts';
+
+/** What an editor can be told of a key beyond its schema. */
+export interface Hint {
+  /** Of what cannot take it from its key. */
+  readonly title?: string;
+  /** What its value names. */
+  readonly names?: Kind;
+  /** What the keys of its map name. */
+  readonly keys?: Kind;
+  /** It is an expression that sees this. */
+  readonly sees?: Sight;
+  /** Words that stand for the whole of it. */
+  readonly short?: readonly Word[];
+  /** Its keys are names that the operator gives. */
+  readonly isNamed?: boolean;
+}
+
+const OFF = (means: string): readonly Word[] => [['off', means]];
+const NOT_LOOKED_FOR: Hint = { short: OFF('It is not looked for.') };
+
+/** By path: `*` stands for each name of a map, `[]` for each item of a list. */
+export const HINTS: Readonly<Record<string, Hint>> = {
+  providers: { isNamed: true },
+  'providers.*': { title: 'Provider' },
+  'providers.*.adapter': { names: 'adapter' },
+  'providers.*.preset': { names: 'preset' },
+  models: { isNamed: true },
+  'models.*': { title: 'Model' },
+  'models.*.provider': { names: 'provider' },
+  'models.*.endpoints[]': { title: 'Endpoint' },
+  'models.*.endpoints[].provider': { names: 'provider' },
+  'models.*.price': { title: 'Price (USD per 1M tokens)' },
+  'models.*.price.tiers[]': { title: 'Tier' },
+  'models.*.endpoints[].price': { title: 'Price (USD per 1M tokens)' },
+  'models.*.endpoints[].price.tiers[]': { title: 'Tier' },
+  'models.*.languages[]': { names: 'language' },
+  'models.*.quality': { keys: 'task' },
+  'models.*.quality.*': { title: 'Share of good answers' },
+  tasks: { isNamed: true, keys: 'task' },
+  'tasks.*': { title: 'Task' },
+  selectors: { isNamed: true },
+  'selectors.*': { title: 'Selector' },
+  'selectors.*.strategy': { names: 'strategy' },
+  'selectors.*.models.require': { sees: 'model' },
+  'gateway.time_zone': { names: 'zone' },
+  'records.content.match': { sees: 'budget' },
+  'constraints[]': { title: 'Constraint' },
+  'constraints[].when': { sees: 'when' },
+  'constraints[].require': { sees: 'constraint' },
+  'preferences[]': { title: 'Preference' },
+  'preferences[].when': { sees: 'when' },
+  'preferences[].prefer': { sees: 'model' },
+  'budgets[]': { title: 'Budget' },
+  'budgets[].each': { sees: 'budget' },
+  'budgets[].match': { sees: 'budget' },
+  'budgets[].time_zone': { names: 'zone' },
+  'rate_limits[]': { title: 'Rate limit' },
+  'rate_limits[].each': { sees: 'limit' },
+  'rate_limits[].match': { sees: 'limit' },
+  learning: {
+    short: [
+      ['off', 'Quality is as declared, moved by the length of the question.'],
+      ['shadow', 'Learns, shows what it would decide, and decides nothing.'],
+      ['on', 'Learns, and decides by it.'],
+    ],
+  },
+  'learning.signals': { short: OFF('Nothing is looked for.') },
+  ...Object.fromEntries(SIGNALS.map((signal) => [`learning.signals.${signal}`, NOT_LOOKED_FOR])),
+  'learning.explore': { short: OFF('Nothing is tried.') },
+  'learning.estimator': { names: 'estimator' },
+  'payments.x402.networks[]': { title: 'Network' },
+  baseline: { names: 'model' },
+  'cases[]': { title: 'Case' },
+  'cases[].given.model': { names: 'asked' },
+  'cases[].given.task_type': { names: 'task' },
+  'cases[].given.constraints.required_languages[]': { names: 'language' },
+  'cases[].given.key.models[]': { names: 'model' },
+  'cases[].expect.model': { names: 'model' },
+  'cases[].expect.provider': { names: 'provider' },
+  'cases[].expect.task': { names: 'task' },
+  'cases[].expect.rejected': { keys: 'model' },
+  'cases[].expect.rejected.*': { names: 'reason' },
+  'cases[].expect.refused': { names: 'error' },
+};

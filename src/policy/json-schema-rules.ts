@@ -1,0 +1,123 @@
+import type { JsonSchema } from './json-schema-convert.ts';
+import type { Plugin } from './json-schema-words.ts';
+
+/** What is asked of a map beside its keys, by its path. */
+export type Rules = Readonly<Record<string, readonly JsonSchema[]>>;
+
+const needs = (...keys: readonly string[]): JsonSchema => ({ required: keys });
+/** `then` as a key of a literal would make it look like a promise. */
+const when = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
+  Object.fromEntries([
+    ['if', condition],
+    ['then', consequence],
+  ]);
+
+/** At least one of these keys. */
+const oneOf = (first: string, ...others: readonly string[]): JsonSchema =>
+  when(
+    { not: { anyOf: [first, ...others].map((key) => needs(key)) } },
+    { errorMessage: `Needs ${[first, ...others].join(' or ')}.`, ...needs(first) },
+  );
+/** Where a key is there, others may not be. */
+const alone = (key: string, others: readonly string[], errorMessage: string): JsonSchema =>
+  when(needs(key), { errorMessage, properties: never(others) });
+const never = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, false]));
+
+/** A word stands alone: as `const`, an editor would take a longer one for it while it is written. */
+const isWord = (...words: readonly string[]): JsonSchema => ({
+  type: 'string',
+  pattern: `^(?:${words.map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')})$`,
+});
+
+const OF_A_MODE = {
+  local: ['private_key_env', 'confirmation_timeout_ms', 'gas_alarm_eth'],
+  http: ['url', 'timeout_ms', 'bearer_env'],
+};
+/** What a mode needs, and what only the other takes. */
+const mode = (name: 'local' | 'http', other: 'local' | 'http'): JsonSchema[] => {
+  const isNamed = { properties: { mode: isWord(name) }, ...needs('mode') };
+  const [first = ''] = OF_A_MODE[name];
+  return [
+    when(isNamed, needs(first)),
+    when(isNamed, { errorMessage: `Only with mode: ${other}.`, properties: never(OF_A_MODE[other]) }),
+  ];
+};
+
+const RULES: Rules = {
+  'providers.*': [oneOf('adapter', 'preset'), alone('base_url', ['base_url_env'], 'One of base_url and base_url_env.')],
+  'models.*': [
+    alone('endpoints', ['provider', 'upstream', 'regions'], 'Beside endpoints, this stands in each endpoint.'),
+    oneOf('provider', 'endpoints'),
+    when({ not: { anyOf: [needs('price'), needs('endpoints')] } }, needs('price')),
+    when(
+      { ...needs('endpoints'), not: needs('price') },
+      { properties: { endpoints: { type: 'array', items: { type: 'object', ...needs('price') } } } },
+    ),
+  ],
+  'constraints[]': [oneOf('require', 'max_latency_ms', 'max_cost_credits')],
+  'rate_limits[]': [oneOf('requests_per_minute', 'tokens_per_minute', 'concurrent_streams')],
+  'cases[].expect': [
+    when({ maxProperties: 0 }, { errorMessage: 'Needs at least one key.', ...needs('model') }),
+    alone(
+      'refused',
+      ['model', 'provider', 'reason', 'cost_below_credits', 'latency_below_ms', 'quality_above'],
+      'Where the request is refused, no model is chosen.',
+    ),
+  ],
+  'payments.x402': [
+    when(
+      { properties: { enabled: { type: 'boolean', const: true } }, ...needs('enabled') },
+      { properties: { networks: { type: 'array', minItems: 1 } }, ...needs('networks') },
+    ),
+  ],
+  'payments.x402.networks[]': [
+    oneOf('rpc_urls', 'rpc_urls_env'),
+    alone('rpc_urls', ['rpc_urls_env'], 'One of rpc_urls and rpc_urls_env.'),
+  ],
+  'payments.x402.networks[].facilitator': [...mode('local', 'http'), ...mode('http', 'local')],
+};
+
+/** The name that a plugin's options have among the definitions. */
+export const definitionOf = ({ kind, name }: Plugin): string => `${kind}.${name}`;
+
+/** All rules, with what plugins ask of their options. */
+export function rulesOf(plugins: readonly Plugin[]): Rules {
+  const takes = (key: string, plugin: Plugin): JsonSchema => ({
+    properties: { [key]: { $ref: `#/definitions/${definitionOf(plugin)}` } },
+  });
+  const strategies = plugins.flatMap((plugin) =>
+    plugin.kind === 'strategy'
+      ? [when({ properties: { strategy: isWord(plugin.name) }, ...needs('strategy') }, takes('options', plugin))]
+      : [],
+  );
+  // Left out, it is the default, whose options these are then.
+  const estimators = plugins.flatMap((plugin) =>
+    plugin.kind === 'estimator'
+      ? [
+          when(
+            { properties: { estimator: isWord(plugin.name) }, ...(plugin.name !== 'learned' && needs('estimator')) },
+            takes('options', plugin),
+          ),
+        ]
+      : [],
+  );
+  const adapters = plugins.flatMap((plugin) => {
+    if (plugin.kind !== 'provider') return [];
+    const presets = Object.keys(plugin.presets ?? {});
+    const named = when(
+      { properties: { adapter: isWord(plugin.name) }, ...needs('adapter') },
+      takes('settings', plugin),
+    );
+    const byPreset = when(
+      { properties: { preset: isWord(...presets), adapter: false }, ...needs('preset') },
+      takes('settings', plugin),
+    );
+    return presets.length > 0 ? [named, byPreset] : [named];
+  });
+  return {
+    ...RULES,
+    'providers.*': [...(RULES['providers.*'] ?? []), ...adapters],
+    'selectors.*': strategies,
+    learning: estimators,
+  };
+}

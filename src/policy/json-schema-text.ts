@@ -1,0 +1,144 @@
+import type { TSchema } from '@sinclair/typebox';
+import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
+import { wordsOf } from './json-schema-words.ts';
+
+/** What an editor shows of a key: plain for those that know nothing else, Markdown for the others. */
+export interface About {
+  readonly title?: string;
+  readonly description?: string;
+  readonly markdownDescription?: string;
+}
+
+/** Words of keys that are not written as their letters say. */
+const WORDS: Readonly<Record<string, string>> = {
+  api: 'API',
+  id: 'ID',
+  rpc: 'RPC',
+  ttft: 'TTFT',
+  ttl: 'TTL',
+  url: 'URL',
+  urls: 'URLs',
+  usd: 'USD',
+};
+
+/** Units at the end of keys. */
+const UNITS: readonly (readonly [suffix: string, unit: string])[] = [
+  ['_tokens_per_second_max', 'tokens per second, at most'],
+  ['_tokens_per_second', 'tokens per second'],
+  ['_tokens_max', 'tokens, at most'],
+  ['_input_tokens', 'input tokens'],
+  ['_output_tokens', 'output tokens'],
+  ['_bytes_max', 'bytes, at most'],
+  ['_per_minute', 'per minute'],
+  ['_credits', 'Credits'],
+  ['_seconds', 'seconds'],
+  ['_tokens', 'tokens'],
+  ['_days', 'days'],
+  ['_usd', 'USD'],
+  ['_eth', 'ETH'],
+  ['_ms', 'ms'],
+  ['_s', 'seconds'],
+];
+
+/** The title of a key: `ttft_ms` is `TTFT (ms)`. */
+export function titleOf(key: string): string {
+  const [suffix = '', unit] = UNITS.find(([end]) => key.endsWith(end)) ?? [];
+  const words = key.slice(0, key.length - suffix.length).split('_');
+  const name = words.map((word) => WORDS[word] ?? word).join(' ');
+  const title = `${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`;
+  return unit === undefined ? title : `${title} (${unit})`;
+}
+
+/** What there is to say of a value, with its kind, its bounds and what it is where it is left out. */
+export function aboutOf(schema: TSchema, title: string, isRequired: boolean, sight: Sight | undefined): About {
+  const text: unknown = schema.description;
+  if (typeof text !== 'string') return { title };
+  const facts = factsOf(schema, isRequired, sight !== undefined);
+  const plain = [text, facts, sight && `Sees ${namesSeen(sight)}.`].filter(Boolean).join(' ');
+  const markdown = [text, facts, sight && fieldsSeen(sight)].filter(Boolean).join('\n\n');
+  return { title, description: plain.replaceAll('`', ''), markdownDescription: markdown };
+}
+
+function factsOf(schema: TSchema, isRequired: boolean, isExpression: boolean): string {
+  const kind = isExpression ? 'CEL, in single quotes where it begins with `"`, `!`, `[` or `{`.' : kindOf(schema);
+  const fallback: unknown = schema.default;
+  const left = isRequired
+    ? 'Required.'
+    : fallback === undefined || isEmpty(fallback)
+      ? ''
+      : `Default: \`${flow(fallback)}\`.`;
+  return [kind, left, exampleOf(schema)].filter((part) => part !== '').join(' ');
+}
+
+/** Of a map, in words: an editor that offers values would not know what to call it. */
+function exampleOf({ examples }: TSchema): string {
+  const [first]: unknown[] = Array.isArray(examples) ? examples : [];
+  const isMap = typeof first === 'object' && first !== null && !Array.isArray(first) && !isEmpty(first);
+  return isMap ? `For example \`${flow(first)}\`.` : '';
+}
+
+/** As YAML in a line. */
+function flow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  return `{ ${Object.entries(value)
+    .map(([key, part]) => `${key}: ${flow(part)}`)
+    .join(', ')} }`;
+}
+
+/** A list or a map without anything in it. */
+export function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+function kindOf(schema: TSchema): string {
+  if ('const' in schema) return `Always \`${schema.const}\`.`;
+  if (schema.type === 'boolean') return '`true` or `false`.';
+  if (schema.type === 'array') return wordsOf(schema.items ?? {}) ? 'List of words.' : 'List.';
+  if (schema.type !== 'number' && schema.type !== 'integer') return '';
+  return `${schema.type === 'integer' ? 'Whole number' : 'Number'}${boundsOf(schema)}.`;
+}
+
+function boundsOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: TSchema): string {
+  if (minimum !== undefined && maximum !== undefined) return `, ${grouped(minimum)} to ${grouped(maximum)}`;
+  const bounds: readonly (readonly [string, unknown])[] = [
+    ['at least', minimum],
+    ['above', exclusiveMinimum],
+    ['at most', maximum],
+    ['below', exclusiveMaximum],
+  ];
+  return bounds.flatMap(([words, bound]) => (bound === undefined ? [] : [`, ${words} ${grouped(bound)}`])).join('');
+}
+
+/** Digits in threes, whatever the machine's language. */
+function grouped(figure: unknown): string {
+  const [whole = '', fraction] = String(figure).split('.');
+  const threes = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? threes : `${threes}.${fraction}`;
+}
+
+function namesSeen(sight: Sight): string {
+  return Object.entries(VARIABLES[sight])
+    .flatMap(([name, type]) => Object.keys(FIELDS[type]).map((field) => `${name}.${field}`))
+    .join(', ');
+}
+
+function fieldsSeen(sight: Sight): string {
+  const lists = Object.entries(VARIABLES[sight]).map(([name, type]) => fieldsOf(name, type));
+  return ['What it sees:', ...lists].join('\n\n');
+}
+
+function fieldsOf(owner: string, type: TypeName): string {
+  const fields: Readonly<Record<string, readonly [string, string]>> = FIELDS[type];
+  return Object.entries(fields)
+    .map(([field, [of, means]]) => {
+      const parts =
+        of === 'Price' || of === 'Latency'
+          ? `: ${Object.keys(FIELDS[of])
+              .map((part) => `\`${part}\``)
+              .join(', ')}`
+          : '';
+      return `- \`${owner}.${field}\` (${of}${parts}): ${means}`;
+    })
+    .join('\n');
+}

@@ -1,0 +1,151 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { EstimatorPlugin } from '../contract/estimator.ts';
+import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
+import type { StrategyPlugin } from '../contract/strategy.ts';
+import { CAPABILITIES } from '../core/capability.ts';
+import type { Rejection } from '../core/decision.ts';
+import { ERRORS } from '../core/errors.ts';
+import { TASK_NAMES } from '../core/tasks.ts';
+import { LANGUAGES } from './schema-model.ts';
+
+export type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
+
+/** The names that a policy gives to things of its own. */
+export interface OwnNames {
+  readonly models: readonly string[];
+  readonly providers: readonly string[];
+  readonly selectors: readonly string[];
+  readonly tasks: readonly string[];
+  readonly constraints: readonly string[];
+}
+
+/** A word with what it means; empty where that need not be said. */
+export type Word = readonly [word: string, means: string];
+
+/** What names can stand for. */
+export type Kind =
+  | 'adapter'
+  | 'preset'
+  | 'strategy'
+  | 'estimator'
+  | 'provider'
+  | 'model'
+  | 'asked'
+  | 'task'
+  | 'language'
+  | 'reason'
+  | 'error'
+  | 'zone';
+
+/** The names that are known, by what they stand for. All but error codes may be others, too. */
+export type Vocabulary = Readonly<Record<Kind, readonly Word[]>>;
+
+const BUILT_IN: readonly Word[] = [
+  ['auto', "Weighs quality, cost and latency by the operator's balance."],
+  ['auto-fast', 'The fastest of the models that are good enough.'],
+  ['auto-cheap', 'The cheapest of the models that are good enough.'],
+];
+
+const REASONS: Readonly<Record<Rejection, string>> = {
+  key_models: 'The API key may not use the model.',
+  capability: 'It lacks what the request needs, such as tools.',
+  language: 'It does not declare a programming language that is asked for.',
+  max_output: 'More output is asked for than it gives.',
+  max_cost: 'Its expected cost is above `max_cost_credits`.',
+  max_latency: 'Its expected latency is above `max_latency_ms`.',
+  selector: 'The selector does not choose from it.',
+  constraint: 'A constraint rejects it; the name of the constraint says which.',
+  unbounded_media: 'Nothing bounds the tokens of images, audio or files on it.',
+  context: 'The prompt and a useful output exceed its context window.',
+  budget_limit: 'Its worst case exceeds `budget_limit`.',
+  funds: 'Its worst case exceeds what budgets leave.',
+  health: 'It is out for now.',
+};
+
+/** Zones that editors offer. Any other of IANA's will do. */
+const ZONES = [
+  'UTC',
+  'Africa/Johannesburg',
+  'Africa/Lagos',
+  'America/Chicago',
+  'America/Denver',
+  'America/Los_Angeles',
+  'America/New_York',
+  'America/Sao_Paulo',
+  'America/Toronto',
+  'Asia/Dubai',
+  'Asia/Kolkata',
+  'Asia/Shanghai',
+  'Asia/Singapore',
+  'Asia/Tokyo',
+  'Australia/Sydney',
+  'Europe/Amsterdam',
+  'Europe/Berlin',
+  'Europe/London',
+  'Europe/Madrid',
+  'Europe/Paris',
+  'Europe/Warsaw',
+  'Europe/Zurich',
+];
+
+/** All names that a policy with these plugins and names of its own can use. */
+export function vocabularyOf(plugins: readonly Plugin[], own: OwnNames): Vocabulary {
+  const ofKind = (kind: Plugin['kind']): Word[] =>
+    plugins.filter((plugin) => plugin.kind === kind).map((plugin) => [plugin.name, meaningOfPlugin(plugin)]);
+  const models = named(own.models, 'A model of this policy.');
+  const selectors = named(own.selectors, 'A selector of this policy.');
+  return {
+    adapter: ofKind('provider'),
+    preset: plugins.flatMap((plugin) => (plugin.kind === 'provider' ? presetsOf(plugin) : [])),
+    strategy: ofKind('strategy'),
+    estimator: ofKind('estimator'),
+    provider: named(own.providers, 'A provider of this policy.'),
+    model: models,
+    asked: unique([...BUILT_IN, ...selectors, ...models]),
+    task: unique([...named(TASK_NAMES, ''), ...named(own.tasks, 'A task of this policy.')]),
+    language: named(LANGUAGES, ''),
+    reason: [...named(own.constraints, 'A constraint of this policy.'), ...Object.entries(REASONS)],
+    error: Object.entries(ERRORS).map(([code, { means }]) => [code, means] as const),
+    zone: named(ZONES, ''),
+  };
+}
+
+/** The words of a schema that is one of a few; null where it is something else. */
+export function wordsOf(schema: TSchema): readonly Word[] | null {
+  const options: unknown = schema.anyOf;
+  if (!Array.isArray(options) || options.length === 0) return null;
+  const words = options.map(wordOf);
+  return words.every((word) => word !== null) ? words : null;
+}
+
+function wordOf(option: unknown): Word | null {
+  if (typeof option !== 'object' || option === null || !('const' in option)) return null;
+  const means = 'description' in option ? option.description : '';
+  return typeof option.const === 'string' ? [option.const, meaningOf(option.const, means)] : null;
+}
+
+/** Capabilities say what they mean in their own table. */
+function meaningOf(word: string, means: unknown): string {
+  if (typeof means === 'string' && means !== '') return means;
+  return Object.hasOwn(CAPABILITIES, word) ? CAPABILITIES[word as keyof typeof CAPABILITIES].means : '';
+}
+
+const named = (names: readonly string[], means: string): Word[] => names.map((name) => [name, means]);
+
+const unique = (words: readonly Word[]): Word[] => [...new Map(words.toReversed())].toReversed();
+
+/** What the schema of its options says of a plugin, and whom an adapter speaks to. */
+function meaningOfPlugin(plugin: Plugin): string {
+  const { description } = plugin.kind === 'provider' ? plugin.settings : plugin.options;
+  const presets = plugin.kind === 'provider' ? Object.keys(plugin.presets ?? {}) : [];
+  return [description, presets.length > 0 && `Presets: ${presets.join(', ')}.`].filter(Boolean).join(' ');
+}
+
+function presetsOf({ name, presets = {} }: ProviderPlugin): Word[] {
+  return Object.entries(presets).map(([preset, known]) => [preset, `${whereOf(known)}, spoken to by \`${name}\`.`]);
+}
+
+function whereOf({ baseUrl, baseUrlEnv, apiKeyEnv }: ProviderPreset): string {
+  const where = baseUrl ?? `Address in \`${baseUrlEnv}\``;
+  return apiKeyEnv === undefined ? where : `${where}, key in \`${apiKeyEnv}\``;
+}

@@ -1,0 +1,47 @@
+import type { TSchema } from '@sinclair/typebox';
+import { Converter, type JsonSchema, nullable } from './json-schema-convert.ts';
+import { definitionOf, rulesOf } from './json-schema-rules.ts';
+import { snippetsOf } from './json-schema-snippets.ts';
+import { type OwnNames, type Plugin, vocabularyOf } from './json-schema-words.ts';
+import { SECTIONS } from './schema.ts';
+
+const NO_NAMES: OwnNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };
+
+const ABOUT =
+  `A policy of Signalbox: one file of its folder. All files together are one policy, and each may hold any of the
+sections, so that nothing is required here. What an editor cannot know (whether names exist, whether an expression is
+right, whether cases hold) \`signalbox policy check\` tells.`.replaceAll('\n', ' ');
+
+/**
+ * The policy language as a JSON Schema (draft-07), for editors: with what plugins take, and the names that a policy gives
+ * to things of its own as completions. It takes whatever the loader takes; what it refuses, the loader refuses too.
+ */
+export function policySchema(given: readonly Plugin[], own: OwnNames = NO_NAMES): JsonSchema {
+  // Of two with a name, which is an error elsewhere, the first.
+  const plugins = [
+    ...new Map(given.toReversed().map((plugin) => [definitionOf(plugin), plugin])).values(),
+  ].toReversed();
+  const converter = new Converter(vocabularyOf(plugins, own), rulesOf(plugins), snippetsOf(plugins));
+  const sections = Object.entries<TSchema>(SECTIONS).map(([name, schema]): [string, JsonSchema] => {
+    const section = converter.convert(schema, name);
+    // A section whose every entry is a comment.
+    return [name, ['object', 'array'].includes(schema.type) ? nullable(section) : section];
+  });
+  const options = plugins.map((plugin): [string, JsonSchema] => [definitionOf(plugin), converter.options(plugin)]);
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    $id: 'urn:signalbox:policy:1',
+    title: 'Signalbox policy',
+    description: ABOUT.replaceAll('`', ''),
+    markdownDescription: ABOUT,
+    type: 'object',
+    properties: Object.fromEntries(sections),
+    additionalProperties: false,
+    definitions: { ...Object.fromEntries(options), ...converter.definitions },
+  };
+}
+
+/** As it stands in a file. */
+export function schemaText(schema: JsonSchema): string {
+  return `${JSON.stringify(schema, null, 1)}\n`;
+}

@@ -1,0 +1,57 @@
+import type { SourcePlace } from '../core/source-place.ts';
+import { mergeFiles } from './merge.ts';
+import { type PolicyFile, parseFile } from './parse.ts';
+import { Report } from './report.ts';
+import { valueAt } from './tree.ts';
+
+/** Where a policy states what a snapshot has no places of. */
+export interface Places {
+  /** By ID. */
+  readonly models: ReadonlyMap<string, StatedModel>;
+  /** By name; of those alone that the policy states. */
+  readonly selectors: ReadonlyMap<string, SourcePlace>;
+}
+
+export interface StatedModel {
+  readonly place: SourcePlace;
+  /** One for each of the list; empty where the policy has the short form. */
+  readonly endpoints: readonly EndpointPlace[];
+}
+
+export interface EndpointPlace {
+  readonly provider: string;
+  readonly upstream: string;
+  readonly place: SourcePlace;
+}
+
+/** Reads places out of the files of a policy that is right. Pure. */
+export function placesOf(files: readonly PolicyFile[]): Places {
+  const report = new Report();
+  // Most of a large policy may be cases.
+  const relevant = files.filter(({ text = '' }) => text.includes('models') || text.includes('selectors'));
+  const trees = relevant.map((file) => parseFile(file, report)).filter((tree) => tree !== null);
+  const sections = mergeFiles(trees, report);
+  const entriesOf = (section: 'models' | 'selectors') => {
+    const tree = sections.get(section)?.value;
+    return tree?.kind === 'map' ? tree.entries : [];
+  };
+  const models = entriesOf('models').map(({ key, place, value }): [string, StatedModel] => {
+    const list = valueAt(value, 'endpoints');
+    const endpoints = (list?.kind === 'list' ? list.items : []).map((tree) => ({
+      provider: textAt(tree, 'provider', ''),
+      // What is left out is the ID.
+      upstream: textAt(tree, 'upstream', key),
+      place: tree.place,
+    }));
+    return [key, { place, endpoints }];
+  });
+  return {
+    models: new Map(models),
+    selectors: new Map(entriesOf('selectors').map(({ key, place }) => [key, place])),
+  };
+}
+
+function textAt(tree: Parameters<typeof valueAt>[0], key: string, otherwise: string): string {
+  const found = valueAt(tree, key);
+  return found?.kind === 'scalar' ? found.source : otherwise;
+}

@@ -1,0 +1,331 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import { diffPolicy } from '../../src/cli/policy/diff.ts';
+import { certificateBody } from '../../src/http/certificate.ts';
+import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
+import { compileCheck } from '../../src/http/validation.ts';
+import { createPluginShelf } from '../../src/plugin-host/load.ts';
+import { openRecords, recordsMigrations } from '../../src/records/records.ts';
+import { parseFiles } from '../../src/runtime/language.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { cleanEnvironment, MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+
+/** A repository whose first commit has `mine` choose the worst, and whose second has it choose the best. */
+let repository: string;
+let data: string;
+let temporary: string;
+
+const policy = (price: string, quality: number, more = '') => `version: 1
+plugins: [./plugins/thrifty.ts]
+providers:
+  sim: { adapter: simulated }
+  alone: { adapter: simulated, serve: when_alone }
+selectors:
+  mine: { strategy: thrifty }
+models:
+  best: { provider: sim, price: { input: 3, output: 12 }, context_window: 100000, max_output: 8192, quality: { default: 0.9 } }
+  good: { provider: sim, price: { ${price} }, context_window: 100000, max_output: 8192, quality: { default: ${quality} } }
+${more}cases:
+  - { name: usual, given: {}, expect: { model: best } }
+  - { name: mine, given: { model: mine }, expect: { model: good } }
+`;
+
+const STRATEGY = `import { defineStrategy, Type } from 'signalbox/plugin';
+import { sign } from './sign.ts';
+export const thrifty = defineStrategy({
+  name: 'thrifty', status: 'alpha', options: Type.Object({}),
+  prepare: () => ({
+    reason: 'contrary',
+    score: ({ n, quality }, out) => { for (let i = 0; i < n; i++) out[i] = sign * quality[i]; },
+  }),
+});
+`;
+
+/** Without the strategy of its own. */
+const plain = (text: string) =>
+  text.replace(/plugins:.*\n|selectors:\n.*\n/g, '').replace(/ {2}- \{ name: mine.*\n/, '');
+
+const BEFORE = policy('input: 1, output: 4', 0.8);
+const AFTER = policy('input: 1.5, output: 4', 0.95);
+
+const REQUESTS = [
+  { messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 },
+  { name: 'nightly', count: 40, request: { model: 'mine', task_type: 'coding' }, key: { labels: { team: 'a' } } },
+  { model: 'nosuch', messages: [{ role: 'user', content: 'hi' }] },
+].map((one) => JSON.stringify(one));
+
+function write(name: string, text: string): void {
+  const file = join(repository, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+async function git(...args: string[]) {
+  const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false'];
+  const { code, err } = await runToEnd(['git', ...who, ...args], {}, repository);
+  if (code !== 0) throw new Error(err);
+}
+
+/** Runs it in the repository, where temporary folders would be seen. */
+const diff = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runToEnd(
+    [MAIN, 'policy', 'diff', ...args, '--data', data],
+    { TMPDIR: temporary, SIGNALBOX_POLICIES: 'policies', ...env },
+    repository,
+  );
+
+/** The same without a process, where it matters neither from where nor how it ends. Relative names are the repository’s. */
+const diffHere = (...args: string[]) => diffIn({}, ...args);
+
+async function diffIn({ folder = join(repository, 'policies'), path = process.env.PATH }, ...args: string[]) {
+  const at = args.map((one) =>
+    /^(?:policies|plain|moved|other|worth|.*\.jsonl)$/.test(one) ? join(repository, one) : one,
+  );
+  const told: string[] = [];
+  const judge = {
+    shipped,
+    shelf: createPluginShelf(),
+    env: { get: (name: string) => (name === 'PATH' ? path : process.env[name]) },
+    now: () => 0,
+    parse: parseFiles,
+  };
+  const command = {
+    judge,
+    folder,
+    database: join(data, 'signalbox.db'),
+    terminal: false,
+    input: async () => '',
+    write: async (text: string) => void told.push(text),
+    ended: () => new AbortController().signal,
+    http: { compileCheck, factsBody, certificateBody, decisionBody },
+  };
+  try {
+    const { text, code } = await diffPolicy(at, command);
+    return { out: told.join('') + text, err: '', code };
+  } catch (error) {
+    return { out: told.join(''), err: error instanceof Error ? error.message : String(error), code: 1 };
+  }
+}
+
+async function keepRevision(revision: string, text: string): Promise<void> {
+  const store = await openSqlite(join(data, 'signalbox.db'), [recordsMigrations]);
+  const surroundings = { unset: [], plugins: [['./plugins/thrifty.ts', 'ffffffffffffffff'] as const] };
+  const source = JSON.stringify([{ path: 'policies/p.yaml', text }]);
+  await openRecords({ store, now: Date.now }).saveRevision({
+    revision,
+    source,
+    models: ['best', 'good'],
+    surroundings,
+  });
+  await store.close();
+}
+
+beforeAll(async () => {
+  repository = temporaryFolder();
+  data = temporaryFolder();
+  temporary = temporaryFolder();
+  write('policies/p.yaml', BEFORE);
+  write('policies/plugins/thrifty.ts', STRATEGY);
+  write('policies/plugins/sign.ts', 'export const sign = -1;\n');
+  write('slow/p.yaml', BEFORE.replace('thrifty.ts', 'slow.ts'));
+  write('slow/plugins/slow.ts', 'await new Promise((done) => setTimeout(done, 4_000));\n');
+  write('outside/p.yaml', BEFORE.replace('./plugins', '../../plugins'));
+  write('broken/p.yaml', BEFORE.replace('max_output: 8192', 'max_output: many'));
+  mkdirSync(join(repository, 'linked'));
+  for (const name of ['p.yaml', 'plugins']) symlinkSync(`../policies/${name}`, join(repository, 'linked', name));
+  await git('init', '-q');
+  await git('add', '-A');
+  await git('commit', '-qm', 'one');
+  write('policies/p.yaml', AFTER);
+  write('policies/plugins/sign.ts', 'export const sign = 1;\n');
+  await git('commit', '-qam', 'two');
+  write('requests.jsonl', `${REQUESTS.join('\n\n')}\n`);
+});
+
+afterAll(() => {
+  for (const folder of [repository, data, temporary]) rmSync(folder, { recursive: true, force: true });
+});
+
+describe('signalbox policy diff', () => {
+  test('tells what is declared differently, and what would be chosen differently at which cost', async () => {
+    const [text, json] = await Promise.all([
+      diff(['HEAD~1', '--requests', 'requests.jsonl']),
+      diff(['HEAD~1:policies', 'HEAD:./linked', '--requests', 'requests.jsonl', '--json']),
+    ]);
+    expect(text).toMatchObject({ code: 2, err: '' });
+    expect(text.out).toContain('HEAD~1 → policies');
+    expect(text.out).toContain('  ~ models: good\n      ~ price.input: 1 → 1.5\n      ~ quality.default: 0.8 → 0.95\n');
+    expect(text.out).toMatch(/~ plugins: \.\/plugins\/thrifty\.ts\n +~ code: \w{16} → \w{16}\n/);
+    expect(text.out).toContain(
+      'case `usual` (policies/p.yaml:12); held in HEAD~1, fails in policies\n    choice   best → good',
+    );
+    expect(text.out).toContain('fails    model: expected best, got good');
+    expect(text.out).toContain('cost     6.3 → 2.35 Credits (-3.95, -62.7 %)');
+    expect(text.out).toContain(
+      'Decided differently: 1 of 2 cases and 1 of 42 requests; 1 case that held in HEAD~1 fails',
+    );
+    expect(text.out).not.toContain('\u001b');
+    const told = JSON.parse(json.out);
+    expect(told).toMatchObject({ a: { kind: 'git', loaded: true }, b: { kind: 'git' } });
+    expect(told.cases).toMatchObject([{ name: 'usual', broken: [{ key: 'model', expected: 'best', got: 'good' }] }]);
+    expect(told.requests).toMatchObject([{ line: 1, count: 1, a: { model: 'best' }, b: { model: 'good' } }]);
+    expect(told.totals.requests).toMatchObject({
+      count: 42,
+      different: 1,
+      answered_by_both: 41,
+      a: { refused: 1 },
+      b: { refused: 1 },
+    });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('counts any other choice as a finding where it is asked to', async () => {
+    const lax = (text: string) => plain(text).replace('expect: { model: best }', 'expect: { quality_above: 0.5 }');
+    write('plain/p.yaml', lax(BEFORE));
+    write('moved/p.yaml', lax(AFTER));
+    const [lenient, strict] = [await diffHere('plain', 'moved'), await diffHere('plain', 'moved', '--strict')];
+    expect(lenient.out).toContain('case `usual` (');
+    expect([lenient.code, strict.code]).toEqual([0, 2]);
+  });
+
+  test('runs the plugins of each commit, and nothing that the repository’s configuration names', async () => {
+    const trap = join(repository, 'trap');
+    appendFileSync(
+      join(repository, '.git/config'),
+      `[core]\n\tfsmonitor = "touch ${trap}; false"\n\tpager = touch ${trap}\n[filter "t"]\n\tsmudge = touch ${trap}\n\tclean = touch ${trap}\n[diff "t"]\n\ttextconv = touch ${trap}\n[alias]\n\tcat-file = "!touch ${trap}"\n`,
+    );
+    write('.gitattributes', '* filter=t diff=t\n');
+    // Neither does a hook's own environment lead elsewhere.
+    const { out, code } = await diff(['HEAD~1', '--json'], { GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere' });
+    expect(code).toBe(2);
+    // By the sign of the first commit `mine` is for what is worst: `good`, which by then was.
+    expect(JSON.parse(out).cases).toHaveLength(1);
+    expect(JSON.parse(out).totals.cases).toMatchObject({ a: { quality: 0.85 }, b: { quality: 0.95 } });
+    expect(existsSync(trap)).toBe(false);
+    rmSync(join(repository, '.gitattributes'));
+  });
+
+  test('finds no difference in what is only written differently', async () => {
+    const lines = AFTER.split('\n');
+    const at = lines.findIndex((line) => line.startsWith('  best:'));
+    const swapped = lines.toSpliced(at, 2, lines[at + 1]!, `${lines[at]} # as before`);
+    write('other/b.yaml', swapped.join('\n'));
+    for (const name of ['thrifty.ts', 'sign.ts']) {
+      write(`other/plugins/${name}`, await Bun.file(join(repository, 'policies/plugins', name)).text());
+    }
+    const { out, code } = await diffHere('HEAD', 'other', '--strict', '--requests', 'requests.jsonl', '--json');
+    expect(JSON.parse(out)).toMatchObject({ changes: [], cases: [], requests: [], moves: [] });
+    expect(code).toBe(0);
+  });
+
+  test('knows revisions that the database keeps, by a part of them, and their code by its hash', async () => {
+    await keepRevision('abcdef0123456789', plain(BEFORE));
+    await keepRevision('abcdef0999999999', AFTER.replace('price', 'prise'));
+    await keepRevision('0123456789abcdef', BEFORE);
+    write('plain/p.yaml', plain(AFTER));
+    const one = await diffHere('abcdef01', 'plain', '--json');
+    const two = await diffHere('abcdef', 'plain');
+    const code = await diffHere('plain', '012345');
+    expect(JSON.parse(one.out)).toMatchObject({
+      a: { name: 'abcdef0123456789', kind: 'revision' },
+      cases: [{ name: 'usual' }],
+    });
+    expect(one.code).toBe(2);
+    expect(two).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/More than one revision begins with abcdef: abcdef0\d+, abcdef0\d+\.$/),
+    });
+    expect(code.out).toMatch(/0123456789abcdef:policies\/p\.yaml:2:11 {2}plugin-.*\n/);
+    expect(code.out).toContain('its code is gone, or not what it was then');
+    expect(code.code).toBe(2);
+  });
+
+  test('says what is broken: of the later policy it is a finding, of the earlier one nothing can be compared', async () => {
+    const [earlier, outside] = await Promise.all([diff(['HEAD:broken']), diff(['HEAD', 'HEAD:outside'])]);
+    expect(earlier.code).toBe(1);
+    expect(earlier.out).toContain('~ max_output: many → 8192');
+    expect(earlier.out).toContain('HEAD:broken/p.yaml:9:');
+    expect(earlier.err).toBe(
+      'signalbox: HEAD:broken cannot be loaded, so nothing could be compared beyond what is declared.\n',
+    );
+    expect(outside.code).toBe(2);
+    expect(outside.out).toContain('../plugins/thrifty.ts is not in the repository, so it cannot be loaded as it was');
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('says in one sentence why it cannot run', async () => {
+    const bad = (line: string) => {
+      const name = `bad-${line.length}.jsonl`;
+      write(name, `${REQUESTS[0]}\n${line}\n`);
+      return diffHere('policies', '--requests', name);
+    };
+    const message = { role: 'user', content: 7 };
+    const runs: readonly (readonly [ReturnType<typeof diff>, RegExp])[] = [
+      [diffHere(), /policy diff takes one or two policies: folders, revisions or commits/],
+      [
+        diffHere('nope'),
+        /Nothing goes by the name nope: there is no such folder, it is not a revision .*, and git knows no commit `nope` in \/.*\.$/,
+      ],
+      [diff(['HEAD:nope']), /HEAD has no folder nope in .*; name another as HEAD:path\/to\/folder\.$/],
+      [diff(['HEAD:../x']), /HEAD:\.\.\/x: that folder is not in the repository/],
+      [diffHere('./nope'), /The policy folder \.\/nope cannot be read\.$/],
+      [diffIn({ path: '/nowhere' }, 'HEAD'), /git finds nothing: git is not installed here\.$/],
+      [diffIn({ folder: data }, 'HEAD'), /git finds nothing: not a git repository/],
+      [
+        bad('{"request": {"messages": []}, "count": 0}'),
+        /bad-\d+\.jsonl:2: `count` must be a whole number from 1 to 1000000000\.$/,
+      ],
+      [bad('{"model": 5, "task_type": "coding"}'), /bad-\d+\.jsonl:2: `model` must be a string, not the number 5\.$/],
+      [bad(JSON.stringify({ request: { messages: [message] } })), /bad-\d+\.jsonl:2: `messages\[0\]\.content` must be/],
+      [bad('{"request": {}, "time": "noon"}'), /bad-\d+\.jsonl:2: `time` is written 2026-11-20T08:00:00Z/],
+      [bad('{'), /bad-\d+\.jsonl:2: it is not JSON; a line is one request\.$/],
+      [diffHere('policies', '--requests', 'nope.jsonl'), /--requests: .*nope\.jsonl cannot be read\.$/],
+    ];
+    for (const [run, expected] of runs) {
+      const { code, out, err } = await run;
+      expect({ code, out, err: err.trim() }).toEqual({ code: 1, out: '', err: expect.stringMatching(expected) });
+    }
+  });
+
+  test('reads a request as the page about it writes one', async () => {
+    const page = await Bun.file(join(import.meta.dir, '../../docs/policy-diff.md')).text();
+    const [, written = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+    write('page.jsonl', JSON.stringify(JSON.parse(written)));
+    const { out, code } = await diffHere('policies', '--requests', 'page.jsonl', '--json');
+    expect(JSON.parse(out).totals.requests).toMatchObject({ count: 400, different: 0 });
+    expect(code).toBe(0);
+  });
+
+  test('leaves nothing behind when it is ended', async () => {
+    const env = cleanEnvironment({ TMPDIR: temporary });
+    const child = Bun.spawn([MAIN, 'policy', 'diff', 'HEAD:slow', 'policies'], {
+      cwd: repository,
+      env,
+      stderr: 'pipe',
+    });
+    while (readdirSync(temporary).length === 0) await Bun.sleep(5);
+    child.kill('SIGINT');
+    expect(await child.exited).toBe(1);
+    expect(await new Response(child.stderr).text()).toBe('signalbox: It was ended before it was done.\n');
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('compares in USD where a Credit is worth something else, and tells no secret', async () => {
+    const secret = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
+    write(
+      'worth/p.yaml',
+      AFTER.replace('\n', `\ncredits: { usd_per_credit: 0.002 }\n`).replace('plugins: [./', 'plugins: [../policies/'),
+    );
+    write('named.jsonl', JSON.stringify({ name: secret, request: { task_type: 'coding' } }));
+    const text = await diffHere('HEAD~1', 'worth', '--requests', 'named.jsonl');
+    const json = await diffHere('policies', 'worth', '--requests', 'named.jsonl', '--json');
+    expect(text.out).toContain('cost     6.3 → 1.175 Credits, 0.0063 → 0.00235 USD (-0.00395, -62.7 %)');
+    expect(text.out).toContain(
+      `A Credit is worth 0.001 USD in HEAD~1 and 0.002 USD in ${join(repository, 'worth')}: costs are compared in USD.`,
+    );
+    expect(text.out).toContain('request [secret]');
+    for (const { out } of [text, json]) expect(out).not.toContain(secret);
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openFiles, replaceFile } from '../../src/cli/policy/fmt-files.ts';
+import { MAIN, runCommand, runToEnd, temporaryFolder, writePolicy } from '../support/signalbox.ts';
+
+/** `signalbox policy fmt` as an operator has it: files and folders, their comments, and what is no YAML. */
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function policy(files: Readonly<Record<string, string>>): string {
+  const folder = writePolicy(files);
+  folders.push(folder);
+  return folder;
+}
+
+const UGLY = `version:   1  # the language
+credits: {usd_per_credit:   0.0010}   # one Credit
+providers:
+    openai:
+        # the name of a variable
+        api_key_env:   'OPENAI_API_KEY'
+`;
+const NEAT = `version: 1 # the language
+credits: { usd_per_credit: 0.0010 } # one Credit
+providers:
+  openai:
+    # the name of a variable
+    api_key_env: "OPENAI_API_KEY"
+`;
+const DAMAGED = `models: {
+  tags: [], # why there are none
+  price: 1.00 }
+`;
+
+describe('signalbox policy fmt', () => {
+  test('formats what it can, in place, and tells of what it cannot', async () => {
+    const files = {
+      'a.yaml': UGLY,
+      'b.yml': NEAT,
+      'c.yaml': 'a: [1\nb: 2\n',
+      'd.yaml': DAMAGED,
+      'e.yaml': UGLY.replaceAll('\n', '\r\n'),
+      '.hidden.yaml': UGLY,
+      'notes.md': UGLY,
+    };
+    const folder = policy(files);
+    chmodSync(join(folder, 'a.yaml'), 0o640);
+    const { code, out } = await runCommand(['policy', 'fmt', folder]);
+    expect(code).toBe(2);
+    expect(out).toContain(`${folder}/c.yaml:2:1  yaml-syntax  `);
+    expect(out).toContain(
+      `${folder}/d.yaml:2:13  formatting would change the place of a comment, so it is left as it is`,
+    );
+    expect(out).toContain(`formatted ${folder}/a.yaml\nformatted ${folder}/e.yaml\n`);
+    expect(out).toEndWith('\n5 files: 2 formatted, 2 left as they are\n');
+    const after = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
+    expect(Object.fromEntries(after)).toEqual({ ...files, 'a.yaml': NEAT, 'e.yaml': NEAT });
+    expect(statSync(join(folder, 'a.yaml')).mode & 0o777).toBe(0o640);
+  });
+
+  test('--check changes nothing, and shows what it would change without any secret', async () => {
+    const secret = 'correct-horse-battery-staple-4711';
+    const ugly = `${UGLY}# the key is ${secret}\ntags:   [ ${secret} ]\n`;
+    const folder = policy({ 'a.yaml': ugly, 'b.yaml': NEAT });
+    const env = { OPENAI_API_KEY: secret };
+    const { code, out } = await runCommand(['policy', 'fmt', '--check', '--policies', folder], env);
+    expect(code).toBe(2);
+    expect(out).toStartWith(`${folder}/a.yaml would change\n  @@ -1 +1 @@\n  -version:   1  # the language\n`);
+    expect(out).toContain('\n  +version: 1 # the language\n');
+    expect(out).toEndWith('\n\n2 files: 1 would change\n');
+    expect(out).not.toContain('horse');
+    expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(ugly);
+    const json = await runCommand(['policy', 'fmt', '--check', '--json', join(folder, 'b.yaml'), folder], env);
+    expect(json.code).toBe(2);
+    expect(JSON.parse(json.out)).toEqual({
+      errors: 0,
+      warnings: 0,
+      diagnostics: [],
+      files: [join(folder, 'b.yaml'), join(folder, 'a.yaml')],
+      would_change: [join(folder, 'a.yaml')],
+      refused: [],
+    });
+  });
+
+  test('- formats the standard input, and writes nothing else', async () => {
+    const piped = (text: string, ...flags: string[]) =>
+      runToEnd(['sh', '-c', 'printf %s "$1" | "$2" policy fmt - $3', 'sh', text, MAIN, flags.join(' ')], {});
+    const [good, bad, check] = await Promise.all([piped(UGLY), piped('a: [1\n'), piped(NEAT, '--check')]);
+    expect(good).toEqual({ code: 0, out: NEAT, err: '' });
+    expect(bad).toMatchObject({ code: 1, out: '' });
+    expect(bad.err).toStartWith('signalbox: standard input:2:1  yaml-syntax  ');
+    expect(check).toEqual({ code: 0, out: '', err: '' });
+  });
+
+  test('says in a sentence what it cannot run for', async () => {
+    const folder = policy({ 'a.yaml': NEAT });
+    const empty = temporaryFolder();
+    folders.push(empty);
+    const notes = join(folder, 'notes.md');
+    writeFileSync(notes, NEAT);
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [[join(folder, 'no.yaml')], `${join(folder, 'no.yaml')} cannot be read: it is not there.`],
+      [[notes], `${notes} is neither a folder nor a .yaml file.`],
+      [[empty], `${empty} holds no .yaml files.`],
+      [['-', folder], 'policy fmt takes - alone, without folders and files.'],
+    ];
+    await Promise.all(
+      cases.map(async ([args, message]) => {
+        expect(await runCommand(['policy', 'fmt', ...args])).toEqual({
+          code: 1,
+          out: '',
+          err: `signalbox: ${message}\n`,
+        });
+      }),
+    );
+  });
+});
+
+describe('replacing a file', () => {
+  test('follows a link as Kubernetes has them, and leaves the link', async () => {
+    const folder = policy({ 'a.yaml': UGLY });
+    const mount = policy({});
+    symlinkSync(folder, join(mount, '..data'));
+    symlinkSync('..data/a.yaml', join(mount, 'a.yaml'));
+    const [opened] = await openFiles([mount]);
+    await replaceFile(opened!, NEAT);
+    expect(lstatSync(join(mount, 'a.yaml')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(NEAT);
+    expect([readdirSync(mount).sort(), readdirSync(folder)]).toEqual([['..data', 'a.yaml'], ['a.yaml']]);
+  });
+
+  test('shows whoever reads the old text or the new one, never half of either', async () => {
+    const path = join(policy({ 'a.yaml': '' }), 'a.yaml');
+    const texts = ['a', 'b'].map((sign) => sign.repeat(200_000));
+    writeFileSync(path, texts[0]!);
+    const seen = new Set<string>();
+    let writing = true;
+    const reading = (async () => {
+      while (writing) seen.add(await readFile(path, 'utf8'));
+    })();
+    for (let i = 1; i <= 40; i++) {
+      const [opened] = await openFiles([path]);
+      await replaceFile(opened!, texts[i % 2]!);
+    }
+    writing = false;
+    await reading;
+    expect([...seen].filter((text) => !texts.includes(text)).map(({ length }) => length)).toEqual([]);
+    expect(seen.size).toBe(2);
+  });
+
+  test('does not undo what somebody else wrote meanwhile, and leaves nothing behind', async () => {
+    const folder = policy({ 'a.yaml': UGLY });
+    const [opened] = await openFiles([folder]);
+    writeFileSync(join(folder, 'a.yaml'), 'version: 2\n');
+    await expect(replaceFile(opened!, NEAT)).rejects.toThrow('a.yaml cannot be written: it was changed meanwhile.');
+    expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe('version: 2\n');
+    expect(readdirSync(folder)).toEqual(['a.yaml']);
+  });
+});

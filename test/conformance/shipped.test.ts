@@ -1,0 +1,48 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import { host } from '../../src/cli/plugin/gateway-parts.ts';
+import { samplesBeside } from '../../src/cli/plugin/samples.ts';
+import { exampleEstimator } from '../../src/cli/plugin/templates/estimator/index.ts';
+import { exampleProvider } from '../../src/cli/plugin/templates/provider/index.ts';
+import { exampleStrategy } from '../../src/cli/plugin/templates/strategy/index.ts';
+import type { Sample } from '../../src/conformance/samples.ts';
+import { examine } from '../../src/conformance/suite.ts';
+import { effort } from '../deep/effort.ts';
+
+const { runs, seed, proved } = effort('conformance', 12, 500);
+
+const RECORDED = join(import.meta.dir, '../providers/fixtures');
+/** Whose answers are in which folders. */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  anthropic: ['anthropic'],
+  gemini: ['gemini'],
+  openai: ['openai-responses'],
+  'openai-compatible': ['openai', 'openai-compatible'],
+};
+
+function recorded(name: string): Sample[] {
+  return (FOLDERS[name] ?? []).flatMap((folder) =>
+    readdirSync(join(RECORDED, folder))
+      .filter((file) => /\.(?:sse|json)$/.test(file) && !/^(?:errors|replies)/.test(file))
+      .map((file): Sample => {
+        const text = readFileSync(join(RECORDED, folder, file), 'utf8');
+        return { name: `${folder}/${file}`, kind: file.endsWith('.sse') ? 'stream' : 'reply', text, expect: null };
+      }),
+  );
+}
+
+const template = samplesBeside(join(import.meta.dir, '../../src/cli/plugin/templates/provider'))[''] ?? [];
+
+test.each(
+  [...shipped, exampleStrategy, exampleProvider, exampleEstimator].map(
+    (plugin) => [`${plugin.kind} ${plugin.name}`, plugin] as const,
+  ),
+)(`the %s keeps what every plugin must (seed ${seed})`, (name, plugin) => {
+  const samples = plugin === exampleProvider ? template : recorded(plugin.name);
+  const reports = [...examine(plugin, { host, samples }, { seed, runs })];
+  expect(reports.filter(({ outcome }) => outcome === 'broken')).toEqual([]);
+  expect(reports.length).toBeGreaterThan(4);
+  proved(`the ${name} keeps what \`signalbox plugin test\` asks of every plugin`);
+});

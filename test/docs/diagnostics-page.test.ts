@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'bun:test';
+import { DIAGNOSTICS } from '../../src/policy/diagnostics.ts';
+import { judgeGolden } from '../policy/golden.ts';
+import { DIAGNOSED } from './diagnostics-page.ts';
+
+describe('docs/diagnostics.md', () => {
+  test('has an example for every code, once', () => {
+    const codes: readonly string[] = DIAGNOSED.map(([code]) => code);
+    expect([...codes].sort()).toEqual(Object.keys(DIAGNOSTICS).sort());
+  });
+
+  for (const [code, { golden, mended }] of DIAGNOSED) {
+    test(`shows ${code} where it is said, and a line that mends it`, () => {
+      const before = judgeGolden(golden).diagnostics;
+      const [first] = before.filter((found) => found.code === code);
+      expect(first).toBeDefined();
+      if (typeof mended === 'string') return;
+      const after = judgeGolden(golden, (text) => text.replace(...mended)).diagnostics;
+      const told = ({ code: said, message }: (typeof before)[number]) => `${said} ${message}`;
+      const known = new Set(before.map(told));
+      // What was shown is gone, and nothing else is said instead.
+      expect(after.map(told)).not.toContain(told(first!));
+      expect(after.map(told).filter((each) => !known.has(each))).toEqual([]);
+    });
+  }
+});

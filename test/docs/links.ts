@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import GithubSlugger from 'github-slugger';
+import { lexer, type Token, type Tokens } from 'marked';
+
+/** What pages may point at: every file and folder of the repo, by its path from the root. */
+export class Repo {
+  readonly #root: string;
+  /** Names in exactly these letters, whatever the file system thinks of capitals; folders end with `/`. */
+  readonly #paths = new Set<string>();
+  readonly #anchors = new Map<string, ReadonlySet<string>>();
+
+  constructor(root: string, unread: ReadonlySet<string>) {
+    this.#root = root;
+    this.#list('', unread);
+  }
+
+  filesLike(pattern: string): string[] {
+    const glob = new Bun.Glob(pattern);
+    return [...this.#paths].filter((path) => glob.match(path)).sort();
+  }
+
+  has(path: string): boolean {
+    return path === '' || this.#paths.has(path) || this.#paths.has(`${path.replace(/\/$/, '')}/`);
+  }
+
+  /** Whether something is there that a pattern with `*` fits. */
+  hasLike(pattern: string): boolean {
+    return pattern.includes('*') ? this.filesLike(pattern).length > 0 : this.has(pattern);
+  }
+
+  text(path: string): string {
+    return readFileSync(join(this.#root, path), 'utf8');
+  }
+
+  anchorsOf(page: string): ReadonlySet<string> {
+    const known = this.#anchors.get(page) ?? anchorsIn(this.text(page));
+    this.#anchors.set(page, known);
+    return known;
+  }
+
+  #list(folder: string, unread: ReadonlySet<string>): void {
+    for (const entry of readdirSync(join(this.#root, folder), { withFileTypes: true })) {
+      const path = folder + entry.name;
+      if (unread.has(path)) continue;
+      this.#paths.add(entry.isDirectory() ? `${path}/` : path);
+      if (entry.isDirectory()) this.#list(`${path}/`, unread);
+    }
+  }
+}
+
+/** All that a page points at and is not there, as `page: what is wrong`. */
+export function brokenIn(page: string, text: string, repo: Repo): string[] {
+  const found: string[] = [];
+  for (const token of tokensIn(text)) {
+    if (token.type === 'link' || token.type === 'image') found.push(...brokenTarget(page, text, `${token.href}`, repo));
+    if (token.type === 'codespan') found.push(...brokenPath(page, `${token.text}`, repo));
+    if (token.type === 'html') {
+      const targets = [...token.raw.matchAll(/\b(?:href|src)="([^"]*)"/g)].map(([, target = '']) => target);
+      found.push(...targets.flatMap((target) => brokenTarget(page, text, target, repo)));
+    }
+    // A reference that nobody defines is no link, and stays in the text as it was written.
+    if (token.type === 'text' && !hasParts(token)) {
+      const left = [...token.raw.matchAll(/\[[^\][]+\]\[[^\][]*\]/g)].map(([reference]) => reference);
+      found.push(...left.map((reference) => `${reference} is a reference that is not defined`));
+    }
+  }
+  return found.map((problem) => `${page}: ${problem}`);
+}
+
+/** Paths of docs that a text without links names, such as a comment. */
+export function brokenDocsIn(file: string, text: string, repo: Repo): string[] {
+  const named = [...text.matchAll(/\bdocs\/[\w./-]+\.md\b/g)].map(([path]) => path);
+  return named.filter((path) => !repo.has(path)).map((path) => `${file}: ${path} is not there`);
+}
+
+const hasParts = (token: Token): token is Token & { tokens: Token[] } =>
+  'tokens' in token && token.tokens !== undefined;
+
+function tokensIn(text: string): Token[] {
+  return lexer(text).flatMap(withinOf);
+}
+
+function withinOf(token: Token): Token[] {
+  if (token.type === 'table') {
+    const { header, rows } = token as Tokens.Table;
+    return [...header, ...rows.flat()].flatMap(({ tokens }) => tokens.flatMap(withinOf));
+  }
+  if (token.type === 'list') return (token as Tokens.List).items.flatMap(withinOf);
+  return [token, ...(hasParts(token) ? token.tokens.flatMap(withinOf) : [])];
+}
+
+function anchorsIn(text: string): Set<string> {
+  const slugger = new GithubSlugger();
+  const anchors = new Set<string>();
+  for (const token of tokensIn(text)) {
+    if (token.type === 'heading') anchors.add(slugger.slug(wordsOf(token)));
+    if (token.type === 'html')
+      for (const [, id = ''] of token.raw.matchAll(/\b(?:id|name)="([^"]*)"/g)) anchors.add(id);
+  }
+  return anchors;
+}
+
+/** A heading as it is read, without the signs of its markup. */
+const wordsOf = (token: Token): string =>
+  hasParts(token) ? token.tokens.map(wordsOf).join('') : 'text' in token ? unescaped(`${token.text}`) : '';
+
+const unescaped = (text: string): string =>
+  text.replace(
+    /&(amp|lt|gt|quot|#39);/g,
+    (_, name: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"' })[name] ?? "'",
+  );
+
+function brokenTarget(page: string, text: string, target: string, repo: Repo): string[] {
+  if (/^https:\/\/[\w-]+(?:\.[\w-]+)+(?:[:/#?]|$)/.test(target)) return [];
+  if (/^http:\/\/(?:127\.0\.0\.1|localhost)(?:[:/]|$)/.test(target)) return [];
+  if (/^[a-z][a-z+.-]*:|^\/\//i.test(target)) return [`${target} is no https address`];
+  const [path = '', anchor] = target.split('#');
+  if (path.startsWith('/')) return [`${target} begins at no folder of the repo`];
+  const at = path === '' ? page : normalize(join(dirname(page), decodeURIComponent(path))).replace(/^\.\/?$/, '');
+  if (at.startsWith('..')) return [`${target} leads out of the repo`];
+  if (!repo.has(at) && path !== '') return [`${target} is not there`];
+  if (anchor === undefined || !at.endsWith('.md')) return [];
+  const anchors = at === page ? anchorsIn(text) : repo.anchorsOf(at);
+  return anchors.has(anchor) ? [] : [`${target} names no heading of ${at}`];
+}
+
+/** Whole words that name a file or folder: from the root, from `src/` as rooms are called, or from where the page is. */
+function brokenPath(page: string, words: string, repo: Repo): string[] {
+  if (!/^[\w.*-]+(?:\/[\w.*-]+)*\/?$/.test(words) || !words.includes('/')) return [];
+  const [top = ''] = words.split('/');
+  const bases = ['', 'src/', `${dirname(page)}/`];
+  if (OPERATORS.has(top) || !bases.some((base) => repo.has(`${base}${top}/`))) return [];
+  const isSaidAsFile = /\.\w+$|\/$/.test(words);
+  // Tests are called without the end of their names; other words with a stroke are no paths.
+  const forms = isSaidAsFile ? [words] : [words, `${words}.test.ts`];
+  const isThere = bases.some((base) => forms.some((form) => repo.hasLike(normalize(base + form))));
+  return isThere || (!isSaidAsFile && top !== 'test') ? [] : [`\`${words}\` is not there`];
+}
+
+/** An operator's own folder, for which pages make up files. */
+const OPERATORS: ReadonlySet<string> = new Set(['policies']);

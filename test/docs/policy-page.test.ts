@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'bun:test';
+import { rehearsed } from '../policy/rehearsal.ts';
+import { GUIDE, shippedBeside, type TextFile, weakened } from './policy-page.ts';
+
+/** As `policy check` has it: every variable is set. */
+const generous = () => 'http://127.0.0.1:9/';
+const nothing = () => undefined;
+
+const said = (files: readonly TextFile[], get: (name: string) => string | undefined) =>
+  rehearsed([...shippedBeside(files), ...files], get);
+const errorsIn = (text: string) => text.split('\n').filter((line) => /^\S+:\d+:\d+ {2}(?!warning)/.test(line));
+
+/** The cases of a weakened file at which something is said: they are its last lines. */
+function failingCases(file: TextFile, names: readonly string[]): string[] {
+  const lines = file.text.trimEnd().split('\n').length;
+  const places = errorsIn(said([file], generous)).map((line) => /^weakened\.yaml:(\d+):/.exec(line)?.[1]);
+  return names.filter((_, at) => places.includes(`${lines - names.length + at + 1}`));
+}
+
+describe('the files of docs/policy.md', () => {
+  test('have cases wherever a case can prove something', () => {
+    expect(GUIDE.length).toBeGreaterThan(10);
+    const silent = GUIDE.filter(({ cases }) => cases.length === 0).map(({ sections }) => Object.keys(sections));
+    expect(silent).toEqual([['budgets']]);
+  });
+
+  test('have names of their own', () => {
+    const paths = [...GUIDE, ...shippedBeside([])].map(({ path }) => path.replace('policies/', ''));
+    expect(new Set(paths).size).toBe(paths.length);
+  });
+
+  for (const guide of GUIDE) {
+    test(`${guide.path} is right beside the shipped policy`, () => {
+      expect(said([guide], generous)).toBe('');
+    });
+
+    test(`${guide.path}: whatever is taken away, a case notices, and no case holds without its rule`, () => {
+      const names = guide.cases.map(({ name }) => name);
+      const failing = weakened(guide).map(({ what, file }) => ({ what, cases: failingCases(file, names) }));
+      expect(failing.filter(({ cases }) => cases.length === 0)).toEqual([]);
+      expect([...new Set(failing.flatMap(({ cases }) => cases))].sort()).toEqual([...names].sort());
+    });
+  }
+
+  test('would not pass with a case that proves nothing', () => {
+    const [guide] = GUIDE.filter(({ path }) => path === 'interns.yaml');
+    const vacuous = { name: 'anybody may use anything', given: {}, expect: { reason: 'auto:balanced' } };
+    const names = [...(guide?.cases ?? []).map(({ name }) => name), vacuous.name];
+    const ways = guide ? weakened({ ...guide, cases: [...guide.cases, vacuous] }) : [];
+    expect(ways.length).toBe(2);
+    const failing = new Set(ways.flatMap(({ file }) => failingCases(file, names)));
+    expect(names.filter((name) => !failing.has(name))).toEqual([vacuous.name]);
+  });
+
+  test('are right together, with every key and with none', () => {
+    expect(said(GUIDE, generous)).toBe('');
+    expect(errorsIn(said(GUIDE, nothing))).toEqual([]);
+  });
+});

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import type { PolicyCommand } from '../../src/cli/policy/command.ts';
+import { runPolicy } from '../../src/cli/policy/policy.ts';
+import { certificateBody } from '../../src/http/certificate.ts';
+import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
+import { compileCheck } from '../../src/http/validation.ts';
+import { judgeTools } from '../../src/server/policy.ts';
+import { shippedPolicy } from '../policy/support.ts';
+import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+import { GUIDE, SCRIPTS, shippedBeside } from './policy-page.ts';
+
+/** One server with all that docs/policy.md shows: a request for each task, and its shell blocks as they stand. */
+const ROOT = join(import.meta.dir, '../..');
+const KEYS = { OPENAI_API_KEY: 'of-the-house', OPENAI_EU_API_KEY: 'of-the-eu', OPENAI_RESEARCH_KEY: 'of-research' };
+// What `answer_worth` does is shown by an edit, at the end.
+const worth = GUIDE.filter(({ sections }) => 'answer_worth' in sections);
+const rest = GUIDE.filter((file) => !worth.includes(file));
+
+let upstream: FakeUpstream;
+let live: LivePolicy;
+
+/** Providers' addresses lead to the fake one, and the zone is one in which it is night, in cases too. */
+function here(text: string): string {
+  const east = ((2 - new Date().getUTCHours() + 36) % 24) - 12;
+  const hours = `${Math.abs(east)}`;
+  return (
+    text
+      .replaceAll(/base_url: https?:\S+/g, `base_url: ${upstream.url}`)
+      .replace('openai: { preset: openai }', `openai: { preset: openai, base_url: "${upstream.url}" }`)
+      .replaceAll(/preset: openai, api_key_env/g, `preset: openai, base_url: "${upstream.url}", api_key_env`)
+      // The names of these zones count to the west.
+      .replace('time_zone: UTC', `time_zone: Etc/GMT${east < 0 ? '+' : '-'}${hours}`)
+      .replaceAll(':30:00Z', `:30:00${east < 0 ? '-' : '+'}${hours.padStart(2, '0')}:00`)
+  );
+}
+
+beforeAll(async () => {
+  upstream = startFakeUpstream();
+  const files = [...shippedPolicy(), ...rest].map(({ path, text }) => [path.replace('policies/', ''), here(text)]);
+  live = await startLivePolicy(Object.fromEntries(files), { env: { ...KEYS, OLLAMA_BASE_URL: upstream.url } });
+}, 20_000);
+afterAll(async () => {
+  await live.stop();
+  await upstream.stop();
+});
+
+type Labels = Readonly<Record<string, string>>;
+
+async function keyWith(labels: Labels): Promise<{ key: string; id: string }> {
+  const answer = await live.box.post('/admin/keys', { name: 'guide', scopes: ['chat', 'route'], labels });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as { key: string; id: string };
+}
+
+const as = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
+const HELLO = [{ role: 'user', content: 'hi, how are you?' }];
+
+const chat = (key: string, body: object) =>
+  live.box.post('/v1/chat/completions', { model: 'auto', messages: HELLO, ...body }, as(key));
+
+/** The model and the provider that answered. */
+async function served(key: string, body: object): Promise<[model: string, provider: string | undefined]> {
+  const response = await chat(key, body);
+  const { platform } = await answerOf(response);
+  expect(response.status).toBe(200);
+  return [platform.routed_model, platform.attempts.at(-1)?.provider];
+}
+
+const quality = { route_strategy: { cost_weight: 0, quality_weight: 1 } };
+const code = (words: number) => [{ role: 'user', content: `Write a function in Go. ${'word '.repeat(words)}` }];
+
+describe('a server with the policy of docs/policy.md', () => {
+  test('add a model: it answers by its name there', async () => {
+    expect(await served(live.box.key, { model: 'team-coder' })).toEqual(['team-coder', 'workstation']);
+    expect(upstream.requests.at(-1)?.body.model).toBe('qwen3-coder-30b');
+  });
+
+  test('use a provider’s key: the selector is charged to the second account', async () => {
+    expect(await served(live.box.key, { model: 'research' })).toEqual(['research-luna', 'openai-research']);
+    expect(upstream.requests.at(-1)?.headers.get('authorization')).toBe('Bearer of-research');
+  });
+
+  test('cap a team’s month: what may not fit is refused for the team alone', async () => {
+    const [team, nobody] = [await keyWith({ team: 'billing' }), await keyWith({})];
+    // Its worst case is 128,000 tokens at 50 USD per 1M.
+    const dear = { model: 'gpt-6-astra', max_tokens: 128_000, messages: code(1) };
+    expect(await expectError(await chat(team.key, dear), 'insufficient_quota')).toMatchObject({
+      details: { budget: 'team-month', subject: 'billing', limit_credits: 5000 },
+    });
+    expect(await served(nobody.key, dear)).toEqual(['gpt-6-astra', 'openai']);
+    expect(await served(team.key, { model: 'gpt-6-luna' })).toEqual(['gpt-6-luna', 'openai']);
+  });
+
+  test('keep legal work in the EU: the key decides the endpoint', async () => {
+    const [legal, sales] = [await keyWith({ department: 'legal' }), await keyWith({ department: 'sales' })];
+    expect(await served(legal.key, {})).toEqual(['office-luna', 'openai-eu']);
+    expect(upstream.requests.at(-1)?.headers.get('authorization')).toBe('Bearer of-the-eu');
+    expect(await served(sales.key, { model: 'office-luna' })).toEqual(['office-luna', 'openai']);
+  });
+
+  test('prefer local models at night: cheap work stays in the house', async () => {
+    const route = await live.box.post('/v1/route', { model: 'auto-cheap', task_type: 'writing' });
+    expect((await adviceOf(route)).recommended_model).toBe('local-qwen3.8-27b');
+  });
+
+  test('give an agent a key with a small balance: it spends that, and then 402', async () => {
+    const agent = await keyWith({ role: 'agent' });
+    const grant = await live.box.post(`/admin/keys/${agent.id}/grant`, { credits: 1 });
+    expect(grant.status).toBe(200);
+    expect(await served(agent.key, { model: 'gpt-6-luna', max_tokens: 100 })).toEqual(['gpt-6-luna', 'openai']);
+    await expectError(await chat(agent.key, { model: 'gpt-6-luna', max_tokens: 100_000 }), 'insufficient_quota');
+    await expectError(await chat(agent.key, { model: 'gpt-6-astra' }), 'no_eligible_model');
+  });
+
+  test('let small talk go to cheap models: whatever its caller weighs', async () => {
+    const { key } = await keyWith({});
+    const [model] = await served(key, quality);
+    expect(['gpt-6-astra', 'gpt-6.1-sol', 'gpt-5.6-terra']).not.toContain(model);
+    await expectError(await chat(key, { model: 'gpt-6.1-sol' }), 'no_eligible_model');
+    expect(await served(key, { model: 'gpt-6.1-sol', messages: code(1) })).toEqual(['gpt-6.1-sol', 'openai']);
+  });
+
+  test('stop one request from costing too much: by what is likely, and by what is certain', async () => {
+    const { key } = await keyWith({});
+    await expectError(await chat(key, { model: 'gpt-6-astra', messages: code(8_000) }), 'no_eligible_model');
+    const hard = { model: 'gpt-6-luna', budget_limit: 1 };
+    expect(await served(key, hard)).toEqual(['gpt-6-luna', 'openai']);
+    // 1 Credit at 0.5 USD per 1M buys less than 2,000 tokens of output.
+    expect(upstream.requests.at(-1)?.body.max_completion_tokens).toBeLessThan(2_000);
+  });
+
+  test('limit a free tier: cheap models, ten requests, and then 429', async () => {
+    const { key } = await keyWith({ tier: 'free' });
+    const route = () => live.box.post('/v1/route', { ...quality, task_type: 'coding' }, as(key));
+    const advice = await adviceOf(await route());
+    expect(['gpt-6-luna', 'office-luna', 'research-luna', 'local-qwen3.8-27b']).toContain(advice.recommended_model);
+    for (let i = 1; i < 10; i++) expect((await route()).status).toBe(200);
+    // On a slow machine one may have come back meanwhile.
+    const refused = await waitFor(async () => [await route()].find(({ status }) => status !== 200));
+    expect(await expectError(refused, 'rate_limit_exceeded')).toMatchObject({ details: { limit: 'free-tier-pace' } });
+  });
+
+  test('let interns use only small models: a flagship is refused', async () => {
+    const { key } = await keyWith({ role: 'intern' });
+    await expectError(await chat(key, { model: 'gpt-6-astra', messages: code(1) }), 'no_eligible_model');
+    expect(await served(key, { model: 'gpt-6-luna', messages: code(1) })).toEqual(['gpt-6-luna', 'openai']);
+  });
+
+  test('roll out a new model carefully: pilots are given it, others refused', async () => {
+    const [pilot, other] = [await keyWith({ group: 'pilot' }), await keyWith({})];
+    expect(await served(pilot.key, { model: 'gpt-next', messages: code(1) })).toEqual(['gpt-next', 'openai']);
+    await expectError(await chat(other.key, { model: 'gpt-next', messages: code(1) }), 'no_eligible_model');
+  });
+
+  test('say what a good answer is worth: saved, it is in force', async () => {
+    const { key } = await keyWith({});
+    const ask = async (model: string) =>
+      (await adviceOf(await live.box.post('/v1/route', { model }, as(key)))).recommended_model;
+    const before = await ask('auto');
+    const { revision } = await live.status();
+    // One value stands in one file: it is taken out there, and said here.
+    for (const { path, text } of [...shippedBeside(worth), ...worth]) {
+      live.replace(path.replace('policies/', ''), here(text));
+    }
+    await live.changedFrom(revision);
+    expect([before, await ask('auto')]).toEqual(['team-coder', 'gpt-6.1-sol']);
+  });
+});
+
+describe('the shell blocks of docs/policy.md', () => {
+  let home: string;
+  beforeAll(() => {
+    home = temporaryFolder();
+    cpSync(join(ROOT, 'policies'), join(home, 'policies'), { recursive: true });
+    mkdirSync(join(home, 'mine'));
+    for (const { path, text } of [...shippedPolicy(), ...rest]) {
+      writeFileSync(join(home, 'mine', path.replace('policies/', '')), text);
+    }
+  });
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+  /** As an operator has it who pasted all of it, in a clone. */
+  const run = (text: string) =>
+    runToEnd(
+      ['sh', '-ec', text.replaceAll('npx signalbox', MAIN)],
+      { ...KEYS, OLLAMA_BASE_URL: upstream.url, SIGNALBOX_DATA: live.box.data, SIGNALBOX_POLICIES: join(home, 'mine') },
+      home,
+    );
+
+  test('are there', () => {
+    expect([SCRIPTS.length > 12, commands.length > 8]).toEqual([true, true]);
+  });
+
+  for (const text of SCRIPTS.filter((each) => !commands.includes(each))) {
+    test(`work as they stand: ${text.split('\n')[0]}`, async () => {
+      const { code: ended, out, err } = await run(text);
+      expect({ ended, err }).toEqual({ ended: 0, err: '' });
+      expect(out).not.toBe('');
+    }, 20_000);
+  }
+
+  for (const text of commands) {
+    test(`work as they stand: ${text.trimEnd()}`, async () => {
+      const [, , , ...words] = [...text.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
+      const args = words.map((word) => (/^(my-)?policies$/.test(word) ? join(home, word) : word));
+      const { code: ended, text: out } = await runPolicy(args, commandIn(join(home, 'mine')));
+      expect({ ended, out }).toEqual({ ended: 0, out: expect.stringMatching(/\S/) });
+    });
+  }
+});
+
+/** These start no process of their own: it would take longer than all else here. */
+const commands = SCRIPTS.filter((text) => /^npx signalbox policy [^\n]+\n$/.test(text));
+
+function commandIn(folder: string): PolicyCommand {
+  const values: Readonly<Record<string, string>> = { ...KEYS, OLLAMA_BASE_URL: 'http://127.0.0.1:9/v1' };
+  const silent = { write: () => {}, isTerminal: false };
+  const host = { version: '0', shipped, out: silent, err: silent, env: (name: string) => values[name] };
+  const refused = () => {
+    throw new Error('not asked for');
+  };
+  return {
+    judge: judgeTools({ ...host, now: Date.now, clock: () => performance.now() }),
+    folder,
+    database: join(folder, 'none.db'),
+    terminal: false,
+    input: refused,
+    write: refused,
+    ended: refused,
+    http: { compileCheck, factsBody, certificateBody, decisionBody },
+  };
+}

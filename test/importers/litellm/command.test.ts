@@ -1,0 +1,82 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startFakeUpstream } from '../../support/fake-upstream.ts';
+import { runCommand, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
+import { CONFIGS, imported } from './support.ts';
+
+const folder = temporaryFolder();
+const config = (name: string) => join(CONFIGS, `${name}.yaml`);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a configuration becomes a folder that the policy commands find right, without a single variable', async () => {
+  const out = join(folder, 'policies');
+  const made = await runCommand(['import', 'litellm', config('fallbacks'), '--out', out, '--json']);
+  expect([made.code, made.err]).toEqual([0, '']);
+  const report = JSON.parse(made.out);
+  expect(report.files).toEqual(['signalbox.yaml', 'providers.yaml', 'models.yaml', 'cases.yaml']);
+  const alias = report.keys.find(({ key }: { key: string }) => key === 'router_settings.model_group_alias.gpt-4');
+  expect(alias).toMatchObject({ line: 60, column: 5, outcome: 'mapped', to: 'selectors.gpt-4' });
+  const [file = '', line = ''] = alias.place.split(':');
+  expect(readFileSync(join(out, file), 'utf8').split('\n')[Number(line) - 1]).toBe('  gpt-4:');
+  const [checked, tested] = await Promise.all([
+    runCommand(['policy', 'check', out]),
+    runCommand(['policy', 'test', out]),
+  ]);
+  expect([checked.code, tested.code]).toEqual([0, 0]);
+});
+
+test('nothing is overwritten unasked, and nothing written of what cannot be imported', async () => {
+  const out = join(folder, 'mine');
+  mkdirSync(out);
+  writeFileSync(join(out, 'mine.yaml'), 'version: 1\n');
+  const before = readdirSync(folder);
+  const run = (...args: string[]) => runCommand(['import', 'litellm', ...args, '--out', out]);
+  const [full, types, text, forced] = [
+    await run(config('quickstart')),
+    await run(config('broken-types'), '--force'),
+    await run(config('not-yaml'), '--force'),
+    await run(config('broken-entries'), '--force'),
+  ];
+  expect([full.code, types.code, text.code, forced.code]).toEqual([1, 1, 1, 2]);
+  expect(full.err).toContain('is not empty. Name another folder with --out');
+  expect(types.err).toContain('4:1 model_list: ');
+  expect(text.err).toContain('not-yaml.yaml:5:1: a tab stands where spaces indent');
+  expect(forced.out).toContain('broken-entries.yaml:50:7 ');
+  expect(forced.out).toContain('Look at mine.yaml: already in the folder');
+  expect(readdirSync(out)).toContain('mine.yaml');
+  expect(readdirSync(folder)).toEqual(before);
+});
+
+test('an imported policy serves chats by the names that callers always gave, with keys from variables, and by fallbacks', async () => {
+  const upstream = startFakeUpstream();
+  const { files } = imported(`
+model_list:
+  - model_name: house
+    litellm_params: { model: openai/house-7b, api_base: ${upstream.url}, api_key: os.environ/HOUSE_KEY }
+  - model_name: down
+    litellm_params: { model: openai/big, api_base: "http://127.0.0.1:9/v1", api_key: none }
+router_settings: { model_group_alias: { gpt-4: house }, fallbacks: [{ down: [house] }] }
+`);
+  const policy = Object.fromEntries(files.map(({ name, text }) => [name, text]));
+  const server = await startSignalbox({ policy, env: { HOUSE_KEY: 'a-key-of-the-house' } });
+  try {
+    const answer = await server.post('/v1/chat/completions', {
+      model: 'gpt-4',
+      messages: [{ role: 'user', content: 'hi' }],
+    });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ model: 'house' });
+    const other = await server.post('/v1/chat/completions', {
+      model: 'down',
+      messages: [{ role: 'user', content: 'hi' }],
+    });
+    const { model, platform } = (await other.json()) as { model: string; platform: { attempts: { model: string }[] } };
+    expect([model, platform.attempts.map((attempt) => attempt.model).at(0)]).toEqual(['house', 'big']);
+    expect(upstream.requests[0]?.body.model).toBe('house-7b');
+    expect(JSON.stringify(upstream.requests[0]?.headers)).toContain('a-key-of-the-house');
+  } finally {
+    await server.stop();
+    await upstream.stop();
+  }
+});

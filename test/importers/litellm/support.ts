@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Imported, importLitellm } from '../../../src/importers/litellm/litellm.ts';
+
+export const CONFIGS = join(import.meta.dir, 'configs');
+/** Names that every import ends well for. */
+export const GOOD = [
+  ...[
+    'quickstart',
+    'load-balanced',
+    'fallbacks',
+    'budgets',
+    'self-hosted',
+    'wildcards-and-credentials',
+    'kitchen-sink',
+  ],
+] as const;
+
+export const configuration = (name: string): string => readFileSync(join(CONFIGS, `${name}.yaml`), 'utf8');
+
+/** A catalog that does not change with the shipped one. */
+const CATALOG = readFileSync(join(import.meta.dir, 'catalog.yaml'), 'utf8');
+
+type PriceMap = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+
+export const imported = (text: string, priceMap: PriceMap = new Map()): Imported =>
+  importLitellm(text, { name: 'config.yaml', catalog: CATALOG, priceMap, today: '2026-11-20' });

@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { shipped } from '../../plugins/index.ts';
+import type { Diagnostic, DiagnosticCode } from '../../src/policy/diagnostics.ts';
+import { policySchema } from '../../src/policy/json-schema.ts';
+import { checkerOf } from './json-schema-check.ts';
+import { policies } from './json-schema-policies.ts';
+import { loadShipped } from './shipped.ts';
+
+const schema = policySchema(shipped);
+const RUNS = Number(process.env.SCHEMA_RUNS ?? 150);
+/** Also for many runs. */
+const TIMEOUT_MS = 600_000;
+
+/** What the schema must see, too. */
+const SEEN: ReadonlySet<DiagnosticCode> = new Set(['unknown-key', 'wrong-type', 'not-one-of', 'missing-key']);
+/** What makes a file wrong by itself: what else there is hangs on names, expressions and other files. */
+const WRONG: ReadonlySet<DiagnosticCode> = new Set([
+  ...SEEN,
+  'out-of-range',
+  'bad-form',
+  'bad-name',
+  'conflicting-keys',
+  'secret',
+]);
+/** Asked of the adapter, or a section without entries, which another file may have. */
+const ELSEWHERE = /needs the key `base_url`|^`\w+` must be a map, found nothing$/;
+
+const isOf = (codes: ReadonlySet<DiagnosticCode>) => (one: Diagnostic) =>
+  one.severity === 'error' && codes.has(one.code);
+
+/** What the loader and the schema say of the same file. */
+function agree(found: (text: string) => string[]) {
+  return fc.property(policies, (policy) => {
+    const text = stringify(policy, { aliasDuplicateObjects: false });
+    const { diagnostics } = loadShipped([{ path: 'policy.yaml', text }]);
+    const bySchema = found(text);
+    // Settings are then nobody's.
+    if (diagnostics.some(({ message }) => message.includes('is no preset of the adapter'))) return;
+    if (bySchema.length > 0 && !diagnostics.some(isOf(WRONG))) throw new Error(`only the schema: ${bySchema}\n${text}`);
+    const must = diagnostics.filter(isOf(SEEN)).filter(({ message }) => !ELSEWHERE.test(message));
+    if (must.length > 0 && bySchema.length === 0)
+      throw new Error(`only the loader: ${must.map(({ message }) => message)}\n${text}`);
+  });
+}
+
+test(
+  'what the loader takes the schema takes, and what it refuses for its form the schema refuses',
+  () => {
+    fc.assert(agree(checkerOf(schema)), { numRuns: RUNS });
+  },
+  TIMEOUT_MS,
+);
+
+/** The schema with every part changed that a function changes. */
+function changed(part: unknown, change: (keywords: Keywords) => Keywords): unknown {
+  if (Array.isArray(part)) return part.map((one) => changed(one, change));
+  if (typeof part !== 'object' || part === null) return part;
+  return change(Object.fromEntries(Object.entries(part).map(([key, one]) => [key, changed(one, change)])));
+}
+
+type Keywords = Readonly<Record<string, unknown>>;
+
+const without = (keyword: string, keywords: Keywords): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(keywords).filter(([key]) => key !== keyword));
+
+const MUTANTS: Readonly<Record<string, (keywords: Keywords) => Keywords>> = {
+  'knows one form of each value': (keywords) =>
+    Array.isArray(keywords.anyOf) ? { ...keywords, anyOf: keywords.anyOf.slice(0, 1) } : keywords,
+  'wants what has a default': (keywords) =>
+    keywords.additionalProperties === false && typeof keywords.properties === 'object'
+      ? { ...keywords, required: Object.keys(Object(keywords.properties)) }
+      : keywords,
+  'takes unknown keys': (keywords) =>
+    keywords.additionalProperties === false ? without('additionalProperties', keywords) : keywords,
+};
+
+for (const [name, change] of Object.entries(MUTANTS)) {
+  test(
+    `the law kills a schema that ${name}`,
+    () => {
+      const mutant = changed(schema, change);
+      const found = checkerOf(typeof mutant === 'object' && mutant !== null ? { ...mutant } : {}, { strict: false });
+      expect(fc.check(agree(found), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
+    },
+    TIMEOUT_MS,
+  );
+}

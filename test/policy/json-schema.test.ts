@@ -1,0 +1,229 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import { defineStrategy, Type } from '../../src/contract/plugin.ts';
+import { canonicalLanguage, isKnownLanguage } from '../../src/core/languages.ts';
+import { policySchema } from '../../src/policy/json-schema.ts';
+import { HINTS } from '../../src/policy/json-schema-hints.ts';
+import { SECTIONS } from '../../src/policy/schema.ts';
+import { LANGUAGES } from '../../src/policy/schema-model.ts';
+import { checkerOf } from './json-schema-check.ts';
+import { loadShipped } from './shipped.ts';
+import { shippedPolicy } from './support.ts';
+
+const GOLDEN = join(import.meta.dir, 'golden');
+const DOCS = join(import.meta.dir, '../../docs');
+const schema = policySchema(shipped);
+const found = checkerOf(schema);
+
+/** Codes of what can be seen in one file, without names and expressions. */
+const OF_THE_SCHEMA =
+  /^\S+:\d+:\d+ {2}(?:unknown-key|wrong-type|not-one-of|missing-key|out-of-range|bad-form|bad-name|conflicting-keys|not-yet) /m;
+
+/** Policies that only the check finds at fault, by what it takes to see it. */
+const UNSEEN: ReadonlyMap<string, string> = new Map([
+  ...['output-exceeds-context', 'price-tiers-descend', 'cached-ttft-above-ttft', 'weights-all-zero'].map(
+    (name) => [name, 'two figures are compared'] as const,
+  ),
+  ...['payments-figures-contradict', 'payments-uncountable', 'learning-window-beyond-records'].map(
+    (name) => [name, 'two figures are compared'] as const,
+  ),
+  ...['address-not-http', 'address-of-a-call', 'payments-node-not-http', 'gateway-proxies-wrong'].map(
+    (name) => [name, 'an address is taken apart'] as const,
+  ),
+  ['address-missing', 'the adapter is asked'],
+  ['plugin-option-wrong-type', 'a plugin of its own is asked'],
+  ...['budget-limit-too-exact', 'price-hexadecimal'].map((name) => [name, 'a figure is read from its text'] as const),
+  ['plugin-path-without-dot', 'a path and a package are told apart'],
+  ['time-zone-unknown', 'the zones are known'],
+]);
+
+const folders = readdirSync(GOLDEN, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+const goldens = folders.map(({ name }) => {
+  const files = readdirSync(join(GOLDEN, name)).filter((file) => file.endsWith('.yaml'));
+  return {
+    name,
+    texts: files.map((file) => readFileSync(join(GOLDEN, name, file), 'utf8')),
+    expected: readFileSync(join(GOLDEN, name, 'expected.txt'), 'utf8'),
+  };
+});
+/** Those whose files are YAML at all. */
+const readable = goldens.filter(
+  ({ expected }) => !/ {2}(?:yaml-|not-utf-8|file-too-large|unreadable|symlink)/.test(expected),
+);
+
+/** What is written in the docs as a policy, or a part of one; but for one that has an address to fill in. */
+const examples = readdirSync(DOCS)
+  .filter((name) => name.endsWith('.md'))
+  .flatMap((name) =>
+    [...readFileSync(join(DOCS, name), 'utf8').matchAll(/^```yaml policy(?! mainnet).*\n([\s\S]*?)^```$/gm)].map(
+      ([, text = '']) => [name, text] as const,
+    ),
+  );
+
+describe('what the loader takes, the schema takes', () => {
+  for (const { path, text } of shippedPolicy()) {
+    test(path, () => {
+      expect(found(text)).toEqual([]);
+    });
+  }
+
+  test('every example of the docs', () => {
+    expect(examples.length).toBeGreaterThan(20);
+    expect(examples.flatMap(([name, text]) => found(text).map((one) => `${name}: ${one}`))).toEqual([]);
+  });
+
+  test('every policy that is only warned of', () => {
+    const warned = readable.filter(({ expected }) => !/^\S+:\d+:\d+ {2}(?!warning )/m.test(expected));
+    expect(warned.length).toBeGreaterThan(20);
+    expect(warned.flatMap(({ name, texts }) => texts.flatMap(found).map((one) => `${name}: ${one}`))).toEqual([]);
+  });
+
+  test('strategies, adapters and models that it does not know, for they may be the operator’s own', () => {
+    expect(found('selectors: { a: { strategy: thrifty, options: { greed: 1 } } }')).toEqual([]);
+    expect(found('providers: { a: { adapter: mine, settings: { x: 1 } } }')).toEqual([]);
+    expect(found('learning: { mode: on, estimator: mine, options: { x: 1 } }')).toEqual([]);
+    expect(found('baseline: no-such-model')).toEqual([]);
+  });
+
+  test('sections without entries, and short forms', () => {
+    expect(found('constraints:\nmodels:\nproviders:\n')).toEqual([]);
+    expect(found('learning: shadow')).toEqual([]);
+    expect(found('learning: { mode: on, signals: off, explore: off }')).toEqual([]);
+    expect(found('learning: { signals: { retry: off, empty: 0 }, explore: {} }')).toEqual([]);
+  });
+});
+
+describe('what can be seen in one file, the schema sees', () => {
+  const faulty = readable.filter(({ expected }) => OF_THE_SCHEMA.test(expected));
+
+  test('there are many', () => {
+    expect(faulty.length).toBeGreaterThan(90);
+    const names = faulty.map(({ name }) => name);
+    expect([...UNSEEN.keys()].filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  for (const { name, texts } of faulty) {
+    const why = UNSEEN.get(name);
+    test(`${name}${why ? `: only the check sees it, where ${why}` : ''}`, () => {
+      expect(texts.flatMap(found).length > 0).toBe(why === undefined);
+    });
+  }
+
+  test('options of the strategy, the adapter, the preset and the estimator that are named', () => {
+    const auto = 'selectors: { a: { strategy: auto, options: { quality_margin: 0.1 } } }';
+    expect(found(auto)).toEqual(['/selectors/a/options must NOT have additional properties: quality_margin']);
+    expect(found(auto.replace('auto,', 'auto-fast,'))).toEqual([]);
+    expect(found('providers: { a: { preset: groq, settings: { service: azure } } }')).toHaveLength(1);
+    expect(found('providers: { a: { preset: azure-openai, settings: { service: azure } } }')).toEqual([]);
+    expect(found('providers: { a: { adapter: openai, settings: { service: aws } } }')).toHaveLength(1);
+    expect(found('learning: { options: { doubt: 11 } }').length).toBeGreaterThan(0);
+  });
+});
+
+describe('what editors are told', () => {
+  /** Every part of the schema that is one, with its path. */
+  function partsOf(part: unknown, path = ''): { path: string; part: Record<string, unknown> }[] {
+    if (Array.isArray(part)) return part.flatMap((one, at) => partsOf(one, `${path}/${at}`));
+    if (typeof part !== 'object' || part === null) return [];
+    const values = ['default', 'examples', 'enum', 'const', 'defaultSnippets'];
+    const inner = Object.entries(part).filter(([key]) => !values.includes(key) || path.endsWith('/properties'));
+    return [{ path, part: { ...part } }, ...inner.flatMap(([key, one]) => partsOf(one, `${path}/${key}`))];
+  }
+  const keys = partsOf(schema).filter(
+    ({ path, part }) => /\/properties\/[^/]+$/.test(path) && !/\/(?:if|then)\//.test(path) && !('$ref' in part),
+  );
+
+  test('every key has a title and a description', () => {
+    expect(keys.length).toBeGreaterThan(200);
+    const silent = keys.filter(({ part }) => !part.title || !part.description);
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('every key with a default says it', () => {
+    const stated = keys.filter(({ part }) => part.default !== undefined);
+    expect(stated.length).toBeGreaterThan(60);
+    expect(stated.filter(({ part }) => !/Default: /.test(String(part.description))).map(({ path }) => path)).toEqual(
+      [],
+    );
+  });
+
+  test('every expression lists what it sees', () => {
+    const expressions = keys.filter(({ part }) => part.maxLength === 4000);
+    expect(expressions.length).toBe(10);
+    expect(
+      expressions.filter(({ part }) => !/Sees key|Sees request|Sees model/.test(String(part.description))),
+    ).toEqual([]);
+  });
+
+  test('every example of an expression is right', () => {
+    const wrong = partsOf(SECTIONS).flatMap(({ path, part: { maxLength, examples } }) => {
+      const [, section = '', key = ''] = /^\/(\w+)\/items\/properties\/(\w+)$/.exec(path) ?? [];
+      if (maxLength !== 4000 || section === '' || !Array.isArray(examples)) return [];
+      return examples.flatMap((text: unknown) => {
+        const policy = { [section]: [{ name: 'x', [key]: text }] };
+        const { diagnostics } = loadShipped([{ path: 'p.yaml', text: JSON.stringify(policy) }]);
+        return diagnostics
+          .filter(({ code }) => /^(?:cel-|yaml)/.test(code))
+          .map(({ message }) => `${path}: ${message}`);
+      });
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('nothing of our own is in it', () => {
+    const text = JSON.stringify(schema);
+    for (const word of ['notYet', '"expected"', 'patternProperties', '"names":', '"sees":'])
+      expect(text).not.toContain(word);
+    expect(text.length).toBeLessThan(250_000);
+  });
+
+  test('what is said of a path is of one that there is', () => {
+    const known = new Set<string>();
+    const note = (part: unknown, path: string): void => {
+      if (typeof part !== 'object' || part === null) return;
+      known.add(path);
+      const {
+        properties = {},
+        patternProperties = {},
+        additionalProperties,
+        items,
+        anyOf = [],
+      } = part as Record<string, never>;
+      for (const [key, one] of Object.entries(properties)) note(one, `${path}.${key}`);
+      for (const one of [...Object.values(patternProperties), additionalProperties]) note(one, `${path}.*`);
+      note(items, `${path}[]`);
+      for (const one of anyOf as unknown[]) note(one, path);
+    };
+    for (const [name, one] of Object.entries(SECTIONS)) note(one, name);
+    expect(Object.keys(HINTS).filter((path) => !known.has(path))).toEqual([]);
+  });
+
+  test('languages are offered by the names that the loader has for them', () => {
+    expect(LANGUAGES.filter((name) => !isKnownLanguage(name) || canonicalLanguage(name) !== name)).toEqual([]);
+  });
+
+  test('names of a policy’s own, and what its own plugins take', () => {
+    const thrifty = defineStrategy({
+      name: 'thrifty',
+      status: 'alpha',
+      options: Type.Object({ greed: Type.Number({ maximum: 1, description: 'How much.' }) }, { description: 'Saves.' }),
+      prepare: () => ({ reason: 'thrifty', score: () => {} }),
+    });
+    const own = policySchema([...shipped, thrifty], {
+      models: ['my-model'],
+      providers: ['my-provider'],
+      selectors: ['my-selector'],
+      tasks: ['support'],
+      constraints: ['my-rule'],
+    });
+    const text = JSON.stringify(own);
+    for (const name of ['my-model', 'my-provider', 'my-selector', 'support', 'my-rule', 'thrifty'])
+      expect(text).toContain(name);
+    expect(JSON.stringify(schema)).not.toContain('my-');
+    const check = checkerOf(own);
+    expect(check('selectors: { a: { strategy: thrifty, options: { greed: 2 } } }').length).toBeGreaterThan(0);
+    expect(check('models: { m: { provider: other } }').join()).not.toContain('provider');
+  });
+});
