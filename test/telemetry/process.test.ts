@@ -22,7 +22,11 @@ describe('A watched process', () => {
     expect(await figure('process_heap_bytes')).toBeWithin(100e3, 10e9);
     expect(await figure('process_start_time_seconds')).toBeWithin(Date.now() / 1000 - 3_600, Date.now() / 1000 + 1);
     const before = await figure('process_cpu_seconds_total');
-    busyFor(200);
+    // A machine that is busy gives little of it.
+    for (const end = performance.now() + 10_000; performance.now() < end; ) {
+      busyFor(100);
+      if ((await figure('process_cpu_seconds_total')) - before > 0.02) break;
+    }
     expect((await figure('process_cpu_seconds_total')) - before).toBeWithin(0.02, 2);
   });
 
