@@ -5,6 +5,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { type DataArguments, type PolicyArguments, parseCommand, UsageError } from './cli/options.ts';
 import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
+import { visibleLines } from './core/visible.ts';
 import { databaseOf, ledgerOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { scrub } from './telemetry/secrets.ts';
@@ -88,8 +89,7 @@ async function plugin(args: readonly string[]): Promise<void> {
 
 async function importFrom(args: readonly string[]): Promise<void> {
   const { runImport } = await import('./cli/import/import.ts');
-  const today = new Date(now()).toISOString().slice(0, 10);
-  await told(await runImport(args, { shippedPolicies, today, terminal: out.isTerminal }));
+  await told(await runImport(args, { shippedPolicies, now }));
 }
 
 async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
@@ -160,6 +160,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`signalbox: ${scrub(error instanceof Error ? error.message : String(error))}\n`);
+  process.stderr.write(`signalbox: ${visibleLines(scrub(error instanceof Error ? error.message : String(error)))}\n`);
   process.exit(1);
 });

@@ -16,7 +16,8 @@ import { Register } from '../payments/register.ts';
 import { openReader, type Reader } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { parseFlags, takeNegative, UsageError } from './options.ts';
-import { creditsText, minute, parseCredits, table } from './text.ts';
+import { table } from './terminal.ts';
+import { creditsText, jsonText, minute, parseCredits } from './text.ts';
 import { userName } from './user.ts';
 
 /** What a command about wallets works with. */
@@ -54,7 +55,7 @@ async function list(args: readonly string[], { store, file, now }: WalletsComman
       left_credits: toCredits(granted - spent),
       is_blocked: blocklist.has(wallet),
     }));
-    return `${JSON.stringify(bodies, null, 2)}\n`;
+    return jsonText(bodies);
   }
   const rows = wallets.map(([wallet, { granted, spent }]) => [
     wallet,
@@ -108,7 +109,7 @@ async function show(args: readonly string[], { store, keys, file, now }: Wallets
       keys: valid.map(({ id }) => id),
       payments: payments.map(paymentLine),
     };
-    return `${JSON.stringify(body, null, 2)}\n`;
+    return jsonText(body);
   }
   const lines: [string, string][] = [
     ['wallet', wallet],

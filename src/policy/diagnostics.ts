@@ -1,3 +1,4 @@
+import { visibleLines } from '../core/visible.ts';
 import { type FileText, frameOf, sourceLines } from './frame.ts';
 import { type Paint, painter } from './paint.ts';
 
@@ -173,16 +174,18 @@ export function formatDiagnostics(
 }
 
 function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint: Paint): string {
-  const { severity, code, message, expected, hint, related } = found;
+  const { severity, code, related } = found;
+  // Names, values and what plugins say are quoted in them.
+  const [message, expected, hint] = [found.message, found.expected ?? '', found.hint ?? ''].map(visibleLines);
   const kind = severity === 'warning' ? 'warning ' : '';
   const parts = [
-    `${paint.place(position(found))}  ${paint[severity](kind + code)}  ${message}`,
+    `${paint.strong(position(found))}  ${paint[severity](kind + code)}  ${message}`,
     frameOf(found, lines, paint[severity]),
   ];
   if (expected) parts.push(`  ${paint.label('expected:')} ${expected}`);
   if (hint) parts.push(`  ${paint.label('hint:')} ${hint}`);
   if (related) {
-    parts.push(`  ${paint.place(position(related.place))}  ${related.message}`);
+    parts.push(`  ${paint.strong(position(related.place))}  ${visibleLines(related.message)}`);
     parts.push(frameOf(related.place, lines, paint.label));
   }
   return parts.filter((part) => part !== '').join('\n');

@@ -1,3 +1,4 @@
+import { visibleLines } from '../core/visible.ts';
 import type { Place } from './diagnostics.ts';
 import { maskSecrets } from './secrets.ts';
 import { blanksFor, widthOf } from './width.ts';
@@ -22,7 +23,7 @@ export function sourceLines(files: readonly FileText[], secrets: readonly Place[
     // Same length, so that other carets on the line stay where they belong.
     of[line - 1] = text.slice(0, from) + '*'.repeat(Math.min(length, text.length - from)) + text.slice(from + length);
   }
-  return new Map([...lines].map(([path, of]) => [path, of.map(maskSecrets)]));
+  return new Map([...lines].map(([path, of]) => [path, of.map((line) => visibleLines(maskSecrets(line)))]));
 }
 
 /** Longer lines are shown around the place. */

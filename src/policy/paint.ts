@@ -1,16 +1,25 @@
-/** How the parts of a diagnostic look. */
+/** How the parts of what is told look. */
 export interface Paint {
-  place(text: string): string;
+  strong(text: string): string;
+  faint(text: string): string;
   error(text: string): string;
   warning(text: string): string;
+  good(text: string): string;
   label(text: string): string;
 }
 
 const ansi = (code: number) => (text: string) => (text === '' ? '' : `\u001b[${code}m${text}\u001b[0m`);
 const plain = (text: string) => text;
 
-const COLOURED: Paint = { place: ansi(1), error: ansi(31), warning: ansi(33), label: ansi(36) };
-const PLAIN: Paint = { place: plain, error: plain, warning: plain, label: plain };
+const COLOURED: Paint = {
+  strong: ansi(1),
+  faint: ansi(2),
+  error: ansi(31),
+  warning: ansi(33),
+  good: ansi(32),
+  label: ansi(36),
+};
+const PLAIN: Paint = { strong: plain, faint: plain, error: plain, warning: plain, good: plain, label: plain };
 
 /** Colours of a terminal, or none. */
 export function painter(colour: boolean): Paint {

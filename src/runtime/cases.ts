@@ -1,9 +1,7 @@
-import type { Decision, Refusal } from '../core/decision.ts';
-import { SignalboxError } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type Mismatch, mismatches } from './mismatches.ts';
-import { decideFor, factsOf } from './reasons.ts';
+import { type CaseOutcome, outcomeOf } from './reasons.ts';
 import type { Runtime } from './runtime.ts';
 
 /** What came of a case. */
@@ -22,11 +20,6 @@ export interface Missing {
   readonly name: string;
   readonly reason: string;
 }
-
-/** A decision, or why there is none. */
-export type CaseOutcome = Decision | Refusal | SignalboxError;
-
-export const isDecision = (outcome: CaseOutcome): outcome is Decision => 'ranked' in outcome;
 
 /**
  * Runs a case by the catalog's figures alone: nothing that was seen of upstreams or learnt of models counts, no budget
@@ -60,13 +53,4 @@ function missingFor({ given, expect }: PolicyCase, snapshot: PolicySnapshot): Mi
 function missingOf(kind: 'model' | 'provider', name: string, { leftOut }: PolicySnapshot): Missing {
   const found = leftOut.find((one) => one.kind === kind && one.name === name);
   return { name, reason: found?.reason ?? 'it is not served here' };
-}
-
-function outcomeOf(policyCase: PolicyCase, runtime: Runtime): CaseOutcome {
-  try {
-    return decideFor(factsOf(policyCase, runtime), runtime);
-  } catch (error) {
-    if (error instanceof SignalboxError) return error;
-    throw error;
-  }
 }

@@ -3,8 +3,8 @@ import type { PolicyCase } from '../core/policy-case.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isRefusal } from '../routing/decide.ts';
 import { refusalError } from '../routing/refuse.ts';
-import { type CaseOutcome, type CaseRun, runCase } from './cases.ts';
-import { decideFor, factsOf } from './reasons.ts';
+import { type CaseRun, runCase } from './cases.ts';
+import { type CaseOutcome, outcomeOf } from './reasons.ts';
 import type { Runtime } from './runtime.ts';
 
 /** One of two policies that are compared. */
@@ -82,8 +82,8 @@ function compareCase(before: PolicyCase | undefined, after: PolicyCase | undefin
     case: asked,
     of: before && after ? 'both' : after ? 'b' : 'a',
     isReworded: before !== undefined && !Bun.deepEquals(before.given, asked.given),
-    a: answerOf(decide(asked, runtimeA), runtimeA.snapshot),
-    b: answerOf(decide(asked, runtimeB), runtimeB.snapshot),
+    a: answerOf(outcomeOf(asked, runtimeA), runtimeA.snapshot),
+    b: answerOf(outcomeOf(asked, runtimeB), runtimeB.snapshot),
     // A case that is new has nothing to hold on to.
     broken: before && held ? failuresIn(runsB) : [],
   };
@@ -122,15 +122,6 @@ export function settingFor(model: string, a: Side, b: Side, preferred?: Setting)
 
 const isKnown = (model: string, { selectors, modelIndex }: PolicySnapshot): boolean =>
   selectors.has(model) || modelIndex.has(model);
-
-function decide(policyCase: PolicyCase, runtime: Runtime): CaseOutcome {
-  try {
-    return decideFor(factsOf(policyCase, runtime), runtime);
-  } catch (error) {
-    if (error instanceof SignalboxError) return error;
-    throw error;
-  }
-}
 
 /** What came of a decision. */
 export function answerOf(outcome: CaseOutcome, snapshot: PolicySnapshot): Answer {

@@ -1,10 +1,10 @@
-import type { Decision, Refusal } from '../core/decision.ts';
+import type { Decision } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import type { CaseFailure } from '../policy/case-diagnostics.ts';
 import { isRefusal } from '../routing/decide.ts';
 import { refusalError } from '../routing/refuse.ts';
-import { reasonsAgainst } from './reasons.ts';
+import { type CaseOutcome, isDecision, reasonsAgainst } from './reasons.ts';
 import type { Runtime } from './runtime.ts';
 import { whyNotChosen, whyNotRejectedBy } from './why.ts';
 
@@ -20,18 +20,14 @@ export interface Mismatch extends CaseFailure {
 /** What holds everything to be told of one case. */
 interface Judged {
   readonly case: PolicyCase;
-  readonly outcome: Decision | Refusal | SignalboxError;
+  readonly outcome: CaseOutcome;
   /** What the caller would be told; null for a decision. */
   readonly refusal: SignalboxError | null;
   readonly runtime: Runtime;
 }
 
 /** Every key of `expect` that does not hold. */
-export function mismatches(
-  policyCase: PolicyCase,
-  outcome: Decision | Refusal | SignalboxError,
-  runtime: Runtime,
-): Mismatch[] {
+export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime): Mismatch[] {
   const refusal = refusalIn(outcome, runtime);
   const judged: Judged = { case: policyCase, outcome, refusal, runtime };
   return [
@@ -42,9 +38,7 @@ export function mismatches(
   ];
 }
 
-const isDecision = (outcome: Judged['outcome']): outcome is Decision => 'ranked' in outcome;
-
-function refusalIn(outcome: Judged['outcome'], { snapshot }: Runtime): SignalboxError | null {
+function refusalIn(outcome: CaseOutcome, { snapshot }: Runtime): SignalboxError | null {
   if (outcome instanceof SignalboxError) return outcome;
   return isRefusal(outcome) ? refusalError(outcome, snapshot) : null;
 }

@@ -1,4 +1,5 @@
 import { type Decision, REJECTIONS, type Refusal } from '../core/decision.ts';
+import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import type { RouteQuery } from '../core/route-query.ts';
@@ -9,11 +10,11 @@ import { constraintsAgainst } from '../routing/rejections.ts';
 import { type Runtime, strategyOf } from './runtime.ts';
 import { suppose } from './suppose.ts';
 
-/** Of a decision that nobody will ask for by its name. Cases are decided alike wherever and whenever they run. */
-export const OF_CASES = { id: 0, seed: '0000000000000000' } as const;
+/** Of a decision that nobody will ask for by its name: it comes out alike wherever and whenever it is made. */
+export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 
-/** A Wednesday noon, for cases that state no time. */
-const USUAL_TIME = '2026-01-07T12:00:00Z';
+/** A Wednesday noon, for cases and requests that state no time: what is told must not depend on when. */
+export const USUAL_TIME = '2026-01-07T12:00:00Z';
 
 /** The facts of a case's request, with the rules that apply to it. Throws SignalboxError as a request would. */
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
@@ -26,7 +27,22 @@ export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
 
 /** Decides by what the policy states: without readings, an estimate or a draw. */
 export function decideFor(facts: Facts, runtime: Runtime): Decision | Refusal {
-  return runtime.decider.decide(facts, { ...OF_CASES, ...strategyOf(facts, runtime) });
+  return runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+}
+
+/** A decision, or why there is none. */
+export type CaseOutcome = Decision | Refusal | SignalboxError;
+
+export const isDecision = (outcome: CaseOutcome): outcome is Decision => 'ranked' in outcome;
+
+/** What comes of a case's request. */
+export function outcomeOf(policyCase: PolicyCase, runtime: Runtime): CaseOutcome {
+  try {
+    return decideFor(factsOf(policyCase, runtime), runtime);
+  } catch (error) {
+    if (error instanceof SignalboxError) return error;
+    throw error;
+  }
 }
 
 /** Everything that rejects a model: the names of constraints, and the kinds of all other reasons. */

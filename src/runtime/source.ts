@@ -5,7 +5,7 @@ import type { PolicyFile } from '../policy/load.ts';
 /** Most files of one policy. */
 const FILES_MAX = 256;
 /** Most bytes of one file. */
-const FILE_BYTES_MAX = 1_048_576;
+export const FILE_BYTES_MAX = 1_048_576;
 /** Most characters of all files together. */
 const LENGTH_MAX = 16_777_216;
 

@@ -3,12 +3,12 @@ import type { Facts } from '../core/facts.ts';
 import type { CandidateEntry } from '../routing/certificate.ts';
 import { certify } from '../routing/certify.ts';
 import { placeText } from '../routing/story.ts';
-import { OF_CASES } from './reasons.ts';
+import { UNNAMED } from './reasons.ts';
 import { type Runtime, strategyOf } from './runtime.ts';
 
 /** Why none of these models was chosen, in a line: where the best of them stands, or what is against them. */
 export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {
-  const { candidates } = certify(runtime.snapshot, facts, { ...OF_CASES, ...strategyOf(facts, runtime) });
+  const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
   const [choice] = candidates;
   const meant = candidates.filter(({ model }) => models.includes(model));
   const best = meant.find(({ rank }) => rank !== null);

@@ -1,3 +1,4 @@
+import { visible } from '../core/visible.ts';
 import type { Fields, Level } from './log.ts';
 
 /** Lines for people at a terminal. */
@@ -10,9 +11,8 @@ const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, ye
 const coloured: Paint = (colour, text) => (text === '' ? '' : `\u001b[${CODES[colour]}m${text}\u001b[0m`);
 const plain: Paint = (_, text) => text;
 
-/** What could move the cursor, ring, or turn a line around. A value may come from outside. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-const visible = (value: Value): string => String(value).replace(UNSEEN, '\ufffd');
+/** A value may come from outside. */
+const shown = (value: Value): string => visible(String(value));
 
 /** `at` in ms since 1970; it is shown in local time. */
 export function prettyLine(at: number, level: Level, message: string, fields: Fields, colours: boolean): string {
@@ -25,12 +25,12 @@ export function prettyLine(at: number, level: Level, message: string, fields: Fi
 function eventText(level: Level, message: string, fields: Fields, paint: Paint): string {
   const { stack, ...others } = fields;
   let text = level === 'info' ? '' : paint(level === 'warn' ? 'yellow' : 'red', `${level}: `);
-  text += visible(message);
+  text += shown(message);
   for (const [name, value] of Object.entries(others)) {
-    if (value !== undefined) text += paint('dim', `  ${visible(name)}=${visible(value)}`);
+    if (value !== undefined) text += paint('dim', `  ${shown(name)}=${shown(value)}`);
   }
   // Where a defect was is read from line to line.
-  if (typeof stack === 'string') for (const line of stack.split('\n')) text += `\n    ${visible(line.trim())}`;
+  if (typeof stack === 'string') for (const line of stack.split('\n')) text += `\n    ${shown(line.trim())}`;
   return text;
 }
 
@@ -39,23 +39,23 @@ function requestText(message: string, fields: Fields, paint: Paint): string {
   const { key, credits, ttft_ms: ttft, total_ms: total, input_tokens: input, output_tokens: output } = fields;
   const odd = oddities(fields, paint);
   const parts = [
-    `${statusText(fields.status, paint)} ${message === 'chat' ? chatText(fields) : `${visible(fields.method)} ${visible(fields.route)}`}`,
+    `${statusText(fields.status, paint)} ${message === 'chat' ? chatText(fields) : `${shown(fields.method)} ${shown(fields.route)}`}`,
     ...odd,
-    input === undefined && output === undefined ? '' : `${visible(input ?? 0)}→${visible(output ?? 0)} tokens`,
-    credits === undefined ? '' : `${visible(credits)} Credits`,
+    input === undefined && output === undefined ? '' : `${shown(input ?? 0)}→${shown(output ?? 0)} tokens`,
+    credits === undefined ? '' : `${shown(credits)} Credits`,
     typeof ttft === 'number' ? `ttft ${timeText(ttft)}` : '',
     typeof total === 'number' ? `total ${timeText(total)}` : '',
-    key === undefined ? '' : paint('dim', `key ${visible(key)}`),
+    key === undefined ? '' : paint('dim', `key ${shown(key)}`),
     // To look it up by.
-    odd.length === 0 ? '' : paint('dim', visible(fields.decision ?? fields.request)),
+    odd.length === 0 ? '' : paint('dim', shown(fields.decision ?? fields.request)),
   ];
   return parts.filter((part) => part !== '').join('  ');
 }
 
 function chatText({ selector, model, endpoint }: Fields): string {
-  const provider = typeof endpoint === 'string' ? ` @ ${visible(endpoint.split('/', 1)[0])}` : '';
-  const asked = selector === undefined ? 'chat' : visible(selector);
-  return model === undefined ? asked : `${asked} → ${visible(model)}${provider}`;
+  const provider = typeof endpoint === 'string' ? ` @ ${shown(endpoint.split('/', 1)[0])}` : '';
+  const asked = selector === undefined ? 'chat' : shown(selector);
+  return model === undefined ? asked : `${asked} → ${shown(model)}${provider}`;
 }
 
 function statusText(status: Value, paint: Paint): string {
@@ -67,11 +67,11 @@ function statusText(status: Value, paint: Paint): string {
 function oddities({ outcome, error, failures, reason, suppressed }: Fields, paint: Paint): string[] {
   const odd: string[] = [];
   if (outcome === 'failed' || outcome === 'broken') odd.push(paint('red', outcome));
-  else if (outcome !== undefined && outcome !== 'completed') odd.push(paint('yellow', visible(outcome)));
-  if (error !== undefined) odd.push(paint('red', visible(error)));
+  else if (outcome !== undefined && outcome !== 'completed') odd.push(paint('yellow', shown(outcome)));
+  if (error !== undefined) odd.push(paint('red', shown(error)));
   if (typeof reason === 'string' && reason.endsWith(':fallback')) odd.push(paint('yellow', 'fallback'));
-  if (failures !== undefined) odd.push(paint('yellow', `after ${visible(failures)}`));
-  if (suppressed !== undefined) odd.push(paint('yellow', `${visible(suppressed)} like it are not shown`));
+  if (failures !== undefined) odd.push(paint('yellow', `after ${shown(failures)}`));
+  if (suppressed !== undefined) odd.push(paint('yellow', `${shown(suppressed)} like it are not shown`));
   return odd;
 }
 

@@ -1,15 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { shipped } from '../../plugins/index.ts';
-import { diffPolicy } from '../../src/cli/policy/diff.ts';
-import { certificateBody } from '../../src/http/certificate.ts';
-import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
-import { compileCheck } from '../../src/http/validation.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { policyHere } from '../support/policy-command.ts';
 import { cleanEnvironment, MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 /** A repository whose first commit has `mine` choose the worst, and whose second has it choose the best. */
@@ -83,30 +77,7 @@ async function diffIn({ folder = join(repository, 'policies'), path = process.en
   const at = args.map((one) =>
     /^(?:policies|plain|moved|other|worth|.*\.jsonl)$/.test(one) ? join(repository, one) : one,
   );
-  const told: string[] = [];
-  const judge = {
-    shipped,
-    shelf: createPluginShelf(),
-    env: { get: (name: string) => (name === 'PATH' ? path : process.env[name]) },
-    now: () => 0,
-    parse: parseFiles,
-  };
-  const command = {
-    judge,
-    folder,
-    database: join(data, 'signalbox.db'),
-    terminal: false,
-    input: async () => '',
-    write: async (text: string) => void told.push(text),
-    ended: () => new AbortController().signal,
-    http: { compileCheck, factsBody, certificateBody, decisionBody },
-  };
-  try {
-    const { text, code } = await diffPolicy(at, command);
-    return { out: told.join('') + text, err: '', code };
-  } catch (error) {
-    return { out: told.join(''), err: error instanceof Error ? error.message : String(error), code: 1 };
-  }
+  return policyHere(['diff', ...at], { folder, data, env: { ...process.env, PATH: path } });
 }
 
 async function keepRevision(revision: string, text: string): Promise<void> {

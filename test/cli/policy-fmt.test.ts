@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, syml
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openFiles, replaceFile } from '../../src/cli/policy/fmt-files.ts';
+import { policyHere } from '../support/policy-command.ts';
 import { MAIN, runCommand, runToEnd, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** `signalbox policy fmt` as an operator has it: files and folders, their comments, and what is no YAML. */
@@ -74,7 +75,8 @@ describe('signalbox policy fmt', () => {
     expect(out).toEndWith('\n\n2 files: 1 would change\n');
     expect(out).not.toContain('horse');
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(ugly);
-    const json = await runCommand(['policy', 'fmt', '--check', '--json', join(folder, 'b.yaml'), folder], env);
+    const places = [join(folder, 'b.yaml'), folder];
+    const json = await policyHere(['fmt', '--check', '--json', ...places], { folder, data: folder, env });
     expect(json.code).toBe(2);
     expect(JSON.parse(json.out)).toEqual({
       errors: 0,
@@ -110,11 +112,8 @@ describe('signalbox policy fmt', () => {
     ];
     await Promise.all(
       cases.map(async ([args, message]) => {
-        expect(await runCommand(['policy', 'fmt', ...args])).toEqual({
-          code: 1,
-          out: '',
-          err: `signalbox: ${message}\n`,
-        });
+        const told = await policyHere(['fmt', ...args], { folder, data: folder, env: {} });
+        expect(told).toEqual({ code: 1, out: '', err: message });
       }),
     );
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
+import { policyHere } from '../support/policy-command.ts';
 import { cleanEnvironment, MAIN, runCommand, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 const policy = (cases: string) => `version: 1
@@ -60,7 +61,7 @@ let folder: string;
 let place: string;
 
 type Ran = Awaited<ReturnType<typeof runCommand>>;
-const run = (...args: string[]): Promise<Ran> => runCommand(['policy', ...args, '--data', folder], HERE);
+const run = (...args: string[]): Promise<Ran> => policyHere(args, { folder, data: folder, env: HERE });
 
 function newFolder(text: string): string {
   const made = writePolicy(text);
@@ -77,7 +78,7 @@ beforeAll(async () => {
   folder = newFolder(policy(CASES));
   place = join(folder, 'policy.yaml');
   [told, json, covered, here] = await Promise.all([
-    run('test', folder),
+    runCommand(['policy', 'test', folder, '--data', folder], HERE),
     run('test', folder, '--json', '--coverage'),
     run('test', folder, '--case', 'EUROPE is the', '--min', '60'),
     run('test', folder, '--here'),
@@ -178,10 +179,8 @@ Coverage: 77.7 %, 7 of 9.
     expect(wrong.out).toContain('unknown-reference  there is no provider `secnd`');
     expect(wrong.out).toEndWith(`${broken}: 1 error, so no case was run\n`);
     expect(nobody).toMatchObject({ code: 1, out: '' });
-    expect(nobody.err).toStartWith(
-      'signalbox: No case is named like "the spre one serves"; near it are `the spare one serves`',
-    );
-    expect(tooMuch).toMatchObject({ code: 1, err: 'signalbox: --min takes a percentage from 0 to 100, not "101".\n' });
+    expect(nobody.err).toStartWith('No case is named like "the spre one serves"; near it are `the spare one serves`');
+    expect(tooMuch).toMatchObject({ code: 1, err: '--min takes a percentage from 0 to 100, not "101".' });
     expect(below.code).toBe(2);
     expect(below.out).toContain(
       '7 of 9; at least 77.8 % are asked for: most of what is untouched are constraints, 1 of 2.',

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PolicyCase } from '../../src/core/policy-case.ts';
-import { type CaseRun, isDecision, runCase } from '../../src/runtime/cases.ts';
-import { reasonsAgainst } from '../../src/runtime/reasons.ts';
+import { type CaseRun, runCase } from '../../src/runtime/cases.ts';
+import { isDecision, reasonsAgainst } from '../../src/runtime/reasons.ts';
 import type { Runtime } from '../../src/runtime/runtime.ts';
 import { anyGiven, caseOf, policyText, runtimeFor } from './cases-support.ts';
 

@@ -4,16 +4,14 @@ import { parseArgs } from 'node:util';
 import { type Imported, importLitellm, NotYaml } from '../../importers/litellm/litellm.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
+import { day } from '../text.ts';
 import { reportJson, reportText } from './report.ts';
 
 /** What importing is given. */
 export interface ImportCommand {
   /** The folder of the shipped policy: facts of models that a configuration names and does not state. */
   readonly shippedPolicies: string;
-  /** The day, such as `2026-11-20`. */
-  readonly today: string;
-  /** For a terminal: colours, and lines that fit. */
-  readonly terminal: boolean;
+  readonly now: () => number;
 }
 
 const FLAGS = {
@@ -39,7 +37,7 @@ export async function runImport(args: readonly string[], command: ImportCommand)
     name,
     catalog: await textOf(join(command.shippedPolicies, 'models.yaml')),
     priceMap: values.prices === undefined ? new Map() : priceMapOf(values.prices, await textOf(values.prices)),
-    today: command.today,
+    today: day(command.now()),
   });
   if (imported.files.length === 0) throw new UsageError(nothingIn(file, imported));
   await writeAll(values.out, imported, values.force, command);

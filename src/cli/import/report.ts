@@ -1,5 +1,7 @@
+import { visibleLines } from '../../core/visible.ts';
 import { type Imported, type ImportReport, type KeyReport, OUTCOMES } from '../../importers/litellm/litellm.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
+import { jsonText, plural } from '../text.ts';
 
 /** What is told of. */
 export interface Told {
@@ -30,7 +32,7 @@ export function reportJson({ file, folder, others, imported: { files, report } }
     variables: Object.fromEntries(report.variables),
     not_served: report.without,
   };
-  return `${JSON.stringify(scrubAll(body), null, 2)}\n`;
+  return jsonText(scrubAll(body));
 }
 
 const TITLES = {
@@ -54,10 +56,8 @@ export function reportText({ file, folder, others, imported: { files, report } }
     ...OUTCOMES.map((outcome) => section(TITLES[outcome], groupsOf(report, outcome))),
     section('Do next', steps(folder, others, report)),
   ];
-  return `${scrub(parts.filter((part) => part !== '').join('\n\n'))}\n`;
+  return `${visibleLines(scrub(parts.filter((part) => part !== '').join('\n\n')))}\n`;
 }
-
-const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const section = (title: string, lines: readonly string[]): string =>
   lines.length === 0 ? '' : [title, ...lines.map((line) => `  ${line}`)].join('\n');

@@ -8,7 +8,8 @@ import { toCredits } from '../../core/credits.ts';
 import { grantedTo, grantWrite } from '../../ledger/adjust.ts';
 import { hasJournal } from '../../ledger/state.ts';
 import { parseFlags, takeNegative, UsageError } from '../options.ts';
-import { creditsText, day, minute, parseCredits, table } from '../text.ts';
+import { table } from '../terminal.ts';
+import { creditsText, day, jsonText, minute, parseCredits } from '../text.ts';
 import { userName } from '../user.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 import { log, show } from './show.ts';
@@ -47,7 +48,7 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
   const time = now();
   if (json) {
     const bodies = all.map((info) => keyBody(info, time));
-    return `${JSON.stringify(bodies, null, 2)}\n`;
+    return jsonText(bodies);
   }
   const rows = all.map((info) => [
     info.id,

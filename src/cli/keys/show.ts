@@ -9,7 +9,8 @@ import { windowAt } from '../../ledger/rules/window.ts';
 import { hasJournal } from '../../ledger/state.ts';
 import { openReader } from '../../store/sqlite.ts';
 import { parseFlags, UsageError } from '../options.ts';
-import { creditsText, minute, table } from '../text.ts';
+import { table } from '../terminal.ts';
+import { creditsText, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
 
 /** `keys show ID [--json]`: all that is known of a key. */

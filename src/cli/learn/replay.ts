@@ -10,8 +10,8 @@ import { lockFolder } from '../../store/folder-lock.ts';
 import { openSqlite } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
 import { parseFlags, UsageError } from '../options.ts';
-import { grid, paragraphs } from '../policy/explain-text.ts';
-import { minute } from '../text.ts';
+import { grid, paragraphs } from '../terminal.ts';
+import { jsonText, minute } from '../text.ts';
 import { count, type LearnCommand, policyFor, reading } from './command.ts';
 import { Judgements, verdict } from './judged.ts';
 
@@ -163,7 +163,7 @@ function asJson({ policy, replay, judged, since, wordless, faults }: Rehearsal, 
     faults,
     written: isWritten,
   };
-  return `${JSON.stringify(body, null, 2)}\n`;
+  return jsonText(body);
 }
 
 const binBody = ({ scores, said, score }: { scores: number; said: number; score: number }) => ({

@@ -6,8 +6,8 @@ import type { LearningActivity } from '../../learning/learner.ts';
 import { openMemory } from '../../learning/open.ts';
 import { type KeyShare, type LearningOverview, overviewOf, type SourceSums } from '../../learning/overview.ts';
 import { parseFlags } from '../options.ts';
-import { grid, paragraphs } from '../policy/explain-text.ts';
-import { minute } from '../text.ts';
+import { grid, paragraphs } from '../terminal.ts';
+import { jsonText, minute } from '../text.ts';
 import { count, type LearnCommand, policyFor, reading } from './command.ts';
 
 /** Keys that are told of, those who taught most. */
@@ -170,5 +170,5 @@ function asJson({ learning, sources, examples, checkpoint, brier, keys, known, f
     })),
     faults,
   };
-  return `${JSON.stringify(body, null, 2)}\n`;
+  return jsonText(body);
 }

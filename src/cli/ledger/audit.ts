@@ -2,7 +2,7 @@ import { toCredits } from '../../core/credits.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import { isWallet } from '../../core/wallet.ts';
 import type { Audit, Finding, OpenAtEnd } from '../../ledger/audit/audit.ts';
-import { creditsText } from '../text.ts';
+import { creditsText, jsonText } from '../text.ts';
 
 /** Lines of findings, and of open reservations, that a report has at most. */
 const SHOWN_MAX = 50;
@@ -98,5 +98,5 @@ export function auditJson(audit: Audit, now: number): string {
       message,
     })),
   };
-  return `${JSON.stringify(body, null, 2)}\n`;
+  return jsonText(body);
 }

@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
+import { jsonText } from '../text.ts';
 import type { PluginCommand } from './plugin.ts';
 
 const KINDS = ['strategy', 'provider', 'estimator'] as const;
@@ -83,7 +84,7 @@ function manifestOf(kind: Kind, name: string): string {
     exports: './index.ts',
     scripts: { test: 'bun test && signalbox plugin test index.ts' },
   };
-  return `${JSON.stringify(manifest, null, 2)}\n`;
+  return jsonText(manifest);
 }
 
 /** For editors, `tsc` and `bun test`. The gateway and `plugin test` bring `signalbox/plugin` themselves. */
@@ -111,7 +112,7 @@ function compilerOptions(): string {
     include: ['*.ts'],
     ...(!hasTypes && { exclude: ['*.test.ts'] }),
   };
-  return `${JSON.stringify(options, null, 2)}\n`;
+  return jsonText(options);
 }
 
 /** How a policy uses it, and how one sees what it does. */

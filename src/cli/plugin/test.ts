@@ -6,6 +6,7 @@ import { type Paint, painter } from '../../policy/paint.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
+import { jsonText } from '../text.ts';
 import type { PluginCommand } from './plugin.ts';
 import { samplesBeside } from './samples.ts';
 import { type PluginReport, tried } from './trial.ts';
@@ -83,7 +84,7 @@ function asText(
   paint: Paint,
 ): string {
   const parts = reports.map(({ kind, name, status, laws }) =>
-    [`${paint.place(`${kind} ${name}`)} (${status})`, ...laws.map((law) => lawText(law, paint))].join('\n'),
+    [`${paint.strong(`${kind} ${name}`)} (${status})`, ...laws.map((law) => lawText(law, paint))].join('\n'),
   );
   const all = reports.flatMap(({ laws }) => laws);
   const broken = all.filter(({ outcome }) => outcome === 'broken').length;
@@ -106,5 +107,5 @@ function lawText({ law, says, outcome, fault, example }: LawReport, paint: Paint
 
 function asJson(plugins: readonly PluginReport[], seed: number, runs: number): string {
   const isSound = plugins.every(({ laws }) => laws.every(({ outcome }) => outcome !== 'broken'));
-  return `${JSON.stringify(scrubAll({ ok: isSound, seed, runs, plugins }), null, 2)}\n`;
+  return jsonText(scrubAll({ ok: isSound, seed, runs, plugins }));
 }

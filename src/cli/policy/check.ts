@@ -1,13 +1,15 @@
 import { parseArgs } from 'node:util';
-import { type Diagnostic, diagnosticsJson, formatDiagnostics } from '../../policy/diagnostics.ts';
+import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { isRejected, type Judge, judge, leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { Bundle } from '../../runtime/source.ts';
-import { mask } from '../../telemetry/secrets.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
+import { day, jsonText, plural } from '../text.ts';
 import { type PolicyCommand, readPolicy } from './command.ts';
 import { generous } from './environment.ts';
+import { problemsText } from './problems.ts';
+import { leftOutText } from './settings.ts';
 
 /** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
 export async function checkPolicy(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
@@ -18,7 +20,7 @@ export async function checkPolicy(args: readonly string[], options: PolicyComman
   if (positionals.length > 1) throw new UsageError('policy check takes one folder.');
   const folder = positionals[0] ?? options.folder;
   const bundle = await readPolicy(folder);
-  const tools = { ...options.judge, today: new Date(options.judge.now()).toISOString().slice(0, 10) };
+  const tools = { ...options.judge, today: day(options.judge.now()) };
   const judged = await judge(bundle, { ...tools, folder, env: generous(tools.env) });
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
   const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
@@ -55,12 +57,8 @@ async function judgeHere(bundle: Bundle, tools: Judge): Promise<Here> {
 const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
   a.code === b.code && a.file === b.file && a.line === b.line && a.column === b.column && a.message === b.message;
 
-const withoutSecrets = (file: Bundle['files'][number]) => ({ ...file, text: file.text && mask(file.text) });
-
 const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   found.filter((one) => one.severity === severity).length;
-
-const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 type Snapshot = Runtime['snapshot'];
 
@@ -83,7 +81,7 @@ function asText(
   const shown = errors > 0 ? found.filter(({ severity }) => severity === 'error') : found;
   const figures = shown.filter(isOfFigure);
   const told = shown.filter((one) => !isOfFigure(one));
-  const parts = told.length === 0 ? [] : [formatDiagnostics(told, bundle.files.map(withoutSecrets), { colour })];
+  const parts = told.length === 0 ? [] : [problemsText(told, bundle, colour)];
   if (figures.length > 0) parts.push(`Figures to look up again:\n${figures.map(inALine).join('\n')}`);
   const warnings = countOf(found, 'warning');
   const hidden = errors > 0 ? ' (not shown)' : '';
@@ -94,7 +92,7 @@ function asText(
   const files = plural(bundle.files.length, 'file');
   const size = snapshot ? `, ${plural(snapshot.models.length, 'model')}, ${plural(snapshot.cases.length, 'case')}` : '';
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}`);
-  if (missing.length > 0) parts.push(`Left out with the variables that are set here: ${missing.join(', ')}`);
+  if (missing.length > 0) parts.push(leftOutText(missing));
   return `${parts.join('\n\n')}\n`;
 }
 
@@ -111,5 +109,5 @@ function asJson(
     cases: snapshot?.cases.length ?? null,
     left_out_here: missing,
   };
-  return `${JSON.stringify(body, null, 2)}\n`;
+  return jsonText(body);
 }

@@ -1,6 +1,8 @@
+import { existsSync, statSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import type { Facts } from '../../core/facts.ts';
 import type { Explanation } from '../../gateway/explain.ts';
+import type { Diagnostic } from '../../policy/diagnostics.ts';
 import type { Certificate } from '../../routing/certificate.ts';
 import { isRejected, type Judge, judge } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
@@ -36,6 +38,8 @@ export interface HttpForms {
   decisionBody(explanation: Explanation): object;
 }
 
+export const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
+
 /** Reads the files of a policy. Throws UsageError. */
 export async function readPolicy(folder: string): Promise<Bundle> {
   try {
@@ -47,13 +51,16 @@ export async function readPolicy(folder: string): Promise<Bundle> {
   }
 }
 
+/** `serve` would not start: what every provider lacks is the hint. */
+export const nothingServes = (folder: string, { hint, message }: Diagnostic): UsageError =>
+  new UsageError(`No provider of ${folder} can serve with the variables that are set here: ${hint ?? message}.`);
+
 /** The policy as `serve` would have it in this environment. Throws UsageError. */
 export async function runtimeOf(folder: string, tools: PolicyCommand['judge']): Promise<Runtime> {
   const judged = await judge(await readPolicy(folder), { ...tools, folder });
   if (!isRejected(judged)) return judged.runtime;
   const idle = judged.problems.find(({ code }) => code === 'nothing-to-serve');
-  if (idle)
-    throw new UsageError(`No provider of ${folder} can serve with the variables that are set here: ${idle.hint}.`);
+  if (idle) throw nothingServes(folder, idle);
   const why = judged.message ?? '`serve` would refuse this policy; signalbox policy check tells why';
   throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
 }

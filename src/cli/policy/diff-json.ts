@@ -10,6 +10,7 @@ import {
 } from '../../runtime/compare.ts';
 import type { PolicyChange } from '../../runtime/diff.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
+import { jsonText } from '../text.ts';
 import type { ComparedRequests } from './diff-requests.ts';
 import type { Built } from './diff-side.ts';
 
@@ -58,7 +59,7 @@ export function differenceJson({ a, b, changes, decided }: Difference): string {
     },
   };
   // Names of cases and requests, and what plugins word, are anybody's.
-  return `${JSON.stringify(scrubAll(body), null, 2)}\n`;
+  return jsonText(scrubAll(body));
 }
 
 const sideJson = ({ place, side, problems, message }: Built) => ({

@@ -12,21 +12,19 @@ import {
   type Totals,
   withAnswers,
 } from '../../runtime/compare.ts';
-import { decideFor } from '../../runtime/reasons.ts';
+import { decideFor, USUAL_TIME } from '../../runtime/reasons.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { Supposed } from '../../runtime/suppose.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import { UsageError } from '../options.ts';
 import type { HttpForms } from './command.ts';
-import { bodyOf, readerOf } from './explain-body.ts';
+import { bodyOf, momentOf, readerOf } from './explain-body.ts';
 import { supposed } from './supposed.ts';
 
 /** Most bytes of one line. */
 const LINE_BYTES_MAX = 10_000_000;
 /** Differences that are kept; those beyond are only counted. */
 const KEPT_MAX = 10_000;
-/** A Wednesday noon, as for cases: what is told must not depend on when. */
-const USUAL_TIME = '2026-01-07T12:00:00Z';
 
 /** A request with who asks and when. */
 const Asked = Type.Object(
@@ -155,7 +153,12 @@ function askedIn(text: string, { compileCheck }: HttpForms): Question & Pick<Ask
   // Checked by its schema.
   const { request, key = {}, time, ...more } = isWrapped ? (value as Asked) : { request: value };
   const { id = 'request', labels = {}, models = null } = key;
-  return { body: bodyOf({}, request), key: { id, labels, models }, timeMs: momentOf(time ?? USUAL_TIME), ...more };
+  return {
+    body: bodyOf({}, request),
+    key: { id, labels, models },
+    timeMs: momentOf('`time`', time ?? USUAL_TIME),
+    ...more,
+  };
 }
 
 function parsed(text: string): unknown {
@@ -163,14 +166,6 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     throw new UsageError('it is not JSON; a line is one request.');
-  }
-}
-
-function momentOf(text: string): number {
-  try {
-    return Temporal.Instant.from(text).epochMilliseconds;
-  } catch {
-    throw new UsageError(`\`time\` is written 2026-11-20T08:00:00Z, with its offset, not ${JSON.stringify(text)}.`);
   }
 }
 

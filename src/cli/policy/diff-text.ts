@@ -1,12 +1,15 @@
-import { formatDiagnostics } from '../../policy/diagnostics.ts';
+import { visible } from '../../core/visible.ts';
+import { type Paint, painter } from '../../policy/paint.ts';
 import { type Answer, type Choice, type ComparedCase, isRefused, type Totals } from '../../runtime/compare.ts';
 import type { PolicyChange } from '../../runtime/diff.ts';
-import { mask, scrub } from '../../telemetry/secrets.ts';
+import { scrub } from '../../telemetry/secrets.ts';
+import { grid, paragraphs } from '../terminal.ts';
+import { plural } from '../text.ts';
 import { type Difference, toldCases } from './diff-json.ts';
 import type { ComparedRequests, DifferentRequest } from './diff-requests.ts';
 import type { Built } from './diff-side.ts';
-import { fromTo, growth, pair, short, visible } from './diff-values.ts';
-import { grid, paragraphs } from './explain-text.ts';
+import { fromTo, growth, pair, short } from './diff-values.ts';
+import { problemsText } from './problems.ts';
 
 /** Requests that are told one by one; all of them are in the sums. */
 const REQUESTS_MAX = 30;
@@ -19,10 +22,10 @@ export const differenceText = (difference: Difference, terminal: boolean): strin
   scrub(textOf(difference, terminal));
 
 function textOf({ a, b, changes, decided }: Difference, terminal: boolean): string {
-  const paint = painted(terminal);
+  const paint = painter(terminal);
   const parts = [
-    `${paint.bold(visible(`${a.place.label} → ${b.place.label}`))}\n`,
-    `${paint.bold('What is declared differently')}\n${changesText(changes, paint)}`,
+    `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,
+    `${paint.strong('What is declared differently')}\n${changesText(changes, paint)}`,
     ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
   ];
   if (decided === null) return parts.join('\n');
@@ -36,7 +39,7 @@ function textOf({ a, b, changes, decided }: Difference, terminal: boolean): stri
   ];
   const hidden = requests ? requests.different.length + requests.leftOut - REQUESTS_MAX : 0;
   if (hidden > 0) items.push(`  and ${short(hidden)} more requests, which --json lists\n`);
-  const heading = paint.bold('What would be chosen differently');
+  const heading = paint.strong('What would be chosen differently');
   parts.push(`${heading}\n${items.length === 0 ? '  nothing\n' : items.join('\n')}`);
   if (requests && requests.moves.length > 0) parts.push(movesText(requests, inUsd, terminal));
   parts.push(totalsText(caseTotals, requests?.totals ?? null, inUsd, terminal));
@@ -50,18 +53,14 @@ function textOf({ a, b, changes, decided }: Difference, terminal: boolean): stri
   return parts.join('\n');
 }
 
-interface Paint {
-  bold(text: string): string;
-  /** A line by the sign that it begins with. */
-  line(text: string): string;
-}
-
-const COLOURS: Readonly<Record<string, number>> = { '+': 32, '-': 31, '~': 33 };
-
-function painted(terminal: boolean): Paint {
-  const ansi = (code: number | undefined, text: string) =>
-    terminal && code !== undefined ? `\u001b[${code}m${text}\u001b[0m` : text;
-  return { bold: (text) => ansi(1, text), line: (text) => ansi(COLOURS[text.trimStart()[0] ?? ''], text) };
+/** A line by the sign that it begins with. */
+function signed(line: string, { good, error, warning }: Paint): string {
+  const paints = new Map([
+    ['+', good],
+    ['-', error],
+    ['~', warning],
+  ]);
+  return paints.get(line.trimStart().charAt(0))?.(line) ?? line;
 }
 
 const SIGNS = { added: '+', removed: '-', changed: '~' } as const;
@@ -73,15 +72,14 @@ function changesText(changes: readonly PolicyChange[], paint: Paint): string {
     found.flatMap(({ change, name, keys = [] }) => {
       const head = visible(`${SIGNS[change]} ${name === null ? section : `${section}: ${name}`}`);
       const inside = keys.flatMap(({ key, ...values }) => fromTo(key, values)).map(visible);
-      return [`  ${paint.line(head)}`, ...inside.map((line) => `      ${paint.line(line)}`)];
+      return [`  ${signed(head, paint)}`, ...inside.map((line) => `      ${signed(line, paint)}`)];
     }),
   );
   return `${lines.join('\n')}\n`;
 }
 
 function brokenText({ place, problems, message }: Built, terminal: boolean): string {
-  const files = place.bundle.files.map((file) => ({ ...file, text: file.text && mask(file.text) }));
-  const found = problems.length > 0 ? [formatDiagnostics(problems, files, { colour: terminal })] : [];
+  const found = problems.length > 0 ? [problemsText(problems, place.bundle, terminal)] : [];
   const why = message === null ? '' : `: ${message}`;
   return `${[...found, visible(`${place.label} cannot be loaded${why.replace(/\.$/, '')}; what it would choose is not known.`)].join('\n\n')}\n`;
 }
@@ -103,7 +101,7 @@ function caseText({ case: one, of, isReworded, a, b, broken }: ComparedCase, wor
   ];
   const head = `case \`${one.name}\` (${one.place.file}:${one.place.line})${notes.map((note) => `; ${note}`).join('')}`;
   const fails = broken.map(({ key, wanted, got }) =>
-    paint.line(`- fails    ${visible(`${key}: expected ${wanted}, got ${got}`)}`),
+    paint.error(`- fails    ${visible(`${key}: expected ${wanted}, got ${got}`)}`),
   );
   return itemText(head, a, b, words, fails);
 }
@@ -115,7 +113,7 @@ function requestText({ name, count, a, b }: DifferentRequest, words: Words): str
 
 function itemText(head: string, a: Answer, b: Answer, words: Words, more: readonly string[]): string {
   const lines = [`choice   ${goals(a, b)}`, ...figures(a, b, words)].map(visible);
-  return `  ${words.paint.bold(visible(head))}\n${[...lines, ...more].map((line) => `    ${line}\n`).join('')}`;
+  return `  ${words.paint.strong(visible(head))}\n${[...lines, ...more].map((line) => `    ${line}\n`).join('')}`;
 }
 
 /** The providers are named where they are what differs. */
@@ -180,6 +178,6 @@ function summary(cases: Totals, requests: Totals | null, broken: number, { from,
   const of = ({ different, requests: all }: Totals, what: string) =>
     `${different.toLocaleString('en')} of ${all.toLocaleString('en')} ${what}${all === 1 ? '' : 's'}`;
   const told = [of(cases, 'case'), ...(requests ? [of(requests, 'request')] : [])].join(' and ');
-  const held = `${broken} case${broken === 1 ? '' : 's'} that held in ${from} ${broken === 1 ? 'fails' : 'fail'} in ${to}`;
+  const held = `${plural(broken, 'case')} that held in ${from} ${broken === 1 ? 'fails' : 'fail'} in ${to}`;
   return `Decided differently: ${told}${broken > 0 ? `; ${held}` : ''}.`;
 }

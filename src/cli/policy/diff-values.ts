@@ -40,9 +40,6 @@ function folded(text: string, start: number): string {
   return `${start > 0 ? '…' : ''}${text.slice(start, end).toWellFormed()}${rest} (${length} characters)`;
 }
 
-/** What files and callers word must not command the terminal of whoever reads it. */
-export const visible = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
-
 /** `6.8 → 16.8`, or the one of them that there is. */
 export const pair = (a: string | null, b: string | null): string =>
   a === b ? `${a}` : `${a ?? 'none'} → ${b ?? 'none'}`;

@@ -126,6 +126,15 @@ function numberOf(flag: string, text: string | undefined): number | undefined {
   return value;
 }
 
+/** Milliseconds since 1970. Throws UsageError that says what was written so. */
+export function momentOf(what: string, text: string): number {
+  try {
+    return Temporal.Instant.from(text).epochMilliseconds;
+  } catch {
+    throw new UsageError(`${what} is written 2026-11-20T08:00:00Z, with its offset, not "${text}".`);
+  }
+}
+
 function pairOf(text: string): [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError(`--metadata is written name=value, not "${text}".`);

@@ -11,9 +11,10 @@ import { PastPolicies } from '../../runtime/replay.ts';
 import { openReader } from '../../store/sqlite.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
-import { creditsText, minute } from '../text.ts';
+import { grid, paragraphs } from '../terminal.ts';
+import { creditsText, jsonText, minute } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
-import { certificateText, grid, paragraphs } from './explain-text.ts';
+import { certificateText } from './explain-text.ts';
 
 /** Whoever can read the database may know all of it. */
 const OPERATOR: Caller = {
@@ -42,7 +43,7 @@ export async function explainDecision(args: readonly string[], command: PolicyCo
       throw new UsageError(`${database} has no records of this version yet; start the server once.`);
     }
     const found = await explain({ records: readRecords(reader), past }, values.decision ?? '', OPERATOR);
-    const text = values.json ? `${JSON.stringify(http.decisionBody(found), null, 2)}\n` : decisionText(found, terminal);
+    const text = values.json ? jsonText(http.decisionBody(found)) : decisionText(found, terminal);
     return { text, code: found.matches ? 0 : 2 };
   } finally {
     reader.close();

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { taskNote } from '../../routing/advise.ts';
@@ -7,8 +7,8 @@ import type { Runtime } from '../../runtime/runtime.ts';
 import { labelOf } from '../keys/terms.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
-import { type PolicyCommand, runtimeOf } from './command.ts';
-import { bodyOf, readerOf } from './explain-body.ts';
+import { isFolder, type PolicyCommand, runtimeOf } from './command.ts';
+import { bodyOf, momentOf, readerOf } from './explain-body.ts';
 import { explainCase } from './explain-case.ts';
 import { told } from './explain-told.ts';
 import { learntOf } from './learnt.ts';
@@ -59,7 +59,7 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
     labels: Object.fromEntries((flags.label ?? []).map(labelOf)),
     models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
   };
-  const timeMs = flags.time === undefined ? command.judge.now() : momentOf(flags.time);
+  const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
   const failed = new Map<string, string>();
   const facts = await supposed(reader, { key, user, metadata, stream, timeMs }, runtime, (rule, error) =>
     failed.set(rule.name, `The condition of ${rule.name} failed and counts as true: ${reasonOf(error)}.`),
@@ -94,8 +94,6 @@ function placesIn(positionals: readonly string[]): { folder: string | null; file
   return { folder, file };
 }
 
-const isFolder = (path: string): boolean => statSync(path).isDirectory();
-
 async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> {
   const name = file === '-' ? 'The standard input' : file;
   let text: string;
@@ -109,13 +107,5 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     throw new UsageError(`${name} is not JSON.`);
-  }
-}
-
-function momentOf(text: string): number {
-  try {
-    return Temporal.Instant.from(text).epochMilliseconds;
-  } catch {
-    throw new UsageError(`--time is written 2026-11-20T08:00:00Z, with its offset, not "${text}".`);
   }
 }

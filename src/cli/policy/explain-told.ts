@@ -2,12 +2,15 @@ import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import { certify } from '../../routing/certify.ts';
 import { story } from '../../routing/story.ts';
+import { UNNAMED } from '../../runtime/reasons.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import type { CommandResult } from '../result.ts';
+import { paragraphs } from '../terminal.ts';
+import { jsonText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
-import { certificateText, paragraphs } from './explain-text.ts';
+import { certificateText } from './explain-text.ts';
 import type { LearntOfQuestion } from './learnt.ts';
-import { UNNAMED } from './supposed.ts';
+import { leftOutText } from './settings.ts';
 
 /** What outcomes tell of the request; null for nothing, and the qualities are as declared. */
 interface Learnt extends Pick<LearntOfQuestion, 'words'> {
@@ -45,9 +48,9 @@ export function told(
     const head = { policy_revision: snapshot.revision, route_reason: reason, choice, refusal };
     const reasons = { facts: http.factsBody(facts), ...http.certificateBody(certificate, facts) };
     const body = { ...more, ...head, ...reasons, left_out_here: missing };
-    return { text: `${JSON.stringify(body, null, 2)}\n`, code };
+    return { text: jsonText(body), code };
   }
-  const notes = missing.length > 0 ? [`Left out with the variables that are set here: ${missing.join(', ')}.`] : [];
+  const notes = missing.length > 0 ? [`${leftOutText(missing)}.`] : [];
   const ranked = certificate.candidates.filter(({ rank }) => rank !== null && rank <= 2);
   const strongest = words(ranked.map(({ model }) => model));
   const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, note];

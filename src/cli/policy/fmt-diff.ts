@@ -1,3 +1,4 @@
+import { visibleLines } from '../../core/visible.ts';
 import { painter } from '../../policy/paint.ts';
 
 /** Lines that stand for others, from a line on. */
@@ -39,16 +40,13 @@ const linesOf = (text: string): string[] =>
     .split(/\r\n?|\n/);
 
 function shownOf(lines: readonly string[]): string[] {
-  const shown = lines.slice(0, LINES_MAX).map(visible);
-  const more = lines.length - shown.length;
-  return more > 0 ? [...shown, `… and ${more} more ${more === 1 ? 'line' : 'lines'}`] : shown;
+  const first = lines.slice(0, LINES_MAX).map(shown);
+  const more = lines.length - first.length;
+  return more > 0 ? [...first, `… and ${more} more ${more === 1 ? 'line' : 'lines'}`] : first;
 }
 
 /** Blanks at the end can be seen, and nothing commands the terminal. */
-const visible = (line: string): string =>
-  line
-    .replace(/[ \t]+$/, (blanks) => '·'.repeat(blanks.length))
-    .replace(/[^\P{Cc}\t]|[\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+const shown = (line: string): string => visibleLines(line.replace(/[ \t]+$/, (blanks) => '·'.repeat(blanks.length)));
 
 /** Not the fewest lines possible, but in a time that grows as the texts do. */
 function hunksOf(before: readonly string[], after: readonly string[]): Hunk[] {

@@ -1,11 +1,8 @@
 import { access, constants, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { PolicyFile } from '../../policy/load.ts';
-import { isPolicyFile } from '../../runtime/source.ts';
+import { FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
-
-/** As for the files of a policy. */
-const BYTES_MAX = 1_048_576;
 
 /** A file to be formatted. */
 export interface Opened {
@@ -44,7 +41,7 @@ async function openFile(path: string): Promise<Opened> {
   const found = await stat(path).catch((cause) => refuse(`${path} cannot be read`, cause));
   // A pipe would be waited for without end.
   if (!found.isFile()) throw new UsageError(`${path} is not a file.`);
-  if (found.size > BYTES_MAX) {
+  if (found.size > FILE_BYTES_MAX) {
     const detail = `it has ${found.size} bytes`;
     return { file: { path, problem: 'too-large', detail }, bytes: new Uint8Array() };
   }
@@ -120,7 +117,8 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ELOOP', 'its symbolic links lead in a circle'],
 ]);
 
-function refuse(what: string, cause: unknown): never {
+/** Says in a sentence what a file system refuses. */
+export function refuse(what: string, cause: unknown): never {
   const message = cause instanceof Error ? cause.message : String(cause);
   throw new UsageError(`${what}: ${REASONS.get(codeOf(cause)) ?? message}.`);
 }

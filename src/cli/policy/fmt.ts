@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type Diagnostic, type DiagnosticCode, diagnosticsJson, formatDiagnostics } from '../../policy/diagnostics.ts';
+import { type Diagnostic, type DiagnosticCode, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { type PolicyFile, parseFile } from '../../policy/parse.ts';
 import { Report } from '../../policy/report.ts';
 import { maskSecrets } from '../../policy/secrets.ts';
@@ -7,10 +7,12 @@ import type { Tree } from '../../policy/tree.ts';
 import { learnSecrets, mask } from '../../telemetry/secrets.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
+import { jsonText, plural } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
 import { diffText } from './fmt-diff.ts';
 import { type Opened, openFiles, replaceFile } from './fmt-files.ts';
 import { formatYaml, type Refused } from './fmt-yaml.ts';
+import { problemsText } from './problems.ts';
 
 /** `signalbox policy fmt`. Throws UsageError. */
 export async function formatPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
@@ -32,7 +34,7 @@ export async function formatPolicy(args: readonly string[], command: PolicyComma
   if (!check) for (const one of all) if (isChanged(one)) await replaceFile(one.opened, one.formatted);
   const code = all.some((one) => one.problems.length > 0 || one.refused || (check && isChanged(one))) ? 2 : 0;
   const form = { check, colour: command.terminal };
-  return { text: json ? `${JSON.stringify(bodyOf(all, check), null, 2)}\n` : asText(all, form), code };
+  return { text: json ? jsonText(bodyOf(all, check)) : asText(all, form), code };
 }
 
 const STANDARD_INPUT = 'standard input';
@@ -103,7 +105,7 @@ function formatInput(one: Judged, { json, check, colour }: Form & { json: boolea
   const code = one.formatted === null || (check && changed) ? 2 : 0;
   if (json) {
     const body = { ...bodyOf([one], check), ...(check ? {} : { formatted: one.formatted }) };
-    return { text: `${JSON.stringify(body, null, 2)}\n`, code };
+    return { text: jsonText(body), code };
   }
   // What goes on into a file must be the formatted text or nothing.
   if (one.formatted === null) throw new UsageError(whyNot(one, false));
@@ -136,8 +138,7 @@ function asText(all: readonly Judged[], { check, colour }: Form): string {
     changed.length > 0 && `${changed.length} ${check ? 'would change' : 'formatted'}`,
     left.length > 0 && `${left.length} left as ${left.length === 1 ? 'it is' : 'they are'}`,
   ].filter(Boolean);
-  const files = `${all.length} ${all.length === 1 ? 'file' : 'files'}`;
-  return `${[...parts, `${files}: ${counts.length > 0 ? counts.join(', ') : 'nothing to do'}`].join('\n\n')}\n`;
+  return `${[...parts, `${plural(all.length, 'file')}: ${counts.length > 0 ? counts.join(', ') : 'nothing to do'}`].join('\n\n')}\n`;
 }
 
 /** Where prettier goes wrong, as far as is known. */
@@ -148,7 +149,7 @@ function whyNot({ opened: { file }, problems, refused }: Judged, colour: boolean
     const { line, column, message } = refused;
     return `${file.path}:${line}:${column}  ${message}, so it is left as it is\n  hint: ${IN_BRACKETS}`;
   }
-  return formatDiagnostics(problems, [{ path: file.path, ...(file.text && { text: mask(file.text) }) }], { colour });
+  return problemsText(problems, { files: [file] }, colour);
 }
 
 function wouldChange({ opened: { file }, formatted }: Changed, colour: boolean): string {

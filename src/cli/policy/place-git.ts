@@ -2,14 +2,11 @@ import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 
 import { dirname, extname, join, posix, relative, resolve } from 'node:path';
 import type { PluginShelf } from '../../plugin-host/load.ts';
 import type { Environment } from '../../policy/load.ts';
-import { isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
+import { FILE_BYTES_MAX, isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
 import { GitError, openRepository, type Repository } from './git.ts';
 import type { Place } from './place.ts';
 import type { Scratch } from './scratch.ts';
-
-/** Larger files are not read: a policy's file of that size is refused, and code as well. */
-const FILE_BYTES_MAX = 1_048_576;
 
 export interface GitTools {
   /** The policy's folder: a ref alone means it as it was then. */

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LoadedModule, PluginShelf } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
@@ -8,7 +8,7 @@ import { revisionsLike } from '../../records/revisions.ts';
 import type { Bundle } from '../../runtime/source.ts';
 import { openReader } from '../../store/sqlite.ts';
 import { UsageError } from '../options.ts';
-import { type PolicyCommand, readPolicy } from './command.ts';
+import { isFolder, type PolicyCommand, readPolicy } from './command.ts';
 import { gitPlace } from './place-git.ts';
 import type { Scratch } from './scratch.ts';
 
@@ -39,8 +39,6 @@ export async function findPlace(said: string, command: PolicyCommand, scratch: S
   if (existsSync(said)) return folderPlace(said, command);
   throw new UsageError(`Nothing goes by the name ${said}: there is no such folder, ${kept}, and ${past}.`);
 }
-
-const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
 export async function folderPlace(folder: string, { judge }: PolicyCommand): Promise<Place> {
   return { label: folder, kind: 'folder', bundle: await readPolicy(folder), folder, shelf: judge.shelf };

@@ -6,6 +6,7 @@ import { policySchema as schemaOf, schemaText } from '../../policy/json-schema.t
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { type PolicyCommand, readPolicy } from './command.ts';
+import { refuse } from './fmt-files.ts';
 
 /** What files name in their first line, so that editors find it. */
 const FILE = 'policy.schema.json';
@@ -56,6 +57,6 @@ async function replace(path: string, text: string): Promise<void> {
     await rename(beside, path);
   } catch (cause) {
     await rm(beside, { force: true });
-    throw new UsageError(`${path} cannot be written: ${cause instanceof Error ? cause.message : cause}`);
+    refuse(`${path} cannot be written`, cause);
   }
 }

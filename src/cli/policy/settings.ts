@@ -3,7 +3,7 @@ import { isRejected, type Judge, leftOutProviders, prepare } from '../../runtime
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { Bundle } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
-import { type PolicyCommand, readPolicy } from './command.ts';
+import { nothingServes, type PolicyCommand, readPolicy } from './command.ts';
 import { generous } from './environment.ts';
 
 /** As if every variable were set, and with the variables that are set here. */
@@ -14,6 +14,10 @@ export const SETTING_WORDS: Readonly<Record<SettingName, string>> = {
   all_set: 'as if every variable were set',
   here: 'with the variables that are set here',
 };
+
+/** What the variables that are set here leave out, with the reasons; without a full stop. */
+export const leftOutText = (missing: readonly string[]): string =>
+  `Left out with the variables that are set here: ${missing.join(', ')}`;
 
 /** A policy as it is somewhere: what can be served depends on variables. */
 export interface Setting {
@@ -50,9 +54,7 @@ export async function settingsOf(
   if (anywhere && !anywhere.runtime) return { bundle, settings: [], problems: anywhere.problems, missing: [] };
   const here = await preparedBy(bundle, tools);
   const idle = here.problems.find(({ code }) => code === 'nothing-to-serve');
-  if (idle && !anywhere) {
-    throw new UsageError(`No provider of ${folder} can serve with the variables that are set here: ${idle.hint}.`);
-  }
+  if (idle && !anywhere) throw nothingServes(folder, idle);
   const problems = here.problems.filter((one) => one !== idle);
   const missing = idle ? [`\`serve\` would not start: ${idle.hint ?? idle.message}`] : here.missing;
   if (problems.length > 0) return { bundle, settings: [], problems, missing };

@@ -2,6 +2,7 @@ import type { Facts } from '../../core/facts.ts';
 import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
 import type { OnRuleFailure } from '../../routing/rules.ts';
 import { textsOf } from '../../routing/texts.ts';
+import { UNNAMED } from '../../runtime/reasons.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { type Supposed, suppose } from '../../runtime/suppose.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
@@ -22,6 +23,3 @@ export async function supposed(
   const inputTokensCounted = await countInput(counter, names, facts, textsOf(messages));
   return suppose((caller) => ({ ...read(caller), inputTokensCounted }), who, runtime, onFailure);
 }
-
-/** Of a decision that nobody will ask for by its name. */
-export const UNNAMED = { id: 0, seed: '0' } as const;

@@ -1,9 +1,13 @@
 import { relative } from 'node:path';
 import type { SourcePlace } from '../../core/source-place.ts';
+import { visible } from '../../core/visible.ts';
+import { painter } from '../../policy/paint.ts';
 import type { Missing } from '../../runtime/cases.ts';
 import { COVERED } from '../../runtime/coverage.ts';
 import type { Mismatch } from '../../runtime/mismatches.ts';
-import { SETTING_WORDS, type SettingName, type Settings } from './settings.ts';
+import { clipped } from '../terminal.ts';
+import { plural } from '../text.ts';
+import { leftOutText, SETTING_WORDS, type SettingName, type Settings } from './settings.ts';
 import { type CoverageSummary, percentText } from './test-coverage.ts';
 import type { CaseResult, SettingRun } from './test-run.ts';
 
@@ -14,12 +18,6 @@ export interface TextForm {
   /** Colours of a terminal, or none. */
   readonly colour: boolean;
 }
-
-type Paint = (text: string) => string;
-const painted =
-  (colour: boolean, code: number): Paint =>
-  (text) =>
-    colour && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
 
 /** Every case in a line, what failed with its diff under it, coverage where it was asked for, and a summary. */
 export function testText(
@@ -39,27 +37,23 @@ export function testText(
           .trimEnd()}\n`,
     ...(coverage ? [coverageText(coverage)] : []),
     `${summaryText(results, form)}\n`,
-    ...(isOfHere && missing.length > 0
-      ? [`Left out with the variables that are set here: ${missing.join(', ')}\n`]
-      : []),
+    ...(isOfHere && missing.length > 0 ? [`${leftOutText(missing)}\n`] : []),
   ];
   return parts.filter((part) => part !== '').join('\n');
 }
 
 /** Longer values are cut: they are whole in `--json`. */
 const VALUE_MAX = 160;
-const folded = (text: string): string => (text.length <= VALUE_MAX ? text : `${text.slice(0, VALUE_MAX - 1)}…`);
 
-/** What policies word must not command the terminal of whoever reads it. */
-const visible = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
-const shown = (text: string): string => folded(visible(text));
+const shown = (text: string): string => clipped(visible(text), VALUE_MAX);
 
 function caseText(result: CaseResult, form: TextForm): string {
   const name = shown(result.case.name);
-  if (result.status === 'holds') return `${painted(form.colour, 32)('holds')}    ${name}`;
-  if (result.status === 'not_run') return `${painted(form.colour, 33)('not run')}  ${name}: ${whyNotRun(result)}`;
-  const place = painted(form.colour, 1)(placeText(result.case.place));
-  const head = `${painted(form.colour, 31)('failed')}   ${name}\n  ${place}`;
+  const paint = painter(form.colour);
+  if (result.status === 'holds') return `${paint.good('holds')}    ${name}`;
+  if (result.status === 'not_run') return `${paint.warning('not run')}  ${name}: ${whyNotRun(result)}`;
+  const place = paint.strong(placeText(result.case.place));
+  const head = `${paint.error('failed')}   ${name}\n  ${place}`;
   const runs = failedRuns(result).map((failed) => runText(failed, result, form));
   return `${[head, ...runs].join('\n')}\n`;
 }
@@ -102,14 +96,14 @@ function runText({ settings, failures }: FailedRun, { case: { name }, runs }: Ca
 }
 
 function diffLines(failures: readonly Mismatch[], colour: boolean): string[] {
-  const [red, green] = [painted(colour, 31), painted(colour, 32)];
+  const paint = painter(colour);
   const lines: string[] = [];
   for (const [at, { key, wanted, got, hint }] of failures.entries()) {
     const next = failures[at + 1];
-    lines.push(red(`  - ${shown(key)}: ${shown(wanted)}`));
+    lines.push(paint.error(`  - ${shown(key)}: ${shown(wanted)}`));
     // A refusal stands for all keys that ask for a choice.
     if (isRefusal(got) && next?.got === got) continue;
-    lines.push(green(isRefusal(got) ? `  + ${got}` : `  + ${shown(key)}: ${shown(got)}`));
+    lines.push(paint.good(isRefusal(got) ? `  + ${got}` : `  + ${shown(key)}: ${shown(got)}`));
     if (hint !== undefined) lines.push(`    ${shown(hint)}`);
   }
   return lines;
@@ -128,8 +122,6 @@ export function folderText(folder: string): string {
   const near = relative('', folder) || '.';
   return near.startsWith('..') ? folder : near;
 }
-
-const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 function summaryText(results: readonly CaseResult[], { folder }: TextForm): string {
   const count = (status: CaseResult['status']) => results.filter((one) => one.status === status).length;

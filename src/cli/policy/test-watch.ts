@@ -1,3 +1,4 @@
+import { visibleLines } from '../../core/visible.ts';
 import { createPluginShelf } from '../../plugin-host/load.ts';
 import { signatureOf } from '../../runtime/source.ts';
 import { watchPolicies } from '../../runtime/watch.ts';
@@ -99,6 +100,6 @@ async function attempt(run: () => Promise<CommandResult>): Promise<Outcome> {
 
 function textOf(outcome: Outcome, json: boolean): string {
   if (!(outcome instanceof Error)) return outcome.text;
-  const message = scrub(outcome.message);
+  const message = visibleLines(scrub(outcome.message));
   return json ? `${JSON.stringify({ error: message })}\n` : `signalbox: ${message}\n`;
 }

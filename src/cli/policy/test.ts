@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
-import { diagnosticsJson, formatDiagnostics } from '../../policy/diagnostics.ts';
-import { mask, scrub } from '../../telemetry/secrets.ts';
+import { diagnosticsJson } from '../../policy/diagnostics.ts';
+import { scrub } from '../../telemetry/secrets.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
+import { plural } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
+import { problemsText } from './problems.ts';
 import { type Settings, settingsOf } from './settings.ts';
 import { summaryOf } from './test-coverage.ts';
 import { testBody } from './test-json.ts';
@@ -69,7 +71,7 @@ async function testOnce(options: TestOptions, command: PolicyCommand): Promise<C
   const coverage = options.coverage ? summaryOf(coverageOf(settings, results), min) : null;
   const isFine = results.every(({ status }) => status !== 'failed') && (coverage?.isEnough ?? true);
   const code = isFine ? 0 : 2;
-  if (json) return { text: jsonText(testBody(settings, results, coverage), compact), code };
+  if (json) return { text: resultText(testBody(settings, results, coverage), compact), code };
   const form = { folder: folderText(folder), colour: command.terminal };
   return { text: scrub(testText(settings, results, coverage, form)), code };
 }
@@ -82,12 +84,12 @@ function brokenPolicy(
 ): CommandResult {
   if (options.json) {
     const body = { ...diagnosticsJson(problems), counts: null, settings: [], cases: [], coverage: null };
-    return { text: jsonText(body, options.compact), code: 2 };
+    return { text: resultText(body, options.compact), code: 2 };
   }
-  const files = bundle.files.map((file) => ({ ...file, text: file.text && mask(file.text) }));
-  const errors = `${problems.length} error${problems.length === 1 ? '' : 's'}, so no case was run`;
-  const text = `${formatDiagnostics(problems, files, { colour: terminal })}\n\n${folderText(options.folder)}: ${errors}\n`;
+  const errors = `${plural(problems.length, 'error')}, so no case was run`;
+  const text = `${problemsText(problems, bundle, terminal)}\n\n${folderText(options.folder)}: ${errors}\n`;
   return { text, code: 2 };
 }
 
-const jsonText = (body: object, compact: boolean): string => `${scrub(JSON.stringify(body, null, compact ? 0 : 2))}\n`;
+const resultText = (body: object, compact: boolean): string =>
+  `${scrub(JSON.stringify(body, null, compact ? 0 : 2))}\n`;

@@ -82,7 +82,12 @@ export function importLitellm(text: string, sources: ImportSources): Imported {
   const named = new Set(without.flatMap(({ name }) => name ?? []));
   const chosen = choose({ deployments, fallbacks, aliases, without: named }, context);
   const common = readCommon(settings, general, context);
-  const namesOf = (group: string) => [group, ...aliases.filter((one) => one.group === group).map(({ name }) => name)];
+  const selectors = [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)];
+  // An alias that is no name for a policy was left out.
+  const namesOf = (group: string) => [
+    group,
+    ...aliases.filter((one) => one.group === group && selectors.includes(one.name)).map(({ name }) => name),
+  ];
   const limits = readLimits(settings, deployments, namesOf, context);
   tellSections(root, general, context);
   const drafts = { providers, chosen, common, limits, source: sources.name };
@@ -97,7 +102,7 @@ export function importLitellm(text: string, sources: ImportSources): Imported {
       assumed: todo.assumed,
       variables: todo.variables,
       models: chosen.groups.flatMap(({ models }) => models.map(({ id }) => id)),
-      selectors: [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)],
+      selectors,
       without,
     },
   };

@@ -179,10 +179,15 @@ function casesOf(drafts: Drafts): Fields[] {
   const one = (name: string, given: Readonly<Record<string, Value>>, expect: Readonly<Record<string, Value>>): Fields =>
     block(field('name', name), field('given', flow(given)), field('expect', flow(expect)));
   const byName = groups.flatMap(({ name, models }) =>
-    models.some(({ id }) => id === name) ? [one(`${name} is there by its name`, { model: name }, { model: name })] : [],
+    models.some((model) => model.id === name && takesUsual(model))
+      ? [one(`${name} is there by its name`, { model: name }, { model: name })]
+      : [],
   );
-  const byAlias = aliases.map(({ name, model }) => one(`${name} means ${model}`, { model: name }, { model }));
   const all = modelsOf(drafts);
+  const tooSmall = new Set(all.filter((model) => !takesUsual(model)).map(({ id }) => id));
+  const byAlias = aliases.flatMap(({ name, model }) =>
+    tooSmall.has(model) ? [] : [one(`${name} means ${model}`, { model: name }, { model })],
+  );
   const bySelector = selectors.flatMap((selector) =>
     selector.names.flatMap((name) => selectorCases(name, selector, all, one)),
   );
@@ -201,7 +206,7 @@ function selectorCases(
   const cases: Fields[] = [];
   const [first, ...others] = steps[0] ?? [];
   const outside = all.find((model) => !inside.has(model));
-  if (first && others.length === 0)
+  if (first && others.length === 0 && takesUsual(first))
     cases.push(one(`${name} takes ${first.id} first`, { model: name }, { model: first.id }));
   else if (outside)
     cases.push(
@@ -218,6 +223,12 @@ function selectorCases(
     );
   return cases;
 }
+
+/** Far more tokens than a case has that does not say how long it is. */
+const USUAL_MAX = 4_096;
+
+/** Whether a case can ask for it without saying how long the request is: it would be refused by a smaller one. */
+const takesUsual = (model: ModelDraft): boolean => (contextOf(model) ?? USUAL_MAX) >= USUAL_MAX;
 
 /** Output that a request without a cap of its own needs room for, generously. */
 const ROOM = 20_000;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Imported, importLitellm } from '../../../src/importers/litellm/litellm.ts';
+import { rehearsed } from '../../policy/rehearsal.ts';
 
 export const CONFIGS = join(import.meta.dir, 'configs');
 /** Names that every import ends well for. */
@@ -25,3 +26,10 @@ type PriceMap = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
 export const imported = (text: string, priceMap: PriceMap = new Map()): Imported =>
   importLitellm(text, { name: 'config.yaml', catalog: CATALOG, priceMap, today: '2026-11-20' });
+
+/** Lines of what is wrong with files as if every variable were set. A warning says so after its place, an error does not. */
+export const errorsIn = (files: Imported['files']): string[] =>
+  rehearsed(
+    files.map(({ name, text }) => ({ path: name, text })),
+    () => 'http://127.0.0.1:9/v1',
+  ).match(/^\S+:\d+:\d+ {2}(?!warning).*/gm) ?? [];

@@ -1,0 +1,13 @@
+import { type Diagnostic, formatDiagnostics } from '../../policy/diagnostics.ts';
+import type { PolicyFile } from '../../policy/load.ts';
+import { mask } from '../../telemetry/secrets.ts';
+
+/** What is wrong with files, as a person reads it; what is known to be secret is in no line of it. */
+export function problemsText(
+  problems: readonly Diagnostic[],
+  { files }: { readonly files: readonly PolicyFile[] },
+  colour: boolean,
+): string {
+  const shown = files.map(({ path, text }) => ({ path, ...(text && { text: mask(text) }) }));
+  return formatDiagnostics(problems, shown, { colour });
+}

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { shipped } from '../../plugins/index.ts';
+import type { PolicyCommand } from '../../src/cli/policy/command.ts';
+import { runPolicy } from '../../src/cli/policy/policy.ts';
+import { certificateBody } from '../../src/http/certificate.ts';
+import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
+import { compileCheck } from '../../src/http/validation.ts';
+import { createPluginShelf } from '../../src/plugin-host/load.ts';
+import { parseFiles } from '../../src/runtime/language.ts';
+
+export interface Surroundings {
+  /** The folder of the policy unless the arguments name one. */
+  readonly folder: string;
+  readonly data: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A command on policies without a process of its own, where it matters neither from where nor how it ends. */
+export async function policyHere(args: readonly string[], { folder, data, env }: Surroundings) {
+  const told: string[] = [];
+  const command: PolicyCommand = {
+    judge: {
+      shipped,
+      shelf: createPluginShelf(),
+      env: { get: (name) => env[name] },
+      now: () => 0,
+      parse: parseFiles,
+    },
+    folder,
+    database: join(data, 'signalbox.db'),
+    terminal: false,
+    input: async () => '',
+    write: async (text) => void told.push(text),
+    ended: () => new AbortController().signal,
+    http: { compileCheck, factsBody, certificateBody, decisionBody },
+  };
+  try {
+    const { text, code } = await runPolicy(args, command);
+    return { out: told.join('') + text, err: '', code };
+  } catch (error) {
+    return { out: told.join(''), err: error instanceof Error ? error.message : String(error), code: 1 };
+  }
+}
