@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 import type { Place } from './diagnostics.ts';
-import { didYouMean, listNames } from './nearest.ts';
+import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
 import { example, formHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
@@ -23,8 +23,25 @@ export function checkValue<Schema extends TSchema>(
 ): Static<Schema> | null {
   const data = keepingLists(subject.tree, Value.Default(schema, toData(subject.tree)));
   if (Value.Check(schema, data)) return data;
-  for (const error of Value.Errors(schema, data)) explain(error, subject, report);
+  const errors = [...Value.Errors(schema, data)].map(mostTelling);
+  const misspelt = new Set(errors.map(meantBy));
+  for (const error of errors) {
+    // A key that is there by a wrong name is one mistake, told where it is written.
+    const isTold = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
+    if (!isTold) explain(error, subject, report);
+  }
   return null;
+}
+
+/** The path of the key that an unknown one was probably meant to be. */
+function meantBy({ type, path, schema }: ValueError): string | null {
+  if (type !== ValueErrorType.ObjectAdditionalProperties) return null;
+  const meant = nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
+  return meant === null ? null : `${path.slice(0, path.lastIndexOf('/'))}/${meant}`;
+}
+
+function propertiesOf({ properties }: TSchema): string[] {
+  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
 }
 
 /** Filling in defaults makes a map of a list that stands where a map should. */
@@ -47,8 +64,7 @@ export function checkOptions(
   return typeof options === 'object' && options !== null ? { ...options } : null;
 }
 
-function explain(given: ValueError, subject: Subject, report: Report): void {
-  const error = mostTelling(given);
+function explain(error: ValueError, subject: Subject, report: Report): void {
   const steps = stepsOf(error.path);
   const last = steps.at(-1) ?? '';
   const name = nameOf(subject.path, subject.tree, steps);
@@ -89,8 +105,7 @@ function explainUnknown(error: ValueError, subject: Subject, steps: readonly str
     report.add('not-yet', place, `\`${name}\` is known but not enforced by this version`);
     return;
   }
-  const properties: unknown = error.schema.properties;
-  const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  const known = propertiesOf(error.schema);
   const owner = nameOf(subject.path, subject.tree, parent);
   report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, {
     expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',

@@ -8,7 +8,7 @@ interface Hint {
 
 /** What to write where a value is of another type than its key takes. */
 export function typeHint(schema: TSchema, tree: Tree): Hint {
-  if (tree.kind !== 'scalar') return {};
+  if (tree.kind !== 'scalar') return example(schema);
   if (schema.type === 'object' && tree.value !== null) return asMap(schema, tree);
   if (tree.value === null) return example(schema);
   if (schema.type === 'array') return { hint: `write a list: [${tree.source}]` };
@@ -32,7 +32,9 @@ function fitsInQuotes({ type, pattern }: TSchema, { source }: ScalarTree): boole
 
 export function example(schema: TSchema): Hint {
   const [first]: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
-  return first === undefined ? {} : { hint: `for example ${JSON.stringify(first)}` };
+  const written = JSON.stringify(first);
+  // Of a map that takes anything the example is `{}`, which shows nothing.
+  return written === undefined || written === '{}' ? {} : { hint: `for example ${written}` };
 }
 
 /** A lone value where a map is wanted belongs under the first key that the map needs. */

@@ -178,6 +178,22 @@ describe('signalbox policy diff', () => {
     rmSync(join(repository, '.gitattributes'));
   });
 
+  test('tells a section that is one value in a line, and gives no unit to a figure that is not there', async () => {
+    const text = `answer_worth: 20\n${plain(BEFORE)}`;
+    const refusing = 'constraints: [{ name: no, require: model.price.output > 12.0 }]';
+    write('plain/p.yaml', text);
+    write(
+      'moved/p.yaml',
+      `${text.replace(': 20', ': 3').replace('output: 4', 'output: 14')}${refusing}\n`.replace(
+        'given: {}',
+        'given: { model: best }',
+      ),
+    );
+    const { out } = await diffHere('plain', 'moved');
+    expect(out).toContain('\n  ~ answer_worth: 20 → 3\n  ~ cases: usual\n');
+    expect(out).toContain('    cost     6.3 Credits → none\n    latency  9,000 ms → none\n    quality  0.900 → none\n');
+  });
+
   test('finds no difference in what is only written differently', async () => {
     const lines = AFTER.split('\n');
     const at = lines.findIndex((line) => line.startsWith('  best:'));

@@ -1,5 +1,15 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openFiles, replaceFile } from '../../src/cli/policy/fmt-files.ts';
@@ -61,6 +71,18 @@ describe('signalbox policy fmt', () => {
     const after = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
     expect(Object.fromEntries(after)).toEqual({ ...files, 'a.yaml': NEAT, 'e.yaml': NEAT });
     expect(statSync(join(folder, 'a.yaml')).mode & 0o777).toBe(0o640);
+  });
+
+  test('formats the others beside a name that leads to no file', async () => {
+    const folder = policy({ 'a.yaml': UGLY });
+    symlinkSync('nowhere', join(folder, 'b.yaml'));
+    mkdirSync(join(folder, 'c.yaml'));
+    const { code, out, err } = await runCommand(['policy', 'fmt', folder]);
+    expect({ code, err }).toEqual({ code: 2, err: '' });
+    expect(out).toMatch(/b\.yaml:1:1 {2}unreadable-file .*: it is not there\n/);
+    expect(out).toMatch(/c\.yaml:1:1 {2}unreadable-file .*: it is a folder\n/);
+    expect(out).toEndWith('\n3 files: 1 formatted, 2 left as they are\n');
+    expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(NEAT);
   });
 
   test('--check changes nothing, and shows what it would change without any secret', async () => {

@@ -141,8 +141,20 @@ describe('signalbox policy check', () => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(out).toContain('1 file, 1 model');
       expect(out).not.toContain('\u001b');
+      const left = 'set here: every provider, so `serve` would not start: TEST_UPSTREAM_KEY is not set';
+      expect(out.includes(left)).toBe(env !== UPSTREAM_ENV);
       expect(out.includes('TEST_UPSTREAM_KEY')).toBe(env !== UPSTREAM_ENV);
     }
+  });
+
+  test('counts the models that serve only while no other can', async () => {
+    const spare = `providers: { spare: { adapter: simulated, serve: when_alone } }
+models:
+  two: { provider: spare, price: { input: 1, output: 2 }, context_window: 8000, max_output: 800, quality: { default: 0.5 } }
+`;
+    const folder = newFolder({ 'policy.yaml': policy, 'spare.yaml': spare });
+    expect((await check(folder)).out).toContain('2 files, 2 models');
+    expect(JSON.parse((await check(folder, '--json')).out)).toMatchObject({ models: 2 });
   });
 
   test('judges the shipped policy without an argument', async () => {

@@ -251,11 +251,8 @@ describe('all at once', () => {
 test('a diagnostic prints its place, the line with carets, what is known and what was meant', () => {
   const text = swap('max_output: 2048', 'max_outptu: 2048');
   const result = loadText(text);
-  expect(
-    formatDiagnostics(result.diagnostics, [{ path: 'p.yaml', text }])
-      .split('\n')
-      .slice(0, 3),
-  ).toEqual(['p.yaml:5:3  missing-key  `models.tiny` needs the key `max_output`', '  4 | models:', '> 5 |   tiny:']);
+  // The required key is there by a wrong name: that is one mistake, told where it is written.
+  expect(result.diagnostics.map(({ code }) => code)).toEqual(['unknown-key']);
   const unknown = only(result, 'unknown-key');
   expect(formatDiagnostics([{ ...unknown, expected: 'one of `…`' }], [{ path: 'p.yaml', text }])).toBe(
     `p.yaml:9:5  unknown-key  \`models.tiny\` has no key \`max_outptu\`

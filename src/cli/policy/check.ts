@@ -49,7 +49,7 @@ async function judgeHere(bundle: Bundle, tools: Judge): Promise<Here> {
   // That nobody can serve is said of this place, not of the policy.
   const nothing = judged.problems.filter(({ code }) => code === 'nothing-to-serve');
   return {
-    missing: nothing.map(({ hint, message }) => `\`serve\` would not start: ${hint ?? message}`),
+    missing: nothing.map(({ hint, message }) => `every provider, so \`serve\` would not start: ${hint ?? message}`),
     problems: judged.problems.filter((one) => !nothing.includes(one)),
   };
 }
@@ -61,6 +61,10 @@ const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity'])
   found.filter((one) => one.severity === severity).length;
 
 type Snapshot = Runtime['snapshot'];
+
+/** All that the policy declares: those that serve only alone, too, whom nobody sees served where every variable is set. */
+const modelsOf = ({ models, leftOut }: Snapshot): number =>
+  models.length + leftOut.filter(({ kind }) => kind === 'model').length;
 
 /** Catalogs age all at once: a line for each figure is enough. */
 const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
@@ -90,7 +94,7 @@ function asText(
     warnings > 0 && `${plural(warnings, 'warning')}${hidden}`,
   ].filter(Boolean);
   const files = plural(bundle.files.length, 'file');
-  const size = snapshot ? `, ${plural(snapshot.models.length, 'model')}, ${plural(snapshot.cases.length, 'case')}` : '';
+  const size = snapshot ? `, ${plural(modelsOf(snapshot), 'model')}, ${plural(snapshot.cases.length, 'case')}` : '';
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}`);
   if (missing.length > 0) parts.push(leftOutText(missing));
   return `${parts.join('\n\n')}\n`;
@@ -105,7 +109,7 @@ function asJson(
   const body = {
     ...diagnosticsJson(found),
     files: bundle.files.map(({ path }) => path),
-    models: snapshot?.models.length ?? null,
+    models: snapshot && modelsOf(snapshot),
     cases: snapshot?.cases.length ?? null,
     left_out_here: missing,
   };

@@ -70,7 +70,13 @@ function changesText(changes: readonly PolicyChange[], paint: Paint): string {
   const sections = Map.groupBy(changes, ({ section }) => section);
   const lines = [...sections].flatMap(([section, found]) =>
     found.flatMap(({ change, name, keys = [] }) => {
-      const head = visible(`${SIGNS[change]} ${name === null ? section : `${section}: ${name}`}`);
+      const thing = name === null ? section : `${section}: ${name}`;
+      const [first, ...more] = keys;
+      // A section that is one value, such as `answer_worth`, has no keys of its own.
+      if (first?.key === '' && more.length === 0) {
+        return fromTo(thing, first).map((line) => `  ${signed(visible(line), paint)}`);
+      }
+      const head = visible(`${SIGNS[change]} ${thing}`);
       const inside = keys.flatMap(({ key, ...values }) => fromTo(key, values)).map(visible);
       return [`  ${signed(head, paint)}`, ...inside.map((line) => `      ${signed(line, paint)}`)];
     }),
@@ -127,14 +133,15 @@ function goals(a: Answer, b: Answer): string {
 function figures(a: Answer, b: Answer, { inUsd }: Words): string[] {
   const [from, to] = [chosen(a), chosen(b)];
   if (from === null && to === null) return [];
-  const of = (read: (one: Choice) => string) => pair(from && read(from), to && read(to));
+  const of = (read: (one: Choice) => string, unit = '') =>
+    from && to ? `${pair(read(from), read(to))}${unit}` : pair(from && read(from) + unit, to && read(to) + unit);
   const by = (read: (one: Choice) => number) => (from && to ? growth(read(from), read(to)) : '');
-  const usd = `, ${of(({ costUsd }) => short(costUsd))} USD${by(({ costUsd }) => costUsd)}`;
+  const usd = `, ${of(({ costUsd }) => short(costUsd), ' USD')}${by(({ costUsd }) => costUsd)}`;
   const refusals = [a, b].filter(isRefused).map(({ message }) => `because  ${message}`);
   return [
     `reason   ${of(({ reason }) => reason)}`,
-    `cost     ${of(({ costCredits }) => short(costCredits))} Credits${inUsd ? usd : by(({ costCredits }) => costCredits)}`,
-    `latency  ${of(({ latencyMs }) => short(latencyMs))} ms${by(({ latencyMs }) => latencyMs)}`,
+    `cost     ${of(({ costCredits }) => short(costCredits), ' Credits')}${inUsd ? usd : by(({ costCredits }) => costCredits)}`,
+    `latency  ${of(({ latencyMs }) => short(latencyMs), ' ms')}${by(({ latencyMs }) => latencyMs)}`,
     `quality  ${of(({ quality }) => quality.toFixed(3))}`,
     ...refusals,
   ];

@@ -1,6 +1,6 @@
 import { access, constants, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import type { PolicyFile } from '../../policy/load.ts';
+import type { FileProblem, PolicyFile } from '../../policy/parse.ts';
 import { FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
 
@@ -37,16 +37,22 @@ function shown(path: string): string {
   return near.startsWith('..') ? resolve(path) : near;
 }
 
+/** What cannot be read is told of it, and keeps no other file from being formatted. */
 async function openFile(path: string): Promise<Opened> {
-  const found = await stat(path).catch((cause) => refuse(`${path} cannot be read`, cause));
-  // A pipe would be waited for without end.
-  if (!found.isFile()) throw new UsageError(`${path} is not a file.`);
-  if (found.size > FILE_BYTES_MAX) {
-    const detail = `it has ${found.size} bytes`;
-    return { file: { path, problem: 'too-large', detail }, bytes: new Uint8Array() };
+  const left = (problem: FileProblem, detail: string) => ({
+    file: { path, problem, detail },
+    bytes: new Uint8Array(),
+  });
+  try {
+    const found = await stat(path);
+    // A pipe would be waited for without end.
+    if (!found.isFile()) return left('unreadable', found.isDirectory() ? 'it is a folder' : 'it is not a file');
+    if (found.size > FILE_BYTES_MAX) return left('too-large', `it has ${found.size} bytes`);
+    const bytes = await readFile(path);
+    return { file: { path, ...decoded(bytes) }, bytes };
+  } catch (cause) {
+    return left('unreadable', reasonOf(cause));
   }
-  const bytes = await readFile(path).catch((cause) => refuse(`${path} cannot be read`, cause));
-  return { file: { path, ...decoded(bytes) }, bytes };
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -117,8 +123,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ELOOP', 'its symbolic links lead in a circle'],
 ]);
 
+const reasonOf = (cause: unknown): string =>
+  REASONS.get(codeOf(cause)) ?? (cause instanceof Error ? cause.message : String(cause));
+
 /** Says in a sentence what a file system refuses. */
 export function refuse(what: string, cause: unknown): never {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  throw new UsageError(`${what}: ${REASONS.get(codeOf(cause)) ?? message}.`);
+  throw new UsageError(`${what}: ${reasonOf(cause)}.`);
 }

@@ -56,7 +56,7 @@ export async function settingsOf(
   const idle = here.problems.find(({ code }) => code === 'nothing-to-serve');
   if (idle && !anywhere) throw nothingServes(folder, idle);
   const problems = here.problems.filter((one) => one !== idle);
-  const missing = idle ? [`\`serve\` would not start: ${idle.hint ?? idle.message}`] : here.missing;
+  const missing = idle ? [`every provider, so \`serve\` would not start: ${idle.hint ?? idle.message}`] : here.missing;
   if (problems.length > 0) return { bundle, settings: [], problems, missing };
   return { bundle, settings: joined(anywhere?.runtime ?? null, here.runtime), problems, missing };
 }
