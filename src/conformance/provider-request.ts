@@ -1,7 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
-import { CAPABILITY_NAMES } from '../core/capability.ts';
+import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 import { calls, plainCalls, tellCall, traits, upstreams } from './calls.ts';
 import type { Host } from './host.ts';
 import { frozen, type Law, law, messageOf, quoted, same, shown } from './law.ts';
@@ -212,8 +212,62 @@ const capped = aboutWire<ProviderCall>({
   tell: tellCall,
 });
 
+type Members = Partial<ProviderCall['request']>;
+
+const TOOLS: Members = { tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }] };
+const SCHEMA = { name: 'answer', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } };
+
+/**
+ * A field that asks for something that no service does unasked: what the dialect must have for it, what else stands in such a
+ * request, and the field.
+ */
+const ASKS: readonly (readonly [readonly Capability[], Members, Members])[] = [
+  [[], {}, { temperature: 0.375 }],
+  [[], {}, { top_p: 0.375 }],
+  [['tools'], {}, TOOLS],
+  [['tools', 'forced_tools'], TOOLS, { tool_choice: 'required' }],
+  [['json_schema'], {}, { response_format: { type: 'json_schema', json_schema: SCHEMA } }],
+  [['json_mode'], {}, { response_format: { type: 'json_object' } }],
+  [['choices'], {}, { n: 2 }],
+  [['logprobs'], {}, { logprobs: true }],
+  [['seed'], {}, { seed: 7 }],
+  [['penalties'], {}, { presence_penalty: 0.375 }],
+  [['penalties'], {}, { frequency_penalty: 0.375 }],
+  [['logit_bias'], {}, { logit_bias: { '7': -100 } }],
+  [['stop'], {}, { stop: ['END'] }],
+];
+
+interface Asking {
+  readonly needs: readonly Capability[];
+  readonly without: ProviderCall;
+  readonly call: ProviderCall;
+}
+
+const asking: fc.Arbitrary<Asking> = fc
+  .tuple(plainCalls, fc.constantFrom(...ASKS))
+  .map(([plain, [needs, beside, field]]) => {
+    const without = { ...plain, request: { ...plain.request, ...beside } };
+    return { needs, without, call: { ...without, request: { ...without.request, ...field } } };
+  });
+
+const heard = aboutWire<Asking>({
+  name: 'heard',
+  says: 'what a request asks for goes out, or is told: by `lacks`, in `dropped` or by a `rejected`',
+  cases: () => asking,
+  fault(adapter, { needs, without, call }) {
+    const lacking = adapter.lacks?.(call.model, call.upstream) ?? [];
+    if (needs.some((one) => lacking.includes(one))) return null;
+    const [made, plain] = [adapter.request(call), adapter.request(without)];
+    if ('kind' in made || 'kind' in plain || !same(made, plain)) return null;
+    const field = Object.keys(call.request).find((key) => !(key in without.request));
+    const capability = needs.at(-1);
+    return `\`${field}\` changes nothing of the request: name it in \`dropped\`${capability ? `, or \`${capability}\` in \`lacks\`` : ''}`;
+  },
+  tell: ({ call }) => tellCall(call),
+});
+
 /** What every provider must keep as it is prepared. */
 export const PREPARED_LAWS: readonly Law<ProviderSubject>[] = [settings, presets, lacks];
 
 /** What every adapter must keep when it builds requests. */
-export const REQUEST_LAWS: readonly Law<ProviderSubject>[] = [form, request, pure, keyless, capped];
+export const REQUEST_LAWS: readonly Law<ProviderSubject>[] = [form, request, pure, keyless, capped, heard];

@@ -121,6 +121,9 @@ const fills = aboutStrategy({
   says: 'it writes `out[0..n)`, each a finite number or -Infinity, whatever stood there, and nothing behind',
   fault(strategy, trial) {
     const n = trial.figures.length;
+    const given: unknown = strategy.score(candidatesOf(trial), leftovers(trial, 0), trial.weights ?? undefined);
+    if (given instanceof Promise)
+      return '`score` gives a promise: nobody waits for it, so it must write before it returns';
     const [first, second] = [scored(strategy, trial), scored(strategy, trial, 12_345)];
     const fault = usable(first, n);
     if (fault) return fault;

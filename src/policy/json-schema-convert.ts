@@ -118,7 +118,9 @@ export class Converter {
       ...(others !== undefined && { additionalProperties: others }),
       ...this.#snippetsOf(path),
     };
-    return { type: 'object', allOf: [keys, ...(this.#rules[path] ?? [])] };
+    // An editor's own words would be `Expected "Quality"`, by its title.
+    const errorMessage = `Needs a map${required.length > 0 ? ` with ${required.join(', ')}` : ''}.`;
+    return { type: 'object', errorMessage, allOf: [keys, ...(this.#rules[path] ?? [])] };
   }
 
   #properties(schema: TSchema, path: string, hint: Hint): Record<string, JsonSchema> {

@@ -133,6 +133,10 @@ describe('of adapters,', () => {
         })),
       ],
     ],
+    heard: [
+      ['has words for text alone, and does not say so', wrong(() => ({ lacks: () => [] }))],
+      ['leaves hints out and does not tell', sending(() => ({ dropped: [] }))],
+    ],
     reply: [
       [
         'throws on garbage',

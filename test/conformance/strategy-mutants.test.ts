@@ -51,6 +51,15 @@ describe('of strategies,', () => {
     form: [['gives a sentence for a reason', wrong(() => ({ reason: 'cheap: the cheapest\nof all' }))]],
     fills: [
       [
+        'writes later',
+        wrong(() => ({
+          async score({ n }, out) {
+            await null;
+            out.fill(0, 0, n);
+          },
+        })),
+      ],
+      [
         'leaves out[i] of those that it does not like',
         wrong(() => ({
           score({ n, quality }, out) {

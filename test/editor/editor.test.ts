@@ -234,6 +234,12 @@ constraints:
 learning: perhaps
 selectors:
   s: { strategy: auto-fast, options: { quality_margn: 0.1 } }
+tasks:
+  t: often
+cases:
+  - name: c
+    given: hello
+    expect: m
 `);
     expect(found).toEqual([
       '10: Value is above the maximum of 1.',
@@ -242,6 +248,9 @@ selectors:
       '17: Needs a map, or off, shadow, on.',
       '19: Property quality_margn is not allowed.',
       '1: Property modles is not allowed.',
+      '21: Needs a map with expected_output_tokens, default_input_tokens.',
+      '24: Needs a map.',
+      '25: Needs a map.',
       '5: Incorrect type. Expected "number".',
       '6: Property contxt_window is not allowed.',
       '7: Value is below the minimum of 1.',

@@ -68,7 +68,7 @@ const PLACES_SHOWN = 3;
 function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string[] {
   const groups = new Map<string, KeyReport[]>();
   for (const key of keys.filter((one) => one.outcome === outcome)) {
-    const id = key.note || patternOf(key.path);
+    const id = key.note || patternOf(key.within);
     groups.set(id, [...(groups.get(id) ?? []), key]);
   }
   return [...groups.values()].map((ones) => {
@@ -76,12 +76,12 @@ function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string
       ...new Set(ones.flatMap((one) => (one.file === null ? [] : [`${one.file}:${one.fileLine}`]))),
     ]);
     const places = shown(ones.map(({ line, column }) => `${line}:${column}`));
-    const name = commonName([...new Set(ones.map(({ path }) => patternOf(path)))]);
+    const name = commonName([...new Set(ones.map(({ within }) => patternOf(within)))]);
     return `${name} (${places})${targets && ` → ${targets}`}${ones[0]?.note && `: ${ones[0].note}`}`;
   });
 }
 
-/** One name for several keys: what they have in common, and their own parts where these are few. */
+/** One name for several keys: what they have in common, and each one's own part, for none may be looked over. */
 function commonName(patterns: readonly string[]): string {
   const [first = '', ...others] = patterns;
   if (others.length === 0) return first;
@@ -89,8 +89,7 @@ function commonName(patterns: readonly string[]): string {
   const length = parts.findIndex((part, at) => others.some((other) => other.split('.')[at] !== part));
   const common = parts.slice(0, Math.max(0, length)).join('.');
   const own = patterns.map((pattern) => (common === '' ? pattern : pattern.slice(common.length + 1)));
-  const few = own.length <= PLACES_SHOWN ? own.join(', ') : '…';
-  return common === '' ? few : `${common}.${few.includes(', ') ? `{${few}}` : few}`;
+  return common === '' ? own.join(', ') : `${common}.{${own.join(', ')}}`;
 }
 
 const patternOf = (path: string): string => path.replace(/\[\d+\]/g, '[]');

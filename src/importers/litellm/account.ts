@@ -13,6 +13,8 @@ export type To = Target | (() => Target);
 /** What became of one key of the configuration. */
 export interface Told extends Where {
   readonly path: string;
+  /** The path of what was told of: of itself, or of a list or map that it is in. */
+  readonly within: string;
   readonly outcome: Outcome;
   /** Null for what is left out. */
   readonly to: Target | null;
@@ -75,7 +77,7 @@ export class Account {
       const isWorse = before !== undefined && OUTCOMES.indexOf(outcome) > OUTCOMES.indexOf(before.outcome);
       if (before && (isOfAll || !(before.isOfAll || isWorse))) continue;
       const { path, line, column } = leaf;
-      this.#told.set(leaf, { path, line, column, outcome, to, note, isOfAll });
+      this.#told.set(leaf, { path, within: isOfAll ? node.path : path, line, column, outcome, to, note, isOfAll });
     }
   }
 

@@ -37,16 +37,7 @@ export function readLimits(
 ): Limits {
   const settings = library ?? undefined;
   const budgets = [
-    ...budgetOf(
-      {
-        name: 'everybody',
-        limit: valueAt(settings, 'max_budget'),
-        duration: valueAt(settings, 'budget_duration'),
-        differs: '',
-        comment: 'litellm_settings.max_budget: all that is spent here',
-      },
-      context,
-    ),
+    ...ofEverybody(settings, context),
     ...ofUsers(settings, context),
     ...ofTeams(settings, context),
     ...ofTags(settings, context),
@@ -54,6 +45,25 @@ export function readLimits(
   ];
   const { budget, rateLimits } = ofEveryKey(settings, context);
   return { budgets: unique([...budgets, ...budget]), rateLimits };
+}
+
+function ofEverybody(settings: Node | undefined, context: Context): Fields[] {
+  const [limit, duration] = [valueAt(settings, 'max_budget'), valueAt(settings, 'budget_duration')];
+  if (decimalOf(limit)?.digits === 0n) {
+    context.account.leftOut(limit, 'LiteLLM takes a 0 here for no budget');
+    context.account.leftOut(duration, 'there is no budget that it is for');
+    return [];
+  }
+  return budgetOf(
+    {
+      name: 'everybody',
+      limit,
+      duration,
+      differs: '',
+      comment: 'litellm_settings.max_budget: all that is spent here',
+    },
+    context,
+  );
 }
 
 function budgetOf({ name, limit, duration, each, match, differs, comment }: Stated, { account }: Context): Fields[] {
@@ -163,7 +173,10 @@ function ofTeams(settings: Node | undefined, context: Context): Fields[] {
       context,
     );
     if (budget.length > 0) context.account.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
-    context.account.leftOut(item, 'metrics, logs and traces are built in, and have the labels of keys');
+    context.account.leftOut(
+      item,
+      'rates and models are said of each key: `signalbox keys create`; logs, metrics and traces are built in',
+    );
     return budget;
   });
 }

@@ -1,5 +1,5 @@
 import type { To } from './account.ts';
-import { asName, asVariable, CAPITALS, type Context, looksSecret, textOf } from './context.ts';
+import { asName, asVariable, CAPITALS, type Context, looksSecret, referenceIn, textOf } from './context.ts';
 import type { Service } from './services.ts';
 import type { Node } from './tree.ts';
 
@@ -31,7 +31,6 @@ export interface Parts {
   readonly at: (key: string) => To;
 }
 
-const REFERENCE = /^os\.environ\/(.*)$/;
 /** Words that stand where a client insists on a key and its server does not look. */
 const DUMMY =
   /^(?:none|null|empty|fake|fake-key|dummy|dummy-key|no-?key|not-?needed|not-?required|anything|x+|lm-studio|ollama|na|n\/a)$/i;
@@ -48,7 +47,7 @@ export function readConnection(parts: Parts, context: Context): Connection | nul
   const preset = isAnyServer ? null : parts.service.preset;
   const host = hostOf(address.url);
   const keyEnv = readKey({ ...parts, isOwn, host }, context);
-  const isPrivate = isOwn && host !== null && isPrivateName(host, address.url ?? '');
+  const isPrivate = host !== null && isPrivateName(host, address.url ?? '');
   const ofPreset = isAnyServer ? null : parts.service.presetKeyEnv;
   return {
     preset,
@@ -57,11 +56,13 @@ export function readConnection(parts: Parts, context: Context): Connection | nul
     baseUrlEnv: address.env,
     keyEnv: keyEnv === ofPreset ? null : keyEnv,
     isPrivate: isPrivate && !['ollama', 'vllm', 'lm-studio', 'llama-cpp'].includes(preset ?? ''),
-    isOwn: isPrivate || (parts.service.isOwn && preset !== null),
+    isOwn: (isOwn && isPrivate) || (parts.service.isOwn && preset !== null),
     names: namesFor(parts, preset, address, keyEnv === ofPreset ? null : keyEnv),
     comment: address.comment,
   };
 }
+
+const MAY_BE_PRIVATE = 'where it is a name within a private network, the provider needs `allow_private_network: true`';
 
 interface Address {
   readonly url: string | null;
@@ -71,10 +72,12 @@ interface Address {
 
 function readAddress({ provider, service, base, at }: Parts, { account, todo }: Context): Address | null {
   const text = textOf(base);
-  const ending = provider === 'azure' ? '/openai/v1' : service.isOwn && service.preset ? '/v1' : '';
-  const mustEnd = ending && `its value must end in ${ending}`;
+  const ending = endingOf(provider, service);
+  const isNamedAlone = provider === 'openai' || (service.isOwn && !service.preset);
+  const mustEnd = isNamedAlone ? MAY_BE_PRIVATE : ending && `its value must end in ${ending}`;
   const inVariable = (env: string, note: string): Address => {
-    todo.variables.set(env, `the address of ${provider}${ending && `, ending in ${ending}`}`);
+    const server = provider === 'openai' ? 'a server that speaks as OpenAI does' : provider;
+    todo.need(env, `the address of ${server}${ending && `, ending in ${ending}`}`);
     return { url: null, env, comment: note || null };
   };
   if (!base || text === null) {
@@ -82,8 +85,8 @@ function readAddress({ provider, service, base, at }: Parts, { account, todo }: 
     if (service.isOwn && service.baseUrl === null) return inVariable(`${asVariable(provider)}_BASE_URL`, '');
     return { url: service.baseUrl, env: null, comment: null };
   }
-  const [, reference] = REFERENCE.exec(text) ?? [];
-  if (reference !== undefined) {
+  const reference = referenceIn(text);
+  if (reference !== null) {
     const env = CAPITALS.test(reference) ? reference : asVariable(reference || `${provider}_BASE_URL`);
     const note = [env !== reference && `the variable is called ${env}: policies want capitals`, mustEnd]
       .filter(Boolean)
@@ -98,7 +101,7 @@ function readAddress({ provider, service, base, at }: Parts, { account, todo }: 
       account.problem(base, 'it must be an address such as https://llm.example.com/v1');
       return null;
     }
-    const env = `${asVariable(provider)}_BASE_URL`;
+    const env = todo.invent(`${asVariable(provider)}_BASE_URL`, text);
     account.approximated(
       base,
       at('base_url_env'),
@@ -106,10 +109,18 @@ function readAddress({ provider, service, base, at }: Parts, { account, todo }: 
     );
     return inVariable(env, mustEnd);
   }
-  const whole = ending && new URL(url).pathname === '/' ? url + ending : url;
+  // Of Claude's API LiteLLM adds the version to any address; of the others an address with a path has it.
+  const isBare = new URL(url).pathname === '/' || (provider === 'anthropic' && !url.endsWith(ending));
+  const whole = isBare ? url + ending : url;
   if (whole === url) account.mapped(base, at('base_url'));
   else account.mapped(base, at('base_url'), `with ${ending}, where the API is`);
   return { url: whole, env: null, comment: null };
+}
+
+/** What addresses end in that are of the API's version. */
+function endingOf(provider: string, { isOwn, preset }: Service): string {
+  if (provider === 'azure') return '/openai/v1';
+  return provider === 'anthropic' || (isOwn && preset) ? '/v1' : '';
 }
 
 /** An address without a slash at its end; null where it has a user, a query or a key in it, or is none. */
@@ -118,7 +129,7 @@ function plainUrl(text: string): string | null {
   const { protocol, username, password, search, hash, href } = new URL(text);
   const isPlain = username === '' && password === '' && search === '' && hash === '';
   if (!isPlain || (protocol !== 'http:' && protocol !== 'https:')) return null;
-  return href.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings)$/, '');
+  return href.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings|messages)$/, '');
 }
 
 const hostOf = (url: string | null): string | null => (url === null ? null : new URL(url).hostname);
@@ -138,14 +149,18 @@ function readKey(
 ): string | null {
   const usual = isOwn ? null : service.keyEnv;
   const note = (name: string | null, what: string): string | null => {
-    if (name !== null) todo.variables.set(name, what);
+    if (name !== null) todo.need(name, what);
     return name;
   };
-  const what = `the key for ${isOwn && host !== null ? host : provider}`;
+  const server = host ?? (provider === 'openai' ? 'a server that speaks as OpenAI does' : provider);
+  const what = `the key for ${isOwn ? server : provider}`;
   const text = textOf(key);
-  if (!key || text === null) return note(usual, what);
-  const [, reference] = REFERENCE.exec(text) ?? [];
-  if (reference !== undefined && CAPITALS.test(reference)) {
+  if (!key || text === null) {
+    if (usual !== null) todo.refer(usual);
+    return note(usual, what);
+  }
+  const reference = referenceIn(text);
+  if (reference !== null && CAPITALS.test(reference)) {
     account.mapped(key, at('api_key_env'));
     return note(reference, what);
   }
@@ -154,14 +169,17 @@ function readKey(
     return note(usual, what);
   }
   const named = reference ? asVariable(reference) : null;
-  const invented = named ?? usual ?? `${asVariable(isOwn && host !== null ? `${labelOf(host)}` : provider)}_API_KEY`;
-  if (reference !== undefined) {
-    account.approximated(key, at('api_key_env'), `the variable is called ${invented}: policies want capitals`);
-  } else if (/^os\.[a-z]{3,12}[/.]/i.test(text)) {
-    account.problem(key, `it looks like a misspelt os.environ/ reference; ${invented} is taken`);
-  } else if (isOwn && DUMMY.test(text)) {
+  if (isOwn && DUMMY.test(text)) {
     account.mapped(key, at('adapter'), 'a word that no server looks at: no key is sent');
     return null;
+  }
+  const wanted = usual ?? `${asVariable(isOwn && host !== null ? labelOf(host) : provider)}_API_KEY`;
+  const isMisspelt = /^os\.[a-z]{3,12}[/.]/i.test(text) && reference === null;
+  const invented = named ?? (isMisspelt ? wanted : todo.invent(wanted, text));
+  if (reference !== null) {
+    account.approximated(key, at('api_key_env'), `the variable is called ${invented}: policies want capitals`);
+  } else if (isMisspelt) {
+    account.problem(key, `it looks like a misspelt os.environ/ reference; ${invented} is taken`);
   } else {
     account.approximated(key, at('api_key_env'), `a key is never copied: put it into ${invented}`);
   }
@@ -179,7 +197,7 @@ function namesFor({ provider }: Parts, preset: string | null, { url, env }: Addr
       new RegExp(`^${short}-?`),
       '',
     );
-  const words = [ofVariable(keyEnv), ofVariable(env)].filter((word) => word !== '');
+  const words = [ofVariable(keyEnv), ofVariable(env)].filter((word) => !/^\d*$/.test(word));
   const names = words.map((word) => `${short}-${word}`);
   const host = hostOf(url);
   if (url !== null && host !== null) {

@@ -15,6 +15,13 @@ export interface Context {
   readonly todo: Todo;
 }
 
+const REFERENCE = /^os\.environ\/(.*)$/;
+/** The name after `os.environ/`, perhaps empty; null for other texts. */
+export const referenceIn = (text: string): string | null => REFERENCE.exec(text)?.[1] ?? null;
+
+/** No value of a configuration: it stands for what the environment has. */
+const REFERRED = 'os.environ/';
+
 /** What is left to the operator. */
 export class Todo {
   /** Models whose price nobody told. */
@@ -23,6 +30,35 @@ export class Todo {
   readonly assumed = new Map<string, string[]>();
   /** Variable → what is to be in it. */
   readonly variables = new Map<string, string>();
+  /** Variable → what the configuration has in its place: the reference to it, or a value, which goes nowhere else. */
+  readonly #values = new Map<string, string>();
+
+  /** `referred` are the variables that the configuration itself names. */
+  constructor(referred: Iterable<string>) {
+    for (const name of referred) this.#values.set(name, REFERRED);
+  }
+
+  /** A variable for a value that is not copied, called `wanted` unless another value has that: one key must not go to two places. */
+  invent(wanted: string, value: string): string {
+    for (let n = 1; ; n++) {
+      const name = n === 1 ? wanted : `${wanted}_${n}`;
+      const held = this.#values.get(name) ?? value;
+      if (held !== value) continue;
+      this.#values.set(name, value);
+      return name;
+    }
+  }
+
+  /** Says what is to be in a variable; one may be of use for several things. */
+  need(name: string, what: string): void {
+    const before = this.variables.get(name);
+    if (!before?.split('; ').includes(what)) this.variables.set(name, before ? `${before}; ${what}` : what);
+  }
+
+  /** Says that `name` is read where the configuration has no key: what it names itself. */
+  refer(name: string): void {
+    if (!this.#values.has(name)) this.#values.set(name, REFERRED);
+  }
 
   assume(model: string, what: string): void {
     this.assumed.set(model, [...(this.assumed.get(model) ?? []), what]);

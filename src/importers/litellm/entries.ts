@@ -146,19 +146,20 @@ function deploymentOf(parts: Parts, context: Context): Deployment | null {
     service &&
     readConnection({ provider, service, base: param('api_base'), key: param('api_key'), at: atProvider }, context);
   if (!connection) return null;
-  const upstream =
-    valueAt(params, 'custom_llm_provider') || !model.includes('/') ? model : model.slice(model.indexOf('/') + 1);
+  const { upstream, way } = upstreamOf(provider, model);
   const baseModel = textOf(valueAt(info ?? undefined, 'base_model'));
   const names = [baseModel, model, upstream, baseModel?.slice(baseModel.indexOf('/') + 1)].filter(
     (one) => typeof one === 'string',
   );
   const facts = readFacts({ info, params, preset: connection.preset, names, at: atModel }, context);
   account.mapped(parts.nameNode, () => ['models', place.model]);
-  account.mapped(parts.modelNode, atModel('upstream'));
+  if (way === null) account.mapped(parts.modelNode, atModel('upstream'));
+  else account.approximated(parts.modelNode, atModel('upstream'), `asked by Chat Completions, without \`${way}/\``);
   account.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
   account.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', place.provider]);
-  const regions = textsOf(valueAt(info ?? undefined, 'region_name'));
-  account.mapped(valueAt(info ?? undefined, 'region_name'), atModel('regions'));
+  const region = valueAt(params, 'region_name') ?? valueAt(info ?? undefined, 'region_name');
+  const regions = textsOf(region);
+  account.mapped(region, atModel('regions'));
   if (baseModel !== null)
     account.mapped(valueAt(info ?? undefined, 'base_model'), atModel(), 'its facts are looked up by it');
   const mode = valueAt(info ?? undefined, 'mode');
@@ -203,6 +204,16 @@ function deploymentOf(parts: Parts, context: Context): Deployment | null {
   return deployment;
 }
 
+/** Which API LiteLLM takes, or how it treats a deployment: no part of the name. */
+const WAY = /^(responses|o_series|gpt5_series)\/(.+)$/;
+
+/** The provider's own name of a model. The provider stands before it even where `custom_llm_provider` says it, too. */
+function upstreamOf(provider: string, model: string): { readonly upstream: string; readonly way: string | null } {
+  const name = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
+  const [, way, rest] = (['openai', 'azure'].includes(provider) && WAY.exec(name)) || [];
+  return { upstream: rest ?? name, way: way ?? null };
+}
+
 /** Milliseconds of seconds; null where they are not stated, or not right. */
 export function millisecondsOf(
   node: Node | undefined,
@@ -239,6 +250,8 @@ function tagsOf(params: MapNode, info: MapNode | null, to: To, account: Context[
   return [...new Set([...read(valueAt(info ?? undefined, 'access_groups')), ...read(valueAt(params, 'tags'))])];
 }
 
+const OTHER_RATE =
+  'no line of a price here, which counts input, cached input, cache writes and output: what else is billed counts as those';
 const OF_REQUESTS = 'a parameter of the request: callers send it themselves; none is added';
 
 /** What is read once all entries are: the shares of a group, and budgets. */
@@ -247,11 +260,15 @@ const LATER: ReadonlySet<string> = new Set(['order', 'weight', 'rpm', 'tpm', 'ma
 function tellRest(params: MapNode, info: MapNode | null, account: Context['account']): void {
   for (const { key, node } of params.entries) {
     if (account.isTold(node) || LATER.has(key)) continue;
-    account.leftOut(node, LEFT_OUT_PARAMS.get(key) ?? OF_REQUESTS);
+    account.leftOut(node, LEFT_OUT_PARAMS.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : OF_REQUESTS));
   }
   for (const { key, node } of info?.entries ?? []) {
     if (!account.isTold(node))
-      account.leftOut(node, LEFT_OUT_INFO.get(key) ?? 'a note on the model that nothing here goes by');
+      account.leftOut(
+        node,
+        LEFT_OUT_INFO.get(key) ??
+          (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : 'a note on the model that nothing here goes by'),
+      );
   }
 }
 

@@ -22,6 +22,7 @@ export const LEFT_OUT_PARAMS: ReadonlyMap<string, string> = new Map([
   ['input_cost_per_second', 'prices are by token'],
   ['output_cost_per_second', 'prices are by token'],
   ['api_type', 'the adapter says it'],
+  ['headers', 'no headers are added; where a provider needs one, put a proxy before it'],
   ['rpm', `it ${SPENT}`],
   ['tpm', `it ${SPENT}`],
 ]);
@@ -39,6 +40,7 @@ const REDIS = 'one process counts for all its callers; there is nothing to share
 const CACHE = 'answers are not cached by their text; `Idempotency-Key` repeats an answer, and providers cache prompts';
 const LOGGERS = 'metrics, logs and traces are built in: see metrics.md, logs.md and traces.md';
 const SQLITE = 'keys and the ledger are in one SQLite file, in the folder of `--data`';
+const IDENTITY = 'callers come with keys of Signalbox, and nothing else lets them in: see keys.md';
 const BREAKER = 'the circuit breaker is built in and has no settings: see failover.md';
 
 /** Keys of `router_settings` that mean nothing here. */
@@ -101,6 +103,10 @@ export const LEFT_OUT_SETTINGS: ReadonlyMap<string, string> = new Map([
     'budgets see keys, not the `user` of a request: give each end user a key, `signalbox keys create --budget`',
   ],
   ['redact_user_api_key_info', 'a key is never logged'],
+  [
+    'default_key_generate_params',
+    'each key says its own: `signalbox keys create --budget 100/month --model ID --expires-in 30d`',
+  ],
 ]);
 
 /** Keys of `general_settings` that mean nothing here. */
@@ -123,6 +129,10 @@ export const LEFT_OUT_GENERAL: ReadonlyMap<string, string> = new Map([
   ['health_check_interval', 'endpoints are judged by what their requests come to: see failover.md'],
   ['proxy_budget_rescheduler_min_time', 'budgets begin anew at midnight of their first day, by themselves'],
   ['proxy_budget_rescheduler_max_time', 'budgets begin anew at midnight of their first day, by themselves'],
+  ['allowed_ips', 'any address may call here: let a firewall, or a proxy before Signalbox, admit them'],
+  ['enable_jwt_auth', IDENTITY],
+  ['litellm_jwtauth', IDENTITY],
+  ['custom_auth', IDENTITY],
   ['enforced_params', 'write a constraint: `when: request.user == ""`, `require: "false"`'],
   ['pass_through_endpoints', 'only chats are served; put a proxy beside Signalbox'],
 ]);

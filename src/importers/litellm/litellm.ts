@@ -1,15 +1,16 @@
 import { Account, type Problem, type Told } from './account.ts';
 import { readLimits } from './budgets.ts';
 import { readCatalog } from './catalog.ts';
-import { type Context, mapOf, Todo, textOf } from './context.ts';
+import { type Context, mapOf, referenceIn, Todo, textOf } from './context.ts';
 import { lineKey, type PolicyText } from './emit.ts';
 import { type Deployment, readEntry } from './entries.ts';
 import { readAliases, readFallbacks, type Settings } from './fallbacks.ts';
+import { LEFT_OUT_PARAMS } from './left-out.ts';
 import { nameProviders } from './models.ts';
 import { writePolicy } from './policy.ts';
 import { choose } from './selectors.ts';
 import { readCommon, tellSections } from './settings.ts';
-import { isNothing, type MapNode, type Node, readTree, valueAt } from './tree.ts';
+import { isNothing, leavesOf, type MapNode, type Node, readTree, valueAt } from './tree.ts';
 import { expand } from './wildcards.ts';
 
 export { OUTCOMES } from './account.ts';
@@ -67,7 +68,7 @@ export function importLitellm(text: string, sources: ImportSources): Imported {
     priceMap: sources.priceMap,
     credentials: readCredentials(valueAt(root, 'credential_list'), account),
     today: sources.today,
-    todo: new Todo(),
+    todo: new Todo(referredIn(root)),
   };
   if (root.kind !== 'map') account.problem(root, 'a configuration is a map with model_list in it');
   const settings: Settings = {
@@ -107,6 +108,9 @@ export function importLitellm(text: string, sources: ImportSources): Imported {
     },
   };
 }
+
+/** The variables that a configuration names. */
+const referredIn = (root: Node): string[] => leavesOf(root).flatMap((leaf) => referenceIn(textOf(leaf) ?? '') || []);
 
 interface ModelsRead {
   readonly deployments: readonly Deployment[];
@@ -149,6 +153,10 @@ function readCredentials(list: Node | undefined, account: Account): ReadonlyMap<
     found.set(name, values);
     account.mapped(nameNode, ['providers'], 'the providers of the entries that name it');
     account.leftOut(valueAt(item, 'credential_info'), 'a note');
+    for (const { key, node } of values.entries) {
+      const why = LEFT_OUT_PARAMS.get(key);
+      if (why !== undefined) account.leftOut(node, why);
+    }
   }
   return found;
 }

@@ -116,6 +116,83 @@ describe('names', () => {
   });
 });
 
+describe('keys and addresses', () => {
+  const entry = (name: string, params: string) => `  - { model_name: ${name}, litellm_params: { ${params} } }\n`;
+  const asked = (text: string) =>
+    [...fileOf(text, 'providers.yaml').matchAll(/(?:key|url)_env: (\w+)/g)].map(([, name]) => name);
+
+  test('of two servers never share a variable, and none takes one that the configuration names', () => {
+    const keys = [
+      entry('a', 'model: openai/a, api_base: "http://gpu:8001/v1", api_key: first'),
+      entry('b', 'model: openai/b, api_base: "http://gpu:8002/v1", api_key: second'),
+      entry('c', 'model: openai/c, api_base: "http://gpu:8003/v1", api_key: first'),
+      entry('d', 'model: openai/d, api_key: third'),
+      entry('e', 'model: openai/e, api_key: os.environ/OPENAI_API_KEY'),
+    ];
+    const text = `model_list:\n${keys.join('')}`;
+    expect(asked(text)).toEqual(['GPU_API_KEY', 'GPU_API_KEY_2', 'GPU_API_KEY', 'OPENAI_API_KEY_2']);
+    const { variables } = imported(text).report;
+    expect([...variables.keys()].sort()).toEqual([
+      'GPU_API_KEY',
+      'GPU_API_KEY_2',
+      'OPENAI_API_KEY',
+      'OPENAI_API_KEY_2',
+    ]);
+  });
+
+  test('are those that LiteLLM asks: the version of Claude’s API stands in the policy, whatever is before it', () => {
+    const baseOf = (base: string) =>
+      /base_url: (\S+?),? /.exec(fileOf(withModel(`model: anthropic/x, api_base: "${base}"`), 'providers.yaml'))?.[1];
+    expect(baseOf('https://claude.example.com')).toBe('https://claude.example.com/v1');
+    expect(baseOf('https://gw.example.com/anthropic/')).toBe('https://gw.example.com/anthropic/v1');
+    expect(baseOf('https://gw.example.com/v1/messages')).toBe('https://gw.example.com/v1');
+  });
+
+  test('by a name within a private network are allowed, and cost what their service costs', () => {
+    const text = withModel('model: anthropic/x, api_base: "http://claude-proxy:4000"');
+    expect(fileOf(text, 'providers.yaml')).toContain('allow_private_network: true');
+    expect(imported(text).report.unknownPrices).toEqual(['one']);
+    const unknown = withModel('model: openai/x, api_base: os.environ/BASE');
+    expect(fileOf(unknown, 'providers.yaml')).toContain('# BASE: where it is a name within a private network');
+  });
+
+  test('that are not copied are as many variables as there were addresses', () => {
+    const at = (name: string) =>
+      `model: azure/x, api_base: "https://${name}.openai.azure.com/?v=1", api_key: os.environ/K`;
+    const text = `model_list:\n${entry('a', at('one'))}${entry('a', at('two'))}`;
+    expect(asked(text).filter((name) => name !== 'K')).toEqual(['AZURE_BASE_URL', 'AZURE_BASE_URL_2']);
+  });
+});
+
+describe('of what LiteLLM means,', () => {
+  const upstream = (params: string) => /upstream: (.*)/.exec(fileOf(withModel(params), 'models.yaml'))?.[1];
+
+  test('the provider stands before a name even beside custom_llm_provider, and the way of asking is no part of it', () => {
+    expect(upstream('model: openai/gpt-x, custom_llm_provider: openai')).toBe('gpt-x');
+    expect(upstream('model: meta-llama/x, custom_llm_provider: openai')).toBe('meta-llama/x');
+    expect(upstream('model: openai/responses/gpt-x')).toBe('gpt-x');
+    expect(upstream('model: azure/o_series/prod, api_base: "https://r.openai.azure.com"')).toBe('prod');
+  });
+
+  test('a budget of 0 for all is none, and a region is kept', () => {
+    const text = withModel(
+      'model: openai/x, region_name: eu',
+      'litellm_settings: { max_budget: 0, budget_duration: 1d }\n',
+    );
+    expect(fileOf(text, 'limits.yaml')).toBe('');
+    expect(fileOf(text, 'models.yaml')).toContain('regions: [eu]');
+  });
+
+  test('each key that has no place here is called by its name in the report', () => {
+    const strange = ['one', 'two', 'three', 'four', 'five'].map((name) => `${name}_budget`);
+    const more = `general_settings: { ${strange.map((name) => `${name}: 1`).join(', ')} }\n`;
+    const params = 'model: openai/x, temperature: 0.1, stop: [a], seed: 1, top_p: 1';
+    const report = reportText({ file: 'c', folder: 'p', others: [], imported: imported(withModel(params, more)) });
+    expect(report).toContain(`general_settings.{${strange.join(', ')}} (`);
+    expect(report).toContain('{temperature, stop, seed, top_p} (');
+  });
+});
+
 describe('what is shared by anchors', () => {
   test('is told once, and goes where it is used', () => {
     const text = `x-all: &all { timeout: 7 }\n${withModel('<<: *all, model: openai/x')}`;
