@@ -20,26 +20,51 @@ const out = terminal(process.stdout);
 const now = steady(Date.now);
 const shippedPolicies = join(import.meta.dir, '..', 'policies');
 
+const send = process.stdout.write.bind(process.stdout);
+
 /** Resolves once the text was taken, so that who reads slowly is not outrun. Who has read enough ends it. */
 const write = (text: string): Promise<void> =>
   new Promise((done, failed) =>
-    process.stdout.write(text, (error) => {
+    send(text, (error) => {
       if (!error) done();
-      else if ('code' in error && error.code === 'EPIPE') process.exit(0);
+      else if ('code' in error && error.code === 'EPIPE') endWith(0);
       else failed(error);
     }),
   );
 
+/** Whether it is known what the command came to. */
+let isTold = false;
+
 /** Says what a command came to. */
 async function told({ text, code }: CommandResult): Promise<void> {
   await write(text);
+  isTold = true;
   process.exitCode = code;
 }
 
-/** Aborted by Ctrl-C or SIGTERM. */
+function endWith(code: number): never {
+  isTold = true;
+  process.exit(code);
+}
+
+/**
+ * For commands that run the code that a policy brings. What it prints goes to the standard error: the other output is the
+ * command's own. And where it ends the process, that must not pass for a command that found nothing wrong.
+ */
+function mindPlugins(): void {
+  for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  process.on('exit', (code) => {
+    if (isTold) return;
+    process.stderr.write('signalbox: A plugin of the policy ended the process before the command was done.\n');
+    if (code === 0) process.exitCode = 1;
+  });
+}
+
+/** Aborted by Ctrl-C, by SIGTERM, or when the terminal goes. */
 function ended(): AbortSignal {
   const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => controller.abort());
   return controller.signal;
 }
 
@@ -69,6 +94,7 @@ async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
     import('./http/certificate.ts'),
     import('./http/decision-body.ts'),
   ]);
+  mindPlugins();
   const result = await runPolicy(args, {
     judge: await judgeFor(data),
     folder,
@@ -161,5 +187,5 @@ async function main(): Promise<void> {
 
 main().catch((error: unknown) => {
   process.stderr.write(`signalbox: ${visibleLines(scrub(error instanceof Error ? error.message : String(error)))}\n`);
-  process.exit(1);
+  endWith(1);
 });

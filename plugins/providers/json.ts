@@ -49,3 +49,7 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** The number of a choice or an item; 0 for what is no such number. */
+export const indexOf = (value: unknown): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;

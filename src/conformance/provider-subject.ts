@@ -17,7 +17,7 @@ export type Settings = Readonly<Record<string, unknown>>;
 
 /** What a policy that names a preset gives the adapter. */
 export function presetSettings({ settings }: ProviderPlugin, preset: { readonly settings?: Settings }): Settings {
-  const made: unknown = Value.Default(settings, { ...preset.settings });
+  const made: unknown = Value.Default(settings, structuredClone(preset.settings ?? {}));
   return typeof made === 'object' && made !== null ? { ...made } : {};
 }
 

@@ -95,7 +95,10 @@ async function readOne(file: string): Promise<PolicyFile | null> {
     return { path, ...decoded(bytes) };
   } catch (cause) {
     const code = codeOf(cause);
-    if (code === 'ENOENT' && !(await isThere(file))) return null;
+    if (code === 'ENOENT' && !(await isThere(file))) {
+      // Listed with a mark in place of what is no UTF-8, it would never be found, and looked for without end.
+      return path.includes('\uFFFD') ? { path, problem: 'unreadable', detail: 'its name is not UTF-8' } : null;
+    }
     if (code === 'ELOOP') return { path, problem: 'symlink-loop', detail: 'its symbolic links lead in a circle' };
     return { path, problem: 'unreadable', detail: REASONS.get(code) ?? messageOf(cause) };
   }

@@ -188,6 +188,37 @@ Coverage: 77.7 %, 7 of 9.
   });
 });
 
+test('a file whose name is not UTF-8 is told, and not looked for without end', async () => {
+  const made = newFolder(policy(CASES));
+  writeFileSync(Buffer.concat([Buffer.from(`${made}/`), Buffer.from([0xff]), Buffer.from('.yaml')]), '\n');
+  const { code, out } = await run('check', made);
+  expect(code).toBe(2);
+  expect(out).toContain('its name is not UTF-8');
+});
+
+describe('a plugin of the policy', () => {
+  const withPlugin = (code: string) => {
+    const made = newFolder(policy(CASES).replace('version: 1', 'version: 1\nplugins: [./own.ts]'));
+    writeFileSync(join(made, 'own.ts'), code);
+    return made;
+  };
+
+  test('that ends the process does not pass for a policy with nothing wrong', async () => {
+    const { code, err } = await runCommand(['policy', 'check', withPlugin('process.exit(0);')], HERE);
+    expect([code, err]).toEqual([
+      1,
+      'signalbox: A plugin of the policy ended the process before the command was done.\n',
+    ]);
+  });
+
+  test('prints nothing into what programs read', async () => {
+    const print = "console.log('loud'); process.stdout.write('loud');";
+    const { out, err } = await runCommand(['policy', 'test', withPlugin(`${print}\nexport default 1;`), '--json'], HERE);
+    expect(JSON.parse(out)).toBeObject();
+    expect(err).toContain('loud');
+  });
+});
+
 describe('signalbox policy explain --case', () => {
   test('explains the request of a case, with the facts of the case, whether it holds or not', async () => {
     const [failed, text, many] = await Promise.all([

@@ -1,5 +1,5 @@
 import type { Frame, ProviderFailure, StreamPart, StreamReader } from 'signalbox/plugin';
-import { isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
+import { indexOf, isObject, type Json, listOf, parseJson, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { failureOfError } from './failure.ts';
 import { failureOfFinish, finishReason } from './finish.ts';
@@ -45,7 +45,7 @@ export class AnswerReader implements StreamReader {
 
   #candidate(candidate: unknown, parts: StreamPart[]): ProviderFailure | null {
     if (!isObject(candidate)) return null;
-    const choice = typeof candidate.index === 'number' ? candidate.index : 0;
+    const choice = indexOf(candidate.index);
     const content = isObject(candidate.content) ? candidate.content : {};
     for (const part of listOf(content.parts)) {
       const failure = isObject(part) ? this.#part(choice, part, parts) : null;

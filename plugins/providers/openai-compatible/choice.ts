@@ -1,5 +1,5 @@
 import type { StreamPart } from 'signalbox/plugin';
-import { isObject, type Json, listOf, textOf } from '../json.ts';
+import { indexOf, isObject, type Json, listOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { failureOfFinish, finishReason } from './finish.ts';
 import { detailsText } from './messages.ts';
@@ -15,7 +15,7 @@ export class ChoiceReader {
   /** Adds the parts of one element of `choices`. */
   read(choice: unknown, parts: StreamPart[]): void {
     if (!isObject(choice)) return;
-    const index = typeof choice.index === 'number' ? choice.index : 0;
+    const index = indexOf(choice.index);
     const message = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : null;
     if (message) this.#message(index, message, parts);
     logprobs(index, choice.logprobs, parts);

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { visible } from '../../core/visible.ts';
 import { type Imported, importLitellm, NotYaml } from '../../importers/litellm/litellm.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
@@ -89,7 +90,7 @@ function priceMapOf(file: string, text: string): ReadonlyMap<string, Readonly<Re
 function nothingIn(file: string, { report }: Imported): string {
   const places = report.problems.map(({ line, column, path, message }) => `  ${line}:${column} ${path}: ${message}`);
   const reasons = report.without.map(({ name, why }) => `  ${name ?? 'an entry'}: ${why}`);
-  const told = places.length > 0 ? places : reasons;
+  const told = (places.length > 0 ? places : reasons).map(visible);
   const why = told.length > 0 ? told.join('\n') : '  it has no model_list with entries';
   return `${file} has no model that Signalbox can serve:\n${why}`;
 }

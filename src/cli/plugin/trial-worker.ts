@@ -9,6 +9,7 @@ declare const self: { onmessage: ((event: { readonly data: Trial }) => void) | n
 
 // Standard output is for what the command tells.
 for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
+process.stdout.write = process.stderr.write.bind(process.stderr);
 
 self.onmessage = ({ data }) => {
   void run(data).then((why) => self.postMessage(why === null ? { tells: 'done' } : { tells: 'refused', why }));

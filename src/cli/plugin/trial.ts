@@ -33,32 +33,33 @@ export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]
   const worker = new Worker(new URL('./trial-worker.ts', import.meta.url).href);
   const reports: { plugin: Omit<PluginReport, 'laws'>; laws: LawReport[] }[] = [];
   let trying = 'loading';
+  const over = Promise.withResolvers<void>();
+  const giveUp = (says: string, fault: string) => {
+    const laws = reports.at(-1)?.laws;
+    if (!laws) return over.reject(new Error(fault));
+    laws.push({ law: trying, says, outcome: 'broken', fault, example: null });
+    over.resolve();
+  };
+  const late = () => giveUp('it comes to an end', `it did not end within ${lawMs / 1_000} s`);
+  const gone = () => giveUp('it leaves the process alone', 'it ended the process');
+  let timer = setTimeout(late, lawMs);
+  worker.onmessage = ({ data }: MessageEvent<Told>) => {
+    clearTimeout(timer);
+    if (data.tells === 'done') return over.resolve();
+    if (data.tells === 'refused') return over.reject(new Error(data.why));
+    timer = setTimeout(late, lawMs);
+    if (data.tells === 'plugin') reports.push({ plugin: data.plugin, laws: [] });
+    else if (data.tells === 'trying') trying = data.law;
+    else reports.at(-1)?.laws.push(data.report);
+  };
+  worker.onerror = ({ message }) => over.reject(new Error(message));
+  worker.addEventListener('close', gone);
+  worker.postMessage(trial);
   try {
-    await new Promise<void>((resolve, reject) => {
-      const late = () => {
-        const laws = reports.at(-1)?.laws;
-        const fault = `it did not end within ${lawMs / 1_000} s`;
-        if (!laws) return reject(new Error(fault));
-        laws.push({ law: trying, says: 'it comes to an end', outcome: 'broken', fault, example: null });
-        resolve();
-      };
-      let timer = setTimeout(late, lawMs);
-      worker.onmessage = ({ data }: MessageEvent<Told>) => {
-        clearTimeout(timer);
-        if (data.tells === 'done') return resolve();
-        if (data.tells === 'refused') return reject(new Error(data.why));
-        timer = setTimeout(late, lawMs);
-        if (data.tells === 'plugin') reports.push({ plugin: data.plugin, laws: [] });
-        else if (data.tells === 'trying') trying = data.law;
-        else reports.at(-1)?.laws.push(data.report);
-      };
-      worker.onerror = ({ message }) => {
-        clearTimeout(timer);
-        reject(new Error(message));
-      };
-      worker.postMessage(trial);
-    });
+    await over.promise;
   } finally {
+    clearTimeout(timer);
+    worker.removeEventListener('close', gone);
     worker.terminate();
   }
   return reports.map(({ plugin, laws }) => ({ ...plugin, laws }));

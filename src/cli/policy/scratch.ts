@@ -15,9 +15,14 @@ export interface Scratch {
 export function createScratch(ended: () => AbortSignal): Scratch {
   const made: string[] = [];
   const interrupted = Promise.withResolvers<never>();
+  const clear = () => {
+    for (const folder of made) rmSync(folder, { recursive: true, force: true });
+  };
   return {
     make() {
       if (made.length === 0) {
+        // A plugin that is run from there may end the process.
+        process.once('exit', clear);
         const giveUp = () => interrupted.reject(new UsageError('It was ended before it was done.'));
         ended().addEventListener('abort', giveUp);
       }
@@ -29,7 +34,8 @@ export function createScratch(ended: () => AbortSignal): Scratch {
       try {
         return await Promise.race([work, interrupted.promise]);
       } finally {
-        for (const folder of made) rmSync(folder, { recursive: true, force: true });
+        clear();
+        process.off('exit', clear);
       }
     },
   };

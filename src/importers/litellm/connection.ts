@@ -31,6 +31,8 @@ export interface Parts {
   readonly at: (key: string) => To;
 }
 
+const NO_VARIABLE = 'there is no name of a variable after os.environ/';
+
 /** Words that stand where a client insists on a key and its server does not look. */
 const DUMMY =
   /^(?:none|null|empty|fake|fake-key|dummy|dummy-key|no-?key|not-?needed|not-?required|anything|x+|lm-studio|ollama|na|n\/a)$/i;
@@ -86,8 +88,12 @@ function readAddress({ provider, service, base, at }: Parts, { account, todo }: 
     return { url: service.baseUrl, env: null, comment: null };
   }
   const reference = referenceIn(text);
+  if (reference === '') {
+    account.problem(base, NO_VARIABLE);
+    return null;
+  }
   if (reference !== null) {
-    const env = CAPITALS.test(reference) ? reference : asVariable(reference || `${provider}_BASE_URL`);
+    const env = CAPITALS.test(reference) ? reference : asVariable(reference);
     const note = [env !== reference && `the variable is called ${env}: policies want capitals`, mustEnd]
       .filter(Boolean)
       .join('; ');
@@ -165,7 +171,7 @@ function readKey(
     return note(reference, what);
   }
   if (reference === '') {
-    account.problem(key, 'there is no name of a variable after os.environ/');
+    account.problem(key, NO_VARIABLE);
     return note(usual, what);
   }
   const named = reference ? asVariable(reference) : null;

@@ -16,8 +16,14 @@ export interface Context {
 }
 
 const REFERENCE = /^os\.environ\/(.*)$/;
-/** The name after `os.environ/`, perhaps empty; null for other texts. */
-export const referenceIn = (text: string): string | null => REFERENCE.exec(text)?.[1] ?? null;
+const VARIABLE = /^[A-Za-z_][\w.-]*$/;
+
+/** The variable that a text refers to; empty where what stands there is no name, but perhaps a key; null for no reference. */
+export function referenceIn(text: string): string | null {
+  const [, name] = REFERENCE.exec(text) ?? [];
+  if (name === undefined) return null;
+  return VARIABLE.test(name) && !looksSecret(name) ? name : '';
+}
 
 /** No value of a configuration: it stands for what the environment has. */
 const REFERRED = 'os.environ/';

@@ -148,9 +148,10 @@ class Reader {
   }
 }
 
+/** Of a map, or of the maps of a list, each once. A list in a list brings in nothing: YAML knows none there. */
 const mergedEntries = (node: Node): readonly Entry[] => {
-  if (node.kind === 'map') return node.entries;
-  return node.kind === 'list' ? node.items.flatMap(mergedEntries) : [];
+  const maps = node.kind === 'list' ? [...new Set(node.items)] : [node];
+  return maps.flatMap((one) => (one.kind === 'map' ? one.entries : []));
 };
 
 function scalarOf(from: Scalar, path: string, at: Where): ScalarNode {

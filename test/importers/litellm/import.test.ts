@@ -203,3 +203,27 @@ describe('what is shared by anchors', () => {
     expect(fileOf(text, 'models.yaml')).toContain('deadlines: { total_ms: 7000 }');
   });
 });
+
+test('what stands after os.environ/ and is no name of a variable is told and copied nowhere, in whatever letters', () => {
+  for (const pasted of ['sk-proj-abcdefGHIJKL123456789', 'AKIAABCDEFGHIJKLMNOP']) {
+    const made = imported(
+      `model_list: [{ model_name: a, litellm_params: { model: openai/gpt-6-luna, api_key: os.environ/${pasted} } }]`,
+    );
+    const all = JSON.stringify([made, [...made.report.variables]])
+      .toLowerCase()
+      .replaceAll('_', '-');
+    expect(all).not.toContain(pasted.toLowerCase());
+    expect(made.report.problems[0]?.message).toContain('no name of a variable');
+  }
+});
+
+test('lists of lists behind a merge key take no time that doubles with each', () => {
+  const lists = Array.from(
+    { length: 30 },
+    (_, i) => `b${i + 1}: &b${i + 1} [${'*b'.concat(String(i), ',').repeat(9)}]`,
+  );
+  const { report } = imported(
+    `b0: &b0 [x]\n${lists.join('\n')}\nm: { <<: *b30 }\nmodel_list: [{ model_name: a, litellm_params: { model: openai/gpt-6-luna } }]`,
+  );
+  expect(report.models).toEqual(['a']);
+});
