@@ -157,6 +157,19 @@ models:
     expect(JSON.parse((await check(folder, '--json')).out)).toMatchObject({ models: 2 });
   });
 
+  test('names what looks like a file of the policy and is none', async () => {
+    const folder = newFolder({ 'policy.yaml': policy, 'rules.YAML': 'constraints: []', 'notes.txt': '' });
+    mkdirSync(join(folder, 'more'));
+    writeFileSync(join(folder, 'more/rules.yaml'), 'constraints: []');
+    const { code, out } = await check(folder);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Not read: more\/rules\.yaml \(.*\), rules\.YAML \(.*in small letters\)$/m);
+    expect(out).not.toContain('notes.txt');
+    const strict = await check(folder, '--strict', '--json');
+    expect(strict.code).toBe(2);
+    expect(JSON.parse(strict.out).not_read).toHaveLength(2);
+  });
+
   test('judges the shipped policy without an argument', async () => {
     expect((await check()).code).toBe(0);
   });

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { visible } from '../../core/visible.ts';
 import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { isRejected, type Judge, judge, leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
@@ -10,6 +11,7 @@ import { type PolicyCommand, readPolicy } from './command.ts';
 import { generous } from './environment.ts';
 import { problemsText } from './problems.ts';
 import { leftOutText } from './settings.ts';
+import { unreadFiles } from './unread.ts';
 
 /** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
 export async function checkPolicy(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
@@ -27,10 +29,11 @@ export async function checkPolicy(args: readonly string[], options: PolicyComman
   const here = isRejected(judged) ? NOTHING_HERE : await judgeHere(bundle, { ...tools, folder });
   const found = [...anywhere, ...here.problems.filter((one) => !anywhere.some((other) => isSame(one, other)))];
   const errors = countOf(found, 'error');
-  const code = errors > 0 || (values.strict && found.length > 0) ? 2 : 0;
+  const unread = await unreadFiles(folder);
+  const code = errors > 0 || (values.strict && found.length + unread.length > 0) ? 2 : 0;
   const { snapshot = null } = isRejected(judged) ? {} : judged.runtime;
-  if (values.json) return { text: asJson(bundle, snapshot, found, here.missing), code };
-  return { text: asText(folder, bundle, snapshot, found, here.missing, options.terminal), code };
+  const told = { folder, bundle, snapshot, found, missing: here.missing, unread };
+  return { text: values.json ? asJson(told) : asText(told, options.terminal), code };
 }
 
 /** What only shows with the variables that are set here. */
@@ -72,14 +75,17 @@ const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' ||
 const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
   `  ${file}:${line}:${column}  ${code}  ${message}`;
 
-function asText(
-  folder: string,
-  bundle: Bundle,
-  snapshot: Snapshot | null,
-  found: readonly Diagnostic[],
-  missing: readonly string[],
-  colour: boolean,
-): string {
+/** What the check came to. */
+interface Checked {
+  readonly folder: string;
+  readonly bundle: Bundle;
+  readonly snapshot: Snapshot | null;
+  readonly found: readonly Diagnostic[];
+  readonly missing: readonly string[];
+  readonly unread: readonly string[];
+}
+
+function asText({ folder, bundle, snapshot, found, missing, unread }: Checked, colour: boolean): string {
   const errors = countOf(found, 'error');
   // Warnings would bury what keeps the policy from serving.
   const shown = errors > 0 ? found.filter(({ severity }) => severity === 'error') : found;
@@ -87,7 +93,8 @@ function asText(
   const told = shown.filter((one) => !isOfFigure(one));
   const parts = told.length === 0 ? [] : [problemsText(told, bundle, colour)];
   if (figures.length > 0) parts.push(`Figures to look up again:\n${figures.map(inALine).join('\n')}`);
-  const warnings = countOf(found, 'warning');
+  if (unread.length > 0) parts.push(`Not read: ${visible(unread.join(', '))}`);
+  const warnings = countOf(found, 'warning') + unread.length;
   const hidden = errors > 0 ? ' (not shown)' : '';
   const counts = [
     errors > 0 && plural(errors, 'error'),
@@ -100,18 +107,14 @@ function asText(
   return `${parts.join('\n\n')}\n`;
 }
 
-function asJson(
-  bundle: Bundle,
-  snapshot: Snapshot | null,
-  found: readonly Diagnostic[],
-  missing: readonly string[],
-): string {
+function asJson({ bundle, snapshot, found, missing, unread }: Checked): string {
   const body = {
     ...diagnosticsJson(found),
     files: bundle.files.map(({ path }) => path),
     models: snapshot && modelsOf(snapshot),
     cases: snapshot?.cases.length ?? null,
     left_out_here: missing,
+    not_read: unread,
   };
   return jsonText(body);
 }

@@ -10,7 +10,7 @@ import { jsonText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
 import { certificateText } from './explain-text.ts';
 import type { LearntOfQuestion } from './learnt.ts';
-import { leftOutText } from './settings.ts';
+import { leftOutBriefly } from './settings.ts';
 
 /** What outcomes tell of the request; null for nothing, and the qualities are as declared. */
 interface Learnt extends Pick<LearntOfQuestion, 'words'> {
@@ -50,7 +50,7 @@ export function told(
     const body = { ...more, ...head, ...reasons, left_out_here: missing };
     return { text: jsonText(body), code };
   }
-  const notes = missing.length > 0 ? [`${leftOutText(missing)}.`] : [];
+  const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];
   const ranked = certificate.candidates.filter(({ rank }) => rank !== null && rank <= 2);
   const strongest = words(ranked.map(({ model }) => model));
   const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, note];

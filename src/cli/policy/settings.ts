@@ -15,9 +15,19 @@ export const SETTING_WORDS: Readonly<Record<SettingName, string>> = {
   here: 'with the variables that are set here',
 };
 
+/** More providers than these are told by their names alone. */
+const REASONS_MAX = 4;
+
 /** What the variables that are set here leave out, with the reasons; without a full stop. */
 export const leftOutText = (missing: readonly string[]): string =>
   `Left out with the variables that are set here: ${missing.join(', ')}`;
+
+/** The same where it is told by the way: many that lack a variable are told by their names alone. */
+export function leftOutBriefly(missing: readonly string[]): string {
+  if (missing.length <= REASONS_MAX) return leftOutText(missing);
+  const names = missing.map((one) => one.replace(/ \(\S+ is not set\)$/, ''));
+  return `${leftOutText(names)}; signalbox policy check tells the variables`;
+}
 
 /** A policy as it is somewhere: what can be served depends on variables. */
 export interface Setting {

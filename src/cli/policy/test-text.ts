@@ -7,7 +7,7 @@ import { COVERED } from '../../runtime/coverage.ts';
 import type { Mismatch } from '../../runtime/mismatches.ts';
 import { clipped } from '../terminal.ts';
 import { plural } from '../text.ts';
-import { leftOutText, SETTING_WORDS, type SettingName, type Settings } from './settings.ts';
+import { leftOutBriefly, SETTING_WORDS, type SettingName, type Settings } from './settings.ts';
 import { type CoverageSummary, percentText } from './test-coverage.ts';
 import type { CaseResult, SettingRun } from './test-run.ts';
 
@@ -37,7 +37,7 @@ export function testText(
           .trimEnd()}\n`,
     ...(coverage ? [coverageText(coverage)] : []),
     `${summaryText(results, form)}\n`,
-    ...(isOfHere && missing.length > 0 ? [`${leftOutText(missing)}\n`] : []),
+    ...(isOfHere && missing.length > 0 ? [`${leftOutBriefly(missing)}\n`] : []),
   ];
   return parts.filter((part) => part !== '').join('\n');
 }
