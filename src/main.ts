@@ -115,7 +115,7 @@ async function plugin(args: readonly string[]): Promise<void> {
 
 async function importFrom(args: readonly string[]): Promise<void> {
   const { runImport } = await import('./cli/import/import.ts');
-  await told(await runImport(args, { shippedPolicies, now }));
+  await told(await runImport(args, { shippedPolicies, shipped: await shippedPlugins(), now }));
 }
 
 async function learn({ args, folder, data }: PolicyArguments): Promise<void> {

@@ -110,18 +110,20 @@ function codeFiles(entry: string): string[] {
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
     if (found.has(file)) continue;
     found.add(file);
-    const loader = Object.entries(LOADERS).find(([ending]) => extname(file) === ending)?.[1];
-    if (!loader) continue;
     try {
-      const transpiler = new Bun.Transpiler({ loader });
-      for (const { path } of transpiler.scanImports(readFileSync(file, 'utf8'))) {
-        if (isPath(path)) open.push(Bun.resolveSync(path, dirname(file)));
-      }
+      for (const path of importsOf(file)) if (isPath(path)) open.push(Bun.resolveSync(path, dirname(file)));
     } catch {
       // A syntax error or a missing file: the import reports it.
     }
   }
   return [...found].sort();
+}
+
+/** What a module imports, as it names it; types alone are no import. Throws for what cannot be read as code. */
+export function importsOf(file: string): string[] {
+  const loader = Object.entries(LOADERS).find(([ending]) => extname(file) === ending)?.[1];
+  if (!loader) return [];
+  return new Bun.Transpiler({ loader }).scanImports(readFileSync(file, 'utf8')).map(({ path }) => path);
 }
 
 function hashFiles(files: readonly string[]): string {

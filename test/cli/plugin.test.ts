@@ -74,6 +74,19 @@ describe('signalbox plugin new', () => {
     await expect(failed).rejects.toBeInstanceOf(UsageError);
   });
 
+  test('says how a policy names it: by the path from the policy that it lies in, or else by its whole path', async () => {
+    write('policy/main.yaml', 'version: 1\nselectors: {}\n');
+    write('other/compose.yaml', 'version: 3\nservices: {}\n');
+    const said = async (name: string, dir: string) => {
+      const { text } = await run('new', 'strategy', name, '--dir', at(dir));
+      return [/plugins: \[(.+)\]/.exec(text)?.[1], /signalbox policy check.*/.exec(text)?.[0]];
+    };
+    const checked = `signalbox policy check ${at('policy')}`;
+    expect(await said('near', 'policy')).toEqual(['./near/index.ts', checked]);
+    expect(await said('inner', 'policy/plugins')).toEqual(['./plugins/inner/index.ts', checked]);
+    expect(await said('far', 'other')).toEqual([at('other/far/index.ts'), 'signalbox policy check']);
+  });
+
   test('writes nothing over, not even into a folder that is empty', async () => {
     write('full/there/notes.txt', 'mine');
     mkdirSync(at('full/empty'));
@@ -96,7 +109,7 @@ describe('signalbox plugin test', () => {
     expect(out).toMatch(
       / {6}A ranks above B, which is as good in everything and better in something\n {6}in: A \(Q 0, C 0\.\d+, L 0 ms\), B \(Q 0, C 0, L 0 ms\); costReference /,
     );
-    expect(out).toContain('1 of 12 laws broken; seed 7, 60 cases a law');
+    expect(out).toContain('1 of 13 laws broken; seed 7, 60 cases a law');
     expect(out).toContain(`signalbox plugin test ${file} --seed 7 --runs 60`);
   });
 
@@ -134,7 +147,20 @@ describe('signalbox plugin test', () => {
     const main = join(ROOT, 'src/main.ts');
     const { code, out, err } = await runToEnd([main, 'plugin', 'test', '@acme/fair', '--runs', '5'], {}, at('home'));
     expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/@acme\/fair: all 12 laws hold; seed \d+, 5 cases a law/);
+    expect(out).toMatch(/@acme\/fair: all 13 laws hold; seed \d+, 5 cases a law/);
+  });
+
+  test('finds a module of the runtime in the code, though no case comes to it, and lets types of one be', async () => {
+    write('reads/inner.ts', "import { readFileSync } from 'node:fs';\nexport const read = readFileSync;");
+    const file = write(
+      'reads/index.ts',
+      strategy(
+        'out[i] = n > 1e6 ? read.length : quality[i];',
+        "import type { Stats } from 'node:os';\nimport { read } from './inner.ts';",
+      ),
+    );
+    const { code, text } = await run('test', file, '--runs', '5');
+    expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([2, 'inner.ts imports `node:fs`']);
   });
 
   test('says in a sentence why a file cannot be loaded', async () => {

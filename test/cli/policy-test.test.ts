@@ -213,7 +213,10 @@ describe('a plugin of the policy', () => {
 
   test('prints nothing into what programs read', async () => {
     const print = "console.log('loud'); process.stdout.write('loud');";
-    const { out, err } = await runCommand(['policy', 'test', withPlugin(`${print}\nexport default 1;`), '--json'], HERE);
+    const { out, err } = await runCommand(
+      ['policy', 'test', withPlugin(`${print}\nexport default 1;`), '--json'],
+      HERE,
+    );
     expect(JSON.parse(out)).toBeObject();
     expect(err).toContain('loud');
   });

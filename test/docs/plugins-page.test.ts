@@ -55,7 +55,7 @@ test('the strategy of docs/plugins.md is made, tried, named and used, as the pag
   const shown = run(explain!);
   box = await startSignalbox({ args: ['--policies', join(folder, 'policies')], env: parrot.env });
   const [outcome, explained] = await Promise.all([tried, shown]);
-  expect(outcome).toContain('all 12 laws hold');
+  expect(outcome).toContain('all 13 laws hold');
   expect(explained).toContain('auto-thrifty:thrift');
   const answer = JSON.parse(await run(block('sh', 'strategy-request')));
   const advice = await adviceOf(await box.post('/v1/route', { model: 'auto-thrifty' }));
@@ -68,7 +68,7 @@ test('the provider of docs/plugins.md is made, tried, named and asked, as the pa
   const [make, tryIt] = blocks('sh', 'provider');
   await run(make!);
   save('policies/plugins/parrot/index.ts', block('ts', 'provider'));
-  expect(await run(tryIt!, parrot.env)).toContain('all 19 laws hold');
+  expect(await run(tryIt!, parrot.env)).toContain('all 20 laws hold');
   save('policies/parrot.yaml', block('yaml', 'provider'));
   await inForce('polly');
   const { chunks, done } = await eventsOf(new Response(await run(block('sh', 'provider-request'))));

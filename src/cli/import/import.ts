@@ -1,8 +1,11 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { visible } from '../../core/visible.ts';
-import { type Imported, importLitellm, NotYaml } from '../../importers/litellm/litellm.ts';
+import { type Imported, type ImportSources, importLitellm, NotYaml } from '../../importers/litellm/litellm.ts';
+import type { Plugin } from '../../plugin-host/registry.ts';
+import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { day } from '../text.ts';
@@ -12,6 +15,8 @@ import { reportJson, reportText } from './report.ts';
 export interface ImportCommand {
   /** The folder of the shipped policy: facts of models that a configuration names and does not state. */
   readonly shippedPolicies: string;
+  /** The plugins that come with Signalbox. */
+  readonly shipped: readonly Plugin[];
   readonly now: () => number;
 }
 
@@ -23,6 +28,8 @@ const FLAGS = {
 } as const;
 
 const CONFIGURATION_BYTES_MAX = 4 * 1024 * 1024;
+/** LiteLLM's own map has less than 2 MiB. */
+const PRICES_BYTES_MAX = 64 * 1024 * 1024;
 
 /** `signalbox import litellm FILE`. Throws UsageError, or an Error of one clear sentence. */
 export async function runImport(args: readonly string[], command: ImportCommand): Promise<CommandResult> {
@@ -34,14 +41,17 @@ export async function runImport(args: readonly string[], command: ImportCommand)
     throw new UsageError('import takes litellm FILE, or - for what comes in. See signalbox help.');
   }
   const name = file === '-' ? 'stdin' : basename(file);
-  const imported = read(file, await textOf(file), {
+  const imported = read(file, await textOf(file, CONFIGURATION_BYTES_MAX), {
     name,
-    catalog: await textOf(join(command.shippedPolicies, 'models.yaml')),
-    priceMap: values.prices === undefined ? new Map() : priceMapOf(values.prices, await textOf(values.prices)),
+    catalog: await textOf(join(command.shippedPolicies, 'models.yaml'), CONFIGURATION_BYTES_MAX),
+    priceMap: await priceMapOf(values.prices),
     today: day(command.now()),
   });
   if (imported.files.length === 0) throw new UsageError(nothingIn(file, imported));
-  await writeAll(values.out, imported, values.force, command);
+  // With the names of the new policy, so that editors complete them.
+  const { providers, models, selectors } = imported.report;
+  const schema = policySchema(command.shipped, { providers, models, selectors, tasks: [], constraints: [] });
+  await writeAll(values.out, imported, schemaText(schema), values.force);
   const written = new Set(imported.files.map((one) => one.name));
   const others = (await readdir(values.out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));
   const code = imported.report.problems.length > 0 ? 2 : 0;
@@ -49,7 +59,7 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   return { text: values.json ? reportJson(told) : reportText(told), code };
 }
 
-function read(file: string, text: string, sources: Parameters<typeof importLitellm>[1]): Imported {
+function read(file: string, text: string, sources: ImportSources): Imported {
   try {
     return importLitellm(text, sources);
   } catch (cause) {
@@ -59,20 +69,36 @@ function read(file: string, text: string, sources: Parameters<typeof importLitel
   }
 }
 
-async function textOf(file: string): Promise<string> {
+async function textOf(file: string, bytesMax: number): Promise<string> {
+  const bytes = await bytesOf(file, bytesMax);
   try {
-    const bytes = file === '-' ? await Bun.stdin.bytes() : await readFile(file);
-    if (file.endsWith('.json') || bytes.length <= CONFIGURATION_BYTES_MAX) {
-      return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    }
-  } catch (cause) {
-    const isText = cause instanceof TypeError;
-    throw new UsageError(isText ? `${file} is not UTF-8 text.` : `${file} cannot be read.`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`${file} is not UTF-8 text.`);
   }
-  throw new UsageError(`${file} has more than ${CONFIGURATION_BYTES_MAX} bytes, which no configuration has.`);
 }
 
-function priceMapOf(file: string, text: string): ReadonlyMap<string, Readonly<Record<string, unknown>>> {
+/** In pieces: what is no plain file has no size, and may have no end. */
+async function bytesOf(file: string, bytesMax: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    const stream: AsyncIterable<Uint8Array> = file === '-' ? Bun.stdin.stream() : createReadStream(file);
+    for await (const piece of stream) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > bytesMax) break;
+    }
+  } catch {
+    throw new UsageError(`${file} cannot be read.`);
+  }
+  if (size > bytesMax) throw new UsageError(`${file} has more than ${bytesMax} bytes, which no such file has.`);
+  return Buffer.concat(pieces);
+}
+
+async function priceMapOf(file: string | undefined): Promise<ImportSources['priceMap']> {
+  if (file === undefined) return new Map();
+  const text = await textOf(file, PRICES_BYTES_MAX);
   const isMap = (value: unknown): value is Record<string, unknown> =>
     typeof value === 'object' && value !== null && !Array.isArray(value);
   let parsed: unknown = null;
@@ -96,7 +122,7 @@ function nothingIn(file: string, { report }: Imported): string {
 }
 
 /** Writes all files or none: beside the folder first, then into its place. */
-async function writeAll(folder: string, { files }: Imported, isForced: boolean, command: ImportCommand): Promise<void> {
+async function writeAll(folder: string, { files }: Imported, schema: string, isForced: boolean): Promise<void> {
   const there = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return null;
     throw new UsageError(`${folder} cannot be written to: it is no folder, or not yours.`);
@@ -111,8 +137,7 @@ async function writeAll(folder: string, { files }: Imported, isForced: boolean, 
   const beside = await mkdtemp(join(parent, '.signalbox-import-'));
   try {
     for (const { name, text } of files) await writeFile(join(beside, name), text);
-    const schema = await readFile(join(command.shippedPolicies, 'policy.schema.json')).catch(() => null);
-    if (schema) await writeFile(join(beside, 'policy.schema.json'), schema);
+    await writeFile(join(beside, 'policy.schema.json'), schema);
     await mkdir(folder, { recursive: true });
     for (const name of await readdir(beside)) await rename(join(beside, name), join(folder, name));
   } finally {

@@ -66,11 +66,8 @@ const PLACES_SHOWN = 3;
 
 /** Keys that fared alike, on one line. */
 function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string[] {
-  const groups = new Map<string, KeyReport[]>();
-  for (const key of keys.filter((one) => one.outcome === outcome)) {
-    const id = key.note || patternOf(key.within);
-    groups.set(id, [...(groups.get(id) ?? []), key]);
-  }
+  const ofOutcome = keys.filter((one) => one.outcome === outcome);
+  const groups = Map.groupBy(ofOutcome, (key) => key.note || patternOf(key.within));
   return [...groups.values()].map((ones) => {
     const targets = shown([
       ...new Set(ones.flatMap((one) => (one.file === null ? [] : [`${one.file}:${one.fileLine}`]))),
@@ -114,9 +111,8 @@ function steps(
   }
   if (assumed.size > 0) {
     lines.push('Correct what was assumed of models in models.yaml:');
-    const alike = new Map<string, string[]>();
-    for (const [model, what] of assumed) alike.set(what.join('; '), [...(alike.get(what.join('; ')) ?? []), model]);
-    for (const [what, models] of alike) lines.push(`  ${models.join(', ')}: ${what}`);
+    const alike = Map.groupBy(assumed, ([, what]) => what.join('; '));
+    for (const [what, ones] of alike) lines.push(`  ${ones.map(([model]) => model).join(', ')}: ${what}`);
   }
   if (variables.size > 0) {
     lines.push('Set, where the process is started:');

@@ -136,19 +136,41 @@ const USES: Readonly<
   }),
 };
 
+/** Sections that a policy has, and few other YAML files. */
+const OF_A_POLICY = /^(?:plugins|providers|selectors|constraints|credits):/m;
+
+/** The policy that the plugin lies in, beside its files or in a folder of plugins there; null where there is none. */
+function policyAround(folder: string): string | null {
+  const isPolicy = (at: string) => {
+    try {
+      const files = readdirSync(at, { withFileTypes: true }).filter((one) => one.isFile() && /\.ya?ml$/.test(one.name));
+      return files.some(({ name }) => OF_A_POLICY.test(readFileSync(join(at, name), 'utf8')));
+    } catch {
+      // Not ours to read, and no reason to fail: the plugin is made.
+      return false;
+    }
+  };
+  return [dirname(folder), dirname(dirname(folder))].find(isPolicy) ?? null;
+}
+
 function nextSteps(kind: Kind, name: string, folder: string, files: readonly string[]): string {
-  const below = relative(process.cwd(), folder);
-  const from = below.startsWith('..') ? folder : below;
+  // As short as it can be told from here.
+  const shown = (path: string): string => {
+    const below = relative(process.cwd(), path);
+    return below.startsWith('..') ? path : below || '.';
+  };
+  const home = policyAround(folder);
+  const file = home === null ? join(folder, 'index.ts') : `./${relative(home, join(folder, 'index.ts'))}`;
   const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase());
   return `Made ${files.length} files in ${folder}: ${files.join(', ')}
 
 Next:
   1. Try it on every law that the gateway relies on:
-       signalbox plugin test ${join(from, 'index.ts')}
-  2. Name it in a file of the policy, by its path from there, and see that the policy is sound:
-       plugins: [./plugins/${name}/index.ts]
+       signalbox plugin test ${join(shown(folder), 'index.ts')}
+  2. Name it in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and see that the policy is sound:
+       plugins: [${file}]
        ${policy}
-       signalbox policy check
+       signalbox policy check${home === null ? '' : ` ${shown(home)}`}
   3. ${last}
 `;
 }

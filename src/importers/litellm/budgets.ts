@@ -4,6 +4,7 @@ import { asName, type Context, mapOf, textOf } from './context.ts';
 import { exact, type Field, type Fields, field } from './emit.ts';
 import type { Deployment } from './entries.ts';
 import type { Settings } from './fallbacks.ts';
+import { Names } from './names.ts';
 import { type MapNode, type Node, valueAt } from './tree.ts';
 
 /** A Credit of the policies that are written is 0.001 USD. */
@@ -205,9 +206,10 @@ function ofDeployments(
   namesOf: (group: string) => readonly string[],
   context: Context,
 ): Fields[] {
+  const byGroup = Map.groupBy(deployments, ({ group }) => group);
   return deployments.flatMap((one) => {
     const [limit, duration] = [valueAt(one.params, 'max_budget'), valueAt(one.params, 'budget_duration')];
-    const isAlone = deployments.filter(({ group }) => group === one.group).length === 1;
+    const isAlone = byGroup.get(one.group)?.length === 1;
     if (!isAlone) {
       const why = 'no budget for one endpoint of several: limit the spend at its provider';
       context.account.leftOut(limit, why);
@@ -285,12 +287,11 @@ const budgetName = (kind: string, of: string): string =>
 
 /** Names are of use once: what differs in marks alone gets a number. */
 function unique(budgets: readonly Fields[]): Fields[] {
-  const taken = new Set<string>();
+  const taken = new Names();
   return budgets.map(({ fields }) => ({
     fields: fields.map((one) => {
       if (one.key !== 'name' || typeof one.value !== 'string') return one;
-      let value = one.value;
-      for (let n = 2; taken.has(value); n++) value = `${one.value}-${n}`;
+      const value = taken.has(one.value) ? taken.numbered(one.value) : one.value;
       taken.add(value);
       return { ...one, value };
     }),

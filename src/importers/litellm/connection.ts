@@ -111,7 +111,7 @@ function readAddress({ provider, service, base, at }: Parts, { account, todo }: 
     account.approximated(
       base,
       at('base_url_env'),
-      `an address with a user or a query is not copied: put it into ${env} without them`,
+      `an address with a user, a query or what may be a key is not copied: put it into ${env}, without user and query`,
     );
     return inVariable(env, mustEnd);
   }
@@ -129,11 +129,14 @@ function endingOf(provider: string, { isOwn, preset }: Service): string {
   return provider === 'anthropic' || (isOwn && preset) ? '/v1' : '';
 }
 
+/** A part of a path that chance has made: an ID of an account or a key, and nobody can tell which. */
+const RANDOM = /\/(?=[^/]*\d)(?=[^/]*[A-Za-z])[A-Za-z0-9]{20,}(?:\/|$)/;
+
 /** An address without a slash at its end; null where it has a user, a query or a key in it, or is none. */
 function plainUrl(text: string): string | null {
   if (!URL.canParse(text) || looksSecret(text)) return null;
-  const { protocol, username, password, search, hash, href } = new URL(text);
-  const isPlain = username === '' && password === '' && search === '' && hash === '';
+  const { protocol, username, password, pathname, search, hash, href } = new URL(text);
+  const isPlain = username + password + search + hash === '' && !RANDOM.test(pathname);
   if (!isPlain || (protocol !== 'http:' && protocol !== 'https:')) return null;
   return href.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings|messages)$/, '');
 }

@@ -38,6 +38,8 @@ export class Todo {
   readonly variables = new Map<string, string>();
   /** Variable → what the configuration has in its place: the reference to it, or a value, which goes nowhere else. */
   readonly #values = new Map<string, string>();
+  /** Wanted name → value → the variable that was made of them. */
+  readonly #invented = new Map<string, Map<string, string>>();
 
   /** `referred` are the variables that the configuration itself names. */
   constructor(referred: Iterable<string>) {
@@ -46,11 +48,17 @@ export class Todo {
 
   /** A variable for a value that is not copied, called `wanted` unless another value has that: one key must not go to two places. */
   invent(wanted: string, value: string): string {
-    for (let n = 1; ; n++) {
+    const invented = this.#invented.get(wanted) ?? new Map<string, string>();
+    this.#invented.set(wanted, invented);
+    const before = invented.get(value);
+    if (before !== undefined) return before;
+    // As many numbers as were given are taken for sure.
+    for (let n = invented.size + 1; ; n++) {
       const name = n === 1 ? wanted : `${wanted}_${n}`;
       const held = this.#values.get(name) ?? value;
       if (held !== value) continue;
       this.#values.set(name, value);
+      invented.set(value, name);
       return name;
     }
   }
@@ -98,13 +106,13 @@ export function mapOf(node: Node | undefined, account: Account, expected: string
 
 export const CAPITALS = /^[A-Z_][A-Z0-9_]*$/;
 
-/** A text in the form of a variable's name. */
+/** A text in the form of a variable's name: one with a digit first is the address of a server. */
 export const asVariable = (text: string): string =>
   text
     .toUpperCase()
     .replace(/[^A-Z0-9]+/g, '_')
-    .replace(/^(?=\d)/, '_')
-    .replace(/^_+(?=[A-Z])|_+$/g, '') || 'PROVIDER';
+    .replace(/^_+|_+$/g, '')
+    .replace(/^(?=\d)/, 'SERVER_') || 'PROVIDER';
 
 /** A text in the form of a name. */
 export const asName = (text: string): string =>

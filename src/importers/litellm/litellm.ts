@@ -46,6 +46,7 @@ export interface ImportReport {
   readonly assumed: ReadonlyMap<string, readonly string[]>;
   /** Variable → what is to be in it. */
   readonly variables: ReadonlyMap<string, string>;
+  readonly providers: readonly string[];
   readonly models: readonly string[];
   readonly selectors: readonly string[];
   /** Names of entries that are not served. */
@@ -85,9 +86,11 @@ export function importLitellm(text: string, sources: ImportSources): Imported {
   const common = readCommon(settings, general, context);
   const selectors = [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)];
   // An alias that is no name for a policy was left out.
+  const isWritten = new Set(selectors);
+  const aliasesOf = Map.groupBy(aliases, ({ group }) => group);
   const namesOf = (group: string) => [
     group,
-    ...aliases.filter((one) => one.group === group && selectors.includes(one.name)).map(({ name }) => name),
+    ...(aliasesOf.get(group) ?? []).map(({ name }) => name).filter((name) => isWritten.has(name)),
   ];
   const limits = readLimits(settings, deployments, namesOf, context);
   tellSections(root, general, context);
@@ -102,6 +105,7 @@ export function importLitellm(text: string, sources: ImportSources): Imported {
       unknownPrices: [...todo.prices],
       assumed: todo.assumed,
       variables: todo.variables,
+      providers: providers.map(({ name }) => name),
       models: chosen.groups.flatMap(({ models }) => models.map(({ id }) => id)),
       selectors,
       without,

@@ -2,6 +2,7 @@ import { numberOf } from './amounts.ts';
 import type { Connection } from './connection.ts';
 import { asName, type Context } from './context.ts';
 import { type Deployment, shareOf } from './entries.ts';
+import { Names } from './names.ts';
 import { bareName } from './services.ts';
 import { valueAt } from './tree.ts';
 
@@ -26,7 +27,7 @@ export interface Group {
 /** Gives a name to everything that is reached in another way, and tells the deployments. */
 export function nameProviders(deployments: readonly Deployment[]): ProviderDraft[] {
   const byConnection = new Map<string, ProviderDraft>();
-  const taken = new Set<string>();
+  const taken = new Names();
   for (const { connection, place } of deployments) {
     const { names, comment, ...same } = connection;
     const key = JSON.stringify(same);
@@ -38,22 +39,16 @@ export function nameProviders(deployments: readonly Deployment[]): ProviderDraft
   return [...byConnection.values()];
 }
 
-function freeName(names: readonly string[], taken: ReadonlySet<string>): string {
+function freeName(names: readonly string[], taken: Names): string {
   const free = names.find((name) => name !== '' && !taken.has(name));
   if (free !== undefined) return free.slice(0, 120);
-  const stem = (names[0] || 'provider').slice(0, 110);
-  for (let n = 2; ; n++) if (!taken.has(`${stem}-${n}`)) return `${stem}-${n}`;
+  return taken.numbered((names[0] || 'provider').slice(0, 110));
 }
 
 /** Deployments of one name that are one model, in the order in which they are asked; the models in that of their first. */
 export function sameModels(deployments: readonly Deployment[], context: Context): Deployment[][] {
   const first = deployments.find(({ bare }) => bare !== null)?.bare ?? null;
-  const byBare = new Map<string | null, Deployment[]>();
-  for (const one of deployments) {
-    const bare = one.bare ?? first;
-    byBare.set(bare, [...(byBare.get(bare) ?? []), one]);
-  }
-  const models = [...byBare.values()];
+  const models = [...Map.groupBy(deployments, ({ bare }) => bare ?? first).values()];
   tellShares(deployments, models.length > 1, context);
   return models.map((ones) => inOrder(ones));
 }
@@ -104,15 +99,14 @@ const ALONE: Readonly<Record<string, string>> = {
 };
 
 /** An ID for a model that cannot have the name of its group. */
-export function freeId(group: string, { upstream }: Deployment, taken: Set<string>): string {
+export function freeId(group: string, { upstream }: Deployment, taken: Names): string {
   const last = upstream
     .slice(upstream.lastIndexOf('/') + 1)
     .replace(/[^A-Za-z0-9._:@+-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '');
   const plain = last === '' ? asName(group) : withoutDay(last).slice(0, 100);
   const candidates = [plain, `${group}/${plain}`.slice(0, 120)];
-  let id = candidates.find((one) => !taken.has(one));
-  for (let n = 2; id === undefined; n++) if (!taken.has(`${plain}-${n}`)) id = `${plain}-${n}`;
+  const id = candidates.find((one) => !taken.has(one)) ?? taken.numbered(plain);
   taken.add(id);
   return id;
 }

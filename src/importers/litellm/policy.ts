@@ -154,11 +154,8 @@ function preferencesOf({ names, steps }: SelectorDraft): Fields[] {
       : `request.model in [${names.map((one) => JSON.stringify(one)).join(', ')}]`;
   return steps.flatMap((models, at) => {
     // Models of one step that differ in quality get what brings each to the step's own.
-    const byWorth = new Map<number, ModelDraft[]>();
-    for (const model of models) {
-      const worth = Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
-      byWorth.set(worth, [...(byWorth.get(worth) ?? []), model]);
-    }
+    const worthOf = (model: ModelDraft) => Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
+    const byWorth = Map.groupBy(models, worthOf);
     return [...byWorth].flatMap(([worth, ones], part) => {
       if (worth === 0) return [];
       const suffix = part === 0 ? '' : `.${part + 1}`;

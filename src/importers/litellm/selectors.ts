@@ -3,6 +3,7 @@ import { isName } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { Alias, Fallbacks, Next } from './fallbacks.ts';
 import { freeId, type Group, type ModelDraft, sameModels } from './models.ts';
+import { Names } from './names.ts';
 
 /** A selector of the policy: what callers give as `model`, and the models behind it, the first first. */
 export interface SelectorDraft {
@@ -35,17 +36,15 @@ export interface Choices {
 /** Makes models of the groups, and selectors of those whose name stands for more than one model. */
 export function choose(choices: Choices, context: Context): Chosen {
   const { deployments, fallbacks } = choices;
-  const names = [...new Set(deployments.map(({ group }) => group))];
+  const byName = Map.groupBy(deployments, ({ group }) => group);
+  const names = [...byName.keys()];
   const aliases = usableAliases(choices, new Set(names), context);
-  const taken = new Set([...names, ...aliases.map(({ name }) => name), ...BUILT_IN]);
+  const taken = new Names([...names, ...aliases.map(({ name }) => name), ...BUILT_IN]);
   const resolve = resolver(choices, aliases, context);
   const nextOf = new Map(names.map((name) => [name, nextsOf(name, fallbacks, resolve)]));
   tellOwners(choices, new Set(names), context);
   const groups = names.map((name): Group => {
-    const same = sameModels(
-      deployments.filter(({ group }) => group === name),
-      context,
-    );
+    const same = sameModels(byName.get(name) ?? [], context);
     const next = nextOf.get(name);
     const isModel = same.length === 1 && next?.any.length === 0 && next.long.length === 0 && !BUILT_IN.includes(name);
     const models = same.map((ones) => {
@@ -86,10 +85,13 @@ function resolver(
   { account }: Context,
 ) {
   const groups = new Set(deployments.map(({ group }) => group));
+  const byAlias = new Map(usable.map(({ name, group }) => [name, group]));
+  // Of entries with one ID the first counts.
+  const byId = new Map(deployments.toReversed().map((one) => [one.id, one]));
   const isDefault = new Set(fallbacks.byDefault.map(({ node }) => node));
   return (owner: string, { name, node }: Next): Target | null => {
-    const alias = usable.find((one) => one.name === name)?.group ?? name;
-    const found = groups.has(alias) ? alias : (deployments.find(({ id }) => id === name) ?? null);
+    const alias = byAlias.get(name) ?? name;
+    const found = groups.has(alias) ? alias : (byId.get(name) ?? null);
     if (found === owner && isDefault.has(node)) return null;
     if (found === owner) account.problem(node, 'a group cannot be its own fallback');
     else if (found !== null) account.approximated(node, ['selectors', owner], STEP);
@@ -137,14 +139,16 @@ function selectorsOf(
   nextOf: ReadonlyMap<string, Nexts>,
   aliases: readonly Alias[],
 ): Pick<Chosen, 'selectors' | 'aliases'> {
+  const byName = new Map(groups.map(({ name, models }) => [name, models]));
   const modelsOf = (target: Target): readonly ModelDraft[] => {
-    if (typeof target === 'string') return groups.find(({ name }) => name === target)?.models ?? [];
-    return groups.flatMap(({ models }) => models.filter(({ deployments }) => deployments.includes(target)));
+    if (typeof target === 'string') return byName.get(target) ?? [];
+    return (byName.get(target.group) ?? []).filter(({ deployments }) => deployments.includes(target));
   };
+  const aliasesOf = Map.groupBy(aliases, ({ group }) => group);
   const selectors: SelectorDraft[] = [];
   const short: { name: string; model: string }[] = [];
   for (const group of groups) {
-    const others = aliases.filter((alias) => alias.group === group.name).map(({ name }) => name);
+    const others = (aliasesOf.get(group.name) ?? []).map(({ name }) => name);
     const [only, ...more] = group.models;
     if (only && more.length === 0 && only.id === group.name) {
       short.push(...others.map((name) => ({ name, model: only.id })));

@@ -24,6 +24,15 @@ test('a configuration becomes a folder that the policy commands find right, with
     runCommand(['policy', 'test', out]),
   ]);
   expect([checked.code, tested.code]).toEqual([0, 0]);
+  const schema = await runCommand(['policy', 'schema', out]);
+  // In another order: a compiled policy has the built-in selectors among its own.
+  const lines = (text: string) => text.replaceAll(',\n', '\n').split('\n').sort();
+  expect(lines(readFileSync(join(out, 'policy.schema.json'), 'utf8'))).toEqual(lines(schema.out));
+});
+
+test('a file without an end is refused by its size, not read to its end', async () => {
+  const { code, err } = await runCommand(['import', 'litellm', '/dev/zero', '--out', join(folder, 'endless')]);
+  expect([code, err]).toEqual([1, 'signalbox: /dev/zero has more than 4194304 bytes, which no such file has.\n']);
 });
 
 test('nothing is overwritten unasked, and nothing written of what cannot be imported', async () => {

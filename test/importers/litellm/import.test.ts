@@ -156,6 +156,17 @@ describe('keys and addresses', () => {
     expect(fileOf(unknown, 'providers.yaml')).toContain('# BASE: where it is a name within a private network');
   });
 
+  test('by number are variables with a name, and what chance has made of a path may be a key and is not copied', () => {
+    const secret = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
+    const text = `model_list:\n${[
+      entry('a', 'model: openai/a, api_base: "http://127.0.0.1:8001/v1", api_key: first'),
+      entry('b', 'model: openai/b, api_base: "http://[::1]:8001/v1", api_key: second'),
+      entry('c', `model: openai/c, api_base: "https://gw.example.com/${secret}/v1", api_key: none`),
+    ].join('')}`;
+    expect(asked(text)).toEqual(['SERVER_127_0_0_1_API_KEY', 'SERVER_1_API_KEY', 'OPENAI_BASE_URL']);
+    expect(JSON.stringify(imported(text))).not.toContain(secret);
+  });
+
   test('that are not copied are as many variables as there were addresses', () => {
     const at = (name: string) =>
       `model: azure/x, api_base: "https://${name}.openai.azure.com/?v=1", api_key: os.environ/K`;
