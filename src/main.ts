@@ -61,11 +61,18 @@ function mindPlugins(): void {
   });
 }
 
-/** Aborted by Ctrl-C, by SIGTERM, or when the terminal goes. */
-function ended(): AbortSignal {
+/** Takes Ctrl-C, SIGTERM, and that the terminal goes, for the wish that a command end. */
+function ended() {
   const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => controller.abort());
-  return controller.signal;
+  const abort = () => controller.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.once(signal, abort);
+  return {
+    signal: controller.signal,
+    forget(): void {
+      for (const signal of signals) process.off(signal, abort);
+    },
+  };
 }
 
 /** The plugins that come with Signalbox. */
@@ -98,6 +105,7 @@ async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
   const result = await runPolicy(args, {
     judge: await judgeFor(data),
     folder,
+    shippedFolder: shippedPolicies,
     database: databaseOf(data),
     terminal: out.isTerminal,
     input: () => Bun.stdin.text(),

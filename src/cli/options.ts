@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { LOG_FORMS, type LogForm } from '../telemetry/log.ts';
 import { helpOf } from './help.ts';
 
@@ -98,15 +98,7 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
     metrics: { type: 'string' },
     log: { type: 'string' },
   } as const;
-  const {
-    port,
-    host,
-    data,
-    policies,
-    'drain-ms': drainMs,
-    metrics,
-    log,
-  } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const { port, host, data, policies, 'drain-ms': drainMs, metrics, log } = parseFlags(args, options);
   return {
     name: 'serve',
     options: {
@@ -128,8 +120,18 @@ export function takeNegative(args: readonly string[]): { rest: string[]; amount:
   return at < 0 ? { rest: [...args], amount: null } : { rest: args.toSpliced(at, 1), amount: args[at]! };
 }
 
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** The flags of a command that takes nothing else. Throws UsageError. */
+export const parseFlags = <T extends Options>(args: readonly string[], options: T) =>
+  inOurWords(() => parseArgs({ args: [...args], options })).values;
+
+/** The flags of a command, and what stands between them. Throws UsageError. */
+export const parseArguments = <T extends Options>(args: readonly string[], options: T) =>
+  inOurWords(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+
 /** Runs node's parser and turns its complaint into ours. */
-export function parseFlags<T>(parse: () => T): T {
+function inOurWords<T>(parse: () => T): T {
   try {
     return parse();
   } catch (cause) {

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import type { Keys } from '../access/keys.ts';
 import { checkText, KeyTermsError } from '../access/terms.ts';
 import { trailWrite } from '../access/trail.ts';
@@ -15,7 +14,7 @@ import type { Payment } from '../payments/payment.ts';
 import { Register } from '../payments/register.ts';
 import { openReader, type Reader } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
-import { parseFlags, takeNegative, UsageError } from './options.ts';
+import { parseArguments, parseFlags, takeNegative, UsageError } from './options.ts';
 import { table } from './terminal.ts';
 import { creditsText, jsonText, minute, parseCredits } from './text.ts';
 import { userName } from './user.ts';
@@ -44,7 +43,7 @@ export async function runWallets([name, ...rest]: readonly string[], command: Wa
 }
 
 async function list(args: readonly string[], { store, file, now }: WalletsCommand): Promise<string> {
-  const { json } = parseFlags(() => parseArgs({ args: [...args], options: JSON_FLAG }).values);
+  const { json } = parseFlags(args, JSON_FLAG);
   const blocklist = await Blocklist.load(store, now);
   const wallets = await reading(file, walletBalances);
   if (json) {
@@ -86,9 +85,7 @@ async function reading<T>(file: string, read: (reader: Reader) => Promise<T>): P
 const JSON_FLAG = { json: { type: 'boolean' } } as const;
 
 async function show(args: readonly string[], { store, keys, file, now }: WalletsCommand): Promise<string> {
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: JSON_FLAG, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, JSON_FLAG);
   const wallet = addressOf(positionals, 'show takes the address of one wallet');
   const { register } = await Register.load(store);
   const balance = await reading(file, (reader) => keyBalance(reader, wallet));
@@ -151,7 +148,7 @@ const paymentCells = ({ id, created, state, purpose, network, paid, transaction 
 async function credit(args: readonly string[], { store, now }: WalletsCommand): Promise<string> {
   const { rest, amount: negative } = takeNegative(args);
   const options = { note: { type: 'string', default: '' } } as const;
-  const { values, positionals } = parseFlags(() => parseArgs({ args: rest, options, allowPositionals: true }));
+  const { values, positionals } = parseArguments(rest, options);
   const [asked, text = negative, more] = positionals;
   const usage = 'credit takes the address of a wallet and the Credits to add, such as 25 or -2.50';
   if (!asked || text === null || more !== undefined || (negative !== null && text !== negative)) {

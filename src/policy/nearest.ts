@@ -57,11 +57,12 @@ export function didYouMean(name: string, known: Iterable<string>): { hint?: stri
 /** Most names that are listed in a row. */
 export const NAMES_SHOWN = 20;
 
-/** Names in a row for a person, at most 20 of them. */
+/** Names in a row for a person, at most 21 of them: the last one takes no more room than saying that there is one more. */
 export function listNames(names: Iterable<string>): string {
   const all = [...names];
-  const shown = all.slice(0, NAMES_SHOWN).map((name) => `\`${name}\``);
-  return shown.join(', ') + (all.length > NAMES_SHOWN ? ` and ${all.length - NAMES_SHOWN} more` : '') || 'none';
+  const count = all.length === NAMES_SHOWN + 1 ? all.length : NAMES_SHOWN;
+  const shown = all.slice(0, count).map((name) => `\`${name}\``);
+  return shown.join(', ') + (all.length > count ? ` and ${all.length - count} more` : '') || 'none';
 }
 
 function editDistance(a: string, b: string): number {

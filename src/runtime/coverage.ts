@@ -163,7 +163,9 @@ export class Coverage {
     const { n, model } = evaluation.shortlist;
     const eligible = model.subarray(0, n);
     for (const { name, prefers } of open) {
-      if (eligible.some((at) => hasBit(prefers, at))) this.#touch('preferences', name);
+      // What is added to all of them, or to none, moves nothing.
+      const [first, ...others] = [...eligible].map((at) => hasBit(prefers, at));
+      if (others.some((one) => one !== first)) this.#touch('preferences', name);
     }
   }
 

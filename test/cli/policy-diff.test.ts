@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync
 import { dirname, join } from 'node:path';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { waitFor } from '../support/answers.ts';
 import { policyHere } from '../support/policy-command.ts';
 import { cleanEnvironment, MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
@@ -100,8 +101,8 @@ beforeAll(async () => {
   write('policies/p.yaml', BEFORE);
   write('policies/plugins/thrifty.ts', STRATEGY);
   write('policies/plugins/sign.ts', 'export const sign = -1;\n');
-  write('slow/p.yaml', BEFORE.replace('thrifty.ts', 'slow.ts'));
-  write('slow/plugins/slow.ts', 'await new Promise((done) => setTimeout(done, 4_000));\n');
+  write('loops/p.yaml', BEFORE.replace('thrifty.ts', 'loops.ts'));
+  write('loops/plugins/loops.ts', "console.log('looping');\nfor (;;);\n");
   write('outside/p.yaml', BEFORE.replace('./plugins', '../../plugins'));
   write('broken/p.yaml', BEFORE.replace('max_output: 8192', 'max_output: many'));
   mkdirSync(join(repository, 'linked'));
@@ -137,6 +138,7 @@ describe('signalbox policy diff', () => {
     expect(text.out).toContain(
       'Decided differently: 1 of 2 cases and 1 of 42 requests; 1 case that held in HEAD~1 fails',
     );
+    expect(text.out).toMatch(/^cases .* 9,000 *$/m);
     expect(text.out).not.toContain('\u001b');
     const told = JSON.parse(json.out);
     expect(told).toMatchObject({ a: { kind: 'git', loaded: true }, b: { kind: 'git' } });
@@ -150,6 +152,12 @@ describe('signalbox policy diff', () => {
       b: { refused: 1 },
     });
     expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('means by a commit the folder that it is compared with, where no other is set', async () => {
+    const { code, out } = await diff(['HEAD~1', 'policies'], { SIGNALBOX_POLICIES: '' });
+    expect(code).toBe(2);
+    expect(out).toContain('case `usual` (policies/p.yaml:12); held in HEAD~1, fails in policies');
   });
 
   test('counts any other choice as a finding where it is asked to', async () => {
@@ -285,19 +293,23 @@ describe('signalbox policy diff', () => {
     expect(code).toBe(0);
   });
 
-  test('leaves nothing behind when it is ended', async () => {
-    const env = cleanEnvironment({ TMPDIR: temporary });
-    const child = Bun.spawn([MAIN, 'policy', 'diff', 'HEAD:slow', 'policies'], {
-      cwd: repository,
-      env,
-      stderr: 'pipe',
-    });
-    while (readdirSync(temporary).length === 0) await Bun.sleep(5);
-    child.kill('SIGINT');
-    expect(await child.exited).toBe(1);
-    expect(await new Response(child.stderr).text()).toBe('signalbox: It was ended before it was done.\n');
-    expect(readdirSync(temporary)).toEqual([]);
-  });
+  test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+    'ends by %s, even in a plugin that loops, and leaves nothing behind',
+    async (signal) => {
+      const env = cleanEnvironment({ TMPDIR: temporary });
+      const child = Bun.spawn([MAIN, 'policy', 'diff', 'HEAD:loops', 'policies'], {
+        cwd: repository,
+        env,
+        stderr: 'pipe',
+      });
+      for await (const _ of child.stderr) break;
+      expect(readdirSync(temporary)).toHaveLength(1);
+      child.kill(signal);
+      await child.exited;
+      expect(child.signalCode).toBe(signal);
+      await waitFor(() => readdirSync(temporary).length === 0 || undefined, 4_000);
+    },
+  );
 
   test('compares in USD where a Credit is worth something else, and tells no secret', async () => {
     const secret = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';

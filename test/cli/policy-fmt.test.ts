@@ -148,7 +148,7 @@ describe('replacing a file', () => {
     symlinkSync(folder, join(mount, '..data'));
     symlinkSync('..data/a.yaml', join(mount, 'a.yaml'));
     const [opened] = await openFiles([mount]);
-    await replaceFile(opened!, NEAT);
+    await replaceFile(opened!.file.path, NEAT, opened!.bytes);
     expect(lstatSync(join(mount, 'a.yaml')).isSymbolicLink()).toBe(true);
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(NEAT);
     expect([readdirSync(mount).sort(), readdirSync(folder)]).toEqual([['..data', 'a.yaml'], ['a.yaml']]);
@@ -165,7 +165,7 @@ describe('replacing a file', () => {
     })();
     for (let i = 1; i <= 40; i++) {
       const [opened] = await openFiles([path]);
-      await replaceFile(opened!, texts[i % 2]!);
+      await replaceFile(opened!.file.path, texts[i % 2]!, opened!.bytes);
     }
     writing = false;
     await reading;
@@ -177,7 +177,9 @@ describe('replacing a file', () => {
     const folder = policy({ 'a.yaml': UGLY });
     const [opened] = await openFiles([folder]);
     writeFileSync(join(folder, 'a.yaml'), 'version: 2\n');
-    await expect(replaceFile(opened!, NEAT)).rejects.toThrow('a.yaml cannot be written: it was changed meanwhile.');
+    await expect(replaceFile(opened!.file.path, NEAT, opened!.bytes)).rejects.toThrow(
+      'a.yaml cannot be written: it was changed meanwhile.',
+    );
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe('version: 2\n');
     expect(readdirSync(folder)).toEqual(['a.yaml']);
   });

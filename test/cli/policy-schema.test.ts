@@ -1,8 +1,18 @@
 import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { policyHere } from '../support/policy-command.ts';
-import { writePolicy } from '../support/signalbox.ts';
+import { temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 const folder = writePolicy('version: 1\n');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -15,4 +25,27 @@ test('a schema that cannot be written is told of in a sentence, and leaves nothi
   expect(err).toStartWith(`${path} cannot be written: `);
   expect(err).toEndWith('.');
   expect(readdirSync(folder).sort()).toEqual(['policy.schema.json', 'policy.yaml']);
+});
+
+test('a schema that is written stays the file that it was: its mode, and what a link leads to', async () => {
+  const [home, elsewhere] = [writePolicy('version: 1\n'), temporaryFolder()];
+  const [path, real] = [join(home, 'policy.schema.json'), join(elsewhere, 'kept.json')];
+  const write = () => policyHere(['schema', home, '--write'], { folder: home, data: home, env: {} });
+  try {
+    writeFileSync(real, '{}');
+    chmodSync(real, 0o640);
+    symlinkSync(real, path);
+    expect((await write()).code).toBe(0);
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+    expect(statSync(real).mode & 0o777).toBe(0o640);
+    expect(JSON.parse(readFileSync(real, 'utf8'))).toHaveProperty('properties');
+    // What a link leads to may be gone: nothing says where it should be made.
+    rmSync(real);
+    expect(await write()).toMatchObject({ code: 1, err: `${path} cannot be written: it is not there.` });
+    rmSync(path);
+    expect((await write()).code).toBe(0);
+    expect(readdirSync(home).sort()).toEqual(['policy.schema.json', 'policy.yaml']);
+  } finally {
+    for (const one of [home, elsewhere]) rmSync(one, { recursive: true, force: true });
+  }
 });

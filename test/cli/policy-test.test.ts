@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../support/answers.ts';
 import { policyHere } from '../support/policy-command.ts';
@@ -283,5 +283,26 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
     expect(await child.exited).toBe(2);
     await reading;
     expect(runs).toHaveLength(3);
+  }, 20_000);
+
+  test('ends at once where there is nothing to watch', async () => {
+    const { code, err } = await runCommand(['policy', 'test', join(folder, 'nowhere'), '--watch'], HERE);
+    expect(code).toBe(1);
+    expect(err).toContain('nowhere cannot be read');
+  });
+
+  test('can be ended while a plugin has lost itself in a loop', async () => {
+    const home = newFolder(policy(CASES).replace('version: 1', 'version: 1\nplugins: [./own.ts]'));
+    writeFileSync(join(home, 'own.ts'), 'export default 1;\n');
+    const child = Bun.spawn([MAIN, 'policy', 'test', home, '--watch', '--data', home], {
+      env: cleanEnvironment(HERE),
+      stdout: 'pipe',
+      stderr: 'ignore',
+    });
+    for await (const chunk of child.stdout) if (new TextDecoder().decode(chunk).includes('Waiting')) break;
+    writeFileSync(join(home, 'own.ts'), "await Bun.write(import.meta.dir + '/loops', '');\nfor (;;);\n");
+    await waitFor(() => existsSync(join(home, 'loops')), 8_000);
+    child.kill('SIGINT');
+    expect(await Promise.race([child.exited, Bun.sleep(4000)])).toBe(130);
   }, 20_000);
 });

@@ -229,6 +229,7 @@ function commandIn(folder: string): PolicyCommand {
   return {
     judge: judgeTools({ ...host, now: Date.now, clock: () => performance.now() }),
     folder,
+    shippedFolder: folder,
     database: join(folder, 'none.db'),
     terminal: false,
     input: refused,

@@ -22,7 +22,9 @@ export class RandomEdits {
   constructor(folder: string, upstream: string, random: () => number) {
     this.#folder = folder;
     this.#random = random;
-    this.#base = testPolicy({ first: upstream }, { base: { endpoints: ['first'], quality: 0.1 } });
+    // How fast a model was seen to answer must not outweigh a quality that is hardly better.
+    const byQuality = 'selectors: { auto: { strategy: auto, options: { latency: 0 } } }\n';
+    this.#base = testPolicy({ first: upstream }, { base: { endpoints: ['first'], quality: 0.1 } }) + byQuality;
   }
 
   /** Lays the folder out: a plain file, one to add and remove, and one that a ConfigMap's link leads to. */

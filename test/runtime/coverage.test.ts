@@ -68,9 +68,14 @@ const TOUCHED: readonly (readonly [string, PolicyCase, readonly string[]])[] = [
     ['middle', 'middle at second', 'auto'],
   ],
   [
-    'a preference is touched when one of those that it prefers is eligible',
+    'a preference is touched when one that it prefers is eligible, and one that it does not',
     caseOf({ ...PLAIN, time: '2026-11-20T03:00:00Z' }),
     ['cheap-at-night', 'cheap', 'cheap at first', 'auto'],
+  ],
+  [
+    'a preference moves nothing where it prefers all that are eligible',
+    caseOf({ ...PLAIN, key: { ...PLAIN.key, models: ['cheap'] }, time: '2026-11-20T03:00:00Z' }),
+    ['cheap', 'cheap at first', 'auto'],
   ],
   [
     'a preference moves nothing where a model is asked for by name',

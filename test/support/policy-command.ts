@@ -27,11 +27,12 @@ export async function policyHere(args: readonly string[], { folder, data, env }:
       parse: parseFiles,
     },
     folder,
+    shippedFolder: join(import.meta.dir, '../../policies'),
     database: join(data, 'signalbox.db'),
     terminal: false,
     input: async () => '',
     write: async (text) => void told.push(text),
-    ended: () => new AbortController().signal,
+    ended: () => ({ signal: new AbortController().signal, forget() {} }),
     http: { compileCheck, factsBody, certificateBody, decisionBody },
   };
   try {

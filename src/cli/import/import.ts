@@ -1,12 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { visible } from '../../core/visible.ts';
 import { type Imported, type ImportSources, importLitellm, NotYaml } from '../../importers/litellm/litellm.ts';
 import type { Plugin } from '../../plugin-host/registry.ts';
 import { policySchema, schemaText } from '../../policy/json-schema.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { day } from '../text.ts';
 import { reportJson, reportText } from './report.ts';
@@ -33,9 +32,7 @@ const PRICES_BYTES_MAX = 64 * 1024 * 1024;
 
 /** `signalbox import litellm FILE`. Throws UsageError, or an Error of one clear sentence. */
 export async function runImport(args: readonly string[], command: ImportCommand): Promise<CommandResult> {
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: FLAGS, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, FLAGS);
   const [from, file, ...rest] = positionals;
   if (from !== 'litellm' || file === undefined || rest.length > 0) {
     throw new UsageError('import takes litellm FILE, or - for what comes in. See signalbox help.');

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import type { MadeKey } from '../../access/keys.ts';
 import { keyBody } from '../../access/shown.ts';
 import { holderOf } from '../../access/tables.ts';
@@ -7,7 +6,7 @@ import type { Actor } from '../../access/trail.ts';
 import { toCredits } from '../../core/credits.ts';
 import { grantedTo, grantWrite } from '../../ledger/adjust.ts';
 import { hasJournal } from '../../ledger/state.ts';
-import { parseFlags, takeNegative, UsageError } from '../options.ts';
+import { parseArguments, parseFlags, takeNegative, UsageError } from '../options.ts';
 import { table } from '../terminal.ts';
 import { creditsText, day, jsonText, minute, parseCredits } from '../text.ts';
 import { userName } from '../user.ts';
@@ -43,7 +42,7 @@ const shownOnce = ({ key, info }: MadeKey, more: string): string =>
   `${key}\n\nShown this once: only its hash is kept. ID ${info.id}, ${more}.\n`;
 
 async function list(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const { json } = parseFlags(() => parseArgs({ args: [...args], options: { json: { type: 'boolean' } } }).values);
+  const { json } = parseFlags(args, { json: { type: 'boolean' } });
   const all = await keys.list();
   const time = now();
   if (json) {
@@ -69,7 +68,7 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
 }
 
 async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<string> {
-  const { positionals } = parseFlags(() => parseArgs({ args: [...args], options: {}, allowPositionals: true }));
+  const { positionals } = parseArguments(args, {});
   const id = idOf(positionals, 'revoke');
   if (!(await keys.revoke(id, operator()))) throw noSuchKey(id);
   return `Revoked ${id}. A running server refuses it within a second.\n`;
@@ -77,7 +76,7 @@ async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<s
 
 async function rotate(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
   const options = { overlap: { type: 'string' } } as const;
-  const { values, positionals } = parseFlags(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+  const { values, positionals } = parseArguments(args, options);
   const id = idOf(positionals, 'rotate');
   const made = await keys.rotate(id, overlapOf(values.overlap), operator());
   if (!made) throw noSuchKey(id);
@@ -94,7 +93,7 @@ const FIRST_GRANT =
 async function grant(args: readonly string[], { keys, store, now }: KeysCommand): Promise<string> {
   const { rest, amount: negative } = takeNegative(args);
   const options = { note: { type: 'string', default: '' } } as const;
-  const { values, positionals } = parseFlags(() => parseArgs({ args: rest, options, allowPositionals: true }));
+  const { values, positionals } = parseArguments(rest, options);
   const [asked, text = negative, more] = positionals;
   if (!asked || text === null || more !== undefined || (negative !== null && text !== negative)) {
     throw new UsageError('keys grant takes the ID of a key and the Credits to add, such as 25 or -2.50.');

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { type BalanceUse, balanceShown, keyStatusBody, trailBody } from '../../access/shown.ts';
 import { holderOf, type KeyInfo } from '../../access/tables.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../access/trail.ts';
@@ -8,7 +7,7 @@ import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
 import { hasJournal } from '../../ledger/state.ts';
 import { openReader } from '../../store/sqlite.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, parseFlags, UsageError } from '../options.ts';
 import { table } from '../terminal.ts';
 import { creditsText, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
@@ -16,7 +15,7 @@ import { idOf, type KeysCommand, stateText } from './command.ts';
 /** `keys show ID [--json]`: all that is known of a key. */
 export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {
   const options = { json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseFlags(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+  const { values, positionals } = parseArguments(args, options);
   const id = idOf(positionals, 'show');
   const info = await keys.get(id);
   if (!info) throw new UsageError(`There is no key with the ID ${id}.`);
@@ -102,7 +101,7 @@ export async function log(args: readonly string[], { keys }: KeysCommand): Promi
     limit: { type: 'string', default: String(TRAIL_LIMIT) },
     json: { type: 'boolean' },
   } as const;
-  const { key, limit: text, json } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const { key, limit: text, json } = parseFlags(args, options);
   const limit = Number(text);
   if (!/^\d+$/.test(text) || limit < 1 || limit > TRAIL_LIMIT_MAX) {
     throw new UsageError(`--limit takes a whole number from 1 to ${TRAIL_LIMIT_MAX}, not "${text}".`);

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { EXPIRY_MAX_MS, isTimeZone, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
 import { WINDOWS } from '../../core/budget.ts';
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
@@ -22,7 +21,7 @@ export function parseTerms(args: readonly string[], now: number): KeyGrant {
     budget: { type: 'string', multiple: true },
     wallet: { type: 'string', multiple: true },
   } as const;
-  const flags = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const flags = parseFlags(args, options);
   const expiresIn = flags['expires-in'];
   if (flags.model?.includes('')) throw new UsageError('--model takes the ID of a model; leave it out to allow all.');
   return {

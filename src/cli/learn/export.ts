@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { iso } from '../../core/clock.ts';
 import { idAt, idText, timeOfId } from '../../core/id.ts';
 import { type OutcomeFilter, outcomePages } from '../../learning/overview.ts';
@@ -35,7 +34,7 @@ export async function learnExport(args: readonly string[], command: LearnCommand
 }
 
 function parseExport(args: readonly string[]): { filter: OutcomeFilter; format: 'jsonl' | 'csv' } {
-  const flags = parseFlags(() => parseArgs({ args: [...args], options: OPTIONS }).values);
+  const flags = parseFlags(args, OPTIONS);
   const { format = 'jsonl' } = flags;
   if (format !== 'jsonl' && format !== 'csv') throw new UsageError(`--format is jsonl or csv, not "${format}".`);
   const source = OUTCOME_SOURCES.find((one) => one === flags.source) ?? null;

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { resetLearnt } from '../../learning/outcomes.ts';
 import { modelsTaught } from '../../learning/overview.ts';
 import { learningMigrations } from '../../learning/tables.ts';
@@ -21,7 +20,7 @@ export async function runLearn(args: readonly string[], command: LearnCommand): 
 
 async function reset(args: readonly string[], command: LearnCommand): Promise<void> {
   const options = { model: { type: 'string' }, yes: { type: 'boolean' } } as const;
-  const { model = null, yes } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const { model = null, yes } = parseFlags(args, options);
   await reading(command, async (reader) => {
     if (model === null || (await modelsTaught(reader)).includes(model)) return;
     const { snapshot } = await policyFor(command, reader);

@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { parseArgs } from 'node:util';
 import { iso } from '../../core/clock.ts';
 import { timeOfId } from '../../core/id.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
@@ -31,7 +30,7 @@ interface Rehearsal {
 /** `signalbox learn replay`: beside a running server; with --write without one. Throws UsageError. */
 export async function learnReplay(args: readonly string[], command: LearnCommand): Promise<void> {
   const options = { json: { type: 'boolean' }, write: { type: 'boolean' } } as const;
-  const { json, write = false } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const { json, write = false } = parseFlags(args, options);
   const rehearsal = write ? await rewrite(command) : await reading(command, (reader) => rehearse(command, reader));
   await command.write(json ? asJson(rehearsal, write) : asText(rehearsal, write, command.terminal));
 }

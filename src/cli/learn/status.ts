@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import type { Known } from '../../contract/estimator.ts';
 import { iso } from '../../core/clock.ts';
 import type { LearningMode, LearningPolicy } from '../../core/learning-policy.ts';
@@ -28,7 +27,7 @@ interface Status extends LearningOverview {
 
 /** `signalbox learn status`: beside a running server or without one. Throws UsageError. */
 export async function learnStatus(args: readonly string[], command: LearnCommand): Promise<void> {
-  const { json } = parseFlags(() => parseArgs({ args: [...args], options: { json: { type: 'boolean' } } }).values);
+  const { json } = parseFlags(args, { json: { type: 'boolean' } });
   const status = await reading(command, async (reader): Promise<Status> => {
     const policy = await policyFor(command, reader);
     const { learning } = policy.snapshot;

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { type Line, Lines, type MoneyEntry, moneyEntries, unitOf } from '../../ledger/export/export.ts';
 import { GROUPINGS, type Grouping, GroupSums } from '../../ledger/export/sums.ts';
 import type { Store } from '../../store/store.ts';
@@ -31,7 +30,7 @@ interface Asked {
 
 /** Reads what is asked for, before a database is opened. Throws UsageError. */
 export function parseExport(args: readonly string[]): Asked {
-  const flags = parseFlags(() => parseArgs({ args: [...args], options: OPTIONS }).values);
+  const flags = parseFlags(args, OPTIONS);
   const { format = 'csv', 'time-zone': timeZone = 'UTC', by } = flags;
   if (format !== 'csv' && format !== 'json') throw new UsageError(`--format is csv or json, not "${format}".`);
   const { from, to } = periodOf(flags.from, flags.to, timeZone);

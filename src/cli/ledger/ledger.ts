@@ -1,12 +1,11 @@
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { parseId } from '../../core/id.ts';
 import { type Booked, findReservation, refundWrite } from '../../ledger/adjust.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
 import { hasJournal } from '../../ledger/state.ts';
 import { copyDatabase, openReader, openSqlite, type Reader } from '../../store/sqlite.ts';
 import { StoreError } from '../../store/store.ts';
-import { parseFlags, takeNegative, UsageError } from '../options.ts';
+import { parseArguments, parseFlags, takeNegative, UsageError } from '../options.ts';
 import { creditsText, parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, type Writer, writeExport } from './export.ts';
@@ -45,7 +44,7 @@ async function reading<T>(file: string, read: (reader: Reader) => Promise<T>): P
 
 async function audit(args: readonly string[], { file, now, write }: LedgerCommand): Promise<LedgerCode> {
   const options = { json: { type: 'boolean' }, idle: { type: 'boolean' } } as const;
-  const { json, idle = false } = parseFlags(() => parseArgs({ args: [...args], options }).values);
+  const { json, idle = false } = parseFlags(args, options);
   const result = await reading(file, (reader) => auditLedger(reader, { idle }));
   await write(json ? auditJson(result, now()) : auditText(result, now()));
   return findingsOf(result) > 0 ? 2 : 0;
@@ -58,7 +57,7 @@ async function exportEntries(args: readonly string[], { file, write }: LedgerCom
 }
 
 async function backup(args: readonly string[], { file, now, write }: LedgerCommand): Promise<LedgerCode> {
-  const { positionals } = parseFlags(() => parseArgs({ args: [...args], options: {}, allowPositionals: true }));
+  const { positionals } = parseArguments(args, {});
   const [target] = positionals;
   if (!target || positionals.length > 1) throw new UsageError('ledger backup takes the name of one file.');
   if (existsSync(target)) throw new UsageError(`${target} exists; a backup overwrites nothing.`);
@@ -93,7 +92,7 @@ function publish(part: string, target: string): void {
 async function refund(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const { rest, amount: negative } = takeNegative(args);
   const options = { note: { type: 'string', default: '' } } as const;
-  const { values, positionals } = parseFlags(() => parseArgs({ args: rest, options, allowPositionals: true }));
+  const { values, positionals } = parseArguments(rest, options);
   const [decision, credits = negative, ...more] = positionals;
   if (!decision || more.length > 0 || (negative !== null && credits !== negative)) {
     throw new UsageError('ledger refund takes the ID of one decision, and the Credits to give back unless all.');

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './plugin.ts';
@@ -17,9 +16,7 @@ const SIGNALBOX = resolve(import.meta.dir, '../../..');
 
 /** `signalbox plugin new`. Throws UsageError. */
 export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: { dir: { type: 'string' } }, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, { dir: { type: 'string' } });
   const [given = '', name, ...more] = positionals;
   const kind = KINDS.find((one) => one === given);
   if (!kind || name === undefined || more.length > 0)

@@ -1,10 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { LawReport } from '../../conformance/law.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './plugin.ts';
@@ -24,9 +23,7 @@ export async function testPlugin(
   { shipped, terminal }: PluginCommand,
 ): Promise<CommandResult> {
   const flags = { seed: { type: 'string' }, runs: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: flags, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, flags);
   const [file] = positionals;
   if (file === undefined || positionals.length > 1)
     throw new UsageError('plugin test takes one file, or one package, with a plugin.');

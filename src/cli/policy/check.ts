@@ -1,10 +1,9 @@
-import { parseArgs } from 'node:util';
 import { visible } from '../../core/visible.ts';
 import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { isRejected, type Judge, judge, leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { Bundle } from '../../runtime/source.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { day, jsonText, plural } from '../text.ts';
 import { type PolicyCommand, readPolicy } from './command.ts';
@@ -16,9 +15,7 @@ import { unreadFiles } from './unread.ts';
 /** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
 export async function checkPolicy(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
   const flags = { json: { type: 'boolean' }, strict: { type: 'boolean' } } as const;
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: flags, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, flags);
   if (positionals.length > 1) throw new UsageError('policy check takes one folder.');
   const folder = positionals[0] ?? options.folder;
   const bundle = await readPolicy(folder);

@@ -9,12 +9,22 @@ import type { Runtime } from '../../runtime/runtime.ts';
 import { type Bundle, PolicySourceError, readBundle } from '../../runtime/source.ts';
 import { UsageError } from '../options.ts';
 
+/** The operator's wish that a command end. */
+interface Ending {
+  /** Aborted by Ctrl-C and the like, which do not end the process meanwhile. */
+  readonly signal: AbortSignal;
+  /** From here on they do again. */
+  forget(): void;
+}
+
 /** What commands on a policy are given. */
 export interface PolicyCommand {
   /** All that judging takes but the folder; `env` is the real environment. */
   readonly judge: Omit<Judge, 'folder'>;
   /** The folder to judge unless the arguments name one. */
   readonly folder: string;
+  /** The folder that it is where nobody says another. */
+  readonly shippedFolder: string;
   /** The database, which need not exist. */
   readonly database: string;
   /** For a terminal: colours, and lines that fit. */
@@ -23,8 +33,8 @@ export interface PolicyCommand {
   readonly input: () => Promise<string>;
   /** Writes at once, for a command that goes on. */
   readonly write: (text: string) => Promise<void>;
-  /** For a command that goes on: aborted when the operator ends it. */
-  readonly ended: () => AbortSignal;
+  /** For a command that goes on. */
+  readonly ended: () => Ending;
   readonly http: HttpForms;
 }
 

@@ -158,12 +158,15 @@ function movesText({ moves }: ComparedRequests, inUsd: boolean, terminal: boolea
 function totalsText(cases: Totals, requests: Totals | null, inUsd: boolean, terminal: boolean): string {
   const row = (name: string, totals: Totals) => {
     const { answered, a, b, refusedA, refusedB } = totals;
-    const mean = (from: number, to: number, digits: number) =>
-      answered === 0 ? '' : pair((from / answered).toFixed(digits), (to / answered).toFixed(digits));
+    const mean = (from: number, to: number, digits: number) => {
+      const exactly = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+      const of = (sum: number) => (sum / answered).toLocaleString('en', exactly);
+      return answered === 0 ? '' : pair(of(from), of(to));
+    };
     return [
       name,
       `${totals.different.toLocaleString('en')} of ${totals.requests.toLocaleString('en')}`,
-      pair(`${refusedA}`, `${refusedB}`),
+      pair(refusedA.toLocaleString('en'), refusedB.toLocaleString('en')),
       costs(totals, inUsd),
       mean(a.quality, b.quality, 3),
       mean(a.latencyMs, b.latencyMs, 0),

@@ -1,9 +1,8 @@
-import { parseArgs } from 'node:util';
 import { compareCases, NO_TOTALS, type Side, withAnswers } from '../../runtime/compare.ts';
 import { inSlices } from '../../runtime/slices.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
-import type { PolicyCommand } from './command.ts';
+import { isFolder, type PolicyCommand } from './command.ts';
 import { type Difference, differenceJson } from './diff-json.ts';
 import { compareRequests } from './diff-requests.ts';
 import { buildSide, changesOf } from './diff-side.ts';
@@ -15,23 +14,27 @@ const FLAGS = { requests: { type: 'string' }, json: { type: 'boolean' }, strict:
 
 /** `signalbox policy diff`. Throws UsageError, also where the earlier policy cannot be loaded, after what could be told. */
 export async function diffPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: FLAGS, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, FLAGS);
   const [a, b, ...more] = positionals;
   if (a === undefined || more.length > 0) {
     throw new UsageError(
       'policy diff takes one or two policies: folders, revisions or commits, as in policy diff HEAD.',
     );
   }
-  const scratch = createScratch(command.ended);
-  const difference = await scratch.use(compare(a, b, values.requests, command, scratch));
+  const scratch = createScratch();
+  const about = { ...command, folder: folderMeant(positionals, command) };
+  const difference = await scratch.use(compare(a, b, values.requests, about, scratch));
   const text = values.json ? differenceJson(difference) : differenceText(difference, command.terminal);
   if (difference.a.side === null) {
     await command.write(text);
     throw new UsageError(`${a} cannot be loaded, so nothing could be compared beyond what is declared.`);
   }
   return { text, code: isFine(difference, values.strict ?? false) ? 0 : 2 };
+}
+
+/** Whose past a commit alone means: beside a folder, and where none was set, that folder's rather than the shipped one's. */
+function folderMeant(said: readonly string[], { folder, shippedFolder }: PolicyCommand): string {
+  return folder === shippedFolder ? (said.find(isFolder) ?? folder) : folder;
 }
 
 async function compare(

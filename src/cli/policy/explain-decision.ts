@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type Caller, SCOPES } from '../../core/caller.ts';
 import { idText } from '../../core/id.ts';
 import { type Explanation, explain } from '../../gateway/explain.ts';
@@ -9,7 +8,7 @@ import type { Outcome } from '../../records/record.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
 import { openReader } from '../../store/sqlite.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { creditsText, jsonText, minute } from '../text.ts';
@@ -29,7 +28,7 @@ const OPERATOR: Caller = {
 /** `signalbox policy explain --decision`: of the records, beside a running server or without one. Throws UsageError. */
 export async function explainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const options = { decision: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseFlags(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+  const { values, positionals } = parseArguments(args, options);
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes one folder at most.');
   const { judge, database, terminal, http } = command;
   if (!existsSync(database)) {

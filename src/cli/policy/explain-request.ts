@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { taskNote } from '../../routing/advise.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { labelOf } from '../keys/terms.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { isFolder, type PolicyCommand, runtimeOf } from './command.ts';
 import { bodyOf, momentOf, readerOf } from './explain-body.ts';
@@ -38,9 +37,7 @@ const NOTE =
 
 /** `signalbox policy explain` of a request that nobody has sent. Throws UsageError, or SignalboxError as the API would. */
 export async function explainRequest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const { values: flags, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: FLAGS, allowPositionals: true }),
-  );
+  const { values: flags, positionals } = parseArguments(args, FLAGS);
   const { folder, file } = placesIn(positionals);
   if (flags.case !== undefined) {
     const { case: name, here = false, json = false, ...more } = flags;

@@ -1,4 +1,16 @@
-import { access, constants, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import {
+  access,
+  constants,
+  type FileHandle,
+  lstat,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { FileProblem, PolicyFile } from '../../policy/parse.ts';
 import { FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
@@ -67,19 +79,24 @@ function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; 
 
 /**
  * Has a file hold another text, at once: whoever reads meanwhile gets the old text or the new one. Mode and owner stay,
- * and of a symbolic link it is the file that it leads to. Throws UsageError, and then the file is as it was.
+ * and of a symbolic link it is the file that it leads to. A file that is not there is made. With `bytes`, it must still hold
+ * those. Throws UsageError, and then the file is as it was.
  */
-export async function replaceFile({ file: { path }, bytes }: Opened, text: string): Promise<void> {
+export async function replaceFile(path: string, text: string, bytes: Uint8Array | null = null): Promise<void> {
   try {
-    const real = await realpath(path);
+    const isThere = await lstat(path).then(
+      () => true,
+      (cause) => codeOf(cause) !== 'ENOENT',
+    );
+    const real = isThere ? await realpath(path) : path;
     // A file that may not be written could still be replaced: its folder decides about that.
-    await access(real, constants.W_OK);
-    const { uid, gid, mode } = await stat(real);
+    if (isThere) await access(real, constants.W_OK);
+    const rights = isThere ? await stat(real) : null;
     // No policy file by its name: who watches the folder does not look at it.
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
-      await writeBeside(beside, text, { uid, gid, mode });
-      if (!(await readFile(real)).equals(bytes)) throw new Error('it was changed meanwhile');
+      await writeBeside(beside, text, rights);
+      if (bytes !== null && !(await readFile(real)).equals(bytes)) throw new Error('it was changed meanwhile');
       await rename(beside, real);
     } catch (cause) {
       if (!isTaken(cause)) await rm(beside, { force: true });
@@ -96,18 +113,22 @@ interface Rights {
   readonly mode: number;
 }
 
-async function writeBeside(path: string, text: string, { uid, gid, mode }: Rights): Promise<void> {
-  const handle = await open(path, 'wx', 0o600);
+async function writeBeside(path: string, text: string, rights: Rights | null): Promise<void> {
+  const handle = await open(path, 'wx', rights ? 0o600 : 0o666);
   try {
     await handle.writeFile(text);
-    const mine = await handle.stat();
-    // A server may run as another user than whoever formats: it must still be able to read the file.
-    if (mine.uid !== uid || mine.gid !== gid) await handle.chown(uid, gid);
-    await handle.chmod(mode & 0o7777);
+    if (rights) await grant(handle, rights);
     await handle.sync();
   } finally {
     await handle.close();
   }
+}
+
+async function grant(handle: FileHandle, { uid, gid, mode }: Rights): Promise<void> {
+  const mine = await handle.stat();
+  // A server may run as another user than whoever writes: it must still be able to read the file.
+  if (mine.uid !== uid || mine.gid !== gid) await handle.chown(uid, gid);
+  await handle.chmod(mode & 0o7777);
 }
 
 const codeOf = (cause: unknown): string => (cause instanceof Error && 'code' in cause ? String(cause.code) : '');
@@ -127,6 +148,6 @@ const reasonOf = (cause: unknown): string =>
   REASONS.get(codeOf(cause)) ?? (cause instanceof Error ? cause.message : String(cause));
 
 /** Says in a sentence what a file system refuses. */
-export function refuse(what: string, cause: unknown): never {
+function refuse(what: string, cause: unknown): never {
   throw new UsageError(`${what}: ${reasonOf(cause)}.`);
 }

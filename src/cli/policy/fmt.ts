@@ -1,11 +1,10 @@
-import { parseArgs } from 'node:util';
 import { type Diagnostic, type DiagnosticCode, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { type PolicyFile, parseFile } from '../../policy/parse.ts';
 import { Report } from '../../policy/report.ts';
 import { maskSecrets } from '../../policy/secrets.ts';
 import type { Tree } from '../../policy/tree.ts';
 import { learnSecrets, mask } from '../../telemetry/secrets.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText, plural } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
@@ -17,9 +16,7 @@ import { problemsText } from './problems.ts';
 /** `signalbox policy fmt`. Throws UsageError. */
 export async function formatPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const flags = { json: { type: 'boolean' }, check: { type: 'boolean' } } as const;
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: flags, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, flags);
   const { json = false, check = false } = values;
   if (positionals.includes('-')) {
     if (positionals.length > 1) throw new UsageError('policy fmt takes - alone, without folders and files.');
@@ -31,7 +28,8 @@ export async function formatPolicy(args: readonly string[], command: PolicyComma
   const all: Judged[] = [];
   for (const one of opened) all.push(await judged(one, command));
   // Nothing is written before all was looked at.
-  if (!check) for (const one of all) if (isChanged(one)) await replaceFile(one.opened, one.formatted);
+  if (!check)
+    for (const one of all) if (isChanged(one)) await replaceFile(one.opened.file.path, one.formatted, one.opened.bytes);
   const code = all.some((one) => one.problems.length > 0 || one.refused || (check && isChanged(one))) ? 2 : 0;
   const form = { check, colour: command.terminal };
   return { text: json ? jsonText(bodyOf(all, check)) : asText(all, form), code };

@@ -1,27 +1,23 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Plugin } from '../../plugin-host/registry.ts';
 import { policySchema as schemaOf, schemaText } from '../../policy/json-schema.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { type PolicyCommand, readPolicy } from './command.ts';
-import { refuse } from './fmt-files.ts';
+import { replaceFile } from './fmt-files.ts';
 
 /** What files name in their first line, so that editors find it. */
 const FILE = 'policy.schema.json';
 
 /** `signalbox policy schema`: of a policy that is wrong, too, for it is made better with it. Throws UsageError. */
 export async function policySchema(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: { write: { type: 'boolean' } }, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, { write: { type: 'boolean' } });
   if (positionals.length > 1) throw new UsageError('policy schema takes one folder.');
   const folder = positionals[0] ?? command.folder;
   const text = schemaText(await schemaFor(folder, command));
   if (!values.write) return { text, code: 0 };
   const path = join(folder, FILE);
-  await replace(path, text);
+  await replaceFile(path, text);
   const line = `# yaml-language-server: $schema=./${FILE}`;
   return {
     text: `Wrote ${path}. Files of the policy that begin with this line are checked by it:\n${line}\n`,
@@ -47,16 +43,4 @@ async function schemaFor(folder: string, { judge }: PolicyCommand) {
     tasks: names(policy.tasks),
     constraints: names(policy.constraints),
   });
-}
-
-/** An editor that reads meanwhile has the old file or the new one. */
-async function replace(path: string, text: string): Promise<void> {
-  const beside = `${path}.${process.pid}.tmp`;
-  try {
-    await writeFile(beside, text);
-    await rename(beside, path);
-  } catch (cause) {
-    await rm(beside, { force: true });
-    refuse(`${path} cannot be written`, cause);
-  }
 }

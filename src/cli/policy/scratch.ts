@@ -1,42 +1,51 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { UsageError } from '../options.ts';
 
 /** Folders for a while. */
 export interface Scratch {
   /** Makes a folder that nobody else can look into. Its path has no links. */
   make(): string;
-  /** Does something with them, and removes them in the end, also where Ctrl-C or SIGTERM ends it: then it throws UsageError. */
+  /** Does something with them, and removes them in the end, however the process ends. */
   use<T>(work: Promise<T>): Promise<T>;
 }
 
-/** `ended` is asked only once there is something to remove: from then on, signals do not end the process by themselves. */
-export function createScratch(ended: () => AbortSignal): Scratch {
-  const made: string[] = [];
-  const interrupted = Promise.withResolvers<never>();
-  const clear = () => {
-    for (const folder of made) rmSync(folder, { recursive: true, force: true });
-  };
+export function createScratch(): Scratch {
+  let base: string | null = null;
+  let count = 0;
+  let dismiss = () => {};
   return {
     make() {
-      if (made.length === 0) {
-        // A plugin that is run from there may end the process.
-        process.once('exit', clear);
-        const giveUp = () => interrupted.reject(new UsageError('It was ended before it was done.'));
-        ended().addEventListener('abort', giveUp);
+      if (base === null) {
+        base = realpathSync(mkdtempSync(join(tmpdir(), 'signalbox-past-')));
+        dismiss = removeAfter(base);
       }
-      const folder = realpathSync(mkdtempSync(join(tmpdir(), 'signalbox-past-')));
-      made.push(folder);
+      const folder = join(base, `${count++}`);
+      mkdirSync(folder);
       return folder;
     },
     async use(work) {
       try {
-        return await Promise.race([work, interrupted.promise]);
+        return await work;
       } finally {
-        clear();
-        process.off('exit', clear);
+        if (base !== null) rmSync(base, { recursive: true, force: true });
+        dismiss();
       }
     },
   };
+}
+
+/**
+ * Has another process remove a folder once this one is gone: a plugin that is run from there may end it, or may loop, and
+ * then no handler of a signal would ever be called. It stands in a session of its own, where Ctrl-C does not reach it.
+ */
+function removeAfter(folder: string): () => void {
+  const wait = 'trap "" HUP INT TERM; read -r _; rm -rf -- "$1"';
+  const watcher = spawn('/bin/sh', ['-c', wait, 'sh', folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  // Without a shell the folder goes with the end of the work alone.
+  watcher.on('error', () => {});
+  watcher.stdin.on('error', () => {});
+  watcher.unref();
+  return () => watcher.stdin.end();
 }

@@ -20,14 +20,13 @@ type Outcome = CommandResult | Error;
 
 /**
  * Runs at once, and again whenever a file of the folder or of its plugins changes, until the operator ends it: then with
- * what the last run came to. A policy that is broken in between is told, and watched on.
+ * what the last run came to. A policy that is broken in between is told, and watched on. Throws where the first run cannot be.
  */
 export async function testOnEdits(
   { folder, json }: WatchedTests,
   { judge, write, ended }: Pick<PolicyCommand, 'judge' | 'write' | 'ended'>,
   run: Run,
 ): Promise<CommandResult> {
-  const signal = ended();
   const code = new PluginCode(folder);
   let wake = () => {};
   let isStirred = true;
@@ -36,21 +35,29 @@ export async function testOnEdits(
     wake();
   };
   const watch = watchPolicies({ folder, more: () => code.files, onStir: () => {}, onEdit: stir });
-  signal.addEventListener('abort', stir);
-  let last: Outcome = { text: '', code: 0 };
-  while (!signal.aborted) {
-    isStirred = false;
-    if (await code.hasChanged()) {
-      last = await attempt(() => code.run((shelf) => run({ ...judge, shelf })));
-      await write(textOf(last, json));
-      if (!json) await write(`\nWaiting for a change in ${folderText(folder)} or its plugins. Ctrl-C ends.\n\n`);
+  const runOnce = () => code.run((shelf) => run({ ...judge, shelf }));
+  let last: Outcome | null = null;
+  let end: ReturnType<typeof ended> | null = null;
+  try {
+    while (!end?.signal.aborted) {
+      isStirred = false;
+      if (await code.hasChanged()) {
+        // A plugin may lose itself in a loop: then a signal ends the process at once.
+        end?.forget();
+        last = last === null ? await runOnce() : await attempt(runOnce);
+        end = ended();
+        end.signal.addEventListener('abort', stir);
+        await write(textOf(last, json));
+        if (!json) await write(`\nWaiting for a change in ${folderText(folder)} or its plugins. Ctrl-C ends.\n\n`);
+      }
+      // What came meanwhile is looked at before anything is waited for.
+      if (!isStirred) await new Promise<void>((resolve) => (wake = resolve));
     }
-    // What came meanwhile is looked at before anything is waited for.
-    if (!isStirred) await new Promise<void>((resolve) => (wake = resolve));
+  } finally {
+    watch.close();
   }
-  watch.close();
   if (last instanceof Error) throw last;
-  return { text: '', code: last.code };
+  return { text: '', code: last?.code ?? 0 };
 }
 
 /** The plugins of a folder, loaded anew for each run, and whether anything has changed since the last. */

@@ -1,7 +1,6 @@
-import { parseArgs } from 'node:util';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import { parseFlags, UsageError } from '../options.ts';
+import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { plural } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
@@ -37,9 +36,7 @@ interface TestOptions {
 
 /** `signalbox policy test`. Throws UsageError when there is nothing to run. */
 export async function testPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const { values, positionals } = parseFlags(() =>
-    parseArgs({ args: [...args], options: FLAGS, allowPositionals: true }),
-  );
+  const { values, positionals } = parseArguments(args, FLAGS);
   if (positionals.length > 1) throw new UsageError('policy test takes one folder.');
   const min = values.min === undefined ? null : percentOf(values.min);
   const options: TestOptions = {
