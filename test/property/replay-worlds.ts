@@ -12,7 +12,10 @@ export const SECOND_URL = 'SECOND_UPSTREAM_URL';
 /** Any policy: other models, prices, qualities, rules, selectors and budgets each time. All of them are valid. */
 export function anyPolicy(random: Random, firstUrl: string, comment: string): string {
   const ids = ['m0', ...['m1', 'm2', 'm3', 'm4', 'm5'].filter(() => chance(random, 0.7))];
-  const models = Object.fromEntries(ids.map((id) => [id, anyModel(random)]));
+  const made = ids.map((id) => [id, anyModel(random)] as const);
+  // Without the second provider something must still be served.
+  const isServed = made.some(([, { endpoints }]) => endpoints.includes('first'));
+  const models = { ...Object.fromEntries(made), ...(!isServed && { m0: { ...made[0]![1], endpoints: ['first'] } }) };
   const rules = [
     `constraints:`,
     `  - { name: cheap, when: request.max_tokens == 7.0, max_cost_credits: ${pick(random, [0.05, 1, 5])} }`,
