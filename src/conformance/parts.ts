@@ -1,20 +1,8 @@
-import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
+import { FAILURE_KINDS, type StreamPart } from '../contract/parts.ts';
 import { shown } from './law.ts';
 
 const FINISHES: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];
-const KINDS: readonly unknown[] = [
-  'auth',
-  'rejected',
-  'context',
-  'not_found',
-  'rate_limited',
-  'overloaded',
-  'server',
-  'malformed',
-  'cut',
-  'connect',
-  'timeout',
-] satisfies ProviderFailure['kind'][];
+const KINDS: readonly unknown[] = FAILURE_KINDS;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -48,25 +48,30 @@ export function isContent(part: StreamPart): boolean {
   return part.type !== 'usage' && part.type !== 'failure';
 }
 
+/** The kinds of failure that the gateway can tell apart. */
+export const FAILURE_KINDS = [
+  /** The provider refuses our key: the operator's fault. */
+  'auth',
+  /** The provider refuses the content of the request: the caller's. */
+  'rejected',
+  /** The prompt does not fit the model. */
+  'context',
+  /** Unknown model or path at the provider. */
+  'not_found',
+  'rate_limited',
+  'overloaded',
+  'server',
+  /** The answer breaks the dialect. */
+  'malformed',
+  /** The answer began and then broke off, or ended without a finish. */
+  'cut',
+  'connect',
+  'timeout',
+] as const;
+
 /** How a call to a provider failed, in terms that the gateway can act on. */
 export interface ProviderFailure {
-  readonly kind: /** The provider refuses our key: the operator's fault. */
-    | 'auth'
-    /** The provider refuses the content of the request: the caller's. */
-    | 'rejected'
-    /** The prompt does not fit the model. */
-    | 'context'
-    /** Unknown model or path at the provider. */
-    | 'not_found'
-    | 'rate_limited'
-    | 'overloaded'
-    | 'server'
-    /** The answer breaks the dialect. */
-    | 'malformed'
-    /** The answer began and then broke off, or ended without a finish. */
-    | 'cut'
-    | 'connect'
-    | 'timeout';
+  readonly kind: (typeof FAILURE_KINDS)[number];
   /** For the log; repeated to callers only where `kind` is `rejected`, and scrubbed. */
   readonly message: string;
   readonly status?: number;

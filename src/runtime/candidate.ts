@@ -124,7 +124,7 @@ function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
 }
 
 /** What a key held before and holds now is shown to operators, and logged. */
-function withoutValues(change: PolicyChange): PolicyChange {
+export function withoutValues(change: PolicyChange): PolicyChange {
   const keys = change.keys?.map((one) => ({
     key: scrub(one.key),
     ...('from' in one && { from: scrubAll(one.from) }),

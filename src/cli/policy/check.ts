@@ -19,7 +19,9 @@ export async function checkPolicy(args: readonly string[], options: PolicyComman
   if (positionals.length > 1) throw new UsageError('policy check takes one folder.');
   const folder = positionals[0] ?? options.folder;
   const bundle = await readPolicy(folder);
-  const tools = { ...options.judge, today: day(options.judge.now()) };
+  const parsed = await options.judge.parse(bundle.files, null);
+  // It is judged twice; its text is the same.
+  const tools = { ...options.judge, parse: () => parsed, today: day(options.judge.now()) };
   const judged = await judge(bundle, { ...tools, folder, env: generous(tools.env) });
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
   const anywhere = isRejected(judged) ? judged.problems : judged.warnings;

@@ -1,8 +1,7 @@
 import type { Diagnostic } from '../../policy/diagnostics.ts';
-import { type Candidate, isRejected, prepare, type Rejected } from '../../runtime/candidate.ts';
+import { type Candidate, isRejected, prepare, type Rejected, withoutValues } from '../../runtime/candidate.ts';
 import type { Side } from '../../runtime/compare.ts';
 import { diffPolicies, type Outline, type PolicyChange } from '../../runtime/diff.ts';
-import { scrub, scrubAll } from '../../telemetry/secrets.ts';
 import type { PolicyCommand } from './command.ts';
 import { generous } from './environment.ts';
 import type { Place } from './place.ts';
@@ -52,17 +51,7 @@ const runtimeOf = (judged: Candidate | Rejected) => (isRejected(judged) ? null :
 
 /** What is declared otherwise, with no secret in it. Both must have been built: only then it is known what is secret. */
 export function changesOf(a: Built, b: Built): PolicyChange[] {
-  return [...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)].map(({ name, keys, ...change }) => ({
-    ...change,
-    name: name && scrub(name),
-    ...(keys && {
-      keys: keys.map(({ key, ...values }) => ({
-        key: scrub(key),
-        ...('from' in values && { from: scrubAll(values.from) }),
-        ...('to' in values && { to: scrubAll(values.to) }),
-      })),
-    }),
-  }));
+  return [...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)].map(withoutValues);
 }
 
 /** Plugins that go by the same name and are not the same. */

@@ -1,5 +1,5 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import type { ProviderFailure } from '../../contract/parts.ts';
+import { FAILURE_KINDS } from '../../contract/parts.ts';
 
 /**
  * Helpers for the schemas of answers. Answers are left open (`additionalProperties` is not set):
@@ -30,20 +30,6 @@ export const milliseconds = (description: string, example: number) =>
 
 export const unixTime = (description: string) =>
   Type.Integer({ minimum: 0, description: `${description} Unix time in seconds.`, examples: [1_793_000_000] });
-
-const FAILURE_KINDS = [
-  'auth',
-  'rejected',
-  'context',
-  'not_found',
-  'rate_limited',
-  'overloaded',
-  'server',
-  'malformed',
-  'cut',
-  'connect',
-  'timeout',
-] as const satisfies readonly ProviderFailure['kind'][];
 
 export const failureKind = word(FAILURE_KINDS, 'The kind of failure.');
 
