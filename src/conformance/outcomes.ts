@@ -23,7 +23,8 @@ export interface Life {
   readonly text: string | null;
 }
 
-const TASKS = ['general', 'code', 'maths'];
+/** Those of every catalog that is made up. */
+export const TASKS = ['general', 'code', 'maths'];
 const IDS = ['a', 'b', 'c', 'd'];
 
 const share = fc.oneof(fc.constantFrom(0, 0.5, 0.9, 1), fc.double({ min: 0, max: 1, noNaN: true }));
@@ -55,20 +56,25 @@ const question = fc.oneof(
   anyText(40),
 );
 
-const step: fc.Arbitrary<Step> = fc.record({
-  // Models that every catalog has.
-  model: fc.constantFrom('a', 'b'),
-  task: fc.nat(TASKS.length - 1),
-  text: fc.option(question),
-  score: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
-  weight: fc.oneof(fc.constant(1), fc.double({ min: 0.01, max: 1, noNaN: true })),
-  probability: fc.oneof(fc.constant(1), fc.double({ min: 0.001, max: 1, noNaN: true })),
-  among: fc.integer({ min: 1, max: 9 }),
-});
+/** Requests with what became of them, for questions such as these. */
+export const stepsAsking = (questions: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<Step[]> =>
+  fc.array(
+    fc.record({
+      // Models that every catalog has.
+      model: fc.constantFrom('a', 'b'),
+      task: fc.nat(TASKS.length - 1),
+      text: fc.option(questions),
+      score: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
+      weight: fc.oneof(fc.constant(1), fc.double({ min: 0.01, max: 1, noNaN: true })),
+      probability: fc.oneof(fc.constant(1), fc.double({ min: 0.001, max: 1, noNaN: true })),
+      among: fc.integer({ min: 1, max: 9 }),
+    }),
+    { maxLength },
+  );
 
 export const lives: fc.Arbitrary<Life> = fc.record({
   catalog: catalogs,
-  steps: fc.array(step, { maxLength: 10 }),
+  steps: stepsAsking(question, 10),
   task: fc.nat(TASKS.length - 1),
   text: fc.option(question),
 });
@@ -80,7 +86,8 @@ function leftFinding({ models }: EstimatorCatalog, left: number): Finding {
   return { quality, outcomes: figures(), text: figures(), counts: figures(), length: left, trust: left };
 }
 
-const declaredOf = ({ models }: EstimatorCatalog, task: number): Float64Array =>
+/** What a catalog declares of its models for a task. */
+export const declaredOf = ({ models }: EstimatorCatalog, task: number): Float64Array =>
   Float64Array.from(models, ({ quality }) => quality[task]!);
 
 export type Reader = Pick<PreparedEstimator, 'read'>;
@@ -99,7 +106,11 @@ export function findIn(
 }
 
 /** Lets an estimator live; returns what it estimated before each outcome. */
-export function live(estimator: Estimator, reader: Reader, { catalog, steps }: Life): number[] {
+export function live(
+  estimator: Estimator,
+  reader: Reader,
+  { catalog, steps }: Pick<Life, 'catalog' | 'steps'>,
+): number[] {
   const into = leftFinding(catalog, 0);
   return steps.map(({ model: id, text, ...rest }) => {
     const features = text === null ? null : reader.read(text);

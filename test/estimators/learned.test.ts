@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { declaredOf, type Step } from '../../src/conformance/outcomes.ts';
 import type { EstimatorCatalog, EstimatorMemory } from '../../src/contract/estimator.ts';
-import { declaredOf, empty, find, findingFor, modelOf, play, prepared, preparedWith, type Step } from './worlds.ts';
+import { empty, find, findingFor, modelOf, play, prepared, preparedWith } from './worlds.ts';
 
 const TASKS = ['general', 'code', 'maths'];
 const catalog: EstimatorCatalog = {

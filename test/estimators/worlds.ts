@@ -2,13 +2,14 @@ import { expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { learned } from '../../plugins/estimators/learned.ts';
+import { anyText as anyTextOf } from '../../src/conformance/any-text.ts';
+import { declaredOf, live, type Step, stepsAsking, TASKS } from '../../src/conformance/outcomes.ts';
 import type {
   Estimator,
   EstimatorCatalog,
   EstimatorMemory,
   EstimatorModel,
   Finding,
-  Outcome,
   PreparedEstimator,
 } from '../../src/contract/estimator.ts';
 import { effort } from '../deep/effort.ts';
@@ -44,9 +45,6 @@ export function findingFor({ models }: EstimatorCatalog): Finding {
   return { quality: new Float64Array(n), outcomes, text, counts, length: 0, trust: 0 };
 }
 
-export const declaredOf = ({ models }: EstimatorCatalog, task: number): Float64Array =>
-  Float64Array.from(models, ({ quality }) => quality[task]!);
-
 /** What is found for a question that nobody asks. */
 export function find(
   estimator: Estimator,
@@ -61,31 +59,14 @@ export function find(
   return into;
 }
 
-/** A request and what became of it. The model is named by its ID. */
-export interface Step extends Pick<Outcome, 'task' | 'score' | 'weight' | 'probability' | 'among'> {
-  readonly model: string;
-  readonly text: string | null;
-}
-
 /** Lets an estimator live through requests; returns what it estimated before each outcome. */
-export function play(estimator: Estimator, catalog: EstimatorCatalog, steps: readonly Step[]): number[] {
-  const into = findingFor(catalog);
-  return steps.map(({ model: id, text, ...step }) => {
-    const features = text === null ? null : prepared.read(text);
-    const model = catalog.models.findIndex((one) => one.id === id);
-    estimator.estimate({ features, task: step.task, declared: declaredOf(catalog, step.task) }, into, true);
-    return estimator.learn({ ...step, model, features, declared: catalog.models[model]!.quality[step.task]! });
-  });
-}
+export const play = (estimator: Estimator, catalog: EstimatorCatalog, steps: readonly Step[]): number[] =>
+  live(estimator, prepared, { catalog, steps });
 
-const TASKS = ['general', 'code', 'maths'];
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 const share = fc.oneof(fc.constantFrom(0, 0.5, 0.9, 1), fc.double({ min: 0, max: 1, noNaN: true }));
 
-/** Any UTF-16 code units, halves of pairs and NUL among them. */
-export const anyText: fc.Arbitrary<string> = fc
-  .array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0x20, max: 0x7e })), { maxLength: 60 })
-  .map((codes) => String.fromCharCode(...codes));
+export const anyText = anyTextOf(60);
 
 /** Words that come again, as those of real questions do. */
 const wordy: fc.Arbitrary<string> = fc
@@ -101,17 +82,7 @@ export const catalogs: fc.Arbitrary<EstimatorCatalog> = fc
   })
   .map((all) => ({ tasks: TASKS, models: all.map(([general, tasks], at) => modelOf(IDS[at]!, general, tasks)) }));
 
-const step: fc.Arbitrary<Step> = fc.record({
-  // Models that every catalog has.
-  model: fc.constantFrom('a', 'b'),
-  task: fc.nat(TASKS.length - 1),
-  text: fc.option(question),
-  score: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
-  weight: fc.oneof(fc.constant(1), fc.double({ min: 0.01, max: 1, noNaN: true })),
-  probability: fc.oneof(fc.constant(1), fc.double({ min: 0.001, max: 1, noNaN: true })),
-  among: fc.integer({ min: 1, max: 9 }),
-});
-export const steps = fc.array(step, { maxLength: 12 });
+export const steps = stepsAsking(question, 12);
 
 /** An estimator as a plausible author might get it wrong: the shipped one, changed. */
 export const mutant = (change: (real: Estimator, catalog: EstimatorCatalog) => Partial<Estimator>): EstimatorMemory =>
