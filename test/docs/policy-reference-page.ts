@@ -24,7 +24,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
   'What may be spent, and how fast': {
     credits: 'ledger.md',
     budgets: 'policy-language.md#budgets',
-    rate_limits: 'limits.md',
+    rate_limits: 'rate-limits.md',
     ledger: 'ledger.md',
     payments: 'payments.md',
   },

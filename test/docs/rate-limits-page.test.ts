@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { ADMISSION_KEYS } from '../../src/policy/schema-limits.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
 
-const TEXT = readFileSync(join(import.meta.dir, '../../docs/limits.md'), 'utf8');
+const TEXT = readFileSync(join(import.meta.dir, '../../docs/rate-limits.md'), 'utf8');
 
-test('the examples of docs/limits.md are right, without a warning', () => {
+test('the examples of docs/rate-limits.md are right, without a warning', () => {
   const examples = [...TEXT.matchAll(/^```yaml policy\n([\s\S]*?)^```$/gm)].map(([, text = ''], at) => ({
     path: `example-${at}.yaml`,
     text,
