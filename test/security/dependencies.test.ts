@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { sbomOf, withLicences } from '../../deploy/sbom.ts';
+
+/** What is installed is what was read: exact versions, hashes, install scripts, licences, and a bill of materials that says so. */
+const ROOT = join(import.meta.dir, '../..');
+
+const Versions = Type.Record(Type.String(), Type.String());
+const Manifest = Type.Object({
+  dependencies: Versions,
+  devDependencies: Versions,
+  allowScripts: Type.Record(Type.String(), Type.Boolean()),
+  scarfSettings: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
+});
+const Entry = Type.Object({
+  version: Type.String(),
+  resolved: Type.Optional(Type.String()),
+  integrity: Type.Optional(Type.String()),
+  license: Type.Optional(Type.String()),
+  dev: Type.Optional(Type.Boolean()),
+  optional: Type.Optional(Type.Boolean()),
+  os: Type.Optional(Type.Array(Type.String())),
+  cpu: Type.Optional(Type.Array(Type.String())),
+  libc: Type.Optional(Type.Array(Type.String())),
+  hasInstallScript: Type.Optional(Type.Boolean()),
+});
+const Lock = Type.Object({ packages: Type.Record(Type.String(), Type.Unknown()) });
+const Bom = Type.Object({
+  components: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), purl: Type.String() })),
+});
+type Entry = Static<typeof Entry>;
+
+const json = async (path: string): Promise<unknown> => Bun.file(join(ROOT, path)).json();
+const manifest = Value.Parse(Manifest, await json('package.json'));
+const lock = await json('package-lock.json');
+const page = await Bun.file(join(ROOT, 'docs/dependencies.md')).text();
+
+const entriesOf = (text: unknown): readonly (readonly [name: string, entry: Entry])[] =>
+  Object.entries(Value.Parse(Lock, text).packages)
+    .filter(([path]) => path !== '')
+    .map(([path, entry]) => [path.slice(path.lastIndexOf('node_modules/') + 13), Value.Parse(Entry, entry)] as const);
+const entries = entriesOf(lock);
+
+const section = (heading: string): string => page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
+const rowsOf = (text: string): readonly string[] =>
+  [...text.matchAll(/^\| `([^`]+)`/gm)].map((match) => match[1] ?? '').sort();
+
+const LICENCES = new Set([
+  'MIT',
+  'Apache-2.0',
+  'MIT OR Apache-2.0',
+  'ISC',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  '0BSD',
+  'CC0-1.0',
+  'Unlicense',
+  'PSF-2.0',
+  '(MIT OR CC0-1.0)',
+  '(AFL-2.1 OR BSD-3-Clause)',
+]);
+/** Whose licence npm cannot read, and somebody has. */
+const READ_BY_HAND = new Set(['memorystream']);
+
+/** A binary for development that is for another machine than the ones that test: the registry that locked it had it not. */
+const isForAnotherMachine = ({ dev, optional, os, cpu, libc }: Entry): boolean =>
+  Boolean(dev && optional && os && cpu && !(os.includes('linux') && cpu.includes('x64') && !libc?.includes('musl')));
+
+/** What is wrong with a lock file, in words; nothing of one that may be installed. */
+function wrongWith(text: unknown): string[] {
+  return entriesOf(text).flatMap(([name, entry]) => [
+    ...(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(entry.version) ? [] : [`${name}: ${entry.version} is no exact version`]),
+    ...(entry.resolved === undefined || entry.resolved.startsWith('https://registry.npmjs.org/')
+      ? []
+      : [`${name} comes from ${entry.resolved}`]),
+    ...(entry.integrity?.startsWith('sha512-') || (entry.integrity === undefined && isForAnotherMachine(entry))
+      ? []
+      : [`${name} has no hash`]),
+    ...(LICENCES.has(entry.license ?? '') || READ_BY_HAND.has(name) ? [] : [`${name}: licence ${entry.license}`]),
+    ...(entry.hasInstallScript && !(name in manifest.allowScripts) ? [`${name} has a script that nobody judged`] : []),
+  ]);
+}
+
+describe('The lock file', () => {
+  test('has exact versions, hashes, licences that we allow, and no address of somebody’s own registry', () => {
+    expect(wrongWith(lock)).toEqual([]);
+  });
+
+  test.each([
+    ['version', '^1.0.0', 'is no exact version'],
+    ['resolved', 'http://10.0.0.1:4873/a.tgz', 'comes from'],
+    ['integrity', undefined, 'has no hash'],
+    ['integrity', 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=', 'has no hash'],
+    ['license', 'AGPL-3.0', 'licence AGPL-3.0'],
+    ['hasInstallScript', true, 'nobody judged'],
+  ])('with another %s is found out', (field, value, said) => {
+    const changed = Value.Parse(Lock, structuredClone(lock));
+    const path = 'node_modules/elysia';
+    changed.packages[path] = { ...Value.Parse(Entry, changed.packages[path]), [field]: value };
+    expect(wrongWith(changed)).toEqual([expect.stringContaining(said)]);
+  });
+
+  test('is asked for exact versions alone', () => {
+    const asked = { ...manifest.dependencies, ...manifest.devDependencies };
+    expect(Object.entries(asked).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  });
+});
+
+describe('Install scripts', () => {
+  test('are all on the page and judged, and none may run but Bun’s', () => {
+    const withScripts = [
+      ...new Set(entries.filter(([, entry]) => entry.hasInstallScript).map(([name]) => name)),
+    ].sort();
+    expect(rowsOf(section('Install scripts'))).toEqual(withScripts);
+    expect(Object.keys(manifest.allowScripts).sort()).toEqual(withScripts);
+    expect(Object.entries(manifest.allowScripts).flatMap(([name, may]) => (may ? [name] : []))).toEqual(['bun']);
+  });
+
+  test('of who knows no `allowScripts` report nothing to anybody', () => {
+    expect(manifest.scarfSettings).toEqual({ enabled: false });
+  });
+});
+
+describe('The page', () => {
+  test('has a row for each package that Signalbox asks for at run time, and no other', () => {
+    expect(rowsOf(section('At run time'))).toEqual(Object.keys(manifest.dependencies).sort());
+  });
+
+  test('counts licences as the lock file does (`npm run sbom` writes them)', () => {
+    const squeezed = (text: string) => text.replace(/ +/g, ' ');
+    expect(squeezed(page)).toBe(squeezed(withLicences(page, lock)));
+    expect(withLicences(page, { packages: {} })).not.toBe(page);
+  });
+});
+
+describe('The bill of materials', () => {
+  test('says what the lock file says of run time (`npm run sbom` writes it)', async () => {
+    const bom = await json('deploy/sbom.cdx.json');
+    expect(bom).toEqual(sbomOf(lock));
+    const listed = Value.Parse(Bom, bom).components.map(({ name, version }) => `${name}@${version}`);
+    const served = entries.filter(([, entry]) => !entry.dev).map(([name, { version }]) => `${name}@${version}`);
+    expect(new Set(listed)).toEqual(new Set(served));
+    expect(listed).toHaveLength(new Set(served).size);
+    for (const [name, version] of Object.entries(manifest.dependencies)) expect(listed).toContain(`${name}@${version}`);
+  });
+
+  test.each(['version', 'integrity', 'license'])('of a lock file with another %s is another', (field) => {
+    const changed = Value.Parse(Lock, structuredClone(lock));
+    const value = field === 'integrity' ? 'sha512-AAAA' : '9.9.9';
+    changed.packages['node_modules/yaml'] = { ...Object(changed.packages['node_modules/yaml']), [field]: value };
+    expect(sbomOf(changed)).not.toEqual(sbomOf(lock));
+  });
+});
