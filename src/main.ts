@@ -1,13 +1,20 @@
-#!/usr/bin/env -S BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --no-install --max-http-header-size=262144
+#!/usr/bin/env -S DO_NOT_TRACK=1 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 bun --no-install --no-env-file --config=/dev/null --max-http-header-size=262144
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
-import { type DataArguments, type PolicyArguments, parseCommand, UsageError } from './cli/options.ts';
+import {
+  type DataArguments,
+  type HealthArguments,
+  type PolicyArguments,
+  parseCommand,
+  UsageError,
+} from './cli/options.ts';
 import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
 import { visibleLines } from './core/visible.ts';
 import { databaseOf, ledgerOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
+import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { scrub } from './telemetry/secrets.ts';
 
 /** The commands. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
@@ -18,7 +25,6 @@ const terminal = (stream: NodeJS.WriteStream) => ({
 });
 const out = terminal(process.stdout);
 const now = steady(Date.now);
-const shippedPolicies = join(import.meta.dir, '..', 'policies');
 
 const send = process.stdout.write.bind(process.stdout);
 
@@ -105,7 +111,7 @@ async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
   const result = await runPolicy(args, {
     judge: await judgeFor(data),
     folder,
-    shippedFolder: shippedPolicies,
+    shippedFolder: defaultPolicies(data),
     database: databaseOf(data),
     terminal: out.isTerminal,
     input: () => Bun.stdin.text(),
@@ -123,7 +129,7 @@ async function plugin(args: readonly string[]): Promise<void> {
 
 async function importFrom(args: readonly string[]): Promise<void> {
   const { runImport } = await import('./cli/import/import.ts');
-  await told(await runImport(args, { shippedPolicies, shipped: await shippedPlugins(), now }));
+  await told(await runImport(args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shippedPlugins(), now }));
 }
 
 async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
@@ -168,14 +174,32 @@ function existing(data: string): string {
   );
 }
 
+async function askHealth({ args, port }: HealthArguments): Promise<void> {
+  const { runHealth } = await import('./cli/health.ts');
+  await told(await runHealth(args, port));
+}
+
+/** What the first line of this file sets. Bun reads it once, as it starts; a standalone program has no such line. */
+const SETTINGS = { DO_NOT_TRACK: '1', BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
+
+/** Has the standalone program start again with its settings, as the same process. */
+function useSettings(): void {
+  if (!Bun.isStandaloneExecutable || Object.entries(SETTINGS).every(([name, value]) => process.env[name] === value))
+    return;
+  process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(2)], { ...process.env, ...SETTINGS });
+}
+
 async function main(): Promise<void> {
-  const command = parseCommand(process.argv.slice(2), process.env, shippedPolicies);
+  const command = parseCommand(process.argv.slice(2), process.env, defaultPolicies);
   switch (command.name) {
     case 'help':
       return out.write(command.text);
     case 'version':
       return out.write(`${manifest.version}\n`);
+    case 'health':
+      return askHealth(command);
     case 'serve':
+      useSettings();
       return (await import('./server/serve.ts')).serve(command.options, await hostOf());
     case 'policy':
       return policy(command);

@@ -20,6 +20,9 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       The log is pretty on a terminal and JSON elsewhere; with off, warnings and errors are all of it.
       On SIGTERM it takes no new requests and gives those under way --drain-ms to finish.
       A change of the policy is in force within a second; SIGHUP has it looked at now.
+  signalbox health [--url http://127.0.0.1:8787] [--ready] [--json]
+      Asks a running server whether it is alive: /healthz, or with --ready /readyz, of the --url or of the PORT here. Ends
+      with 0 when it says so within 3 s, else with 1. For containers, which need no curl then.
   signalbox policy check [DIR] [--json] [--strict] [--data DIR]
       Tells all that is wrong with the policy in DIR (or --policies DIR). It needs no provider's key. Ends with 0
       when it may serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge. Where there

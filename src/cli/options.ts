@@ -31,6 +31,13 @@ export interface DataArguments {
   readonly args: readonly string[];
 }
 
+/** Of a command that asks a server that runs. */
+export interface HealthArguments {
+  /** Where `serve` would listen in this environment. */
+  readonly port: number;
+  readonly args: readonly string[];
+}
+
 /** Of one that works on a policy, too. */
 export interface PolicyArguments extends DataArguments {
   readonly folder: string;
@@ -41,16 +48,22 @@ export type Command =
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
+  | ({ readonly name: 'health' } & HealthArguments)
   | ({ readonly name: 'keys' | 'wallets' | 'ledger' } & DataArguments)
   | ({ readonly name: 'policy' | 'learn' } & PolicyArguments);
 
+/** Where `serve` listens unless it is told. */
+const PORT = '8787';
 /** An hour. */
 const DRAIN_MAX_MS = 3_600_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The policy folder where none is named, for a data folder. */
+type DefaultPolicies = (data: string) => string;
+
 /** Reads the command line; flags win over the environment. Throws UsageError. */
-export function parseCommand(argv: readonly string[], env: Environment, shippedPolicies: string): Command {
+export function parseCommand(argv: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
   // Flags alone are those of `serve`.
   const [name = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
   const asked = ['--help', '-h'];
@@ -58,16 +71,18 @@ export function parseCommand(argv: readonly string[], env: Environment, shippedP
     return { name: 'help', text: helpOf(argv.filter((word) => word !== 'help' && !word.startsWith('-'))) };
   }
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
-  if (name === 'serve') return serveCommand(rest, env, shippedPolicies);
+  if (name === 'serve') return serveCommand(rest, env, defaultPolicies);
+  if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
   if (name === 'plugin' || name === 'import') return { name, args: rest };
   if (name === 'keys' || name === 'wallets' || name === 'ledger') return { name, ...dataOf(rest, env) };
   if (name === 'policy' || name === 'learn') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
-    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || shippedPolicies), ...dataOf(args, env) };
+    const own = dataOf(args, env);
+    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), ...own };
   }
   throw new UsageError(
-    `There is no command \`${name}\`; there are serve, policy, plugin, import, learn, keys, wallets, ledger, version and help.`,
+    `There is no command \`${name}\`; there are serve, health, policy, plugin, import, learn, keys, wallets, ledger, version and help.`,
   );
 }
 
@@ -80,7 +95,9 @@ function dataOf(rest: readonly string[], env: Environment): { data: string; args
 
 /** The flag of a folder may stand anywhere among the arguments of the subcommand. */
 function folderOf(flag: string, rest: readonly string[]): { folder: string | null; args: readonly string[] } {
-  const at = rest.findIndex((argument) => argument === flag || argument.startsWith(`${flag}=`));
+  const isIt = (argument: string) => argument === flag || argument.startsWith(`${flag}=`);
+  const at = rest.findIndex(isIt);
+  if (at !== rest.findLastIndex(isIt)) throw new UsageError(`${flag} is given twice, and takes one folder.`);
   if (at < 0) return { folder: null, args: rest };
   const joined = rest[at]!.startsWith(`${flag}=`);
   const folder = joined ? rest[at]!.slice(flag.length + 1) : rest[at + 1];
@@ -88,7 +105,7 @@ function folderOf(flag: string, rest: readonly string[]): { folder: string | nul
   return { folder, args: rest.toSpliced(at, joined ? 1 : 2) };
 }
 
-function serveCommand(args: readonly string[], env: Environment, shippedPolicies: string): Command {
+function serveCommand(args: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
   const options = {
     port: { type: 'string' },
     host: { type: 'string' },
@@ -98,14 +115,14 @@ function serveCommand(args: readonly string[], env: Environment, shippedPolicies
     metrics: { type: 'string' },
     log: { type: 'string' },
   } as const;
-  const { port, host, data, policies, 'drain-ms': drainMs, metrics, log } = parseFlags(args, options);
+  const { port, host, data = dataFolder(env), policies, 'drain-ms': drainMs, metrics, log } = parseFlags(args, options);
   return {
     name: 'serve',
     options: {
-      port: portOf(port ?? (env.PORT || '8787')),
+      port: portOf(port ?? (env.PORT || PORT)),
       host: host ?? (env.HOST || '127.0.0.1'),
-      data: data ?? dataFolder(env),
-      policies: policies ?? (env.SIGNALBOX_POLICIES || shippedPolicies),
+      data,
+      policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(data)),
       apiKey: env.SIGNALBOX_API_KEY || null,
       drainMs: drainTimeOf(drainMs),
       metrics: switchOf(metrics ?? (env.SIGNALBOX_METRICS || 'on')),
@@ -124,11 +141,23 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 
 /** The flags of a command that takes nothing else. Throws UsageError. */
 export const parseFlags = <T extends Options>(args: readonly string[], options: T) =>
-  inOurWords(() => parseArgs({ args: [...args], options })).values;
+  inOurWords(() => parsed({ args: [...args], options })).values;
 
 /** The flags of a command, and what stands between them. Throws UsageError. */
 export const parseArguments = <T extends Options>(args: readonly string[], options: T) =>
-  inOurWords(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+  inOurWords(() => parsed({ args: [...args], options, allowPositionals: true }));
+
+/** Node's parser has the last of two values win, in silence. */
+function parsed<T extends ParseArgsConfig>(config: T) {
+  const result = parseArgs({ ...config, tokens: true });
+  const seen = new Set<string>();
+  for (const token of result.tokens ?? []) {
+    if (token.kind !== 'option' || token.value === undefined || config.options?.[token.name]?.multiple) continue;
+    if (seen.has(token.name)) throw new Error(`--${token.name} is given twice, and takes one value`);
+    seen.add(token.name);
+  }
+  return result;
+}
 
 /** Runs node's parser and turns its complaint into ours. */
 function inOurWords<T>(parse: () => T): T {

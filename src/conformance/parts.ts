@@ -1,11 +1,10 @@
 import { FAILURE_KINDS, type StreamPart } from '../contract/parts.ts';
+import { isObject } from '../core/object.ts';
 import { shown } from './law.ts';
 
 const FINISHES: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];
 const KINDS: readonly unknown[] = FAILURE_KINDS;
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): boolean => typeof value === 'number' && Number.isInteger(value) && value >= 0;
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value);

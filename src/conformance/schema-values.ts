@@ -1,23 +1,21 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
+import { isObject } from '../core/object.ts';
 
 type Options = Readonly<Record<string, unknown>>;
-
-const isOptions = (value: unknown): value is Options =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What a policy that states nothing gives a plugin; null where the schema then lacks something. */
 export function defaultsOf(schema: TSchema): Options | null {
   const made: unknown = Value.Default(schema, {});
-  return isOptions(made) && Value.Check(schema, made) ? made : null;
+  return isObject(made) && Value.Check(schema, made) ? made : null;
 }
 
 /** Options as a policy could state them, defaults filled in; null where none could be made by the schema. */
 export function optionsFrom(schema: TSchema): fc.Arbitrary<Options> | null {
   const defaults = defaultsOf(schema);
   const made = valuesOf(schema).map((value) => Value.Default(schema, value));
-  const right = made.filter((value): value is Options => isOptions(value) && Value.Check(schema, value));
+  const right = made.filter((value): value is Options => isObject(value) && Value.Check(schema, value));
   if (defaults) return fc.oneof({ weight: 1, arbitrary: fc.constant(defaults) }, { weight: 3, arbitrary: right });
   const isPossible = fc.sample(made, { numRuns: 50, seed: 1 }).some((value) => Value.Check(schema, value));
   return isPossible ? right : null;

@@ -6,6 +6,7 @@ const CLOSED: readonly (readonly [string, () => object, string])[] = [
   ['a clock (performance.now)', () => performance, 'now'],
   ['a timer (setTimeout)', () => globalThis, 'setTimeout'],
   ['a timer (setInterval)', () => globalThis, 'setInterval'],
+  ['a module of the runtime (process.getBuiltinModule)', () => process, 'getBuiltinModule'],
   ['the network (fetch)', () => globalThis, 'fetch'],
 ];
 

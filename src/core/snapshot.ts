@@ -46,8 +46,17 @@ export interface PolicySnapshot {
   readonly payments: PaymentPolicy | null;
   readonly learning: LearningPolicy;
   readonly cases: readonly PolicyCase[];
-  /** What the policy names and this environment cannot serve, with the reason. */
-  readonly leftOut: readonly { readonly kind: 'provider' | 'model'; readonly name: string; readonly reason: string }[];
+  /** What the policy names and this environment cannot serve. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+export interface LeftOut {
+  readonly kind: 'provider' | 'model';
+  readonly name: string;
+  /** For operators: it names the variables that are not set. */
+  readonly reason: string;
+  /** Of a model, the same for callers: which variables there are is nobody else's business. */
+  readonly toCallers?: string;
 }
 
 export interface GatewayPolicy {
@@ -64,6 +73,8 @@ export interface GatewayPolicy {
   readonly retriesMax: number;
   /** Whether images may be given by addresses of private networks. */
   readonly allowPrivateImageUrls: boolean;
+  /** Origins whose pages may read answers, as browsers send them: `https://app.example`. */
+  readonly corsOrigins: ReadonlySet<string>;
   readonly admission: AdmissionPolicy;
 }
 

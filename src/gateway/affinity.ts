@@ -201,7 +201,9 @@ const isAnswer = ({ role }: ChatMessage): boolean => role === 'assistant';
 
 /** 64 bits each, chained: a hash is seeded with that of all before. No two prompts feed it the same texts. */
 function hashesOf({ tools, response_format: format, messages }: Prompt, seed: bigint): Hashed {
-  const before = tools?.length || format ? JSON.stringify([tools ?? null, format ?? null]) : '';
+  // A format that asks for nothing puts nothing before the messages.
+  const form = format && format.type !== 'text' ? format : null;
+  const before = tools?.length || form ? JSON.stringify([tools ?? null, form]) : '';
   const turns = new Map<number, bigint>();
   let hash = Bun.hash.rapidhash(before, seed);
   for (const [index, message] of messages.entries()) {

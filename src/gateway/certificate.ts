@@ -11,6 +11,7 @@ import type { DecisionRecord } from '../records/record.ts';
 import type { Certificate } from '../routing/certificate.ts';
 import { certify } from '../routing/certify.ts';
 import { type Circumstances, isRefusal } from '../routing/decide.ts';
+import { leftOutProviders } from '../runtime/candidate.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
 import { type Deciding, strategyOf } from '../runtime/runtime.ts';
 import { chosen } from './decision-record.ts';
@@ -25,6 +26,8 @@ export interface RecordedCertificate {
   readonly matches: boolean | null;
   /** What the tokens really used would have cost elsewhere; null without a certificate, and where nothing was used. */
   readonly hindsight: Hindsight | null;
+  /** Providers that could not serve when it was made, each with the variables that lacked; null without a certificate. */
+  readonly leftOut: readonly string[] | null;
 }
 
 export interface Hindsight {
@@ -39,13 +42,20 @@ export async function certificateOf(
   records: Pick<RecordReader, 'findRevision' | 'findFrame'>,
   past: Pick<PastPolicies, 'find'>,
 ): Promise<RecordedCertificate> {
-  const without = (reason: string) => ({ record, certificate: null, reason, matches: null, hindsight: null });
+  const without = (reason: string) => ({
+    record,
+    certificate: null,
+    reason,
+    matches: null,
+    hindsight: null,
+    leftOut: null,
+  });
   if (record.frame === null) return without('It was made before readings were kept.');
   const revision = await records.findRevision(record.revision);
   if (!revision) return without('Its policy is not kept any more.');
   const deciding = await past.find(revision);
   if (typeof deciding === 'string') return without(deciding);
-  const readings = await records.findFrame(record.frame, deciding.snapshot);
+  const readings = await records.findFrame(record.frame, deciding.snapshot).catch(orNone);
   if (!readings) return without('The readings that it was made by are not kept any more.');
   try {
     return replayed(record, deciding, readings);
@@ -53,6 +63,12 @@ export async function certificateOf(
     // What the record names is not what its policy has: somebody has edited one of them.
     return without('It does not fit to its policy.');
   }
+}
+
+/** A frame that is not as it was written is as good as none; that the store cannot be read is told. */
+function orNone(cause: unknown): null {
+  if (cause instanceof RangeError) return null;
+  throw cause;
 }
 
 function replayed(record: DecisionRecord, deciding: Deciding, readings: Readings): RecordedCertificate {
@@ -70,6 +86,7 @@ function replayed(record: DecisionRecord, deciding: Deciding, readings: Readings
     reason: null,
     matches: certificate.choice === record.choice && isSame(outcome, record, snapshot),
     hindsight: usage ? hindsightOf(certificate, usage, snapshot) : null,
+    leftOut: leftOutProviders(snapshot),
   };
 }
 

@@ -81,6 +81,7 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
   // Before money is waited for, so that a shutdown waits, too.
   const { seat, leave } = enter(gateway);
   let aside: Aside;
+  const asideAt = gateway.clock();
   try {
     const begun = notary?.begin(decision.id) ?? null;
     // Looked at when there is money.
@@ -92,7 +93,11 @@ async function begin(gateway: Gateway, { request, seen }: Asked, way: Way, compa
     throw cause;
   }
   // Before this nothing of it is kept, and nobody could look it up.
-  if (seen) seen.decisionId = idText('dec_', decision.id);
+  if (seen) {
+    seen.decisionId = idText('dec_', decision.id);
+    // A chain takes seconds, which are not the gateway's own.
+    if (aside.payment?.payment) seen.begunAt += gateway.clock() - asideAt;
+  }
   const paid = { runtime, request, conversation, caller, decision, features, aside, startedAt, ticket, leave, seen };
   noteAsked(gateway, paid);
   blameForRetry(gateway, paid);

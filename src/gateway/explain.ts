@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
-import type { RecordReader } from '../records/reader.ts';
+import { type RecordReader, UnreadableRecord } from '../records/reader.ts';
 import { certificateOf, type RecordedCertificate } from './certificate.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -11,14 +11,14 @@ export interface Explanation extends RecordedCertificate {
   readonly quality: Readonly<Record<string, number>>;
 }
 
-/** Why a decision was made, for the key that asked or an admin. Throws SignalboxError `not_found`. */
+/** Why a decision was made, for the key that asked or an admin. Throws SignalboxError: `not_found`, or `internal_error` for a row that somebody has edited. */
 export async function explain(
   { records, past }: { readonly records: RecordReader } & Pick<Gateway, 'past'>,
   id: string,
   caller: Caller,
 ): Promise<Explanation> {
   const number = parseId('dec_', id);
-  const record = number === null ? null : await records.find(number);
+  const record = number === null ? null : await records.find(number).catch(refuseUnreadable);
   // Another key's decision is answered like none at all: that it exists is nobody else's business.
   if (!record || (record.keyId !== caller.keyId && !caller.scopes.has('admin'))) {
     throw new SignalboxError(
@@ -26,7 +26,16 @@ export async function explain(
       'There is no such decision. It is written with the end of its request; of one that a crash ended, the ledger alone knows the charge.',
     );
   }
-  const models = (await records.findRevision(record.revision))?.models ?? [];
+  const revision = await records.findRevision(record.revision);
+  const models = revision?.models ?? [];
   const quality = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
-  return { ...(await certificateOf(record, records, past)), quality };
+  const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
+  // Which variables there are is the operator's business alone.
+  return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality };
+}
+
+function refuseUnreadable(cause: unknown): never {
+  if (!(cause instanceof UnreadableRecord)) throw cause;
+  const message = 'The record of this decision cannot be read: its row in the database is not as it was written.';
+  throw new SignalboxError('internal_error', message, { cause });
 }

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../core/chat-request.ts';
+import { isObject } from '../core/object.ts';
 
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
@@ -126,6 +127,3 @@ function withoutTail<T>(value: T): T | string {
 
 const isOpaque = (block: unknown): boolean =>
   isObject(block) && (MARKED_TYPES.has(block.type) || MARKS.some((mark) => block[mark] != null && block[mark] !== ''));
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,6 @@
 import { type ChatMessage, type ChatRequest, type ContentPart, KNOWN_FIELDS } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { isObject } from '../core/object.ts';
 import type { GatewayPolicy, Provider } from '../core/snapshot.ts';
 import { whyNotPublic } from './public-address.ts';
 
@@ -25,22 +26,19 @@ export function screen(request: ChatRequest, limits: GatewayPolicy): void {
  * them misspelt. Takes the body as it came. Throws SignalboxError.
  */
 export function screenKinds(body: unknown): void {
-  if (!isRecord(body)) return;
+  if (!isObject(body)) return;
   const tools = Array.isArray(body.tools) ? body.tools : [];
   for (const [i, tool] of tools.entries()) refuseKind(tool, `tools[${i}].type`);
   refuseKind(body.tool_choice, 'tool_choice.type');
   const messages = Array.isArray(body.messages) ? body.messages : [];
   for (const [i, message] of messages.entries()) {
-    const calls = isRecord(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
+    const calls = isObject(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
     for (const [j, call] of calls.entries()) refuseKind(call, `messages[${i}].tool_calls[${j}].type`);
   }
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function refuseKind(value: unknown, param: string): void {
-  if (!isRecord(value) || typeof value.type !== 'string' || value.type === 'function') return;
+  if (!isObject(value) || typeof value.type !== 'string' || value.type === 'function') return;
   throw unsupported(param, `Only tools of the type \`function\` are supported, not \`${value.type.slice(0, 64)}\`.`);
 }
 

@@ -117,7 +117,8 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
         const by = actor(request, set.headers['x-request-id']);
         const write = (holder: string) => grantWrite(holder, amount, note, gateway.now());
         if (!(await inTerms(() => keys.grant(id, write, { credits, note }, by)))) throw notValid();
-        await gateway.ledger.refresh(true);
+        // It is done, so that a look which fails now must not make it look undone.
+        await gateway.ledger.refresh(true).catch(() => {});
         return statusBody(gateway, await found(keys, id));
       },
       { transform: ({ body }) => checkGrant(body), body: GrantRequest, ...operations.GRANT },

@@ -15,6 +15,7 @@ import { type BodyLimits, readJson } from './body.ts';
 import { chatRoutes } from './chat.ts';
 import { contentRoutes } from './contents.ts';
 import type { RouteContext } from './context.ts';
+import { answerOrigin, CORS_HEADERS } from './cors.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
@@ -61,6 +62,7 @@ const TOLD_WITH_ERRORS = [
   'x-signalbox-decision-id',
   'x-signalbox-credits',
   'x-signalbox-given-back',
+  ...CORS_HEADERS,
   ...PAYMENT_HEADERS,
   ...LIMIT_HEADERS,
 ];
@@ -80,13 +82,32 @@ function bodyLimits({ lease }: Gateway, { caller }: Visit): BodyLimits {
   return { bytesMax: bodyBytesMax(snapshot, caller === null), valuesMax };
 }
 
+const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics }: AppOptions) =>
+  new Elysia({ name: 'api' })
+    .use(healthRoutes(gateway, policy))
+    .use(metricsRoutes(metrics))
+    .use(adminRoutes(policy))
+    .use(ledgerRoutes(context))
+    .use(keyRoutes({ ...context, keys }))
+    .use(paymentAdminRoutes({ ...context, store }))
+    .use(modelRoutes(context))
+    .use(decisionRoutes(context))
+    .use(feedbackRoutes(context))
+    .use(usageRoutes(context))
+    .use(contentRoutes(context))
+    .use(paymentRoutes(context))
+    .use(walletRoutes(context))
+    .use(wellKnownRoutes(context))
+    .use(recommendRoutes(context))
+    .use(chatRoutes(context));
+
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
  * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
  * would mend and strip bodies before they are checked.
  */
 export function createApp(options: AppOptions) {
-  const { gateway, policy, keys, idempotency, store, authenticate, version, observer, gate, metrics } = options;
+  const { gateway, idempotency, authenticate, version, observer, gate } = options;
   const arrivals = new Arrivals(observer);
   const { visitOf, seenOf } = arrivals;
   const limiter = new Limiter(gateway.clock);
@@ -104,23 +125,7 @@ export function createApp(options: AppOptions) {
     seenOf,
     callerOf: (request) => visitOf(request).known,
   };
-  const groups = new Elysia({ name: 'api' })
-    .use(healthRoutes(gateway, policy))
-    .use(metricsRoutes(metrics))
-    .use(adminRoutes(policy))
-    .use(ledgerRoutes(context))
-    .use(keyRoutes({ ...context, keys }))
-    .use(paymentAdminRoutes({ ...context, store }))
-    .use(modelRoutes(context))
-    .use(decisionRoutes(context))
-    .use(feedbackRoutes(context))
-    .use(usageRoutes(context))
-    .use(contentRoutes(context))
-    .use(paymentRoutes(context))
-    .use(walletRoutes(context))
-    .use(wellKnownRoutes(context))
-    .use(recommendRoutes(context))
-    .use(chatRoutes(context));
+  const groups = routesOf(context, options);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   return (
@@ -129,12 +134,18 @@ export function createApp(options: AppOptions) {
         const seen = arrivals.come(request);
         set.headers['x-request-id'] = idText('req_', seen.id);
         set.headers['x-signalbox-version'] = version;
+        const answer = answerOrigin(request, rules.policy().gateway, set.headers);
+        if (answer) {
+          arrivals.handled(request, answer.status, null);
+          return answer;
+        }
         const visit = admit(request, rules, server, ({ keyId }) => {
           seen.keyId = keyId;
         });
-        if (!visit) return;
+        if (!visit) return undefined;
         arrivals.letIn(request, visit);
         visit.tell(set.headers);
+        return undefined;
       })
       // The guard has read the path before the router did: whatever they would disagree on stays shut.
       .onTransform({ as: 'global' }, ({ request, route }) => {

@@ -33,6 +33,7 @@ comes again with the header \`PAYMENT-SIGNATURE\`.`,
   },
   requests: CHAT_REQUESTS,
   pays: true,
+  errorField: 'messages[0].content',
   errors: [
     ...BODY_ERRORS,
     'unknown_field',

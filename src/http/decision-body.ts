@@ -10,7 +10,8 @@ import { certificateBody } from './certificate.ts';
 import { usageBody } from './completion.ts';
 
 /** A decision as `GET /v1/decisions/{id}` answers and the command line prints it. */
-export function decisionBody({ record, quality, certificate, matches, reason, hindsight }: Explanation): object {
+export function decisionBody(explanation: Explanation): object {
+  const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
   return {
     id: idText('dec_', record.id),
     object: 'decision',
@@ -25,6 +26,7 @@ export function decisionBody({ record, quality, certificate, matches, reason, hi
     facts: factsBody(record.facts),
     readings: { frame: record.frame },
     quality,
+    left_out: leftOut,
     replay: { matches, reason },
     ...certificateBody(certificate, record.facts),
     outcome: record.outcome && outcomeBody(record.outcome, hindsight),

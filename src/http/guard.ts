@@ -112,6 +112,14 @@ export const isGuarded = ({ url }: Request): boolean => needsKey(pathOf(url));
 /** The pattern under which the guard lets in to one of the router's. */
 export const guardedAs = (route: string): string | undefined => routeAt(route)?.path;
 
+/** The methods of a route that pages of other origins may use, as a header tells them; null for one that they may not. */
+export function methodsAt({ url }: Request): string | null {
+  const path = pathOf(url);
+  if (!path.startsWith('/v1/') && path !== '/.well-known/x402') return null;
+  const route = routeAt(path);
+  return route ? [...route.methods.keys()].join(', ') : null;
+}
+
 /** Whether a request is for a route that reads no body. */
 export function takesNoBody({ method, url }: Request): boolean {
   return routeAt(pathOf(url))?.methods.get(method)?.body === 'none';

@@ -28,6 +28,7 @@ export const recommendRoutes = ({ gateway, callerOf, seenOf }: RouteContext) =>
         tag: 'route',
         answer: { schema: RouteAdvice, description: 'The recommendation.', example: ROUTE_ANSWER },
         requests: ROUTE_REQUESTS,
+        errorField: 'constraints.max_cost_credits',
         errors: [
           ...BODY_ERRORS,
           'unknown_field',

@@ -36,6 +36,7 @@ export const usageRoutes = ({ gateway, callerOf }: RouteContext) =>
         'What this key was charged, by day and model, and every budget and balance that its requests draw on, with what is left and when it renews. A request counts on the day on which it began. The figures are those of `signalbox ledger export --key … --by day,model`.',
       tag: 'usage',
       answer: { schema: UsageReport, description: 'The report.', example: USAGE_ANSWER },
+      errorField: 'from',
       errors: ['invalid_value', 'out_of_range'],
     }),
   });

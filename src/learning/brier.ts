@@ -28,6 +28,11 @@ export class Brier {
     };
   }
 
+  /** As before the first score: what is estimated from now on has nothing to do with what was. */
+  restart(): void {
+    this.#sums = NONE;
+  }
+
   /** NaN before the first. */
   get declared(): number {
     return this.#sums.declared / this.#sums.weight;

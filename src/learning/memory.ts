@@ -242,7 +242,7 @@ export class Memory {
     } catch (error) {
       this.fault('open', error);
       this.#everything = true;
-      return prepared.open(new Map());
+      return opensWith(prepared, soundOf(prepared, parts)) ?? prepared.open(new Map());
     }
   }
 
@@ -272,6 +272,35 @@ export const findingOf = (models: number): Finding => ({
   length: 0,
   trust: 0,
 });
+
+function opensWith(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory | null {
+  try {
+    return prepared.open(parts);
+  } catch {
+    return null;
+  }
+}
+
+/** Parts may need others that come later. */
+const PASSES = 3;
+
+/** The parts without those that cannot be opened beside the others: one that a disk has spoilt takes no more with it than speaks of it. */
+function soundOf(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
+  let kept = new Map<string, Uint8Array>();
+  let left = [...parts];
+  for (let pass = 0; pass < PASSES && left.length > 0; pass++) {
+    const refused: typeof left = [];
+    const add = (some: typeof left): void => {
+      const wider = new Map([...kept, ...some]);
+      if (opensWith(prepared, wider)) kept = wider;
+      else if (some.length === 1) refused.push(...some);
+      else for (const half of [some.slice(0, some.length >> 1), some.slice(some.length >> 1)]) add(half);
+    };
+    add(left);
+    left = refused;
+  }
+  return kept;
+}
 
 /** All of a memory, for another to begin with. */
 const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>

@@ -5,7 +5,15 @@ import type { EstimatorFault } from './memory.ts';
 import { findSecret, loadSecret } from './secret.ts';
 import { Standing } from './standing.ts';
 import { StoredLearner } from './stored-learner.ts';
-import { applyReset, type OutcomeRow, SELECT_LAST, SELECT_STANDING, SELECT_TAUGHT } from './tables.ts';
+import {
+  applyReset,
+  type OutcomeRow,
+  type ResetRow,
+  SELECT_LAST,
+  SELECT_RESETS,
+  SELECT_STANDING,
+  SELECT_TAUGHT,
+} from './tables.ts';
 
 export interface LearnerOptions {
   readonly store: Store;
@@ -75,9 +83,17 @@ export const blankMemory = (): Memories =>
 export async function loadStanding(store: Pick<Store, 'query'>, now: number): Promise<Standing> {
   const [kept] = await store.query<{ outcome: number; body: string }>(SELECT_STANDING);
   const standing = new Standing(kept?.body ?? null, now);
+  const resets = await store.query<ResetRow>(SELECT_RESETS, [0]);
+  // One that no server has applied yet is behind all outcomes.
+  const [reset] = resets.filter(({ model }) => model === null).slice(-1);
+  const forgotten = reset ? (reset.applied ?? Number.POSITIVE_INFINITY) : -1;
+  if ((kept?.outcome ?? 0) <= forgotten) standing.brier.restart();
   for (let after = kept?.outcome ?? 0; ; ) {
     const rows = await store.query<OutcomeRow>(SELECT_TAUGHT, [after, STANDING_BATCH]);
-    for (const row of rows) standing.again(row);
+    for (const row of rows) {
+      standing.again(row);
+      if (row.id <= forgotten) standing.brier.restart();
+    }
     const last = rows.at(-1);
     if (!last) return standing;
     after = last.id;

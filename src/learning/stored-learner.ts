@@ -160,6 +160,7 @@ export class StoredLearner implements KeptLearner {
     const fresh = resets.filter(({ id }) => id > this.#memories.lastReset);
     for (const reset of fresh) {
       this.#memories.forget(reset);
+      if (reset.model === null) this.#standing.brier.restart();
       this.#store.append([applyReset(reset.id, this.#memories.lastOutcome)]);
     }
     this.#version = version;

@@ -252,8 +252,10 @@ export class StoredLedger implements Ledger {
   }
 
   async refresh(isOwn = false): Promise<void> {
+    // Where this look fails, the next one finds what other processes did not write.
+    if (isOwn) this.#version = null;
     const version = await this.#store.version();
-    if (version === this.#version && !isOwn) return;
+    if (version === this.#version) return;
     await this.#takeOver();
     this.#version = version;
   }

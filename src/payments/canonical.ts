@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isObject } from '../core/object.ts';
 
 /**
  * One text for one value, however its objects were written: their members stand in one order. For values of JSON, which
@@ -7,9 +8,6 @@ import { hash } from 'node:crypto';
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (isObject(inner) ? sorted(inner) : inner));
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const sorted = (object: object): object =>
   Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));

@@ -64,7 +64,8 @@ export class Judge {
   async #failed(payment: Payment, error: string): Promise<Payment> {
     const { register, now, counts, log } = this.#options;
     const failed: Payment = { ...payment, state: 'failed', error, updated: now() };
-    counts.failed(failed);
+    // One whose failure the disk has refused is judged anew, and was counted.
+    if (register.resolved(failed)) counts.failed(failed);
     await register.fail(failed);
     log.info('a payment whose outcome was not known has failed', { ...fieldsOf(payment), reason: error });
     return failed;

@@ -1,17 +1,15 @@
-import type { Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
+import type { LeftOut, Model, Provider } from '../core/snapshot.ts';
 import type { Place } from './diagnostics.ts';
-import type { EndpointDraft, ModelDraft } from './models.ts';
+import type { ModelDraft } from './models.ts';
 import type { ProviderState } from './providers.ts';
 import type { Report } from './report.ts';
-
-export type LeftOut = PolicySnapshot['leftOut'];
 
 /** What of a policy can be served in the environment it met. */
 export interface Available {
   readonly providers: ReadonlyMap<string, Provider>;
   /** By ID, ascending. */
   readonly models: readonly Model[];
-  readonly leftOut: LeftOut;
+  readonly leftOut: readonly LeftOut[];
 }
 
 /**
@@ -19,7 +17,7 @@ export interface Available {
  * provider can serve a model, those that serve only when alone.
  */
 export function selectAvailable(states: ReadonlyMap<string, ProviderState>, drafts: readonly ModelDraft[]): Available {
-  const ready = [...states.values()].filter((state) => state.missing === null && state.provider !== null);
+  const ready = [...states.values()].filter((state) => state.unset.length === 0 && state.provider !== null);
   const used = new Set(drafts.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider)));
   const isAlone = !ready.some((state) => !state.whenAlone && used.has(state.name));
   const serving = new Map<string, Provider>();
@@ -43,34 +41,37 @@ function whatIsLeftOut(
   used: ReadonlySet<string>,
   serving: ReadonlyMap<string, Provider>,
   models: readonly Model[],
-): LeftOut {
+): LeftOut[] {
   const served = new Set(models.map((model) => model.id));
   const providers = [...states.values()]
     // Who is set up and has no model is not heard of otherwise.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
-    .map(({ name, missing }) => {
+    .map(({ name, unset }) => {
       const idle = used.has(name) ? 'it serves only while no other provider can' : 'no model of the policy names it';
-      const reason = missing ?? idle;
-      return { kind: 'provider' as const, name, reason };
+      return { kind: 'provider' as const, name, reason: unsetText(unset) ?? idle };
     });
   const without = drafts
     .filter(({ model }) => !served.has(model.id))
-    .map(({ model, endpoints }) => ({
-      kind: 'model' as const,
-      name: model.id,
-      reason: `left out with ${namesOf(endpoints)}`,
-    }));
+    .map(({ model, endpoints }) => {
+      const names = [...new Set(endpoints.map(({ endpoint }) => endpoint.provider))];
+      const toCallers = `left out with its provider${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
+      const lacking = unsetText([...new Set(names.flatMap((name) => states.get(name)?.unset ?? []))]);
+      const reason = lacking === null ? toCallers : `${toCallers}: ${lacking}`;
+      return { kind: 'model' as const, name: model.id, reason, toCallers };
+    });
   return [...providers, ...without];
 }
 
-function namesOf(endpoints: readonly EndpointDraft[]): string {
-  const names = [...new Set(endpoints.map(({ endpoint }) => endpoint.provider))];
-  return `its provider${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
+/** `A is not set`, `A, B and C are not set`; null for no variable. */
+function unsetText(variables: readonly string[]): string | null {
+  const [last, ...others] = variables.toReversed();
+  if (last === undefined) return null;
+  return others.length === 0 ? `${last} is not set` : `${others.reverse().join(', ')} and ${last} are not set`;
 }
 
 /** Says that no provider of the policy can serve here, and which variables lack. `place` is that of the providers. */
 export function reportNothing(states: ReadonlyMap<string, ProviderState>, place: Place, report: Report): void {
-  const reasons = [...states.values()].map((state) => state.missing).filter((missing) => missing !== null);
+  const reasons = [...states.values()].map(({ unset }) => unsetText(unset)).filter((reason) => reason !== null);
   report.add('nothing-to-serve', place, 'no provider of the policy can serve a model here', {
     expected: 'at least one provider with all its variables set, or one with `serve: when_alone`',
     ...(reasons.length > 0 && { hint: reasons.join(', ') }),
@@ -80,6 +81,6 @@ export function reportNothing(states: ReadonlyMap<string, ProviderState>, place:
 /** What the environment made of the policy, as text without secrets: part of the revision. */
 export function environmentFacts(states: ReadonlyMap<string, ProviderState>): readonly (readonly unknown[])[] {
   return [...states.values()]
-    .map(({ name, missing, provider }) => [name, missing, provider?.baseUrl ?? null] as const)
+    .map(({ name, unset, provider }) => [name, unsetText(unset), provider?.baseUrl ?? null] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }

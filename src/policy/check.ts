@@ -99,12 +99,6 @@ function explainUnknown(error: ValueError, subject: Subject, steps: readonly str
   const key = steps.at(-1) ?? '';
   const parent = steps.slice(0, -1);
   const place = keyPlace(subject, steps);
-  const notYet: unknown = error.schema.notYet;
-  if (Array.isArray(notYet) && notYet.includes(key)) {
-    const name = nameOf(subject.path, subject.tree, steps);
-    report.add('not-yet', place, `\`${name}\` is known but not enforced by this version`);
-    return;
-  }
   const known = propertiesOf(error.schema);
   const owner = nameOf(subject.path, subject.tree, parent);
   report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, {

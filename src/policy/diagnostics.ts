@@ -1,6 +1,7 @@
 import { visibleLines } from '../core/visible.ts';
 import { type FileText, frameOf, sourceLines } from './frame.ts';
 import { type Paint, painter } from './paint.ts';
+import type { Place } from './place.ts';
 
 /**
  * Every kind of problem that loading a policy can report. Codes are never renamed or reused.
@@ -21,7 +22,6 @@ export const DIAGNOSTICS = {
   'missing-key': { severity: 'error', means: 'a required key is not there' },
   'unknown-key': { severity: 'error', means: 'nobody knows this key here' },
   'conflicting-keys': { severity: 'error', means: 'two keys exclude each other' },
-  'not-yet': { severity: 'error', means: 'the key is part of the language, but this version does not enforce it' },
   'duplicate-name': { severity: 'error', means: 'the same name is defined twice, in one file or in two' },
   'unknown-reference': { severity: 'error', means: 'a name that is referred to is not defined' },
   secret: { severity: 'error', means: 'a literal looks like a secret; policies name variables instead' },
@@ -125,14 +125,7 @@ export const DIAGNOSTICS = {
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS;
 
-/** Where something stands: line and column count from 1, columns in UTF-16 units. */
-export interface Place {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  /** How many columns of the line it takes; at least 1. */
-  readonly length: number;
-}
+export type { Place } from './place.ts';
 
 /** One problem of a policy, with its place. Never holds a secret. */
 export interface Diagnostic extends Place {

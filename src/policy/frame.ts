@@ -1,6 +1,6 @@
 import { visibleLines } from '../core/visible.ts';
-import type { Place } from './diagnostics.ts';
-import { maskSecrets } from './secrets.ts';
+import { maskSecrets } from './mask.ts';
+import type { Place } from './place.ts';
 import { blanksFor, widthOf } from './width.ts';
 
 /** A file as diagnostics show it; without a text, where it could not be read. */

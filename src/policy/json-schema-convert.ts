@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import type { JsonSchema } from './json-schema-form.ts';
 import { HINTS, type Hint } from './json-schema-hints.ts';
 import { MESSAGES } from './json-schema-messages.ts';
 import type { Rules } from './json-schema-rules.ts';
@@ -6,11 +7,6 @@ import type { Snippets } from './json-schema-snippets.ts';
 import { type About, aboutOf, isEmpty, titleOf } from './json-schema-text.ts';
 import { type Plugin, type Vocabulary, type Word, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
-
-/** A JSON Schema, or a part of one. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown;
-}
 
 /** Keywords that mean the same to both. All others are our own, or TypeBox's. */
 const SHARED = [

@@ -1,4 +1,4 @@
-import type { JsonSchema } from './json-schema-convert.ts';
+import type { JsonSchema } from './json-schema-form.ts';
 import type { Plugin } from './json-schema-words.ts';
 
 /** What is asked of a map beside its keys, by its path. */

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { isObject } from '../core/object.ts';
 import { FIELDS, type Sight, type TypeName, VARIABLES } from './cel-types.ts';
 import { wordsOf } from './json-schema-words.ts';
 
@@ -73,8 +74,8 @@ function factsOf(schema: TSchema, isRequired: boolean, isExpression: boolean): s
 /** Of a map, in words: an editor that offers values would not know what to call it. */
 function exampleOf({ examples }: TSchema): string {
   const [first]: unknown[] = Array.isArray(examples) ? examples : [];
-  const isMap = typeof first === 'object' && first !== null && !Array.isArray(first) && !isEmpty(first);
-  return isMap ? `For example \`${flow(first)}\`.` : '';
+  const isExample = isObject(first) && !isEmpty(first);
+  return isExample ? `For example \`${flow(first)}\`.` : '';
 }
 
 /** As YAML in a line. */

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
-import { Converter, type JsonSchema, nullable } from './json-schema-convert.ts';
+import { Converter, nullable } from './json-schema-convert.ts';
+import type { JsonSchema } from './json-schema-form.ts';
 import { definitionOf, rulesOf } from './json-schema-rules.ts';
 import { snippetsOf } from './json-schema-snippets.ts';
 import { type OwnNames, type Plugin, vocabularyOf } from './json-schema-words.ts';

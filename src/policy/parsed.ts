@@ -7,6 +7,7 @@ import { type BudgetDraft, draftBudgets } from './budget-drafts.ts';
 import { draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
+import { readOrigins } from './cors.ts';
 import { plainText } from './decimal-text.ts';
 import type { Diagnostic, Place } from './diagnostics.ts';
 import { draftLearning, type LearningDraft } from './learning.ts';
@@ -216,6 +217,7 @@ function readGateway(source: Source): GatewayPolicy | null {
     alternatives: text.alternatives,
     retriesMax: text.retries_max,
     allowPrivateImageUrls: text.allow_private_image_urls,
+    corsOrigins: readOrigins(text, tree, source.report),
     admission: readAdmission(text, tree, source.report),
   };
 }

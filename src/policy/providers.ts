@@ -15,8 +15,8 @@ export interface ProviderState {
   readonly name: string;
   /** Null where the policy is wrong about it. */
   readonly provider: Provider | null;
-  /** Why it cannot serve here; null when it can. */
-  readonly missing: string | null;
+  /** The variables that it lacks, and cannot serve without; empty where it can. */
+  readonly unset: readonly string[];
   /** Serves only while no other can. */
   readonly whenAlone: boolean;
   /** Where the policy names it. */
@@ -53,10 +53,10 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
   const adapter = service && prepareAdapter(named, service, scope);
   const address = resolveAddress(named, parts, preset, scope);
   const state = { name, place, whenAlone };
-  if (!data) return { ...state, provider: null, missing: null };
+  if (!data) return { ...state, provider: null, unset: [] };
   const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
-  const keyMissing = apiKeyEnv !== null && !isSet(apiKeyEnv, scope);
-  const missing = keyMissing ? `${apiKeyEnv} is not set` : address.missing;
+  const ofKey = apiKeyEnv !== null && !isSet(apiKeyEnv, scope) ? [apiKeyEnv] : [];
+  const unset = [...new Set([...ofKey, ...address.unset])];
   /** What the policy does not state has a default, which a preset comes before. */
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
     valueAt(tree, key) ? value : (ofPreset ?? value);
@@ -74,7 +74,7 @@ export function compileProvider(named: Named<ProviderText>, scope: Scope): Provi
       tokensMin: stated('cache_min_tokens', data.cache_min_tokens, cache?.tokensMin),
     },
   };
-  return { ...state, provider, missing, lacks: adapter?.lacks };
+  return { ...state, provider, unset, lacks: adapter?.lacks };
 }
 
 interface Adapter extends Pick<ProviderState, 'lacks'> {
@@ -116,7 +116,8 @@ function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unkno
 
 interface Address {
   readonly url: string | null;
-  readonly missing: string | null;
+  /** The variable that should hold it, where that is not set. */
+  readonly unset: readonly string[];
 }
 
 function resolveAddress(
@@ -142,11 +143,11 @@ function resolveAddress(
       refuseForbidden(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope.report);
       refusePathOfCall(url, `\`${path}.base_url\``, placeAt(tree, 'base_url'), scope);
     }
-    return { url, missing: null };
+    return { url, unset: [] };
   }
-  if (variable === undefined) return { url: null, missing: null };
+  if (variable === undefined) return { url: null, unset: [] };
   const value = scope.env.get(variable)?.trim();
-  if (!value) return { url: null, missing: `${variable} is not set` };
+  if (!value) return { url: null, unset: [variable] };
   const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
   if (url === null) {
     // The value stays out of the message: what is in a variable may be a secret put in the wrong one.
@@ -156,7 +157,7 @@ function resolveAddress(
     refuseForbidden(url, `the variable ${variable}`, placeAt(tree, 'base_url_env'), scope.report);
     refusePathOfCall(url, `the address in ${variable}`, placeAt(tree, 'base_url_env'), scope);
   }
-  return { url, missing: null };
+  return { url, unset: [] };
 }
 
 /** The end of an address that a call goes to: paths are appended to what a policy states. */

@@ -1,5 +1,5 @@
 import { type Details, DIAGNOSTICS, type Diagnostic, type DiagnosticCode, type Place } from './diagnostics.ts';
-import { maskSecrets } from './secrets.ts';
+import { maskSecrets } from './mask.ts';
 
 /** Collects the problems of one load. */
 export class Report {

@@ -54,6 +54,24 @@ export const RateLimitText = closed(
 );
 export type RateLimitText = Static<typeof RateLimitText>;
 
+/** Key of the section `gateway`: the pages that may use it from a browser. */
+export const CorsText = Type.Optional(
+  closed(
+    {
+      origins: Type.Array(
+        Type.String({ minLength: 1, maxLength: 512, description: 'Scheme, host and port: `https://app.example`.' }),
+        {
+          maxItems: 1_000,
+          examples: [['https://app.example', 'http://localhost:5173']],
+          description:
+            'Origins whose pages may call `/v1/…` and read the answers. Operators’ routes are never among them.',
+        },
+      ),
+    },
+    { description: 'Which web pages may use this gateway from a browser. Without it, none.' },
+  ),
+);
+
 /** Keys of the section `gateway`: who is let in, and how many at once. */
 export const ADMISSION_KEYS = {
   trusted_proxies: Type.Array(

@@ -2,8 +2,6 @@ import { type ObjectOptions, type SchemaOptions, type TProperties, type TUnsafe,
 
 interface ClosedOptions extends ObjectOptions {
   readonly description: string;
-  /** Keys that are part of the language and not enforced by this version. */
-  readonly notYet?: readonly string[];
 }
 
 /** A map whose keys are all known: any other is an error. */

@@ -2,7 +2,7 @@ import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
-import { ADMISSION_KEYS, RateLimitText } from './schema-limits.ts';
+import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { ModelText } from './schema-model.ts';
 import { closed, oneOf, VARIABLE_NAME } from './schema-parts.ts';
 import { PaymentsText } from './schema-payments.ts';
@@ -12,7 +12,7 @@ import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from '
 /**
  * The policy language: one schema that makes the check, the static types and the editor's
  * completion. A key with a `default` may be left out; its type says it is there, because
- * defaults are filled in before the check. Keys in `notYet` are known and not enforced.
+ * defaults are filled in before the check.
  */
 export const CreditsText = closed(
   {
@@ -85,9 +85,10 @@ export const GatewayText = closed(
       description:
         'Lets requests name images and files by addresses of private networks, for models that may fetch from them. Signalbox itself fetches none.',
     }),
+    cors: CorsText,
     ...ADMISSION_KEYS,
   },
-  { description: 'Limits of the door.', notYet: ['cors'] },
+  { description: 'Limits of the door.' },
 );
 export type GatewayText = Static<typeof GatewayText>;
 

@@ -1,11 +1,7 @@
-import { SECRET_SHAPES } from '../core/secret-shapes.ts';
+import { maskLooks, maskSecrets } from './mask.ts';
 import type { Report } from './report.ts';
 import type { MapTree, ScalarTree, Tree } from './tree.ts';
 
-const LOOKS = new RegExp(SECRET_SHAPES, 'g');
-const CREDENTIALS_IN_URL = /(?<=:\/\/)[^/\s@:]*:[^/\s@]+(?=@)/g;
-/** A private key of a chain. Elsewhere such digits are hashes; shown they are nowhere. */
-const PRIVATE_KEY = /(?:0x)?[0-9a-f]{64,}/gi;
 const SECRET_KEYS =
   /^(?:api_?key|x-api-key|(?:access_?|auth_?|bearer_?)?token|bearer|secret|client_?secret|private_?key|mnemonic|password|authorization)$/i;
 /** Keys that name a variable, where a secret that has no mark of its own may be pasted. */
@@ -13,15 +9,6 @@ const VARIABLE_KEYS: ReadonlySet<string> = new Set(['api_key_env', 'private_key_
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
 /** How people write a variable otherwise: `$NAME`, `${NAME}` or `openai_api_key`. Wrong, and no secret. */
 const MEANT_AS_VARIABLE = /^(?:\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_)?(?:api_?)?(?:key|token|secret))$/i;
-
-const mask = (text: string) => '*'.repeat(text.length);
-
-/** The text with everything that looks like a key replaced by as many asterisks. */
-export function maskSecrets(text: string): string {
-  return maskLooks(text).replace(PRIVATE_KEY, mask);
-}
-
-const maskLooks = (text: string): string => text.replace(LOOKS, mask).replace(CREDENTIALS_IN_URL, mask);
 
 /** Reports every literal of a file that looks like a secret, by its place alone. */
 export function findSecrets(file: MapTree, report: Report): void {

@@ -1,5 +1,5 @@
 import type { Place } from './diagnostics.ts';
-import { maskSecrets } from './secrets.ts';
+import { maskSecrets } from './mask.ts';
 
 /** A value of a policy with the place where it stands. Plain data: it may cross from a worker. */
 export type Tree = MapTree | ListTree | ScalarTree;

@@ -106,10 +106,11 @@ function isPinned(name: string, caller: Caller, snapshot: PolicySnapshot): boole
   if (pinned && !snapshot.modelIndex.has(name)) {
     const selectors = [...snapshot.selectors.keys()].join(', ');
     const absent = snapshot.leftOut.find((item) => item.kind === 'model' && item.name === name);
+    const why = caller.scopes.has('admin') ? absent?.reason : absent?.toCallers;
     throw new SignalboxError(
       'model_not_found',
       absent
-        ? `The model \`${name}\` is in the policy but cannot be served: ${absent.reason}.`
+        ? `The model \`${name}\` is in the policy but cannot be served: ${why ?? 'it is left out'}.`
         : `There is no model or selector \`${name}\`. Selectors are ${selectors}; GET /v1/models lists all models.`,
       { param: 'model' },
     );

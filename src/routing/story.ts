@@ -29,9 +29,9 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
 }
 
 /** Where a rule stands: the files of a policy are in one folder, whose path is nobody's business. */
-export const placeText = ({ file, line }: SourcePlace): string => `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
+export const shortPlace = ({ file, line }: SourcePlace): string => `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 
-const ruleText = ({ name, place }: AppliedRule): string => `${name} (${placeText(place)})`;
+const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 
 function asked({ outputTokens, candidates }: Certificate, facts: Facts): string {
   const { model, task, mix, weights, ceilings, budget, funds, choices } = facts;

@@ -1,3 +1,5 @@
+import { isObject } from '../core/object.ts';
+
 /** Bare data of a policy, section by section, as its files state it. */
 export type Outline = Readonly<Record<string, unknown>>;
 
@@ -66,9 +68,38 @@ function diffThing(section: string, name: string | null, from: unknown, to: unkn
   return [{ change: 'changed', section, name, keys: keys.sort((a, b) => (a.key < b.key ? -1 : 1)) }];
 }
 
+/** A thing that goes by another name, and is the same otherwise. */
+export interface Renamed {
+  readonly section: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Which of the removed things are added ones by another name: those whose content only one of each has. */
+export function renames(before: Outline, after: Outline): Renamed[] {
+  return [...NAMED].sort().flatMap((section) => {
+    const [from, to] = [membersOf(entryOf(before, section)), membersOf(entryOf(after, section))];
+    const removed = [...from].filter(([name]) => !to.has(name));
+    const added = [...to].filter(([name]) => !from.has(name));
+    return removed.flatMap(([name, content]) => {
+      const alike = (others: typeof removed) => others.filter(([, other]) => isSameContent(content, other));
+      const [match, ...more] = alike(added);
+      if (!match || more.length > 0 || alike(removed).length > 1) return [];
+      return [{ section, from: name, to: match[0] }];
+    });
+  });
+}
+
+/** What says nothing beside a name is like any other that does not. */
+function isSameContent(a: unknown, b: unknown): boolean {
+  if (!isObject(a) || !isObject(b)) return false;
+  const [{ name: _, ...mine }, { name: __, ...theirs }] = [a, b];
+  return Object.keys(mine).length > 0 && Bun.deepEquals(mine, theirs);
+}
+
 /** Walks two values side by side and notes where they part. Lists of plain values are one value. */
 function collect(path: string, from: unknown, to: unknown, into: KeyChange[]): void {
-  if (isMap(from) && isMap(to)) {
+  if (isObject(from) && isObject(to)) {
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
       collect(path === '' ? key : `${path}.${key}`, entryOf(from, key), entryOf(to, key), into);
     }
@@ -87,17 +118,15 @@ type Data = Readonly<Record<string, unknown>>;
 /** Names are an operator's own, and may be those of what every object has, such as `constructor`. */
 const entryOf = (map: Data, key: string): unknown => (Object.hasOwn(map, key) ? map[key] : undefined);
 
-const isMap = (value: unknown): value is Data => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const isListOfMaps = (value: unknown): value is readonly Data[] => Array.isArray(value) && value.every(isMap);
+const isListOfMaps = (value: unknown): value is readonly Data[] => Array.isArray(value) && value.every(isObject);
 
 /** The members of a section by name; a list's members without a name by their text. */
 function membersOf(section: unknown): Map<string, unknown> {
-  if (isMap(section)) return new Map(Object.entries(section));
+  if (isObject(section)) return new Map(Object.entries(section));
   if (!Array.isArray(section)) return new Map();
   return new Map(
     section.map((member: unknown) => {
-      const name = isMap(member) ? member.name : member;
+      const name = isObject(member) ? member.name : member;
       return [typeof name === 'string' ? name : JSON.stringify(member), member];
     }),
   );

@@ -8,10 +8,10 @@ import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { zonedClock } from '../core/zoned-time.ts';
 import type { Registry } from '../plugin-host/registry.ts';
 import { type Circumstances, createDecider, type Decider } from '../routing/decide.ts';
-import type { UpstreamTarget } from '../upstream/call.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
 import { type EndpointHealth, Health, type OriginOf, type Outputs } from '../upstream/health/health.ts';
+import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
 /** A snapshot with its strategies prepared: all that a decision is made with. Immutable. */
 export interface Deciding {

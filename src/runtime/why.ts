@@ -2,7 +2,7 @@ import type { Decision } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { CandidateEntry } from '../routing/certificate.ts';
 import { certify } from '../routing/certify.ts';
-import { placeText } from '../routing/story.ts';
+import { shortPlace } from '../routing/story.ts';
 import { UNNAMED } from './reasons.ts';
 import { type Runtime, strategyOf } from './runtime.ts';
 
@@ -24,7 +24,7 @@ const utility = ({ utility: value }: CandidateEntry): string => (value ?? 0).toP
 
 const against = ({ rejections }: CandidateEntry): string =>
   rejections
-    .map(({ text, rules }) => (rules.length === 0 ? text : `${text} (${rules.map(({ place }) => placeText(place))})`))
+    .map(({ text, rules }) => (rules.length === 0 ? text : `${text} (${rules.map(({ place }) => shortPlace(place))})`))
     .join('; ');
 
 /** Why a rule has nothing against a model; undefined where it is no constraint of the policy. */
@@ -37,7 +37,7 @@ export function whyNotRejectedBy(
   const at = snapshot.constraints.findIndex(({ name }) => name === rule);
   const constraint = snapshot.constraints[at];
   if (!constraint) return undefined;
-  const where = `\`${rule}\` (${placeText(constraint.place)})`;
+  const where = `\`${rule}\` (${shortPlace(constraint.place)})`;
   return rules.constraints.includes(at)
     ? `${where} applies, and \`${id}\` fulfils it`
     : `${where} does not apply: its \`when\` is false of this request`;

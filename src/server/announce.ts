@@ -5,24 +5,17 @@ import { UsageError } from '../cli/options.ts';
 import { SCOPES } from '../core/caller.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Terminal } from './host.ts';
-import { welcome } from './welcome.ts';
+import { type Start, welcome } from './welcome.ts';
 
 /**
  * Makes the first key where there is none: last of all, for a start that fails must not leave a key that nobody saw.
  * On a terminal it is shown once; elsewhere it would end in a log, so it goes to a file of the owner's.
  */
-export async function announce(
-  address: string,
-  keys: Keys,
-  data: string,
-  simulated: boolean,
-  log: Log,
-  out: Terminal,
-): Promise<void> {
+export async function announce(start: Start, keys: Keys, data: string, log: Log, out: Terminal): Promise<void> {
   const first = (await keys.list()).length === 0;
   const create = async () => (await keys.create({ name: 'admin', scopes: SCOPES })).key;
   if (out.isTerminal) {
-    out.write(welcome(address, first ? await create() : null, simulated));
+    out.write(welcome(start, first ? await create() : null));
     return;
   }
   if (first) {
@@ -33,5 +26,5 @@ export async function announce(
     writeFileSync(file, `${await create()}\n`);
     log.info('the first API key was written', { file });
   }
-  log.info('listening', { address });
+  log.info('listening', { address: start.address });
 }

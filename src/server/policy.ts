@@ -32,7 +32,7 @@ export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
 /** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
 export async function firstPolicy(tools: Judge, log: Log, err: Terminal): Promise<Candidate> {
   const bundle = await readBundle(tools.folder);
-  const judged = await judge(bundle, tools);
+  const judged = await minded(() => judge(bundle, tools), err);
   const found = isRejected(judged) ? judged.problems : judged.warnings;
   printDiagnostics(found, bundle.files, err);
   if (isRejected(judged)) {
@@ -43,6 +43,20 @@ export async function firstPolicy(tools: Judge, log: Log, err: Terminal): Promis
   const leftOut = leftOutProviders(judged.runtime.snapshot);
   if (leftOut.length > 0) log.info('providers left out', { providers: leftOut.join(', ') });
   return judged;
+}
+
+/** While a plugin's code runs for the first time: where it ends the process, that must not pass for a server that was stopped. */
+async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
+  const tell = (code: number) => {
+    err.write('signalbox: A plugin of the policy ended the process while the policy was loaded.\n');
+    if (code === 0) process.exitCode = 1;
+  };
+  process.on('exit', tell);
+  try {
+    return await work();
+  } finally {
+    process.off('exit', tell);
+  }
 }
 
 export interface Kept {
@@ -58,8 +72,12 @@ export interface Kept {
 export function keepReloading(first: Candidate, tools: Serving, { ledger, payments, terms, records, log, err }: Kept) {
   const { health } = tools;
   const parser = createParser();
+  const shelf: Judge['shelf'] = {
+    ...tools.shelf,
+    load: (specifiers, folder) => minded(() => tools.shelf.load(specifiers, folder), err),
+  };
   const reloader = new Reloader(first, {
-    judge: { ...tools, parse: parser.parse, ledger: () => ledger.state() },
+    judge: { ...tools, shelf, parse: parser.parse, ledger: () => ledger.state() },
     prepare: async (candidate) => {
       const { snapshot } = candidate.runtime;
       await saveRevision(records, candidate);

@@ -26,6 +26,7 @@ import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openObserver, tracerFor } from './observer.ts';
 import { firstPolicy, judgeTools, type Serving } from './policy.ts';
+import { unpackPolicies } from './shipped-policies.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
@@ -58,7 +59,9 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     onChange: (change) => logHealth(log, change),
   });
   const tracer = await tracerFor(host, log);
-  const tools: Serving = { ...judgeTools(host), folder: options.policies, health };
+  const unpacked = unpackPolicies(options.policies, options.data);
+  if (unpacked !== null) log.info('the shipped policy was written, to be edited', { folder: unpacked });
+  const tools: Serving = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log, err);
   const lock = lockFolder(options.data);
   const store = await openSqlite(databaseOf(options.data), TABLES, {
@@ -89,7 +92,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const address = await listen(app, options.port, options.host);
   // Whatever goes to the terminal by another way comes behind them.
   await told();
-  await announce(address, keys, options.data, isSimulated(gateway), log, out);
+  await announce({ address, simulated: isSimulated(gateway), unpacked }, keys, options.data, log, out);
   if (gateway.payments.policy && isSimulated(gateway)) {
     log.warn('payments are taken, and only made-up models serve: no provider has its key in the environment');
   }

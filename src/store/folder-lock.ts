@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { reasonOf } from './reason.ts';
 
@@ -19,6 +19,8 @@ export function lockFolder(folder: string): FolderLock {
   let lock: Database | null = null;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // It tells why; SQLite only that it cannot.
+    accessSync(folder, constants.W_OK);
     // The kernel drops a lock that SQLite holds when the process dies, so none is ever left behind.
     lock = new Database(join(folder, 'server.lock'), { create: true, readwrite: true });
     lock.run('PRAGMA locking_mode = EXCLUSIVE');

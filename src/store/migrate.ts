@@ -26,7 +26,11 @@ export function migrate(db: Database, migrations: readonly Migrations[]): void {
   }).immediate();
 }
 
-function pending(db: Database, migrations: readonly Migrations[]): { room: string; version: number; sql: string }[] {
+/** The versions of tables that a database lacks. Throws as `migrate` does when it has more than are known. */
+export function pending(
+  db: Database,
+  migrations: readonly Migrations[],
+): { room: string; version: number; sql: string }[] {
   const applied = appliedVersions(db);
   return migrations.flatMap(({ room, versions }) => {
     const done = applied.get(room) ?? 0;
@@ -39,16 +43,12 @@ function pending(db: Database, migrations: readonly Migrations[]): { room: strin
   });
 }
 
-/** Room → its highest version in the database. */
+/** Room → its highest version in the database. By statements that end with their connection, for it may hold a lock. */
 function appliedVersions(db: Database): Map<string, number> {
-  const known = db
-    .prepare<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'migrations'")
-    .get();
+  const known = db.query<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'migrations'").get();
   if (!known?.n) return new Map();
   const rows = db
-    .prepare<{ room: string; version: number }, []>(
-      'SELECT room, max(version) AS version FROM migrations GROUP BY room',
-    )
+    .query<{ room: string; version: number }, []>('SELECT room, max(version) AS version FROM migrations GROUP BY room')
     .all();
   return new Map(rows.map((row) => [row.room, row.version]));
 }

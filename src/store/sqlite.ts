@@ -1,9 +1,9 @@
 import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite';
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from './activity.ts';
 import { GroupCommit } from './group-commit.ts';
-import { migrate } from './migrate.ts';
+import { migrate, pending } from './migrate.ts';
 import { reasonOf } from './reason.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from './store.ts';
 
@@ -44,7 +44,7 @@ export async function openSqlite(
     db.run('PRAGMA synchronous = FULL');
     db.run('PRAGMA foreign_keys = ON');
     migrate(db, options.fenced ? [...migrations, fenceMigrations] : migrations);
-    return new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db) : null);
+    return new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db, path) : null);
   } catch (error) {
     db?.close();
     throw new Error(`Cannot open the database ${resolve(path)}: ${reasonOf(error)}.`, { cause: error });
@@ -58,14 +58,17 @@ export interface Reader extends Pick<Store, 'query'> {
 
 /**
  * Opens an existing database for reading alone, beside whoever writes it: every query sees it as it was at
- * the first. Throws an Error of one clear sentence when that cannot be.
+ * the first. Throws an Error of one clear sentence when that cannot be, and when a newer version of the product has
+ * written the tables of `known` rooms.
  */
-export function openReader(path: string): Reader {
+export function openReader(path: string, known: readonly Migrations[] = []): Reader {
   let db: Database | null = null;
   try {
     db = new Database(path, { readonly: true });
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     db.run('BEGIN');
+    // What is older is its reader's to tell: most can read some of it.
+    pending(db, known);
     const open = db;
     return {
       query: async <Row>({ sql }: Statement, params: readonly SqlValue[] = []) => {
@@ -126,19 +129,40 @@ const fenceMigrations: Migrations = {
 
 type Fence = () => void;
 
-/** Fences others off, and returns what throws once somebody else has done so. To be asked within a transaction. */
-function raiseFence(db: Database): Fence {
+/** How often a server looks whether its file is still where it was, ms. */
+const LOOK_MS = 1_000;
+
+/**
+ * Fences others off, and returns what throws once somebody else has done so, or has taken the file away. To be asked
+ * within a transaction.
+ */
+function raiseFence(db: Database, path: string): Fence {
   const raised = db.query<{ epoch: number }, []>(
     `INSERT INTO fence (id, epoch) VALUES (1, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1 RETURNING epoch`,
   );
   const own = raised.get()?.epoch;
   const select = db.prepare<{ epoch: number }, []>('SELECT epoch FROM fence');
+  const isThere = watchFile(path);
   return () => {
+    if (!isThere()) throw new Fenced('its file is gone or was replaced; put it back, or stop and restore a backup');
     if (select.get()?.epoch !== own) throw new Fenced('another server has taken over this data folder; stop this one');
   };
 }
 
-/** No fault of the writes, and none that another try could mend. */
+/** The system lets an open file be written that has no name any more: whatever is booked there is lost with the process. */
+function watchFile(path: string): () => boolean {
+  const own = statSync(path);
+  let lookAt = 0;
+  return () => {
+    if (performance.now() < lookAt) return true;
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.ino !== own.ino || found.dev !== own.dev) return false;
+    lookAt = performance.now() + LOOK_MS;
+    return true;
+  };
+}
+
+/** No fault of the writes. */
 class Fenced extends Error {}
 
 class SqliteStore implements WatchedStore {

@@ -1,3 +1,5 @@
+import cl100k from 'gpt-tokenizer/data/cl100k_base.tiktoken' with { type: 'file' };
+import o200k from 'gpt-tokenizer/data/o200k_base.tiktoken' with { type: 'file' };
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 import type { Tokenizer } from '../core/tokenizer.ts';
 import { countTokens, readRanks, type Vocabulary } from './byte-pairs.ts';
@@ -23,9 +25,10 @@ declare const self: {
   postMessage(answer: CountAnswer): void;
 };
 
-const PIECES: Readonly<Record<Tokenizer, RegExp>> = {
-  o200k_base: O200K_TOKEN_SPLIT_REGEX,
-  cl100k_base: CL100K_TOKEN_SPLIT_REGEX,
+/** The files of the ranks, and what matches the pieces. */
+const TABLES: Readonly<Record<Tokenizer, { readonly file: string; readonly pieces: RegExp }>> = {
+  o200k_base: { file: o200k, pieces: O200K_TOKEN_SPLIT_REGEX },
+  cl100k_base: { file: cl100k, pieces: CL100K_TOKEN_SPLIT_REGEX },
 };
 
 const vocabularies = new Map<Tokenizer, Promise<Vocabulary>>();
@@ -84,8 +87,8 @@ function tellError(id: number, error: unknown): void {
 }
 
 async function load(name: Tokenizer): Promise<Vocabulary> {
-  const file = Bun.file(new URL(import.meta.resolve(`gpt-tokenizer/data/${name}.tiktoken`)));
-  return { ranks: readRanks(await file.text()), pieces: PIECES[name] };
+  const { file, pieces } = TABLES[name];
+  return { ranks: readRanks(await Bun.file(file).text()), pieces };
 }
 
 function* total(texts: readonly string[], vocabulary: Vocabulary): Generator<void, number> {

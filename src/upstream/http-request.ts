@@ -1,6 +1,6 @@
 import type { WireAdapter } from '../contract/provider.ts';
-import type { TraceHeaders, UpstreamTarget } from './call.ts';
 import { Broken } from './failures.ts';
+import type { TraceHeaders, UpstreamTarget } from './upstream-call.ts';
 
 /** Headers of no vendor that an adapter may set. */
 const STANDARD = new Set([

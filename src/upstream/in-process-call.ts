@@ -1,9 +1,9 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
-import type { UpstreamCall } from './call.ts';
 import { Completion } from './completion.ts';
 import { tidyFailure } from './failures.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 
 /** Parts taken at once from an adapter that does not pause. */
 const BATCH_MAX = 256;

@@ -3,7 +3,6 @@ import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provid
 import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { Alarm } from './alarm.ts';
-import type { TraceHeaders, UpstreamCall, UpstreamTarget } from './call.ts';
 import { Completion } from './completion.ts';
 import { type Opened, Opening } from './connection/opening.ts';
 import { Broken, bodyFailure, openFailure, tidyFailure, tidyReason } from './failures.ts';
@@ -12,6 +11,7 @@ import { callHeaders, traced } from './http-request.ts';
 import { readText } from './read-text.ts';
 import { requestIdOf } from './request-id.ts';
 import { bounded, retryAfterMs } from './retry-after.ts';
+import type { TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 /** Bytes of a JSON answer at most; of a stream in its place too, for all of it is kept until its end. */
 const REPLY_MAX = 33_554_432;

@@ -39,6 +39,9 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
     [['create', '--wallet', '0xabc'], /A wallet is named by its address, 0x and 40 hexadecimal digits/],
     [['create', '--wallet', ''], /A wallet is named by its address/],
     [['create', '--wallet', WALLET, '--wallet', 'x'], /A wallet is named by its address/],
+    [['create', '--name', 'a', '--name', 'b'], /--name is given twice/],
+    [['create', '--label', 'team=a', '--label', 'team=b'], /"team" is given twice/],
+    [['create', '--scope', 'chat', '--scope', 'chet'], /no scope "chet"; there are/],
     [['show', WALLET], /between sb_live_ and the next _/],
     [['grant', WALLET, '5'], /between sb_live_ and the next _/],
     [['show'], /keys show takes the ID of one key/],
@@ -68,6 +71,12 @@ test.each([
 ])('--budget %s', async (text, budget) => {
   const id = (await run('create', '--budget', text)).split('_')[2]!;
   expect((await opened.keys.get(id))?.budgets).toMatchObject([budget]);
+});
+
+test('scopes may be named one by one, or in one list, each once', async () => {
+  await run('create', '--name', 'scoped', '--scope', 'route,chat', '--scope', 'admin', '--scope', 'chat');
+  const made = (await opened.keys.list()).find(({ name }) => name === 'scoped');
+  expect(made?.scopes.toSorted()).toEqual(['admin', 'chat', 'route']);
 });
 
 test('a database without a ledger shows budgets of which nothing is spent, and takes no grant', async () => {

@@ -3,7 +3,7 @@ import { parseCommand, UsageError } from '../../src/cli/options.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-const parse = (args: readonly string[], env: Environment = {}) => parseCommand(args, env, '/shipped');
+const parse = (args: readonly string[], env: Environment = {}) => parseCommand(args, env, () => '/shipped');
 
 describe('a command line that cannot be is refused in one sentence:', () => {
   const cases: readonly (readonly [what: string, args: readonly string[], message: RegExp, env?: Environment])[] = [
@@ -15,6 +15,8 @@ describe('a command line that cannot be is refused in one sentence:', () => {
     ['a port variable that is none', ['serve'], /port must be a number/, { PORT: 'abc' }],
     ['a drain time that is none', ['serve', '--drain-ms', 'soon'], /drain time/],
     ['a switch that is neither on nor off', ['serve', '--metrics', 'maybe'], /on or off, not "maybe"/],
+    ['a flag given twice', ['serve', '--port', '1', '--port=2'], /--port is given twice, and takes one value/],
+    ['a folder given twice', ['policy', 'check', '--data', 'a', '--data', 'b'], /--data is given twice/],
     ['a form of the log that is none', ['serve', '--log', 'xml'], /auto, json, pretty or off, not "xml"/],
     ['a form of the log in a variable', ['serve'], /auto, json, pretty or off/, { SIGNALBOX_LOG: 'loud' }],
   ];
@@ -29,7 +31,8 @@ describe('a command line that cannot be is refused in one sentence:', () => {
 });
 
 test('the folder of policies is named as for serve, or alone', () => {
-  const folders = (...argv: string[]) => parseCommand(['policy', ...argv], { SIGNALBOX_POLICIES: 'env' }, 'shipped');
+  const folders = (...argv: string[]) =>
+    parseCommand(['policy', ...argv], { SIGNALBOX_POLICIES: 'env' }, () => 'shipped');
   expect(folders('check')).toMatchObject({ folder: 'env', args: ['check'] });
   expect(folders('check', '--policies', 'mine', '--json')).toMatchObject({ folder: 'mine', args: ['check', '--json'] });
   expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });

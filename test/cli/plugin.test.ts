@@ -163,6 +163,23 @@ describe('signalbox plugin test', () => {
     expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([2, 'inner.ts imports `node:fs`']);
   });
 
+  test('finds other ways to the runtime, and those of packages that it imports', async () => {
+    write('ways/node_modules/slow/package.json', '{ "name": "slow", "main": "main.js" }');
+    write('ways/node_modules/slow/main.js', "exports.read = () => require('node:fs');");
+    const file = write(
+      'ways/index.ts',
+      strategy(
+        'out[i] = n > 1e6 ? Number(process["getBuiltinModule"]("os").uptime() + Bun.nanoseconds() + read()) : quality[i];',
+        "import { read } from 'slow';\n// Bun.file is only spoken of here\nexport const words = 'what Bun.file does';",
+      ),
+    );
+    const { code, text } = await run('test', file, '--runs', '5');
+    expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([
+      2,
+      'index.ts uses `Bun.nanoseconds`, index.ts uses `process.getBuiltinModule`, main.js imports `node:fs`',
+    ]);
+  });
+
   test('says in a sentence why a file cannot be loaded', async () => {
     const cases: readonly (readonly [string, string, RegExp])[] = [
       ['broken.ts', 'export const a = {\n', /broken\.ts cannot be loaded: .+\(line \d\)\.$/],

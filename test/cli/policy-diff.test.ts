@@ -250,6 +250,17 @@ describe('signalbox policy diff', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
+  test('tells a thing that only goes by another name as one', async () => {
+    const text = plain(AFTER);
+    write('renamed-a/p.yaml', text);
+    write('renamed-b/p.yaml', text.replaceAll('name: usual', 'name: the usual one'));
+    const folders = [join(repository, 'renamed-a'), join(repository, 'renamed-b')];
+    const [told, json] = await Promise.all([diffHere(...folders), diffHere(...folders, '--json')]);
+    expect(told.out).toContain('  ~ cases: usual → the usual one, the same by another name\n');
+    expect(told.out).not.toContain('+ cases');
+    expect(JSON.parse(json.out).renamed).toEqual([{ section: 'cases', from: 'usual', to: 'the usual one' }]);
+  });
+
   test('says in one sentence why it cannot run', async () => {
     const bad = (line: string) => {
       const name = `bad-${line.length}.jsonl`;
@@ -307,7 +318,7 @@ describe('signalbox policy diff', () => {
       child.kill(signal);
       await child.exited;
       expect(child.signalCode).toBe(signal);
-      await waitFor(() => readdirSync(temporary).length === 0 || undefined, 4_000);
+      await waitFor(() => readdirSync(temporary).length === 0 || undefined);
     },
   );
 

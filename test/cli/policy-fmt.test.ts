@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -8,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -171,6 +173,25 @@ describe('replacing a file', () => {
     await reading;
     expect([...seen].filter((text) => !texts.includes(text)).map(({ length }) => length)).toEqual([]);
     expect(seen.size).toBe(2);
+  });
+
+  test('takes away what was left beside it by a process that was killed, and nothing that is being written', async () => {
+    const folder = policy({
+      'a.yaml': UGLY,
+      '.a.yaml.17.tmp': 'old',
+      '.a.yaml.18.tmp': 'new',
+      '.ab.yaml.17.tmp': 'other',
+    });
+    for (const name of ['.a.yaml.17.tmp', '.ab.yaml.17.tmp']) utimesSync(join(folder, name), 1, 1);
+    await replaceFile(join(folder, 'a.yaml'), NEAT);
+    expect(readdirSync(folder).sort()).toEqual(['.a.yaml.18.tmp', '.ab.yaml.17.tmp', 'a.yaml']);
+  });
+
+  test('leaves a file with another name as it is: the other name would keep the old text', async () => {
+    const folder = policy({ 'a.yaml': UGLY });
+    linkSync(join(folder, 'a.yaml'), join(folder, 'b.yaml'));
+    await expect(replaceFile(join(folder, 'a.yaml'), NEAT)).rejects.toThrow('by a hard link');
+    expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(UGLY);
   });
 
   test('does not undo what somebody else wrote meanwhile, and leaves nothing behind', async () => {

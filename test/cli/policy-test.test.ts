@@ -211,6 +211,13 @@ describe('a plugin of the policy', () => {
     ]);
   });
 
+  test('that ends the process keeps the server from starting, with a word and a code that say so', async () => {
+    const made = withPlugin('process.exit(0);');
+    const { code, err } = await runCommand(['serve', '--port', '0', '--data', made, '--policies', made], HERE);
+    expect(code).toBe(1);
+    expect(err).toContain('signalbox: A plugin of the policy ended the process while the policy was loaded.\n');
+  });
+
   test('prints nothing into what programs read', async () => {
     const print = "console.log('loud'); process.stdout.write('loud');";
     const { out, err } = await runCommand(
@@ -272,7 +279,7 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
         runs.push(...lines.map((line) => JSON.parse(line)));
       }
     })();
-    const ran = (at: number) => waitFor(() => runs[at], 8_000);
+    const ran = (at: number) => waitFor(() => runs[at]);
     expect((await ran(0)).counts).toMatchObject({ hold: 1, failed: 0 });
     writeFileSync(join(home, 'policy.yaml'), `${text}bad: [\n`);
     expect(await ran(1)).toMatchObject({ errors: 1, counts: null });
@@ -301,7 +308,7 @@ export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Obje
     });
     for await (const chunk of child.stdout) if (new TextDecoder().decode(chunk).includes('Waiting')) break;
     writeFileSync(join(home, 'own.ts'), "await Bun.write(import.meta.dir + '/loops', '');\nfor (;;);\n");
-    await waitFor(() => existsSync(join(home, 'loops')), 8_000);
+    await waitFor(() => existsSync(join(home, 'loops')));
     child.kill('SIGINT');
     expect(await Promise.race([child.exited, Bun.sleep(4000)])).toBe(130);
   }, 20_000);

@@ -8,14 +8,16 @@ import { descriptors, openFiles, residentMiB, slopeOf } from '../support/process
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- faults-soak`: ten minutes of JSON and streams against upstreams with mixed faults, with callers
- * who leave and reloads: memory and descriptors stay, and the ledger has what the upstreams counted.
+ * `npm run test:deep -- faults-soak`: an hour of JSON and streams against upstreams with mixed faults, with callers
+ * who leave and reloads: memory and descriptors stay, and the ledger and the upstreams counted the same.
  */
-const { runs: seconds, random, proved } = effort('faults-soak', 20, 600);
+const { runs: seconds, random, proved } = effort('faults-soak', 20, 3_600);
 const DIALECTS = ['openai', 'anthropic', 'gemini'] as const;
 const ADAPTERS = { openai: 'openai-compatible', anthropic: 'anthropic', gemini: 'gemini' } as const;
 const CALLERS = 16;
 const LEAVING = 0.01;
+/** Longest pause of a caller between two requests, ms: so that an hour is about the hour, and not about the load. */
+const PAUSE_MS = 100;
 const RELOAD_EVERY_MS = 10_000;
 /** MiB a minute, once it has warmed up: far below what one leaked request in a thousand would come to. */
 const SLOPE_MAX = 2;
@@ -38,12 +40,17 @@ const FAULTS: readonly Behaviour[] = [
   { hang: 2 },
 ];
 
+/** Of each request, whether the upstream that had it last told its usage. */
+const toldUsage = new Map<number, boolean>();
+
 function behaviourOf(request: RecordedRequest): Behaviour {
   const n = numberIn(request);
   const { prompt_tokens, completion_tokens } = usageOf(n);
   const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
-  const fine = { text: ['one ', 'two ', 'three ', 'four'], usage };
-  return random() < 0.8 ? fine : { ...fine, ...FAULTS[Math.floor(random() * FAULTS.length)]! };
+  const fine: Behaviour = { text: ['one ', 'two ', 'three ', 'four'], usage };
+  const behaviour = random() < 0.8 ? fine : { ...fine, ...FAULTS[Math.floor(random() * FAULTS.length)]! };
+  toldUsage.set(n, behaviour.usage !== 'missing');
+  return behaviour;
 }
 
 test(`${seconds} s of faults`, async () => {
@@ -69,6 +76,8 @@ test(`${seconds} s of faults`, async () => {
   /** The number of the request, by the decision that answered it. */
   const decisions = new Map<number, number>();
   const outcomes = new Map<string, number>();
+  /** Numbers of the requests that were answered to the end. */
+  const whole: number[] = [];
   const until = performance.now() + seconds * 1_000;
   let asked = 0;
   const note = (what: string) => void outcomes.set(what, (outcomes.get(what) ?? 0) + 1);
@@ -84,18 +93,27 @@ test(`${seconds} s of faults`, async () => {
       const decision = response.headers.get('x-signalbox-decision-id');
       if (decision) decisions.set(parseId('dec_', decision)!, n);
       const answer = await response.text();
-      note(response.status === 200 && answer.includes('"error"') ? 'cut' : String(response.status));
+      const cut = response.status === 200 && answer.includes('"error"');
+      if (response.status === 200 && !cut) whole.push(n);
+      note(cut ? 'cut' : String(response.status));
     } catch {
       note('left');
     }
   };
   const caller = async () => {
-    while (performance.now() < until) await ask();
+    while (performance.now() < until) {
+      await ask();
+      await Bun.sleep(random() * PAUSE_MS);
+    }
   };
   const memory: [number, number][] = [];
   const watch = setInterval(() => memory.push([performance.now() / 60_000, residentMiB(box.pid)]), 1_000);
   let reloads = 0;
-  const reload = setInterval(() => live.replace('policy.yaml', text(1 + (++reloads % 2))), RELOAD_EVERY_MS);
+  const reload = setInterval(() => {
+    live.replace('policy.yaml', text(1 + (++reloads % 2)));
+    // What the upstreams remember is this process's memory, not the server's, but an hour of it is much.
+    for (const { server } of upstreams) server.requests.length = 0;
+  }, RELOAD_EVERY_MS);
   let opened: [readonly string[], number] = [[], 0];
   const warm = setTimeout(() => {
     opened = [openFiles(box.pid), descriptors(box.pid).length];
@@ -108,6 +126,7 @@ test(`${seconds} s of faults`, async () => {
     const { entries, faults } = await closedBooks(box.data);
     expect(faults).toEqual([]);
     const { total, credits } = expectUpstreamsCount(entries, decisions);
+    expectAllBooked(entries, decisions, whole);
     const audit = await box.run('ledger', 'audit');
     expect([audit.code, audit.err]).toEqual([0, '']);
     expect(named(openFiles(box.pid))).toEqual(named(opened[0]));
@@ -117,7 +136,7 @@ test(`${seconds} s of faults`, async () => {
     const slope = slopeOf(settled);
     if (seconds >= 300) expect(slope).toBeLessThan(SLOPE_MAX);
     const told = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([what, n]) => `${n} ${what}`);
-    const line = `${seconds} s of mixed faults in ${DIALECTS.length} dialects, ${asked} requests (${told.join(', ')}), ${reloads} reloads: ${total} reported usages booked exactly, ${credits.toFixed(3)} Credits; the audit is clean; memory ${slope.toFixed(2)} MiB a minute, named files ${named(opened[0]).length} → ${named(openFiles(box.pid)).length}`;
+    const line = `${seconds} s of mixed faults in ${DIALECTS.length} dialects, ${asked} requests (${told.join(', ')}), ${reloads} reloads: ${total} reported usages booked exactly, ${credits.toFixed(3)} Credits, and each of ${whole.length} whole answers settled once; the audit is clean; memory ${slope.toFixed(2)} MiB a minute, named files ${named(opened[0]).length} → ${named(openFiles(box.pid)).length}`;
     console.log(line);
     proved(line);
   } finally {
@@ -148,4 +167,19 @@ function expectUpstreamsCount(entries: readonly Entry[], decisions: ReadonlyMap<
   }
   expect(total).toBeGreaterThan(0);
   return { total, credits };
+}
+
+/** Every answer that came whole is settled once, and by what the upstream reported where it reported it. */
+function expectAllBooked(entries: readonly Entry[], decisions: ReadonlyMap<number, number>, whole: readonly number[]) {
+  const settled = new Map<number, number | null>();
+  const twice: number[] = [];
+  for (const { kind, reservation, estimated } of entries) {
+    const n = kind === 'settle' && reservation !== null ? decisions.get(reservation) : undefined;
+    if (n === undefined) continue;
+    if (settled.has(n)) twice.push(n);
+    settled.set(n, estimated);
+  }
+  expect(twice).toEqual([]);
+  expect(whole.filter((n) => !settled.has(n))).toEqual([]);
+  expect(whole.filter((n) => toldUsage.get(n) && settled.get(n) !== 0)).toEqual([]);
 }

@@ -33,7 +33,6 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     'missing-key': { golden: 'price-missing', mended: [extra, `${extra}    price: { input: 1, output: 2 }\n`] },
     'unknown-key': { golden: 'section-misspelt', mended: ['constrains', 'constraints'] },
     'conflicting-keys': { golden: 'model-both-forms', mended: ['    endpoints: [{ provider: sim }]\n', ''] },
-    'not-yet': { golden: 'key-not-yet', mended: 'Take the key out; a later version brings it.' },
     'duplicate-name': { golden: 'duplicate-model-in-two-files', mended: ['  tiny:', '  tiny-of-mine:'] },
     'unknown-reference': { golden: 'provider-misspelt', mended: ['sin', 'sim'] },
   },

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
+import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { failureModesPage } from './failure-modes-page.ts';
@@ -15,6 +16,7 @@ const PAGES = {
   'docs/diagnostics.md': diagnosticsPage,
   'docs/failure-modes.md': failureModesPage,
   'docs/metrics.md': metricsPage,
+  'docs/pictures/decision.svg': decisionPicture,
   'docs/policy-reference.md': policyReferencePage,
   'docs/providers.md': providersPage,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
@@ -23,7 +25,8 @@ const PAGES = {
 for (const [path, make] of Object.entries(PAGES)) {
   test(`${path} says what the code says`, async () => {
     const file = Bun.file(join(import.meta.dir, '../..', path));
-    if (process.env.UPDATE) await file.write(make());
-    expect(await file.text()).toBe(make());
+    const made = await make();
+    if (process.env.UPDATE) await file.write(made);
+    expect(await file.text()).toBe(made);
   });
 }

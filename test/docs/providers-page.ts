@@ -222,11 +222,17 @@ const grouped = (tokens: number) => tokens.toLocaleString('en-US');
 /** USD per 1M tokens, of microcredits for a token. */
 const usd = (rate: number) => (rate / 1_000).toFixed(3).replace(/0$/, '');
 
+/** Of the dialects whose settings have no defaults for all that they need here. */
+const SETTINGS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'openai-compatible': PLAIN,
+  openai: { service: 'openai', reasoning_summaries: 'auto' },
+};
+
 const STATUSES = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 529];
 
 function failures(): string {
-  const columns = ['openai-compatible', 'anthropic', 'gemini'].map(
-    (name) => [code(name), wire(name, name === 'openai-compatible' ? PLAIN : { prompt_cache: 'auto' })] as const,
+  const columns = ['openai-compatible', 'openai', 'anthropic', 'gemini'].map(
+    (name) => [code(name), wire(name, SETTINGS[name] ?? { prompt_cache: 'auto' })] as const,
   );
   const rows = STATUSES.map((status) => [
     String(status),

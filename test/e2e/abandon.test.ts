@@ -62,8 +62,8 @@ const PROMPT = 8;
 /** `latency` of the policy: a token in 10 ms, after the first 100. */
 const TTFT_MS = 100;
 const MS_PER_TOKEN = 10;
-/** How soon an upstream must see that nobody listens: four times 250 ms. */
-const ABORT_MS = 1_000;
+/** An upstream sees within 250 ms that nobody listens; a busy machine gets much more. */
+const ABORT_MS = 5_000;
 const WORDS = ['aaaa', ' bbbb', ' cccc', ' dddd'];
 
 const asked = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
@@ -77,7 +77,7 @@ async function rowsOf(run: () => Promise<unknown>): Promise<readonly Entry[]> {
   const { entries, reservations, faults } = await waitFor(async () => {
     const books = await closedBooks(box.data);
     return books.entries.length > before ? books : null;
-  }, 4_000);
+  });
   const rows = entries.slice(before);
   expect(faults).toEqual([]);
   expect(new Set(rows.map(({ reservation }) => reservation)).size).toBe(1);

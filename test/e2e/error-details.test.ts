@@ -176,11 +176,17 @@ describe('an upstream’s secrets', () => {
   test('neither its key nor its address shows in an error or in the log', async () => {
     const words = `key ${UPSTREAM_KEY} is not known at ${first.url}/chat/completions`;
     for (const stream of [false, true]) {
+      // These keep the endpoint from being asked again for a while.
+      const fresh = await three.afresh();
+      const out = new Map([
+        [401, { model: 'best', at: first }],
+        [403, { model: 'plain', at: second }],
+        [429, { model: 'hasty', at: third }],
+      ]);
       for (const status of [400, 401, 403, 404, 429, 500, 503]) {
-        // These keep the endpoint from being asked again for a while.
-        const one = [401, 403, 429].includes(status) ? await three.afresh() : box;
-        first.next({ status, error: { message: words } });
-        const text = await (await chatWith(one, { model: 'best', stream })).text();
+        const { model, at } = out.get(status) ?? { model: 'best', at: first };
+        at.next({ status, error: { message: words } });
+        const text = await (await chatWith(out.has(status) ? fresh : box, { model, stream })).text();
         expect(text).toContain('"error"');
         expect(text).not.toContain(UPSTREAM_KEY);
         expect(text).not.toContain(String(first.port));

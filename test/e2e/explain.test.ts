@@ -1,7 +1,10 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseId } from '../../src/core/id.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
+import { policyHere } from '../support/policy-command.ts';
 import {
   cleanEnvironment,
   MAIN,
@@ -24,7 +27,7 @@ providers:
   sim: { adapter: simulated }
   absent: { adapter: openai-compatible, base_url: "https://api.example.com/v1", api_key_env: NOT_SET }
 models:
-${model('best', [3, 12], 0.9, '    capabilities: [vision]\n    tags: [eu]\n')}${model('good', [1, 4], 0.8, '    tags: [eu]\n')}${model('cheap', [0.1, 0.4], 0.6)}constraints:
+${model('best', [3, 12], 0.9, '    capabilities: [vision]\n    tags: [eu]\n')}${model('good', [1, 4], 0.8, '    tags: [eu]\n')}${model('cheap', [0.1, 0.4], 0.6)}${model('elsewhere', [1, 4], 0.7).replace('sim', 'absent')}constraints:
   - name: figure
     when: 'request.metadata.n != "" && double(request.metadata.n) > 3.0'
     require: 'model.id != "best"'
@@ -50,17 +53,24 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const explain = (...args: string[]) => runCommand(['policy', 'explain', folder, ...args]);
+/** The command, which reads the same folder and database as a process of its own would. */
+const explainHere = (input: string, ...args: string[]) =>
+  policyHere(['explain', ...args], { folder, data: box.data, env: {}, input });
+const explain = (...args: string[]) => explainHere('', folder, ...args);
 
 async function explained(...args: string[]) {
   const { out, code } = await explain('--json', ...args);
   return { ...(JSON.parse(out) as { choice: string; explanation: string[]; facts: object }), code };
 }
 
-async function explainInput(body: unknown, ...args: string[]) {
+const explainInput = (body: unknown, ...args: string[]) =>
+  explainHere(typeof body === 'string' ? body : JSON.stringify(body), folder, '-', ...args);
+
+/** As a process, which reads its standard input. */
+async function explainPiped(body: unknown, ...args: string[]) {
   const child = Bun.spawn([MAIN, 'policy', 'explain', folder, '-', ...args], {
     env: cleanEnvironment({}),
-    stdin: new Blob([typeof body === 'string' ? body : JSON.stringify(body)]),
+    stdin: new Blob([JSON.stringify(body)]),
     stdout: 'pipe',
     stderr: 'pipe',
   });
@@ -70,7 +80,7 @@ async function explainInput(body: unknown, ...args: string[]) {
 
 describe('signalbox policy explain', () => {
   test('prints a table with the parts of each utility, and the story', async () => {
-    const { out, err, code } = await explain();
+    const { out, err, code } = await runCommand(['policy', 'explain', folder]);
     expect({ err, code }).toEqual({ err: '', code: 0 });
     const [head, first, second, third] = out.split('\n');
     expect(head).toMatch(/^ +model +Q +C +L +utility +quality +cost +latency$/);
@@ -118,7 +128,7 @@ describe('signalbox policy explain', () => {
   test('decides as the server does', async () => {
     const body = { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 60 };
     const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
-    const { out } = await explainInput(body, '--json');
+    const { out } = await explainPiped(body, '--json');
     expect(JSON.parse(out)).toMatchObject({
       choice: platform.routed_model,
       route_reason: platform.route_reason,
@@ -154,6 +164,7 @@ describe('signalbox policy explain', () => {
     const wrong = writePolicy(POLICY.replace('context_window', 'contxt_window'));
     const cases: readonly (readonly [Promise<{ err: string; code: number }>, string])[] = [
       [explain('--model', 'nobody'), 'There is no model or selector `nobody`'],
+      [explain('--model', 'elsewhere'), 'left out with its provider absent: NOT_SET is not set.'],
       [explain('--input-tokens', 'many'), '--input-tokens takes a number'],
       [explain('--input-tokens', '1.5'), '`estimated_input_tokens` must be a whole number'],
       [explain('--metadata', 'x'), '--metadata is written name=value'],
@@ -169,16 +180,18 @@ describe('signalbox policy explain', () => {
         explainInput({ messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 5 }, '--task', 'coding'),
         '`task_type` is of a route query alone, and `max_tokens` of a chat: leave one of them out.',
       ],
-      [runCommand(['policy', 'explain', empty]), 'No provider of'],
-      [runCommand(['policy', 'explain', wrong]), 'signalbox policy check tells why'],
-      [runCommand(['policy', 'explain', '/no/such/folder']), 'cannot be read'],
+      [explainHere('', empty), 'No provider of'],
+      [explainHere('', wrong), 'signalbox policy check tells why'],
+      [explainHere('', '/no/such/folder'), 'cannot be read'],
     ];
     for (const [running, words] of cases) {
       const { err, code } = await running;
       expect(err).toContain(words);
-      expect(err).toMatch(/^signalbox: [^\n]+\n$/);
+      expect(err).toMatch(/^[^\n]+$/);
       expect(code).toBe(1);
     }
+    const { err, code } = await runCommand(['policy', 'explain', '/no/such/folder']);
+    expect([err, code]).toEqual([expect.stringMatching(/^signalbox: [^\n]+\n$/), 1]);
     for (const one of [empty, wrong]) rmSync(one, { recursive: true, force: true });
   }, 30_000);
 });
@@ -211,6 +224,46 @@ describe('signalbox policy explain --decision', () => {
     const { out } = await recorded(platform.decision_id, '--json');
     const answer = (await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()) as object;
     expect(JSON.parse(out)).toEqual(answer);
+    expect(answer).toMatchObject({ left_out: ['absent (NOT_SET is not set)'] });
+  });
+
+  test('tells a key without the scope `admin` that a model is left out, and not for which variable', async () => {
+    const asked = { model: 'elsewhere', messages: body.messages };
+    const made = (await (await box.post('/admin/keys', { name: 'caller', scopes: ['chat', 'route'] })).json()) as {
+      key: string;
+    };
+    const ofCaller = { headers: { authorization: `Bearer ${made.key}` } };
+    const refusals = await Promise.all([
+      box.post('/v1/chat/completions', asked),
+      box.post('/v1/chat/completions', asked, ofCaller),
+    ]);
+    const [toAdmin, toCaller] = await Promise.all(refusals.map(async (refused) => (await refused.json()) as object));
+    const why = 'The model `elsewhere` is in the policy but cannot be served: left out with its provider absent';
+    expect(toAdmin).toMatchObject({ error: { message: `${why}: NOT_SET is not set.` } });
+    expect(toCaller).toMatchObject({ error: { message: `${why}.` } });
+    const chat = await box.post('/v1/chat/completions', body, ofCaller);
+    const { platform } = await answerOf(chat);
+    const decision = await waitFor(async () => {
+      const found = await box.get(`/v1/decisions/${platform.decision_id}`, ofCaller);
+      return found.ok ? ((await found.json()) as object) : null;
+    });
+    expect(decision).toMatchObject({ left_out: null, replay: { matches: true } });
+  });
+
+  test('says of a record that somebody has edited that it cannot be read', async () => {
+    const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
+    await recorded(platform.decision_id);
+    const database = new Database(join(box.data, 'signalbox.db'));
+    const id = parseId('dec_', platform.decision_id);
+    database.run('UPDATE decisions SET body = ? WHERE id = ?', ['["0",[]]', id]);
+    database.close();
+    const { err, code } = await recorded(platform.decision_id);
+    expect([err, code]).toEqual([expect.stringContaining('The record of this decision cannot be read'), 1]);
+    const answer = await box.get(`/v1/decisions/${platform.decision_id}`);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      500,
+      { error: { message: expect.stringContaining('cannot be read'), code: 'internal_error' } },
+    ]);
   });
 
   test('ends with 1 where there is no such record, or no database', async () => {

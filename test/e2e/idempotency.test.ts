@@ -55,7 +55,7 @@ async function otherKey(): Promise<string> {
   const { out } = await box.run('keys', 'create', '--name', 'other');
   const key = out.split('\n')[0]!;
   const bearer = { headers: { authorization: `Bearer ${key}` } };
-  await waitFor(async () => (await box.get('/v1/models', bearer)).status === 200, 4_000);
+  await waitFor(async () => (await box.get('/v1/models', bearer)).status === 200);
   return key;
 }
 

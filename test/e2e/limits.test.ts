@@ -56,7 +56,7 @@ async function makeKey(...flags: string[]): Promise<string> {
   const { out, err } = await box.run('keys', 'create', ...flags);
   const key = out.split('\n')[0]!;
   if (!key.startsWith('sb_live_')) throw new Error(err);
-  await waitFor(async () => (await box.get('/v1/models', from(newAddress(), key))).status === 200, 4_000);
+  await waitFor(async () => (await box.get('/v1/models', from(newAddress(), key))).status === 200);
   return key;
 }
 
@@ -205,8 +205,8 @@ describe('tokens a minute', () => {
     await answerOf(first);
     upstream.next(tokens(700, 1_000));
     const second = await chat({ max_tokens: 10 }, key);
-    // 50 of the first were used.
-    expect(left(second)).toBeWithin(1_900, 1_950);
+    // 50 of the first were used; with every second that passes, 33 come back.
+    expect(left(second)).toBeWithin(1_900, 2_000);
     // More than was expected: some 250 are left.
     expect((await chat({ max_tokens: 10 }, key)).status).toBe(200);
     expect(await limitOf(await chat({ max_tokens: 500 }, key))).toEqual({ limit: 'tokens', kind: 'tokens' });

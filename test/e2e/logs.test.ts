@@ -317,7 +317,7 @@ describe('A server goes on answering', () => {
     const { reader, writer, read } = openPipe();
     const server = startOn(writer);
     try {
-      const url = await waitFor(() => addressIn(read()), 10_000);
+      const url = await waitFor(() => addressIn(read()));
       // Some four times what a pipe holds.
       await answersAll(1_200, () => server.get(url, '/v1/models'));
       expect(await (await server.get(url, '/metrics')).text()).toMatch(/^signalbox_log_lines_lost_total 0$/m);
@@ -336,7 +336,7 @@ describe('A server goes on answering', () => {
     const { reader, writer, read } = openPipe();
     const server = startOn(writer);
     try {
-      const url = await waitFor(() => addressIn(read()), 10_000);
+      const url = await waitFor(() => addressIn(read()));
       closeSync(reader);
       await answersAll(200, () => server.get(url, '/v1/models'));
       await waitFor(async () => lostOf(await (await server.get(url, '/metrics')).text()) >= 200);
@@ -352,7 +352,7 @@ describe('A server goes on answering', () => {
     const full = openSync('/dev/full', 'w');
     const server = startOn(full);
     try {
-      const url = await waitFor(() => addressOf(server.child.pid), 10_000);
+      const url = await waitFor(() => addressOf(server.child.pid));
       await answersAll(200, () => server.get(url, '/v1/models'));
       server.child.kill('SIGTERM');
       expect(await server.child.exited).toBe(0);

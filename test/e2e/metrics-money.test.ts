@@ -107,6 +107,9 @@ describe('The page of metrics', () => {
   });
 });
 
+/** For so long the chain takes no block, s. */
+const HELD_S = 1;
+
 test('The page of metrics counts payments that were quoted and arrived, and their Credits, and shows where they can be made', async () => {
   const paid = await startPaid();
   try {
@@ -127,8 +130,16 @@ test('The page of metrics counts payments that were quoted and arrived, and thei
     const account = await paid.payer();
     const body = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
     const { required } = await paid.quote(body);
-    expect((await paid.send(await paid.sign(account, required), body)).status).toBe(200);
+    await paid.chain.automine(false);
+    const answer = paid.send(await paid.sign(account, required), body);
+    await Bun.sleep(HELD_S * 1_000);
+    await paid.chain.mine();
+    await paid.chain.automine(true);
+    expect((await answer).status).toBe(200);
     const after = await page();
+    // What the chain takes is not the gateway's own time.
+    const [, dispatch] = /^signalbox_chat_dispatch_seconds_sum (\S+)$/m.exec(after.text) ?? [];
+    expect(Number(dispatch)).toBeLessThan(HELD_S);
     const credits = (Number(amountOf(required)) * MICROCREDITS_PER_UNIT) / 1_000_000;
     expect(after.of('payments_total', ',state="captured"')).toBe(1);
     expect(after.of('payments_total', ',state="failed"')).toBe(0);

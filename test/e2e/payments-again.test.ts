@@ -52,7 +52,7 @@ test('a wallet that has left while its payment is settled is asked for no other,
   await paid.chain.automine(false);
   const leave = new AbortController();
   const left = paid.send(header, asked, { signal: leave.signal }).catch(() => null);
-  await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0, 10_000);
+  await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0);
   // Whoever still waits may mean both.
   expect((await paid.ask(asked)).status).toBe(402);
   leave.abort();
@@ -68,7 +68,7 @@ test('a wallet that has left while its payment is settled is asked for no other,
   const quoted = await waitFor(async () => {
     const response = await paid.ask(asked);
     return response.status === 402 ? response : null;
-  }, 10_000);
+  });
   expect(amountOf(requiredOf(quoted))).toBe(0n);
 }, 30_000);
 
@@ -83,7 +83,7 @@ test('a top-up that its wallet has left while it was settled is settled once, th
   await paid.chain.automine(false);
   const leave = new AbortController();
   const left = paid.send(first, asked, { ...topUp, signal: leave.signal }).catch(() => null);
-  await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0, 10_000);
+  await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0);
   leave.abort();
   await left;
   // Until the server has heard of it.
@@ -92,9 +92,9 @@ test('a top-up that its wallet has left while it was settled is settled once, th
   expect((await answerOf(again)).error?.code).toBe('payment_unsettled');
   await paid.chain.automine(true);
   await paid.chain.mine();
-  await waitFor(() => (paid.payments().settling ?? 0) === 0, 10_000);
+  await waitFor(() => (paid.payments().settling ?? 0) === 0);
   // What was sent first has its answer.
-  await waitFor(async () => (await paid.send(first, asked, topUp)).status === 201, 10_000);
+  await waitFor(async () => (await paid.send(first, asked, topUp)).status === 201);
   expect(await paid.balanceOf(payer.address)).toBe(1_000);
 }, 30_000);
 

@@ -46,7 +46,7 @@ describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
       if (response.status === 409) refused++;
       return response;
     });
-    await waitFor(() => refused === 9, 9_000);
+    await waitFor(() => refused === 9);
     await paid.chain.automine(true);
     await paid.chain.mine();
     const responses = await Promise.all(sending);
@@ -128,7 +128,7 @@ test('a crash between payment and answer costs the wallet nothing, and the same 
     const header = await before.sign(payer, required);
     upstream.behave({ hang: 'headers' });
     const lost = before.send(header, body).catch(() => null);
-    await waitFor(() => upstream.requests.length === 1, 10_000);
+    await waitFor(() => upstream.requests.length === 1);
     before.box.signal('SIGKILL');
     await lost;
     upstream.behave({});

@@ -20,9 +20,9 @@ test('payments under way are settled, and what they are for is had, like any req
   const saved = await paid.sign(saving, (await paid.quote(dollar, { path })).required);
   await paid.chain.automine(false);
   const answers = Promise.all([paid.send(asked, body), paid.send(saved, dollar, { path })]);
-  await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending === 2, 10_000);
+  await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending === 2);
   paid.box.signal('SIGTERM');
-  await waitFor(() => paid.box.lines.some((line) => line.includes('"draining"')), 10_000);
+  await waitFor(() => paid.box.lines.some((line) => line.includes('"draining"')));
   await paid.chain.automine(true);
   await paid.chain.mine();
   const [answer, topUp] = await answers;

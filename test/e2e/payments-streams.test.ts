@@ -30,7 +30,7 @@ async function closedPayment(id: string | null): Promise<Record<string, unknown>
   return waitFor(async () => {
     const payment = (await (await paid.box.get(`/v1/payments/${id}`)).json()) as Record<string, unknown>;
     return payment.state === 'settled' ? payment : null;
-  }, 10_000);
+  });
 }
 
 /** All of it is balance: nobody got anything for it. */
@@ -52,7 +52,7 @@ describe('a payment is settled before its provider is called', () => {
       const calls = paid.upstream.requests.length;
       const answer = paid.send(header, asked);
       // Its transaction waits for a block.
-      await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0, 10_000);
+      await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0);
       expect(paid.upstream.requests.length).toBe(calls);
       expect(paid.payments().settling).toBe(1);
       await paid.chain.automine(true);

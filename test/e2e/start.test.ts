@@ -192,7 +192,7 @@ describe('on a terminal', () => {
         child.terminal?.close();
       },
     });
-    const curl = await waitFor(() => /^ *(curl .*')\r?$/m.exec(shown)?.[1], 5_000);
+    const curl = await waitFor(() => /^ *(curl .*')\r?$/m.exec(shown)?.[1]);
     return { shown: () => shown, curl, child };
   }
 

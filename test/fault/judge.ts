@@ -174,7 +174,7 @@ async function expectBooks(box: Signalbox, one: Case, { headers }: Got): Promise
   const rows = await waitFor(() => {
     const found = read<Entry>(box.data, 'SELECT * FROM entries WHERE reservation = ? ORDER BY seq', id!);
     return found.some(({ kind }) => kind === 'settle') ? found : null;
-  }, 4_000);
+  });
   expect(rows.filter(({ kind }) => kind === 'settle' || kind === 'expire')).toHaveLength(1);
   const charges = rows.filter(isCharge);
   const total = charges.reduce((sum, { amount }) => sum + amount, 0);

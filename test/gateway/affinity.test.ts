@@ -102,7 +102,9 @@ describe('the next turn of a conversation', () => {
       { ...QUESTION, response_format: { type: 'json_object' } },
     ];
     for (const other of others) expect(cached(further(other))).toEqual([]);
-    expect(cached(further({ ...QUESTION, tools: [], response_format: null }))).toHaveLength(1);
+    for (const format of [null, { type: 'text' }] as const) {
+      expect(cached(further({ ...QUESTION, tools: [], response_format: format }))).toHaveLength(1);
+    }
   });
 
   test('finds nothing once the provider has let go of it, or where it caches nothing so short', () => {

@@ -5,7 +5,7 @@ import type { Price } from '../../src/core/price.ts';
 import type { Endpoint, Model } from '../../src/core/snapshot.ts';
 import { plainUsage, type Usage } from '../../src/core/usage.ts';
 import { Attempt, type AttemptContext } from '../../src/gateway/attempt.ts';
-import type { UpstreamCall } from '../../src/upstream/call.ts';
+import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { facts, model, price, snapshot } from '../routing/build.ts';
 import { targetOf } from '../support/provider-call.ts';
 

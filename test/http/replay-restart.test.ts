@@ -252,7 +252,7 @@ describe('an answer of more than 1 MiB', () => {
     asking.catch(() => {});
     await waitFor(() => upstream.requests.length > calls);
     caller.abort();
-    await waitFor(() => storedRows(place.data)[0]?.state === 'lost', 4_000);
+    await waitFor(() => storedRows(place.data)[0]?.state === 'lost');
     expect(netCharge(place.data)).toBe(COST);
     upstream.next({ text: WORDS, ...USAGE });
     const again = await toldBy(await ask(box, key, { stream: true }));
@@ -313,7 +313,7 @@ test('after a rotation the old secret reads the answer while it lasts; the new o
   expect(code).toBe(0);
   const rotated = /sb_live_\S+/.exec(out)![0];
   const headers = { authorization: `Bearer ${rotated}` };
-  await waitFor(async () => (await box.get('/v1/models', { headers })).status === 200, 4_000);
+  await waitFor(async () => (await box.get('/v1/models', { headers })).status === 200);
   const calls = upstream.requests.length;
   const error = await expectError(
     await ask(box, key, {}, { headers }),

@@ -41,7 +41,7 @@ export async function settled(asking: () => Promise<Response>): Promise<Response
     if (response.status !== 409) return response;
     await response.body?.cancel();
     return null;
-  }, 8_000);
+  });
 }
 
 /** The kinds and amounts of the rows of a decision, in their order. */

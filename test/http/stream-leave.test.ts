@@ -15,8 +15,8 @@ let box: Signalbox;
 const sockets: Socket[] = [];
 
 const COMMIT_MS = 100;
-/** The upstream is to see it within 250 ms; tested at four times that. */
-const ABORT_MS = 1_000;
+/** The upstream is to see it within 250 ms; a busy machine gets much more, and still less than any deadline here. */
+const ABORT_MS = 5_000;
 
 beforeAll(async () => {
   upstream = startFakeUpstream();
@@ -132,7 +132,7 @@ describe('a caller who hangs up with an `Idempotency-Key`', () => {
         { headers: { 'idempotency-key': key } },
       );
       return response.status === 409 ? null : response;
-    }, 5_000);
+    });
     expect([again.status, again.headers.get('x-signalbox-replayed')]).toEqual([200, 'true']);
     const text = await again.text();
     for (const piece of stream ? TEXT : [TEXT.join('')]) expect(text).toContain(piece);

@@ -219,7 +219,7 @@ export async function startWalletApp(): Promise<WalletApp> {
     (await payments.prepare(policy))();
     inForce = name;
     // Networks are looked at before they are offered.
-    if (policy) await waitFor(async () => (await send(KEYS)).status === 402, 5_000);
+    if (policy) await waitFor(async () => (await send(KEYS)).status === 402);
   };
   const lease = () => runtimes[inForce];
   const faults = { noKeys: false, draining: false };

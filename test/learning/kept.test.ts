@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { learned } from '../../plugins/estimators/learned.ts';
 import { idAt } from '../../src/core/id.ts';
 import { openMemory } from '../../src/learning/open.ts';
 import { listOutcomes, resetLearnt } from '../../src/learning/outcomes.ts';
@@ -43,6 +44,34 @@ describe('what was kept', () => {
     await learner.close();
     expect(await store.query({ sql: 'SELECT part FROM learnt' })).toEqual([{ part: 'sums' }]);
     await store.close();
+  });
+
+  test('is kept but for the part that cannot be read, and for what speaks of it', async () => {
+    await using one = await lab();
+    const policy = policyOf({ plugin: learned });
+    for (const name of ['a', 'b', 'a', 'b', 'b']) {
+      const { decision } = await one.example(policy, {
+        model: name,
+        features: one.learner.read(policy, `what is ${name}?`),
+      });
+      await one.learner.score(policy, scored(decision, 0));
+    }
+    await one.learner.close();
+    const parts = async () => (await one.store.query<{ part: string }>({ sql: 'SELECT part FROM learnt' })).length;
+    const before = await parts();
+    await one.store.commit([
+      { statement: { sql: "UPDATE learnt SET bytes = x'00' WHERE part = 'outcomes:a'" }, params: [] },
+    ]);
+    const { learner, store } = await one.open();
+    const outcomes = learner
+      .known(policy)
+      .filter(({ task }) => task === null)
+      .map((known) => known.outcomes);
+    expect(outcomes).toEqual([3]);
+    expect(one.faults).toEqual(['learned open']);
+    await learner.close();
+    await store.close();
+    expect([before, await parts()]).toEqual([6, 4]);
   });
 
   test('is written, and looked at, from time to time', async () => {

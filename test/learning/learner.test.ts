@@ -302,10 +302,22 @@ describe('a reset', () => {
     const { learner: next, store } = await one.open();
     expect(next.known(policy)).toEqual([...learner.known(policy)]);
     expect(next.known(policy)).toMatchObject([{ outcomes: 1 }, { outcomes: 1 }]);
+    expect(next.activity.brier.declared).toBeCloseTo(learner.activity.brier.declared, 9);
     await resetLearnt(store, null, one.now());
+    expect((await openMemory(store))!.brier.declared).toBeNaN();
     await store.close();
     const { learner: last, store: open } = await one.open();
     expect(last.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 0 }]);
+    // How good the estimates were was told of what is forgotten.
+    expect(last.activity.brier.declared).toBeNaN();
+    const fresh = await one.example(policy, { model: 'b' });
+    await last.score(policy, scored(fresh.decision, 0));
+    const { brier } = last.activity;
+    expect(brier.declared).toBeCloseTo(0.36, 9);
+    expect((await openMemory(open))!.brier).toMatchObject({ declared: brier.declared });
+    await resetLearnt(open, null, one.now());
+    await last.refresh();
+    expect(last.activity.brier.declared).toBeNaN();
     await last.close();
     await open.close();
   });

@@ -8,6 +8,7 @@ import { insertAdjustment } from '../../src/ledger/tables.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
+import { waitFor } from '../support/answers.ts';
 import { budget, caller, flaky, held, line, NO_TERMS, NOON, open, order, refused } from './support.ts';
 
 /** Longer than any test takes, ms. */
@@ -159,7 +160,7 @@ describe('who waits for one fund', () => {
     ask('tiny', 10);
     await turn();
     expect(told).toEqual([]);
-    await Bun.sleep(60);
+    await waitFor(() => told.length >= 3);
     expect(told).toEqual(['large contended', 'small', 'tiny']);
     await store.close();
   });
@@ -172,7 +173,7 @@ describe('who waits for one fund', () => {
     ask('a', 50);
     ask('b', 60, { waitMs: 30 });
     ask('c', 50);
-    await Bun.sleep(60);
+    await waitFor(() => told.length > 0);
     expect(told).toEqual(['b contended']);
     hold.settle(null, () => []);
     await turn();

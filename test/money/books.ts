@@ -89,7 +89,7 @@ export async function grant(data: string, keyId: string, amount: number): Promis
     amount,
     Date.now(),
   );
-  await waitFor(() => read(data, 'SELECT id FROM adjustments WHERE adopted = 0').length === 0, 4_000);
+  await waitFor(() => read(data, 'SELECT id FROM adjustments WHERE adopted = 0').length === 0);
 }
 
 /** The books once every reservation is closed: settlements are written some milliseconds after the answer. */
@@ -97,7 +97,7 @@ export function closedBooks(data: string): Promise<Books> {
   return waitFor(() => {
     const books = foldBooks(data);
     return [...books.reservations.values()].every(({ closings }) => closings > 0) ? books : null;
-  }, 4_000);
+  });
 }
 
 /**

@@ -25,6 +25,6 @@ export async function makeKeys(
   keys.close();
   await store.close();
   const last = { headers: { authorization: `Bearer ${made.at(-1)!.key}` } };
-  await waitFor(async () => (await box.get('/v1/models', last)).status === 200, 4_000);
+  await waitFor(async () => (await box.get('/v1/models', last)).status === 200);
   return made;
 }

@@ -105,7 +105,7 @@ describe('many payments of one wallet at once', () => {
     await chain.automine(false);
     try {
       const settling = payments.map((payment) => facilitator.settle(payment));
-      await waitFor(async () => (await pending()) === before + 2, 5_000);
+      await waitFor(async () => (await pending()) === before + 2);
       await chain.automine(true);
       await chain.mine();
       const all = await Promise.all(settling);
@@ -125,7 +125,7 @@ describe('many payments of one wallet at once', () => {
     await chain.automine(false);
     try {
       const settling = payments.map((payment) => facilitator.settle(payment));
-      await waitFor(async () => (await pending()) === before + 12, 5_000);
+      await waitFor(async () => (await pending()) === before + 12);
       await chain.mine();
       expect(statesOf(await Promise.all(settling))).toEqual(Array(12).fill('captured'));
     } finally {

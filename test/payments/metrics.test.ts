@@ -117,6 +117,31 @@ describe('What is told of payments', () => {
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
   });
 
+  test('counts one that has failed once, though the disk refused to note that and the chain is asked again', async () => {
+    await using shop = workshop();
+    let isRefusing = false;
+    const refusing = (store: Store): Store =>
+      new Proxy(store, {
+        get: (target, name) => {
+          if (name === 'append' && isRefusing) return () => {};
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    const bench = await shop.open({ wrap: refusing });
+    const offer = await bench.offer(newAccount());
+    bench.chain.way = 'stuck';
+    await rejection(bench.payments.settle(offer, BESIDE, never));
+    bench.chain.cancel(offer.nonce);
+    const [row] = await bench.payments.list({ state: 'unknown', payer: null, limit: 1, before: null });
+    isRefusing = true;
+    await bench.payments.reconcile(row!.id);
+    isRefusing = false;
+    expect((await bench.row(row!.id)).state).toBe('unknown');
+    expect((await bench.payments.reconcile(row!.id))?.state).toBe('failed');
+    expect(figuresFor(bench)).toEqual({ ...NOTHING, failed: 1 });
+  });
+
   test('is which networks can be paid on, and what is unsettled on one that the policy has no longer', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };

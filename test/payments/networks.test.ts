@@ -151,7 +151,7 @@ describe('A network', () => {
     const chain = new FakeNetwork(clock);
     chain.isUp = false;
     const bench = await shop.open({ clock, chain });
-    await waitFor(() => chain.count('check') === 2, 10_000);
+    await waitFor(() => chain.count('check') === 2);
     expect(offered(bench)).toEqual([]);
     expect(bench.log.map(({ level }) => level)).toEqual(['warn']);
     chain.isUp = true;

@@ -128,15 +128,6 @@ function descendingTiers(): string {
   return `output: 0.4, tiers: [${tier(9)}, ${tier(5)}]`;
 }
 
-describe('what is known but not enforced is refused', () => {
-  test.each([['gateway: { cors: [] }', '14:12 not-yet']])('%s', (text, expected) => {
-    const first = { path: 'p.yaml', text: SMALL };
-    const result = load([first, { path: 'q.yaml', text: `${'\n'.repeat(13)}${text}` }]);
-    expect(result.diagnostics.map(brief)).toEqual([expected]);
-    expect(result.snapshot).toBeNull();
-  });
-});
-
 describe('the same name twice shows both places', () => {
   test('in one file', () => {
     const found = only(loadText(`${SMALL}  tiny: {}\n`), 'duplicate-name');

@@ -1,6 +1,6 @@
 import Ajv, { type ErrorObject } from 'ajv';
 import { parse } from 'yaml';
-import type { JsonSchema } from '../../src/policy/json-schema-convert.ts';
+import type { JsonSchema } from '../../src/policy/json-schema-form.ts';
 
 /** What editors know beyond JSON Schema. */
 const OF_EDITORS = [

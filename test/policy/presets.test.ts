@@ -67,6 +67,11 @@ describe('a preset', () => {
     expect(loadText(policy('{ preset: ollama }')).diagnostics[0]).toMatchObject({ hint: 'OLLAMA_BASE_URL is not set' });
   });
 
+  test('tells all the variables that it lacks', () => {
+    const own = '{ adapter: openai-compatible, api_key_env: OWN_KEY, base_url_env: OWN_URL }';
+    expect(loadText(policy(own)).diagnostics[0]).toMatchObject({ hint: 'OWN_KEY and OWN_URL are not set' });
+  });
+
   test('of what runs at home is found by a variable, and may stand in a private network', () => {
     const env = { OLLAMA_BASE_URL: 'http://ollama:11434/v1/' };
     const expected = { baseUrl: 'http://ollama:11434/v1', allowPrivateNetwork: true, apiKeyEnv: null };

@@ -56,7 +56,7 @@ function startTraffic({ box }: LivePolicy) {
 /** Far more than what comes and goes between two collections, far less than a leaked runtime an edit would cost. */
 const GROWTH_MIB = 96;
 
-const { runs, random, proved } = effort('reload', 100, 1_000);
+const { runs, random, proved } = effort('reload', 40, 1_000);
 
 test(
   `${runs} random edits under traffic: no request fails, and each answer agrees with a valid revision`,

@@ -90,6 +90,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       alternatives: 3,
       allowPrivateImageUrls: false,
       timeZone: 'UTC',
+      corsOrigins: new Set(),
       admission: {
         trustedProxies: [],
         concurrencyMax: 1,

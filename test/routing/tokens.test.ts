@@ -6,6 +6,7 @@ import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { decode, encode, countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { canonicalLanguage } from '../../src/core/languages.ts';
 import { estimateTokens, tokenWeight, utf8Bytes } from '../../src/core/tokens.ts';
+import { inTime } from '../support/in-time.ts';
 
 /** Any string of UTF-16, lone surrogates included, around the edges of the pieces in which a long one is counted. */
 const anyText = fc
@@ -97,11 +98,11 @@ describe('the estimated tokens of a text', () => {
     expect(estimateTokens(half) / (tokenWeight('word '.repeat(400)) * 125 + 275_000)).toBeWithin(0.95, 1.05);
   });
 
-  test('of 10 MB take no longer than of 10 kB', () => {
+  test('of 10 MB take no longer than of 10 kB', async () => {
     const text = 'x'.repeat(10_000_000);
-    const start = performance.now();
-    for (let i = 0; i < 100; i++) estimateTokens(text);
-    expect(performance.now() - start).toBeLessThan(2_000);
+    await inTime(2_000, () => {
+      for (let i = 0; i < 100; i++) estimateTokens(text);
+    });
   });
 });
 

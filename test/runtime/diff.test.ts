@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { diffPolicies, summary } from '../../src/runtime/diff.ts';
+import { diffPolicies, renames, summary } from '../../src/runtime/diff.ts';
 
 describe('the difference of two policies', () => {
   test('names what was added, removed and changed, with old and new values', () => {
@@ -40,6 +40,21 @@ describe('the difference of two policies', () => {
       'baseline removed, 1 constraint changed, 1 constraint added, 1 constraint removed, credits changed, ' +
         '1 model changed, 1 model removed, 1 model added, 1 plugin added',
     );
+  });
+
+  test('knows what only goes by another name, where no other thing has its content', () => {
+    const before = {
+      models: { old: { a: 1 }, twin: { b: 2 }, kept: { c: 3 }, empty: {} },
+      cases: [{ name: 'one', given: 1 }],
+    };
+    const after = {
+      models: { new: { a: 1 }, 'twin-1': { b: 2 }, 'twin-2': { b: 2 }, kept: { c: 3 }, bare: {} },
+      cases: [{ name: 'two', given: 1 }],
+    };
+    expect(renames(before, after)).toEqual([
+      { section: 'cases', from: 'one', to: 'two' },
+      { section: 'models', from: 'old', to: 'new' },
+    ]);
   });
 
   const value = fc.oneof(

@@ -86,8 +86,7 @@ describe('the reloader', () => {
     slow(20);
     write('two');
     const began = performance.now();
-    const until = performance.now() + 1_500;
-    while (performance.now() < until && attempts.length === 0) {
+    while (performance.now() < began + 10_000 && attempts.length === 0) {
       void reloader.reload('edit');
       await Bun.sleep(2);
     }

@@ -72,7 +72,7 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
     const { out } = await runCommand(['keys', 'create', '--data', data]);
     const key = out.split('\n')[0]!;
     nets.add(name, key.split('_').slice(3).join('_'));
-    await waitFor(async () => (await fetch(`${box.url}/v1/models`, withKey(key))).ok, 4_000);
+    await waitFor(async () => (await fetch(`${box.url}/v1/models`, withKey(key))).ok);
     return key;
   };
   const [caller, other] = [await make('caller secret'), await make('other secret')];

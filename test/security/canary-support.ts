@@ -74,7 +74,7 @@ export async function watch(
     if (stream instanceof ReadableStream) for await (const bytes of stream) take(bytes);
   });
   const address = () => /"address":"(http[^"]+)"|ready at (http:\/\/[\d.:]+)/.exec(text)?.slice(1).find(Boolean);
-  const url = await waitFor(() => address() ?? (child.exitCode === null ? null : 'dead'), 10_000);
+  const url = await waitFor(() => address() ?? (child.exitCode === null ? null : 'dead'));
   if (url === 'dead') throw new Error(`the server ended: ${text}`);
   return {
     url,

@@ -63,8 +63,8 @@ export async function eventsOf(response: Response): Promise<{ chunks: Answer[]; 
   return { chunks, done };
 }
 
-/** Looks every 10 ms until there is something; throws after `ms`, long enough for a busy machine. */
-export async function waitFor<T>(look: () => T | Promise<T>, ms = 4_000): Promise<NonNullable<T>> {
+/** Looks every 10 ms until there is something; throws after `ms`: as long as a busy machine may need, for a wait that succeeds never takes it. */
+export async function waitFor<T>(look: () => T | Promise<T>, ms = 10_000): Promise<NonNullable<T>> {
   const until = performance.now() + ms;
   for (;;) {
     const found = await look();

@@ -56,8 +56,8 @@ export interface LivePolicy {
   stop(): Promise<void>;
 }
 
-/** Four times what is promised, for machines that have more to do. */
-export const IN_FORCE_MS = 4_000;
+/** A second is promised; machines that have more to do get ten. */
+export const IN_FORCE_MS = 10_000;
 
 export interface LiveOptions {
   readonly args?: readonly string[];

@@ -13,10 +13,12 @@ export interface Surroundings {
   readonly folder: string;
   readonly data: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What comes in by the standard input. */
+  readonly input?: string;
 }
 
 /** A command on policies without a process of its own, where it matters neither from where nor how it ends. */
-export async function policyHere(args: readonly string[], { folder, data, env }: Surroundings) {
+export async function policyHere(args: readonly string[], { folder, data, env, input = '' }: Surroundings) {
   const told: string[] = [];
   const command: PolicyCommand = {
     judge: {
@@ -30,7 +32,7 @@ export async function policyHere(args: readonly string[], { folder, data, env }:
     shippedFolder: join(import.meta.dir, '../../policies'),
     database: join(data, 'signalbox.db'),
     terminal: false,
-    input: async () => '',
+    input: async () => input,
     write: async (text) => void told.push(text),
     ended: () => ({ signal: new AbortController().signal, forget() {} }),
     http: { compileCheck, factsBody, certificateBody, decisionBody },

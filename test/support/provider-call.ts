@@ -4,8 +4,9 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ModelTraits, PreparedProvider, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
-import { openCall, type UpstreamCall, type UpstreamTarget } from '../../src/upstream/call.ts';
+import { openCall } from '../../src/upstream/call.ts';
 import { type Network, network } from '../../src/upstream/connection/network.ts';
+import type { UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
 
 export { joined } from '../../src/conformance/parts.ts';
 

@@ -56,7 +56,12 @@ export function runCommand(args: readonly string[], env: Readonly<Record<string,
 
 /** Runs any command to its end, with nothing of the developer's own environment. */
 export async function runToEnd(command: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
-  const child = Bun.spawn([...command], { cwd, env: cleanEnvironment(env), stdout: 'pipe', stderr: 'pipe' });
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: cleanEnvironment(env),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

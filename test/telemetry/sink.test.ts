@@ -142,7 +142,7 @@ describe('A sink', () => {
       if (i % 100 === 0) await Bun.sleep(1);
     }
     await sink.drain(50);
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(performance.now() - begun).toBeLessThan(8_000);
     expect(sink.lost).toBeGreaterThan(600);
     expect(told).toEqual([]);
     const lost = sink.lost;

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Frame } from '../../src/contract/provider.ts';
 import { type FrameParser, frameParser } from '../../src/upstream/frames.ts';
+import { inTime } from '../support/in-time.ts';
 
 const encoder = new TextEncoder();
 
@@ -58,13 +59,14 @@ describe('server-sent events', () => {
     expect(frameParser('sse', 100).push(`${start}${'y'.repeat(200)}\n\n`)).toEqual([]);
   });
 
-  test('in a million one-letter pieces are still read in linear time', () => {
-    const parser = frameParser('sse');
-    parser.push('data: ');
-    const start = performance.now();
-    for (let i = 0; i < 1_000_000; i++) parser.push('y');
-    expect(parser.push('\n\n')[0]?.data.length).toBe(1_000_000);
-    expect(performance.now() - start).toBeLessThan(2_000);
+  test('in a million one-letter pieces are still read in linear time', async () => {
+    const frames = await inTime(2_000, () => {
+      const parser = frameParser('sse');
+      parser.push('data: ');
+      for (let i = 0; i < 1_000_000; i++) parser.push('y');
+      return parser.push('\n\n');
+    });
+    expect(frames[0]?.data.length).toBe(1_000_000);
   });
 });
 

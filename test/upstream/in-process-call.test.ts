@@ -39,11 +39,11 @@ describe('an answer made in-process', () => {
   test.each<[string, (StreamPart | Pause)[], Partial<Deadlines>, number]>([
     ['first token', [pause(5_000), say('a'), FINISH], { firstTokenMs: 30 }, 10_000],
     ['idle', [say('a'), pause(5_000), FINISH], { idleMs: 30 }, 10_000],
-    ['total', [say('a'), ...Array(100).fill(pause(10)), FINISH], {}, 30],
+    ['total', [say('a'), ...Array(500).fill(pause(10)), FINISH], {}, 30],
   ])('is bound by the %s deadline', async (_, parts, deadlines, totalMs) => {
     const started = performance.now();
     expect(failureIn(await partsOf(open(() => parts, deadlines, totalMs)))?.kind).toBe('timeout');
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(4_000);
   });
 
   test('ends at an abort, even amid a pause, and its adapter is told', async () => {

@@ -1,8 +1,15 @@
-import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { createReadStream, readFileSync, realpathSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { isObject } from '../../core/object.ts';
 import { visible } from '../../core/visible.ts';
-import { type Imported, type ImportSources, importLitellm, NotYaml } from '../../importers/litellm/litellm.ts';
+import {
+  type Imported,
+  type ImportSources,
+  importLitellm,
+  NotIncluded,
+  NotYaml,
+} from '../../importers/litellm/litellm.ts';
 import type { Plugin } from '../../plugin-host/registry.ts';
 import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { parseArguments, UsageError } from '../options.ts';
@@ -40,9 +47,10 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   const name = file === '-' ? 'stdin' : basename(file);
   const imported = read(file, await textOf(file, CONFIGURATION_BYTES_MAX), {
     name,
-    catalog: await textOf(join(command.shippedPolicies, 'models.yaml'), CONFIGURATION_BYTES_MAX),
+    catalog: await readFile(join(command.shippedPolicies, 'models.yaml'), 'utf8'),
     priceMap: await priceMapOf(values.prices),
     today: day(command.now()),
+    include: includeFrom(file),
   });
   if (imported.files.length === 0) throw new UsageError(nothingIn(file, imported));
   // With the names of the new policy, so that editors complete them.
@@ -64,6 +72,30 @@ function read(file: string, text: string, sources: ImportSources): Imported {
     const { line, column } = cause.where;
     throw new UsageError(`${file}:${line}:${column}: ${cause.message}.`);
   }
+}
+
+/** Files within the folder of the configuration alone: what is named there is read by whoever imports it. */
+function includeFrom(file: string): ImportSources['include'] {
+  return (name) => {
+    if (file === '-') throw new NotIncluded('the standard input has no folder; name the file of the configuration');
+    try {
+      const folder = realpathSync(dirname(file));
+      const path = realpathSync(resolve(folder, name));
+      if (!path.startsWith(join(folder, sep))) {
+        throw new NotIncluded('it leads out of the folder of the configuration; copy that file into it');
+      }
+      const found = statSync(path);
+      if (!found.isFile()) throw new NotIncluded('it is no file');
+      if (found.size > CONFIGURATION_BYTES_MAX)
+        throw new NotIncluded(`it has more than ${CONFIGURATION_BYTES_MAX} bytes`);
+      return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    } catch (cause) {
+      if (cause instanceof NotIncluded) throw cause;
+      throw new NotIncluded(
+        cause instanceof TypeError ? 'it is not UTF-8 text' : 'there is no such file that can be read',
+      );
+    }
+  };
 }
 
 async function textOf(file: string, bytesMax: number): Promise<string> {
@@ -96,22 +128,23 @@ async function bytesOf(file: string, bytesMax: number): Promise<Buffer> {
 async function priceMapOf(file: string | undefined): Promise<ImportSources['priceMap']> {
   if (file === undefined) return new Map();
   const text = await textOf(file, PRICES_BYTES_MAX);
-  const isMap = (value: unknown): value is Record<string, unknown> =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
   let parsed: unknown = null;
   try {
     parsed = JSON.parse(text);
   } catch {
     // Told below, together with JSON of another kind.
   }
-  if (!isMap(parsed))
+  if (!isObject(parsed))
     throw new UsageError(`${file} is not LiteLLM's map of prices: a JSON object by the names of models.`);
-  return new Map(Object.entries(parsed).flatMap(([name, entry]) => (isMap(entry) ? [[name, entry] as const] : [])));
+  return new Map(Object.entries(parsed).flatMap(([name, entry]) => (isObject(entry) ? [[name, entry] as const] : [])));
 }
 
 /** Why there is nothing to write: the problems, or else what keeps each entry out. */
 function nothingIn(file: string, { report }: Imported): string {
-  const places = report.problems.map(({ line, column, path, message }) => `  ${line}:${column} ${path}: ${message}`);
+  const places = report.problems.map(
+    ({ included, line, column, path, message }) =>
+      `  ${included ?? ''}${included ? ':' : ''}${line}:${column} ${path}: ${message}`,
+  );
   const reasons = report.without.map(({ name, why }) => `  ${name ?? 'an entry'}: ${why}`);
   const told = (places.length > 0 ? places : reasons).map(visible);
   const why = told.length > 0 ? told.join('\n') : '  it has no model_list with entries';

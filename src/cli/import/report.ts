@@ -22,9 +22,17 @@ export function reportJson({ file, folder, others, imported: { files, report } }
     other_files: others,
     models: report.models,
     selectors: report.selectors,
-    problems: report.problems,
-    keys: report.keys.map(({ path, line, column, outcome, to, note, file: target, fileLine }) => ({
-      ...{ key: path, line, column, outcome, to: to === null || to.length === 0 ? null : to.join('.'), note },
+    problems: report.problems.map(({ included, ...problem }) => ({ file: included ?? file, ...problem })),
+    keys: report.keys.map(({ path, included, line, column, outcome, to, note, file: target, fileLine }) => ({
+      ...{
+        key: path,
+        file: included ?? file,
+        line,
+        column,
+        outcome,
+        to: to === null || to.length === 0 ? null : to.join('.'),
+        note,
+      },
       place: target === null ? null : `${target}:${fileLine}`,
     })),
     set_prices: report.unknownPrices,
@@ -51,7 +59,9 @@ export function reportText({ file, folder, others, imported: { files, report } }
       `${plural(report.models.length, 'model')}, ${plural(report.selectors.length, 'selector')}; of ${plural(report.keys.length, 'key')} ${counts.join(', ')}.`,
     section(
       'Could not be read as it stands',
-      report.problems.map(({ line, column, path, message }) => `${file}:${line}:${column} ${path}: ${message}`),
+      report.problems.map(
+        ({ included, line, column, path, message }) => `${included ?? file}:${line}:${column} ${path}: ${message}`,
+      ),
     ),
     ...OUTCOMES.map((outcome) => section(TITLES[outcome], groupsOf(report, outcome))),
     section('Do next', steps(folder, others, report)),
@@ -72,11 +82,14 @@ function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string
     const targets = shown([
       ...new Set(ones.flatMap((one) => (one.file === null ? [] : [`${one.file}:${one.fileLine}`]))),
     ]);
-    const places = shown(ones.map(({ line, column }) => `${line}:${column}`));
+    const places = shown(ones.map(placeText));
     const name = commonName([...new Set(ones.map(({ within }) => patternOf(within)))]);
     return `${name} (${places})${targets && ` → ${targets}`}${ones[0]?.note && `: ${ones[0].note}`}`;
   });
 }
+
+const placeText = ({ included, line, column }: KeyReport): string =>
+  `${included === null ? '' : `${included}:`}${line}:${column}`;
 
 /** One name for several keys: what they have in common, and each one's own part, for none may be looked over. */
 function commonName(patterns: readonly string[]): string {

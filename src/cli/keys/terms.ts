@@ -11,7 +11,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d:
 export function parseTerms(args: readonly string[], now: number): KeyGrant {
   const options = {
     name: { type: 'string', default: '' },
-    scope: { type: 'string', default: 'chat,route' },
+    scope: { type: 'string', multiple: true },
     label: { type: 'string', multiple: true },
     model: { type: 'string', multiple: true },
     'expires-in': { type: 'string' },
@@ -26,8 +26,8 @@ export function parseTerms(args: readonly string[], now: number): KeyGrant {
   if (flags.model?.includes('')) throw new UsageError('--model takes the ID of a model; leave it out to allow all.');
   return {
     name: flags.name,
-    scopes: scopesOf(flags.scope),
-    labels: Object.fromEntries((flags.label ?? []).map(labelOf)),
+    scopes: scopesOf(flags.scope ?? ['chat,route']),
+    labels: pairsOf(flags.label ?? [], labelOf),
     models: flags.model ?? null,
     expiresAt: expiresIn === undefined ? null : now + expiryOf(expiresIn),
     limits: limitsOf(flags),
@@ -36,12 +36,30 @@ export function parseTerms(args: readonly string[], now: number): KeyGrant {
   };
 }
 
-function scopesOf(text: string): Scope[] {
-  return text.split(',').map((name) => {
-    const scope = SCOPES.find((known) => known === name.trim());
-    if (!scope) throw new UsageError(`There is no scope "${name}"; there are ${SCOPES.join(', ')}.`);
-    return scope;
-  });
+function scopesOf(texts: readonly string[]): Scope[] {
+  const scopes = texts
+    .join(',')
+    .split(',')
+    .map((name) => {
+      const scope = SCOPES.find((known) => known === name.trim());
+      if (!scope) throw new UsageError(`There is no scope "${name}"; there are ${SCOPES.join(', ')}.`);
+      return scope;
+    });
+  return [...new Set(scopes)];
+}
+
+/** What flags of the form name=value say. Throws UsageError for a name that is said twice: one of the two would be lost. */
+export function pairsOf(
+  texts: readonly string[],
+  pairOf: (text: string) => readonly [string, string],
+): Record<string, string> {
+  const pairs = new Map<string, string>();
+  for (const text of texts) {
+    const [name, value] = pairOf(text);
+    if (pairs.has(name)) throw new UsageError(`"${name}" is given twice, and takes one value.`);
+    pairs.set(name, value);
+  }
+  return Object.fromEntries(pairs);
 }
 
 export function labelOf(text: string): [string, string] {

@@ -2,7 +2,7 @@ import { type Line, Lines, type MoneyEntry, moneyEntries, unitOf } from '../../l
 import { GROUPINGS, type Grouping, GroupSums } from '../../ledger/export/sums.ts';
 import type { Store } from '../../store/store.ts';
 import { csvLine, csvRow, jsonLine } from '../csv.ts';
-import { labelOf } from '../keys/terms.ts';
+import { labelOf, pairsOf } from '../keys/terms.ts';
 import { parseFlags, UsageError } from '../options.ts';
 import { periodOf } from './period.ts';
 
@@ -34,7 +34,7 @@ export function parseExport(args: readonly string[]): Asked {
   const { format = 'csv', 'time-zone': timeZone = 'UTC', by } = flags;
   if (format !== 'csv' && format !== 'json') throw new UsageError(`--format is csv or json, not "${format}".`);
   const { from, to } = periodOf(flags.from, flags.to, timeZone);
-  const labels = Object.fromEntries((flags.label ?? []).map(labelOf));
+  const labels = pairsOf(flags.label ?? [], labelOf);
   const filter = { from, to, keyId: flags.key ?? null, model: flags.model ?? null, labels };
   return { filter, by: by === undefined ? null : groupingsOf(by), timeZone, format };
 }

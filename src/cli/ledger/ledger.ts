@@ -2,6 +2,7 @@ import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { parseId } from '../../core/id.ts';
 import { type Booked, findReservation, refundWrite } from '../../ledger/adjust.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
+import { ledgerMigrations } from '../../ledger/schema.ts';
 import { hasJournal } from '../../ledger/state.ts';
 import { copyDatabase, openReader, openSqlite, type Reader } from '../../store/sqlite.ts';
 import { StoreError } from '../../store/store.ts';
@@ -33,10 +34,16 @@ export async function runLedger(args: readonly string[], command: LedgerCommand)
 
 /** Reads one moment of the database, beside whoever writes it. */
 async function reading<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<T> {
-  const reader = openReader(file);
+  const result = await readingKnown(file, read);
+  if (result === null) throw new UsageError(`${file} has no ledger of this version yet; start the server once.`);
+  return result.value;
+}
+
+/** The same; null where there is no ledger, or one of an older version. */
+async function readingKnown<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<{ value: T } | null> {
+  const reader = openReader(file, [ledgerMigrations]);
   try {
-    if (await hasJournal(reader)) return await read(reader);
-    throw new UsageError(`${file} has no ledger of this version yet; start the server once.`);
+    return (await hasJournal(reader)) ? { value: await read(reader) } : null;
   } finally {
     reader.close();
   }
@@ -65,14 +72,21 @@ async function backup(args: readonly string[], { file, now, write }: LedgerComma
   if (existsSync(part)) {
     throw new UsageError(`${part} exists: another backup is being written, or one was interrupted; then remove it.`);
   }
+  // A newer version's books are refused before anything is written.
+  openReader(file, [ledgerMigrations]).close();
   copyDatabase(file, part);
   try {
-    const result = await reading(part, (reader) => auditLedger(reader, { idle: false }));
+    const audited = await readingKnown(part, (reader) => auditLedger(reader, { idle: false }));
     publish(part, target);
     const size = `${(statSync(target).size / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
-    await write(`Wrote ${target}, ${size}. ${verdict(result)}\n`);
-    if (findingsOf(result) === 0) return 0;
-    await write(auditText(result, now()));
+    // Whoever is about to upgrade needs the copy most of all, and must not be sent to start the server first.
+    if (!audited) {
+      await write(`Wrote ${target}, ${size}. Not audited: its ledger is of an older version, or there is none yet.\n`);
+      return 0;
+    }
+    await write(`Wrote ${target}, ${size}. ${verdict(audited.value)}\n`);
+    if (findingsOf(audited.value) === 0) return 0;
+    await write(auditText(audited.value, now()));
     return 2;
   } finally {
     rmSync(part, { force: true });

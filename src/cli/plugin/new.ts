@@ -12,7 +12,8 @@ type Kind = (typeof KINDS)[number];
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
 const TEMPLATES = join(import.meta.dir, 'templates');
-const SIGNALBOX = resolve(import.meta.dir, '../../..');
+/** Where Signalbox is on this machine. The standalone program is nowhere; then it is a clone beside the plugin, to be made. */
+const SIGNALBOX = Bun.isStandaloneExecutable ? './signalbox' : resolve(import.meta.dir, '../../..');
 
 /** `signalbox plugin new`. Throws UsageError. */
 export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
@@ -103,7 +104,6 @@ function compilerOptions(): string {
       allowImportingTsExtensions: true,
       verbatimModuleSyntax: true,
       skipLibCheck: true,
-      // Where Signalbox is on this machine.
       paths: { 'signalbox/plugin': [join(SIGNALBOX, 'src/contract/plugin.ts')] },
     },
     include: ['*.ts'],
@@ -132,6 +132,12 @@ const USES: Readonly<
        signalbox learn replay`,
   }),
 };
+
+/** The standalone program holds no sources for an editor to read. */
+const TYPES_HINT = `
+Editors and \`tsc\` find the types of signalbox/plugin in Signalbox's sources: paths in tsconfig.json names a clone of them
+in ./signalbox, where \`npm ci\` was run; \`signalbox plugin test\` and the gateway need none.
+`;
 
 /** Sections that a policy has, and few other YAML files. */
 const OF_A_POLICY = /^(?:plugins|providers|selectors|constraints|credits):/m;
@@ -169,5 +175,5 @@ Next:
        ${policy}
        signalbox policy check${home === null ? '' : ` ${shown(home)}`}
   3. ${last}
-`;
+${Bun.isStandaloneExecutable ? TYPES_HINT : ''}`;
 }

@@ -14,6 +14,9 @@ const RUNS = 200;
 const RUNS_MAX = 100_000;
 const SEED_MAX = 2_147_483_647;
 
+/** The folder of the plugins that come with Signalbox; the standalone program has none. */
+const SHIPPED_PLUGINS = Bun.isStandaloneExecutable ? null : resolve(import.meta.dir, '../../../plugins');
+
 /** The longest that one law may take, by how often it is tried: far more than any honest plugin takes. */
 const lawMs = (runs: number): number => 10_000 + 50 * runs;
 
@@ -67,7 +70,8 @@ function located(file: string): { readonly specifier: string; readonly home: str
 /** A policy refuses a plugin that has the name of a shipped one, however well it keeps its promises. */
 function withName(report: PluginReport, shipped: PluginCommand['shipped'], home: string): PluginReport {
   const isTaken = shipped.some(({ kind, name }) => kind === report.kind && name === report.name);
-  if (!isTaken || home.startsWith(resolve(import.meta.dir, '../../../plugins'))) return report;
+  const isShipped = SHIPPED_PLUGINS !== null && home.startsWith(SHIPPED_PLUGINS);
+  if (!isTaken || isShipped) return report;
   const fault = `Signalbox has a ${report.kind} \`${report.name}\` itself: a policy that lists this one is refused`;
   const law: LawReport = { law: 'name', says: 'its name is free', outcome: 'broken', fault, example: null };
   return { ...report, laws: [law, ...report.laws] };

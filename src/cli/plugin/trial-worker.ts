@@ -1,9 +1,7 @@
-import { isBuiltin } from 'node:module';
-import { basename } from 'node:path';
-import type { LawReport } from '../../conformance/law.ts';
 import { examine } from '../../conformance/suite.ts';
-import { createPluginShelf, importsOf } from '../../plugin-host/load.ts';
+import { createPluginShelf } from '../../plugin-host/load.ts';
 import type { Plugin } from '../../plugin-host/registry.ts';
+import { codeLaw } from './code-law.ts';
 import { host } from './gateway-parts.ts';
 import type { Told, Trial } from './trial.ts';
 
@@ -25,7 +23,7 @@ async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<s
   if (!module || module instanceof Error) return module?.message ?? 'it was not loaded';
   if (module.plugins.length === 0)
     return 'it exports no plugin: it needs an export made by `defineStrategy`, `defineProvider` or `defineEstimator`';
-  const imports = importsLaw(shelf.files());
+  const imports = codeLaw(shelf.files());
   for (const plugin of module.plugins) {
     const { kind, name, status } = plugin;
     self.postMessage({ tells: 'plugin', plugin: { kind, name, status } });
@@ -38,18 +36,6 @@ async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<s
     for (const report of examine(plugin, means, { seed, runs })) self.postMessage({ tells: 'law', report });
   }
   return null;
-}
-
-/** Of the code itself: no case finds one that reads a file in one request of a million. */
-function importsLaw(files: readonly string[]): LawReport {
-  const says = 'its code imports none of the runtime’s modules, which lead to files, clocks, chance and the network';
-  const faults = files.flatMap((file) =>
-    importsOf(file)
-      .filter((name) => isBuiltin(name))
-      .map((name) => `${basename(file)} imports \`${name}\``),
-  );
-  if (faults.length === 0) return { law: 'imports', says, outcome: 'holds', fault: null, example: null };
-  return { law: 'imports', says, outcome: 'broken', fault: faults.join(', '), example: null };
 }
 
 const samplesOf = ({ kind, name }: Plugin, samples: Trial['samples']) =>

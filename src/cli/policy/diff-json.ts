@@ -8,7 +8,7 @@ import {
   type Sums,
   type Totals,
 } from '../../runtime/compare.ts';
-import type { PolicyChange } from '../../runtime/diff.ts';
+import type { PolicyChange, Renamed } from '../../runtime/diff.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText } from '../text.ts';
 import type { ComparedRequests } from './diff-requests.ts';
@@ -19,6 +19,8 @@ export interface Difference {
   readonly a: Built;
   readonly b: Built;
   readonly changes: readonly PolicyChange[];
+  /** Those of the changes that are one thing by two names: removed by the one, added by the other. */
+  readonly renamed: readonly Renamed[];
   /** What they decide; null where one of them cannot be loaded. */
   readonly decided: {
     readonly cases: readonly ComparedCase[];
@@ -34,11 +36,12 @@ export interface Difference {
 export const toldCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
   cases.filter(({ a, b, broken }) => !isSame(a, b) || broken.length > 0);
 
-export function differenceJson({ a, b, changes, decided }: Difference): string {
+export function differenceJson({ a, b, changes, renamed, decided }: Difference): string {
   const body = {
     a: sideJson(a),
     b: sideJson(b),
     changes,
+    renamed,
     usd_per_credit: decided && { a: Number(decided.worth.a), b: Number(decided.worth.b) },
     cases: decided && toldCases(decided.cases).map(caseJson),
     requests:

@@ -1,7 +1,8 @@
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { type Candidate, isRejected, prepare, type Rejected, withoutValues } from '../../runtime/candidate.ts';
 import type { Side } from '../../runtime/compare.ts';
-import { diffPolicies, type Outline, type PolicyChange } from '../../runtime/diff.ts';
+import { diffPolicies, type Outline, type PolicyChange, type Renamed, renames } from '../../runtime/diff.ts';
+import { scrub } from '../../telemetry/secrets.ts';
 import type { PolicyCommand } from './command.ts';
 import { generous } from './environment.ts';
 import type { Place } from './place.ts';
@@ -53,6 +54,10 @@ const runtimeOf = (judged: Candidate | Rejected) => (isRejected(judged) ? null :
 export function changesOf(a: Built, b: Built): PolicyChange[] {
   return [...diffPolicies(a.outline, b.outline), ...codeChanges(a, b)].map(withoutValues);
 }
+
+/** What only goes by another name, with no secret in it. */
+export const renamesOf = (a: Built, b: Built): Renamed[] =>
+  renames(a.outline, b.outline).map(({ section, from, to }) => ({ section, from: scrub(from), to: scrub(to) }));
 
 /** Plugins that go by the same name and are not the same. */
 function codeChanges(a: Built, b: Built): PolicyChange[] {

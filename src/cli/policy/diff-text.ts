@@ -1,7 +1,7 @@
 import { visible } from '../../core/visible.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
 import { type Answer, type Choice, type ComparedCase, isRefused, type Totals } from '../../runtime/compare.ts';
-import type { PolicyChange } from '../../runtime/diff.ts';
+import type { PolicyChange, Renamed } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { plural } from '../text.ts';
@@ -21,11 +21,11 @@ const NOTE =
 export const differenceText = (difference: Difference, terminal: boolean): string =>
   scrub(textOf(difference, terminal));
 
-function textOf({ a, b, changes, decided }: Difference, terminal: boolean): string {
+function textOf({ a, b, changes, renamed, decided }: Difference, terminal: boolean): string {
   const paint = painter(terminal);
   const parts = [
     `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,
-    `${paint.strong('What is declared differently')}\n${changesText(changes, paint)}`,
+    `${paint.strong('What is declared differently')}\n${changesText(changes, renamed, paint)}`,
     ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
   ];
   if (decided === null) return parts.join('\n');
@@ -65,12 +65,17 @@ function signed(line: string, { good, error, warning }: Paint): string {
 
 const SIGNS = { added: '+', removed: '-', changed: '~' } as const;
 
-function changesText(changes: readonly PolicyChange[], paint: Paint): string {
+function changesText(changes: readonly PolicyChange[], renamed: readonly Renamed[], paint: Paint): string {
   if (changes.length === 0) return '  nothing\n';
   const sections = Map.groupBy(changes, ({ section }) => section);
   const lines = [...sections].flatMap(([section, found]) =>
     found.flatMap(({ change, name, keys = [] }) => {
       const thing = name === null ? section : `${section}: ${name}`;
+      const again = renamed.find((one) => one.section === section && [one.from, one.to].includes(name ?? ''));
+      if (again && change === 'removed') {
+        return [`  ${signed(visible(`~ ${section}: ${again.from} → ${again.to}, the same by another name`), paint)}`];
+      }
+      if (again && change === 'added') return [];
       const [first, ...more] = keys;
       // A section that is one value, such as `answer_worth`, has no keys of its own.
       if (first?.key === '' && more.length === 0) {

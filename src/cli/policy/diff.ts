@@ -5,7 +5,7 @@ import type { CommandResult } from '../result.ts';
 import { isFolder, type PolicyCommand } from './command.ts';
 import { type Difference, differenceJson } from './diff-json.ts';
 import { compareRequests } from './diff-requests.ts';
-import { buildSide, changesOf } from './diff-side.ts';
+import { buildSide, changesOf, renamesOf } from './diff-side.ts';
 import { differenceText } from './diff-text.ts';
 import { findPlace, folderPlace } from './place.ts';
 import { createScratch, type Scratch } from './scratch.ts';
@@ -50,7 +50,7 @@ async function compare(
   const changes = changesOf(earlier, later);
   const sides = earlier.side && later.side && { a: earlier.side, b: later.side };
   const decided = sides && (await decide(sides.a, sides.b, requests, command));
-  return { a: earlier, b: later, changes, decided };
+  return { a: earlier, b: later, changes, renamed: renamesOf(earlier, later), decided };
 }
 
 async function decide(a: Side, b: Side, file: string | undefined, { http }: PolicyCommand) {

@@ -1,11 +1,13 @@
 import type { Caller } from '../../core/caller.ts';
 import { type ChatMessage, ChatRequest } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
+import { isObject } from '../../core/object.ts';
 import { RouteQuery } from '../../core/route-query.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { screen, screenKinds, screenMessages } from '../../gateway/screen.ts';
 import { chatFacts, routeFacts } from '../../routing/facts.ts';
 import { questionOf } from '../../routing/texts.ts';
+import { pairsOf } from '../keys/terms.ts';
 import { UsageError } from '../options.ts';
 import type { HttpForms } from './command.ts';
 
@@ -31,7 +33,7 @@ export function bodyOf(flags: BodyFlags, file: unknown): Body {
     estimated_input_tokens: numberOf('--input-tokens', flags['input-tokens']),
     estimated_output_tokens: numberOf('--output-tokens', flags['output-tokens']),
     messages: flags.message === undefined ? undefined : [{ role: 'user', content: flags.message }],
-    metadata: merged(file.metadata, Object.fromEntries((flags.metadata ?? []).map(pairOf))),
+    metadata: merged(file.metadata, pairsOf(flags.metadata ?? [], pairOf)),
     route_strategy: merged(
       file.route_strategy,
       stated({
@@ -105,9 +107,6 @@ function queryReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpFor
     metadata: query.metadata ?? {},
   };
 }
-
-const isObject = (value: unknown): value is Body =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Without the fields that nobody stated. */
 const stated = (fields: Body): Body =>

@@ -49,14 +49,15 @@ export async function explainDecision(args: readonly string[], command: PolicyCo
   }
 }
 
-function decisionText({ record, certificate, matches, reason, hindsight }: Explanation, terminal: boolean): string {
+function decisionText(explanation: Explanation, terminal: boolean): string {
+  const { record, certificate, matches, reason, hindsight, leftOut } = explanation;
   const { id, kind, keyId, time, revision, choice, outcome } = record;
   const head = `${idText('dec_', id)}: ${kind} of the key ${keyId}, ${minute(time)} UTC, policy ${revision}. It chose ${choice}.`;
   const replay = certificate
     ? `Decided again from what was recorded, it comes to ${matches ? 'the same, bit for bit' : 'something else'}.`
     : `It cannot be decided again. ${reason}`;
   const parts = [
-    paragraphs([head, replay], terminal),
+    paragraphs([head, replay, ...(leftOut?.length ? [`Left out then: ${leftOut.join(', ')}.`] : [])], terminal),
     ...(certificate
       ? [certificateText(certificate, terminal), paragraphs(story(certificate, record.facts), terminal)]
       : []),

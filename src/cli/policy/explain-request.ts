@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { taskNote } from '../../routing/advise.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import { labelOf } from '../keys/terms.ts';
+import { labelOf, pairsOf } from '../keys/terms.ts';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { isFolder, type PolicyCommand, runtimeOf } from './command.ts';
@@ -53,7 +53,7 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
   const { user, metadata, stream, task } = reader;
   const key = {
     id: flags.key ?? 'explain',
-    labels: Object.fromEntries((flags.label ?? []).map(labelOf)),
+    labels: pairsOf(flags.label ?? [], labelOf),
     models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
   };
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);

@@ -2,7 +2,7 @@ import { visible } from '../../core/visible.ts';
 import { painter } from '../../policy/paint.ts';
 import { rounded } from '../../routing/advise.ts';
 import type { CandidateEntry, Certificate } from '../../routing/certificate.ts';
-import { placeText } from '../../routing/story.ts';
+import { shortPlace } from '../../routing/story.ts';
 import { clipped, grid, WIDTH, wrapped } from '../terminal.ts';
 
 /** The candidates as a table, best first, and under it those that were left out, with the reasons. */
@@ -40,7 +40,7 @@ const utilityText = (value: number): string =>
 function leftOutTable(leftOut: readonly CandidateEntry[], terminal: boolean): string {
   const rows = leftOut.map(({ model, rejections }) => {
     const reasons = rejections.map(({ text, rules }) => {
-      const places = rules.map(({ place }) => placeText(place)).join(', ');
+      const places = rules.map(({ place }) => shortPlace(place)).join(', ');
       return places ? `${text} (${places})` : text;
     });
     return [model, visible(reasons.join('; '))] as const;

@@ -92,6 +92,10 @@ export async function replaceFile(path: string, text: string, bytes: Uint8Array 
     // A file that may not be written could still be replaced: its folder decides about that.
     if (isThere) await access(real, constants.W_OK);
     const rights = isThere ? await stat(real) : null;
+    // Replacing it would leave the old text to its other names; writing into it would show half of the new one.
+    if (rights && rights.nlink > 1)
+      throw new Error('it has another name, by a hard link, that would keep the old text');
+    await removeLeftovers(dirname(real), basename(real));
     // No policy file by its name: who watches the folder does not look at it.
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
@@ -104,6 +108,19 @@ export async function replaceFile(path: string, text: string, bytes: Uint8Array 
     }
   } catch (cause) {
     refuse(`${path} cannot be written`, cause);
+  }
+}
+
+/** A minute: no write takes so long. */
+const LEFTOVER_MS = 60_000;
+
+/** What a process wrote beside a file and was killed before it took the file's place. */
+async function removeLeftovers(folder: string, name: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const one of names.filter((each) => each.startsWith(`.${name}.`) && /\.\d+\.tmp$/.test(each))) {
+    const path = join(folder, one);
+    const found = await lstat(path).catch(() => null);
+    if (found?.isFile() && Date.now() - found.mtimeMs > LEFTOVER_MS) await rm(path, { force: true });
   }
 }
 

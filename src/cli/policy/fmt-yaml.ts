@@ -1,3 +1,4 @@
+import { isObject } from '../../core/object.ts';
 import { Lines } from '../../policy/lines.ts';
 import { lostIn } from './fmt-kept.ts';
 
@@ -60,6 +61,3 @@ function refusalOf(cause: unknown): Refused {
   const start = 'loc' in cause && isObject(cause.loc) && isObject(cause.loc.start) ? cause.loc.start : {};
   return { kind: 'not-yaml', message, line: Number(start.line ?? 1), column: Number(start.column ?? 1) };
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;

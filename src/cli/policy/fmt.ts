@@ -1,7 +1,7 @@
 import { type Diagnostic, type DiagnosticCode, diagnosticsJson } from '../../policy/diagnostics.ts';
+import { maskSecrets } from '../../policy/mask.ts';
 import { type PolicyFile, parseFile } from '../../policy/parse.ts';
 import { Report } from '../../policy/report.ts';
-import { maskSecrets } from '../../policy/secrets.ts';
 import type { Tree } from '../../policy/tree.ts';
 import { learnSecrets, mask } from '../../telemetry/secrets.ts';
 import { parseArguments, UsageError } from '../options.ts';

@@ -25,7 +25,7 @@ export const leftOutText = (missing: readonly string[]): string =>
 /** The same where it is told by the way: many that lack a variable are told by their names alone. */
 export function leftOutBriefly(missing: readonly string[]): string {
   if (missing.length <= REASONS_MAX) return leftOutText(missing);
-  const names = missing.map((one) => one.replace(/ \(\S+ is not set\)$/, ''));
+  const names = missing.map((one) => one.replace(/ \([^()]+ (?:is|are) not set\)$/, ''));
   return `${leftOutText(names)}; signalbox policy check tells the variables`;
 }
 

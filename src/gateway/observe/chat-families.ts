@@ -78,7 +78,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
   );
   const dispatch = histogram({
     name: 'signalbox_chat_dispatch_seconds',
-    help: 'From admission to the first call upstream: deciding and reserving, with waits for money and payments.',
+    help: 'From admission to the first call upstream: deciding and reserving, with waits for money, without a chain’s.',
     labels: [],
     bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5],
   });

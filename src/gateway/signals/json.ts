@@ -1,7 +1,6 @@
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isObject } from '../../core/object.ts';
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What is known of a value and a rule. Only `violates` is ever held against anybody, so it is said only where it is sure. */
 export type Verdict = 'conforms' | 'violates' | 'unsure';

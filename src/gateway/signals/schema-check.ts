@@ -1,4 +1,5 @@
-import { all, equal, isObject, type JsonObject, OutOfSteps, type Steps, type Verdict } from './json.ts';
+import { isObject } from '../../core/object.ts';
+import { all, equal, type JsonObject, OutOfSteps, type Steps, type Verdict } from './json.ts';
 
 /** Schemas within schemas, and references, that are followed. */
 const DEPTH_MAX = 64;

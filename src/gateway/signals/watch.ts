@@ -1,8 +1,9 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { ChatRequest } from '../../core/chat-request.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
+import { isObject } from '../../core/object.ts';
 import type { Witnessed } from '../../learning/learner.ts';
-import { isObject, Steps } from './json.ts';
+import { Steps } from './json.ts';
 import { violates } from './schema-check.ts';
 
 /** Characters of an answer that are kept to be checked. Of a longer one neither form nor arguments are judged. */

@@ -182,6 +182,7 @@ export const DECISION_ANSWER = {
   },
   readings: { frame: 228_803_158_016_001 },
   quality: { 'gpt-6-astra': 0.93, 'gpt-6-luna': 0.71, 'mistral-small-4': 0.62 },
+  left_out: ['openai (OPENAI_API_KEY is not set)'],
   replay: { matches: true, reason: null },
   explanation: [
     'Asked for auto, task general: about 15 tokens of input and 400 of output.',

@@ -29,6 +29,7 @@ export const CREATE = operation({
   tag,
   answer: { schema: schemas.NewApiKey, description: 'The key with its secret.', example: examples.NEW_KEY_ANSWER },
   requests: examples.KEY_REQUESTS,
+  errorField: 'expires_in_seconds',
   errors: REFUSED,
 });
 
@@ -42,6 +43,7 @@ export const ROTATE = operation({
     example: examples.ROTATED_KEY_ANSWER,
   },
   requests: examples.ROTATE_REQUESTS,
+  errorField: 'overlap_seconds',
   errors: [...REFUSED, 'not_found'],
 });
 
@@ -60,6 +62,7 @@ export const GRANT = operation({
   tag,
   answer: { schema: schemas.ApiKeyStatus, description: 'The key.', example: examples.KEY_STATUS_ANSWER },
   requests: examples.GRANT_REQUESTS,
+  errorField: 'credits',
   errors: [...REFUSED, 'not_found'],
 });
 
@@ -68,5 +71,6 @@ export const TRAIL = operation({
   description: 'Who made, rotated, revoked and installed which key, and granted what to it, by command and by request.',
   tag,
   answer: { schema: schemas.KeyTrail, description: 'Newest first.', example: examples.TRAIL_ANSWER },
+  errorField: 'limit',
   errors: ['insufficient_permissions', 'out_of_range'],
 });

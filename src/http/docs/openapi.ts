@@ -1,11 +1,9 @@
 import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
+import { isObject } from '../../core/object.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const DESCRIPTION = `One OpenAI-compatible endpoint in front of many models. \`model\` is a model's ID or a selector that
 chooses one: \`auto\`, \`auto-fast\`, \`auto-cheap\`. Amounts of money are Credits, with at most 6 decimals.

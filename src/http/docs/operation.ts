@@ -22,7 +22,7 @@ export interface Operation {
   /** Bodies to send, by name. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly errors?: readonly ErrorCode[];
-  /** The field that examples of errors about one field name; of a chat, unless said otherwise. */
+  /** The field that examples of errors about one field name; needed where there are any. */
   readonly errorField?: string;
   /** Open routes need no key. */
   readonly open?: boolean;
@@ -78,10 +78,14 @@ const FIELD_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'out_of_range',
 ]);
 
-const paramOf = (code: ErrorCode, param: string) => (FIELD_ERRORS.has(code) ? { param } : {});
+function paramOf(code: ErrorCode, param: string | undefined) {
+  if (!FIELD_ERRORS.has(code)) return {};
+  if (param === undefined) throw new Error(`an operation with the error ${code} lacks \`errorField\``);
+  return { param };
+}
 
 /** One response per status, with an example for each code that it can carry. */
-function errorResponses(codes: readonly ErrorCode[], field = 'messages[0].content') {
+function errorResponses(codes: readonly ErrorCode[], field: string | undefined) {
   const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
   return Object.fromEntries(
     [...byStatus]

@@ -1,13 +1,15 @@
-import { dirname, join } from 'node:path';
 import { Elysia } from 'elysia';
+import icon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' };
+import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
+import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { SignalboxError } from '../../core/errors.ts';
 
 /** What the page loads, all of it from here. */
-const ASSETS: Readonly<Record<string, string>> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
-};
+const ASSETS: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map([
+  ['swagger-ui.css', { file: style, type: 'text/css; charset=utf-8' }],
+  ['swagger-ui-bundle.js', { file: script, type: 'text/javascript; charset=utf-8' }],
+  ['favicon-32x32.png', { file: icon, type: 'image/png' }],
+]);
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -52,7 +54,6 @@ const text = (body: string, type: string): Response =>
 
 /** Swagger UI at `/docs`, the OpenAPI document at `/docs/json`. The document is made when it is first asked for. */
 export function docsRoutes(document: () => Promise<object>) {
-  const folder = dirname(Bun.fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
   let made: Promise<object> | null = null;
   const hide = { detail: { hide: true } };
   return new Elysia({ name: 'docs' })
@@ -70,10 +71,10 @@ export function docsRoutes(document: () => Promise<object>) {
     .get(
       '/docs/:asset',
       ({ params: { asset } }) => {
-        const type = Object.hasOwn(ASSETS, asset) ? ASSETS[asset] : undefined;
-        if (!type) throw new SignalboxError('not_found', 'There is no such file.');
-        return new Response(Bun.file(join(folder, asset)), {
-          headers: { 'content-type': type, 'cache-control': 'public, max-age=86400' },
+        const found = ASSETS.get(asset);
+        if (!found) throw new SignalboxError('not_found', 'There is no such file.');
+        return new Response(Bun.file(found.file), {
+          headers: { 'content-type': found.type, 'cache-control': 'public, max-age=86400' },
         });
       },
       hide,

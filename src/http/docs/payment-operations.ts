@@ -33,6 +33,7 @@ export const TOP_UP = operation({
     example: examples.TOP_UP_ANSWER,
   },
   requests: examples.TOP_UP_REQUESTS,
+  errorField: 'usd',
   errors: SIGNED,
 });
 
@@ -48,6 +49,7 @@ export const WALLET_KEY = operation({
     example: examples.WALLET_KEY_ANSWER,
   },
   requests: examples.WALLET_KEY_REQUESTS,
+  errorField: 'name',
   errors: SIGNED,
 });
 
@@ -82,6 +84,7 @@ export const PAYMENTS = operation({
   description: 'What agents paid, newest first.',
   tag: 'admin',
   answer: { schema: schemas.PaymentList, description: 'The payments.', example: examples.PAYMENTS_ANSWER },
+  errorField: 'limit',
   errors: ['insufficient_permissions', 'invalid_value', 'out_of_range'],
 });
 
@@ -109,6 +112,7 @@ export const BLOCK = operation({
   tag: 'admin',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.BLOCKED_WALLET_ANSWER },
   requests: examples.BLOCK_REQUESTS,
+  errorField: 'note',
   errors: [...BODY_ERRORS, 'unknown_field', 'not_found'],
 });
 
@@ -127,5 +131,6 @@ export const CREDIT = operation({
   tag: 'admin',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.', example: examples.WALLET_STATUS_ANSWER },
   requests: examples.CREDIT_REQUESTS,
+  errorField: 'credits',
   errors: [...BODY_ERRORS, 'unknown_field', 'not_found'],
 });

@@ -147,6 +147,10 @@ export const Decision = named('Decision', 'Why a model was chosen, and what came
     description: 'Expected quality of every model for this request, by ID, from 0 to 1.',
     examples: [{ 'gpt-6-astra': 0.93 }],
   }),
+  left_out: orNull(
+    Type.Array(Type.String(), { examples: [['openai (OPENAI_API_KEY is not set)']] }),
+    'Providers of the policy that could not serve when it was made, each with what it lacked; null for a key without the scope `admin`, and where the decision cannot be made again.',
+  ),
   replay: Replay,
   ...CERTIFICATE,
   outcome: orNull(Outcome, 'What came of it; null for a route query, which carries nothing out.'),

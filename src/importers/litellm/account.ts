@@ -62,8 +62,8 @@ export class Account {
 
   /** Something is wrong about a value that is used all the same. */
   remark(node: Node, message: string): void {
-    const { line, column, path } = node;
-    if (!this.#problems.has(node)) this.#problems.set(node, { line, column, path, message });
+    const { line, column, included, path } = node;
+    if (!this.#problems.has(node)) this.#problems.set(node, { line, column, included, path, message });
   }
 
   isTold(node: Node): boolean {
@@ -76,8 +76,9 @@ export class Account {
       const isOfAll = leaf !== node;
       const isWorse = before !== undefined && OUTCOMES.indexOf(outcome) > OUTCOMES.indexOf(before.outcome);
       if (before && (isOfAll || !(before.isOfAll || isWorse))) continue;
-      const { path, line, column } = leaf;
-      this.#told.set(leaf, { path, within: isOfAll ? node.path : path, line, column, outcome, to, note, isOfAll });
+      const { path, line, column, included } = leaf;
+      const within = isOfAll ? node.path : path;
+      this.#told.set(leaf, { path, within, line, column, included, outcome, to, note, isOfAll });
     }
   }
 
@@ -93,10 +94,17 @@ export class Account {
     return leavesOf(root)
       .flatMap((leaf) => this.#told.get(leaf) ?? [])
       .map(({ isOfAll, to, ...told }) => ({ ...told, to: typeof to === 'function' ? to() : to }))
-      .sort((a, b) => a.line - b.line || a.column - b.column);
+      .sort(byPlace);
   }
 
   problems(): Problem[] {
-    return [...this.#problems.values()].sort((a, b) => a.line - b.line || a.column - b.column);
+    return [...this.#problems.values()].sort(byPlace);
   }
+}
+
+/** The configuration first, then what it includes, file by file. */
+function byPlace(a: Where, b: Where): number {
+  const [fileA, fileB] = [a.included ?? '', b.included ?? ''];
+  if (fileA !== fileB) return fileA < fileB ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
 }

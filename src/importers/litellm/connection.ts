@@ -129,14 +129,28 @@ function endingOf(provider: string, { isOwn, preset }: Service): string {
   return provider === 'anthropic' || (isOwn && preset) ? '/v1' : '';
 }
 
-/** A part of a path that chance has made: an ID of an account or a key, and nobody can tell which. */
-const RANDOM = /\/(?=[^/]*\d)(?=[^/]*[A-Za-z])[A-Za-z0-9]{20,}(?:\/|$)/;
+const LETTERS = /^[A-Za-z]?[a-z]{0,15}$|^[A-Z]{1,15}$/;
+const FIGURES = /^\d{1,4}$/;
+/** `v1`, `v1beta2`, `team7`, `4o`. */
+const MIXED = /^v\d{1,2}(?:(?:alpha|beta)\d?)?$|^[a-z]{2,10}\d{1,2}$|^\d{1,2}[a-z]$/i;
+
+/**
+ * Whether a part of a path is made of words, as `v1`, `openai` and `gpt-4o` are. Any other may be an ID of an account or a
+ * key, however short, and nobody can tell which.
+ */
+function isWords(part: string): boolean {
+  const words = part === '' ? [] : part.split(/[-_.]/);
+  const mixed = words.filter((word) => MIXED.test(word)).length;
+  const figures = words.filter((word) => FIGURES.test(word)).length;
+  const plain = words.filter((word) => LETTERS.test(word)).length;
+  return plain + mixed + figures === words.length && mixed + figures <= 2;
+}
 
 /** An address without a slash at its end; null where it has a user, a query or a key in it, or is none. */
 function plainUrl(text: string): string | null {
   if (!URL.canParse(text) || looksSecret(text)) return null;
   const { protocol, username, password, pathname, search, hash, href } = new URL(text);
-  const isPlain = username + password + search + hash === '' && !RANDOM.test(pathname);
+  const isPlain = username + password + search + hash === '' && pathname.split('/').every(isWords);
   if (!isPlain || (protocol !== 'http:' && protocol !== 'https:')) return null;
   return href.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings|messages)$/, '');
 }

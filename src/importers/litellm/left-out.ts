@@ -140,7 +140,6 @@ export const LEFT_OUT_GENERAL: ReadonlyMap<string, string> = new Map([
 /** Sections that mean nothing here. */
 export const LEFT_OUT_SECTIONS: ReadonlyMap<string, string> = new Map([
   ['environment_variables', 'set variables where the process is started; policies name those that they need'],
-  ['include', 'not read: import that file by itself, and put both results into one folder'],
   ['guardrails', 'no content checks are built in; put them before Signalbox, or into the application'],
   ['mcp_servers', 'tools are called by applications, not by the gateway'],
   ['callback_settings', LOGGERS],

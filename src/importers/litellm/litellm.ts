@@ -5,6 +5,7 @@ import { type Context, mapOf, referenceIn, Todo, textOf } from './context.ts';
 import { lineKey, type PolicyText } from './emit.ts';
 import { type Deployment, readEntry } from './entries.ts';
 import { readAliases, readFallbacks, type Settings } from './fallbacks.ts';
+import { type Include, withIncludes } from './includes.ts';
 import { LEFT_OUT_PARAMS } from './left-out.ts';
 import { nameProviders } from './models.ts';
 import { writePolicy } from './policy.ts';
@@ -14,6 +15,7 @@ import { isNothing, leavesOf, type MapNode, type Node, readTree, valueAt } from 
 import { expand } from './wildcards.ts';
 
 export { OUTCOMES } from './account.ts';
+export { NotIncluded } from './includes.ts';
 export { NotYaml } from './tree.ts';
 
 /** What an import is given beside the configuration. */
@@ -26,6 +28,7 @@ export interface ImportSources {
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** The day, `2026-11-20`. */
   readonly today: string;
+  readonly include: Include;
 }
 
 /** What became of one key of the configuration, and where that is now. */
@@ -61,8 +64,8 @@ export interface Imported {
 
 /** Turns a LiteLLM proxy configuration into the files of a policy, and tells what became of each key. Throws NotYaml. */
 export function importLitellm(text: string, sources: ImportSources): Imported {
-  const root = readTree(text);
   const account = new Account();
+  const root = withIncludes(readTree(text), sources.include, account);
   const context: Context = {
     account,
     catalog: readCatalog(sources.catalog),

@@ -4,6 +4,8 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scala
 export interface Where {
   readonly line: number;
   readonly column: number;
+  /** The included file that it is in, as it is named there; null for the configuration itself. */
+  readonly included: string | null;
 }
 
 interface Placed extends Where {
@@ -58,8 +60,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'the file has more than one document',
 };
 
-/** Reads a configuration into a tree with places, merge keys and aliases resolved. Throws NotYaml. */
-export function readTree(text: string): Node {
+/** Reads a configuration, or a file that it includes, into a tree with places, merge keys and aliases resolved. Throws NotYaml. */
+export function readTree(text: string, included: string | null = null): Node {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     merge: true,
@@ -70,12 +72,12 @@ export function readTree(text: string): Node {
   });
   const where = (offset: number): Where => {
     const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
+    return { line: Math.max(1, line), column: Math.max(1, col), included };
   };
   const [error] = document.errors;
   if (error) throw new NotYaml(MESSAGES[error.code] ?? 'this is not YAML', where(error.pos[0]));
   const anchors = new Map<string, YamlNode>();
-  return new Reader(where, anchors).read(document.contents, '', { line: 1, column: 1 });
+  return new Reader(where, anchors).read(document.contents, '', { line: 1, column: 1, included });
 }
 
 class Reader {

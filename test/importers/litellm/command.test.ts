@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { runCommand, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
@@ -56,6 +56,30 @@ test('nothing is overwritten unasked, and nothing written of what cannot be impo
   expect(readdirSync(out)).toContain('mine.yaml');
   expect(readdirSync(folder)).toEqual(before);
 });
+
+test('what is included is read within the folder of the configuration alone, however it is named', async () => {
+  const home = join(folder, 'with-includes');
+  mkdirSync(join(home, 'more'), { recursive: true });
+  const outside = join(folder, 'outside.yaml');
+  const model = (name: string) => `model_list: [{ model_name: ${name}, litellm_params: { model: openai/${name} } }]\n`;
+  writeFileSync(outside, model('far'));
+  symlinkSync(outside, join(home, 'link.yaml'));
+  writeFileSync(join(home, 'more/b.yaml'), model('b'));
+  const names = `[more/b.yaml, ../outside.yaml, ${outside}, link.yaml, more]`;
+  writeFileSync(join(home, 'config.yaml'), `include: ${names}\n${model('a')}`);
+  const { code, out } = await runCommand([
+    ...['import', 'litellm', join(home, 'config.yaml'), '--json'],
+    ...['--out', join(folder, 'included')],
+  ]);
+  const report = JSON.parse(out);
+  expect([code, report.models]).toEqual([2, ['a', 'b']]);
+  const leadsOut = 'it leads out of the folder of the configuration; copy that file into it';
+  expect(report.problems.map(({ message }: { message: string }) => message)).toEqual([
+    ...[leadsOut, leadsOut, leadsOut],
+    'it is no file',
+  ]);
+  expect(report.keys.map(({ file }: { file: string }) => file)).toContain('more/b.yaml');
+}, 10_000);
 
 test('an imported policy serves chats by the names that callers always gave, with keys from variables, and by fallbacks', async () => {
   const upstream = startFakeUpstream();

@@ -44,6 +44,33 @@ describe('each of the configurations', () => {
   });
 });
 
+describe('what a configuration includes', () => {
+  const entry = (name: string) => `  - { model_name: ${name}, litellm_params: { model: openai/${name} } }\n`;
+  const main = `include: [more.yaml, gone.yaml, more.yaml, text.yaml]\nmodel_list:\n${entry('a')}litellm_settings: { num_retries: 1 }\n`;
+  const files = {
+    'more.yaml': `include: [deep.yaml]\nmodel_list:\n${entry('b')}`,
+    'deep.yaml': `model_list:\n${entry('c')}  - { model_name: broken }\nlitellm_settings: { num_retries: 2 }\n`,
+    'text.yaml': 'a: [',
+  };
+
+  test('is joined as LiteLLM joins it: lists grow, and other keys of a later file win', () => {
+    const { files: made, report } = imported(main, new Map(), files);
+    expect(report.models).toEqual(['a', 'b', 'c']);
+    expect(made.map(({ text }) => text).join('')).toContain('retries_max: 2');
+  });
+
+  test('is told with the file that it stands in, and what cannot be read is a problem', () => {
+    const result = imported(main, new Map(), files);
+    const told = reportText({ file: 'config.yaml', folder: 'p', others: [], imported: result });
+    expect(told).toContain('config.yaml:1:22 include[1]: there is no such file that can be read');
+    expect(told).toMatch(/config\.yaml:1:44 include\[3\]: .* \(line 1\)/);
+    expect(told).toContain('deep.yaml:3:7 model_list[1]');
+    expect(told).toContain('another key of this name replaces it');
+    const places = result.report.keys.map(({ included, path }) => `${included ?? ''} ${path}`);
+    expect(places).toContain('more.yaml model_list[0].litellm_params.model');
+  });
+});
+
 describe('money', () => {
   test('is never rounded: USD a token become USD per 1M by their digits', () => {
     const prices = 'input_cost_per_token: 1.1e-7, output_cost_per_token: 0.00000033';
@@ -165,6 +192,21 @@ describe('keys and addresses', () => {
     ].join('')}`;
     expect(asked(text)).toEqual(['SERVER_127_0_0_1_API_KEY', 'SERVER_1_API_KEY', 'OPENAI_BASE_URL']);
     expect(JSON.stringify(imported(text))).not.toContain(secret);
+  });
+
+  test.each([
+    ['acct-7f3a9c/v1', false],
+    ['v1/3f2a-9c1b-77de/openai', false],
+    ['k9x2m4q8', false],
+    ['gateway/QwErTyUiOp', false],
+    ['12345678/v1', false],
+    ['v1beta2/openai/eu-west-1', true],
+    ['openai/deployments/gpt-4o-mini/v1', true],
+    ['team7/Chat_API', true],
+  ])('keep a path that is made of words alone: %s', (path, isCopied) => {
+    const made = fileOf(withModel(`model: openai/x, api_base: "https://gw.example.com/${path}"`), 'providers.yaml');
+    expect(made.includes(path)).toBe(isCopied);
+    expect(made.includes('base_url_env: OPENAI_BASE_URL')).toBe(!isCopied);
   });
 
   test('that are not copied are as many variables as there were addresses', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Imported, importLitellm } from '../../../src/importers/litellm/litellm.ts';
+import { type Imported, importLitellm, NotIncluded } from '../../../src/importers/litellm/litellm.ts';
 import { rehearsed } from '../../policy/rehearsal.ts';
 
 export const CONFIGS = join(import.meta.dir, 'configs');
@@ -24,8 +24,23 @@ const CATALOG = readFileSync(join(import.meta.dir, 'catalog.yaml'), 'utf8');
 
 type PriceMap = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
-export const imported = (text: string, priceMap: PriceMap = new Map()): Imported =>
-  importLitellm(text, { name: 'config.yaml', catalog: CATALOG, priceMap, today: '2026-11-20' });
+/** `files` are those beside the configuration. */
+export const imported = (
+  text: string,
+  priceMap: PriceMap = new Map(),
+  files: Readonly<Record<string, string>> = {},
+): Imported =>
+  importLitellm(text, {
+    name: 'config.yaml',
+    catalog: CATALOG,
+    priceMap,
+    today: '2026-11-20',
+    include: (name) => {
+      const found = files[name];
+      if (found === undefined) throw new NotIncluded('there is no such file that can be read');
+      return found;
+    },
+  });
 
 /** Lines of what is wrong with files as if every variable were set. A warning says so after its place, an error does not. */
 export const errorsIn = (files: Imported['files']): string[] =>

@@ -119,7 +119,7 @@ export class House {
       } catch {
         return false;
       }
-    }, 4_000);
+    });
   }
 
   /** Dies at so many steps from now. */

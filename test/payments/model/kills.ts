@@ -152,7 +152,7 @@ async function endProblems(stand: Stand, sent: readonly Sent[]): Promise<string[
   await chain.client.increaseTime({ seconds: HOUR_S });
   await chain.mine();
   await stand.settled();
-  await waitFor(() => stand.query("SELECT 1 FROM payments WHERE state = 'captured'").length === 0, 8_000);
+  await waitFor(() => stand.query("SELECT 1 FROM payments WHERE state = 'captured'").length === 0);
   const problems = await bookProblems(stand);
   const rows = stand.query<Row>('SELECT nonce, state, charged, decision FROM payments');
   const spent = new Map<string, bigint>();

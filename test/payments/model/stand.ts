@@ -128,7 +128,7 @@ export async function startStand(options: StandOptions = {}): Promise<Stand> {
       };
       const variables = { ...UPSTREAM_ENV, ...own, ...options.env, ...env };
       box = await startSignalbox({ policy, data, env: variables });
-      await waitFor(async () => (await post(CHAT, chatBody(0))).status === 402, 8_000);
+      await waitFor(async () => (await post(CHAT, chatBody(0))).status === 402);
     },
     async stop() {
       await box?.stop();

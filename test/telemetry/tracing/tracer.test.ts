@@ -313,7 +313,7 @@ describe('A collector', () => {
     expect(counted(tracer)).toEqual({ exported: 0, lost: 20 });
     const began = performance.now();
     await tracer.close(200);
-    expect(performance.now() - began).toBeLessThan(4 * 200);
+    expect(performance.now() - began).toBeLessThan(4_000);
     expect(counted(tracer)).toEqual({ exported: 0, lost: 31 });
     tracer.begin(new Headers()).end(ROOT);
     expect(counted(tracer)).toEqual({ exported: 0, lost: 32 });
@@ -337,7 +337,7 @@ describe('A collector', () => {
     expect(warnings[0]?.fields).toEqual({ lost: 1, reason: 'timeout' });
     const began = performance.now();
     await tracer.close();
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(4_000);
     expect(counted(tracer)).toEqual({ exported: 0, lost: 2 });
   });
 

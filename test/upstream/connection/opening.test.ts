@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Network } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { inTime } from '../../support/in-time.ts';
 import { type CallOptions, failureIn, openTo, partsOf, providerCall, textIn } from '../../support/provider-call.ts';
 import { type Stuck, startCrowded, startSilent } from './stuck.ts';
 
@@ -40,6 +41,9 @@ async function play(url: string, options: CallOptions = {}) {
   return { failure: failureIn(parts), text: textIn(parts), sent: call.sent, ms: performance.now() - started };
 }
 
+/** Far above the deadlines of these tests, far below the five seconds that are given without them. */
+const SOON_MS = 2_500;
+
 const CALLS = [providerCall(), providerCall({}, { stream: false })];
 const at = (host: string) => `http://${host}:${upstream.port}/v1`;
 
@@ -53,7 +57,7 @@ describe('without a connection within the deadline', () => {
       expect(failure).toEqual({ kind: 'connect', message: 'no connection within 150 ms' });
       expect(sent).toBe(false);
       expect(ms).toBeGreaterThanOrEqual(148);
-      expect(ms).toBeLessThan(600);
+      expect(ms).toBeLessThan(SOON_MS);
     }
   });
 
@@ -62,13 +66,13 @@ describe('without a connection within the deadline', () => {
     const { failure, sent, ms } = await play(at('slow.example'), { network, deadlines: { connectMs: 100 } });
     expect(failure).toEqual({ kind: 'connect', message: 'no address for `slow.example` within 100 ms' });
     expect(sent).toBe(false);
-    expect(ms).toBeLessThan(400);
+    expect(ms).toBeLessThan(SOON_MS);
   });
 
   test('a shorter deadline binds, and is told', async () => {
     const { failure, ms } = await play(`http://127.0.0.1:${crowded.port}/v1`, { deadlines: { firstTokenMs: 100 } });
     expect(failure).toEqual({ kind: 'connect', message: 'no connection within 100 ms' });
-    expect(ms).toBeLessThan(400);
+    expect(ms).toBeLessThan(SOON_MS);
   });
 
   test('a call that is aborted ends at once', async () => {
@@ -82,7 +86,7 @@ describe('without a connection within the deadline', () => {
       const started = performance.now();
       call.abort();
       expect(await rest).toEqual([]);
-      expect(performance.now() - started).toBeLessThan(1_000);
+      expect(performance.now() - started).toBeLessThan(SOON_MS);
       expect(call.sent).toBe(false);
     }
   });
@@ -152,14 +156,13 @@ describe('a name', () => {
   test('shares the deadline among its addresses', async () => {
     const reachable = startFakeUpstream({ hostname: '127.0.0.3', port: crowded.port });
     const { network } = networkOf({ 'api.example': [['127.0.0.1', '127.0.0.3']] });
-    const options = { network, allowPrivate: true, deadlines: { connectMs: 400 } };
+    const options = { network, allowPrivate: true, deadlines: { connectMs: 1_000 } };
     const slow = await play(`http://api.example:${crowded.port}/v1`, options);
     expect(slow.failure).toBeUndefined();
-    expect(slow.ms).toBeGreaterThanOrEqual(195);
+    expect(slow.ms).toBeGreaterThanOrEqual(495);
     // What worked comes first.
-    const fast = await play(`http://api.example:${crowded.port}/v1`, options);
+    const fast = await inTime(490, () => play(`http://api.example:${crowded.port}/v1`, options));
     expect(fast.failure).toBeUndefined();
-    expect(fast.ms).toBeLessThan(190);
     await reachable.stop();
   });
 

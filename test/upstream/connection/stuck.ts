@@ -13,12 +13,11 @@ const BUSY_MS = 600_000;
 /** A server that is too busy to accept, with as many waiting at its door as fit: who comes then is not even refused. */
 export async function startCrowded(): Promise<Stuck> {
   const code = `const { port } = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-    process.stdout.write(port + '\\n', () => setTimeout(() => Bun.sleepSync(${BUSY_MS}), 20));`;
+    require('node:fs').writeSync(1, port + '\\n');
+    Bun.sleepSync(${BUSY_MS});`;
   const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe' });
   const { value } = await child.stdout.getReader().read();
   const port = Number(new TextDecoder().decode(value));
-  // Until it is busy.
-  await Bun.sleep(100);
   let waiting = 0;
   const sockets: Bun.Socket[] = [];
   const open = (socket: Bun.Socket) => {

@@ -1,0 +1,119 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import manifest from '../package.json' with { type: 'json' };
+
+/**
+ * `npm run build`: Signalbox as one program that needs neither Bun nor node_modules. `--outfile` says where it goes,
+ * `--target` for which machine it is. The same sources, dependencies and Bun make the same bytes.
+ */
+const ROOT = join(import.meta.dir, '..');
+
+/** The package of Bun for each machine that package-lock.json knows one for, and what Bun calls it. */
+const TARGETS = {
+  'linux-x64': { compile: 'bun-linux-x64', from: '@oven/bun-linux-x64' },
+  'linux-arm64': { compile: 'bun-linux-arm64', from: '@oven/bun-linux-aarch64' },
+  'linux-x64-musl': { compile: 'bun-linux-x64-musl', from: '@oven/bun-linux-x64-musl' },
+  'linux-arm64-musl': { compile: 'bun-linux-arm64-musl', from: '@oven/bun-linux-aarch64-musl' },
+} as const;
+type Target = keyof typeof TARGETS;
+
+/** The program, and the workers that it starts by their files' names: all of them lie flat in the one folder that it holds. */
+const ENTRIES = [
+  'src/main.ts',
+  'src/runtime/parse-worker.ts',
+  'src/tokenizer/count-worker.ts',
+  'src/cli/plugin/trial-worker.ts',
+];
+/** Folders that it reads at run time; each is there by its last name. */
+const FOLDERS = ['policies', 'src/cli/plugin/templates'];
+
+/** Bun's own flags, as the first line of main.ts has them; what is an environment variable there, main.ts sets. */
+const FLAGS = ['--no-install', '--max-http-header-size=262144'];
+
+async function build(outfile: string, target: Target | null): Promise<void> {
+  process.chdir(ROOT);
+  const scratch = mkdtempSync(join(tmpdir(), 'signalbox-build-'));
+  try {
+    const runtime =
+      target === null ? {} : { target: TARGETS[target].compile, executablePath: await runtimeOf(target, scratch) };
+    await Bun.build({
+      entrypoints: ENTRIES,
+      target: 'bun',
+      // A command reads no more of the program than it needs.
+      splitting: true,
+      naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
+      minify: { syntax: true, whitespace: true },
+      // Where it runs is known when it runs, not when it is built.
+      define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV' },
+      compile: {
+        ...runtime,
+        outfile,
+        assets: FOLDERS,
+        execArgv: FLAGS,
+        // What lies in the folder that it is started in is no setting of it, and no code to run.
+        autoloadDotenv: false,
+        autoloadBunfig: false,
+        // Plugins may have names for their own files in tsconfig.json, and packages say in package.json where they begin.
+        autoloadTsconfig: true,
+        autoloadPackageJson: true,
+      },
+    });
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Bun for another machine: its package on npm, which must be the one that package-lock.json knows. */
+async function runtimeOf(target: Target, scratch: string): Promise<string> {
+  const { from } = TARGETS[target];
+  const lock: Lock = await Bun.file('package-lock.json').json();
+  const { version, integrity } = lock.packages[`node_modules/${from}`] ?? {};
+  if (version !== Bun.version || integrity === undefined)
+    throw new Error(`package-lock.json has no ${from} of Bun ${Bun.version}, which builds; run npm ci.`);
+  run('npm', 'pack', '--silent', '--pack-destination', scratch, `${from}@${version}`);
+  const archive = readdirSync(scratch).find((name) => name.endsWith('.tgz'));
+  if (archive === undefined) throw new Error(`npm did not bring ${from}@${version}.`);
+  const hash = new Bun.CryptoHasher('sha512').update(readFileSync(join(scratch, archive))).digest('base64');
+  if (`sha512-${hash}` !== integrity)
+    throw new Error(`${from}@${version} is not the one that package-lock.json names.`);
+  run('tar', '-xzf', join(scratch, archive), '-C', scratch);
+  return join(scratch, 'package/bin/bun');
+}
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>;
+}
+
+function run(...command: readonly string[]): string {
+  const { stdout, stderr, exitCode } = Bun.spawnSync([...command]);
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed: ${stderr.toString().trim()}`);
+  return stdout.toString().trim();
+}
+
+/** The commit that is built; with a plus where files differ from it. */
+function commit(): string {
+  try {
+    return `${run('git', 'rev-parse', '--short', 'HEAD')}${run('git', 'status', '--porcelain', '-uno') === '' ? '' : '+'}`;
+  } catch {
+    return 'of no known commit';
+  }
+}
+
+const isTarget = (name: string): name is Target => Object.hasOwn(TARGETS, name);
+
+const { values } = parseArgs({ options: { target: { type: 'string' }, outfile: { type: 'string' } } });
+const { target } = values;
+if (target !== undefined && !isTarget(target)) {
+  process.stderr.write(`build: There is no target ${target}; there are ${Object.keys(TARGETS).join(', ')}.\n`);
+  process.exit(1);
+}
+const outfile = resolve(
+  values.outfile ?? join(ROOT, 'dist', target === undefined ? 'signalbox' : `signalbox-${target}`),
+);
+await build(outfile, target ?? null);
+const megabytes = (statSync(outfile).size / 1_000_000).toFixed(1);
+const hash = new Bun.CryptoHasher('sha256').update(readFileSync(outfile)).digest('hex');
+const about = `Signalbox ${manifest.version} (${commit()}), Bun ${Bun.version}, ${megabytes} MB`;
+process.stdout.write(`${relative(process.cwd(), outfile)}: ${about}\nsha256 ${hash}\n`);

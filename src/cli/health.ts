@@ -1,0 +1,55 @@
+import { get as getPlain } from 'node:http';
+import { get as getSecure } from 'node:https';
+import { parseFlags, UsageError } from './options.ts';
+import type { CommandResult } from './result.ts';
+import { jsonText } from './text.ts';
+
+/** The longest that one waits for the answer, ms. */
+const WAIT_MS = 3_000;
+
+const FLAGS = { url: { type: 'string' }, ready: { type: 'boolean' }, json: { type: 'boolean' } } as const;
+
+/** `signalbox health`. Throws UsageError unless the server says in time that all is well. */
+export async function runHealth(args: readonly string[], port: number): Promise<CommandResult> {
+  const { url = `http://127.0.0.1:${port}`, ready = false, json = false } = parseFlags(args, FLAGS);
+  const path = ready ? '/readyz' : '/healthz';
+  const { shown, asked } = addressOf(url, path);
+  const status = await statusOf(asked, shown);
+  if (status !== 200) throw new UsageError(`${shown} says ${status}: the server is not ${ready ? 'ready' : 'well'}.`);
+  const text = json ? jsonText({ ok: true, url: shown, status }) : `${shown} says ${status}\n`;
+  return { text, code: 0 };
+}
+
+/** What to ask, and how to say it: without a password. */
+function addressOf(url: string, path: string): { readonly asked: URL; readonly shown: string } {
+  const base = URL.parse(url);
+  if (base === null || (base.protocol !== 'http:' && base.protocol !== 'https:'))
+    throw new UsageError('--url takes the address of a server, as http://127.0.0.1:8787.');
+  base.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`;
+  base.search = '';
+  base.hash = '';
+  return { asked: base, shown: `${base.origin}${base.pathname}` };
+}
+
+/** Past any proxy that the environment names: that would tell how it is itself. */
+async function statusOf(asked: URL, shown: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const get = asked.protocol === 'https:' ? getSecure : getPlain;
+  const asking = get(asked, { agent: false }, (answer) => {
+    answer.destroy();
+    resolve(answer.statusCode ?? 0);
+  });
+  asking.on('error', ({ message }) =>
+    reject(new UsageError(`${shown} does not answer: ${message.replace(/\.$/, '')}.`)),
+  );
+  const timer = setTimeout(
+    () => reject(new UsageError(`${shown} did not answer within ${WAIT_MS / 1000} s.`)),
+    WAIT_MS,
+  );
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    asking.destroy();
+  }
+}

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { basename, dirname } from 'node:path';
+import type { LawReport } from '../../conformance/law.ts';
+import { importsOf } from '../../plugin-host/load.ts';
+
+/** More files than any plugin with its packages has. */
+const FILES_MAX = 2_000;
+
+/** Ways to the runtime without an import. */
+const WAYS =
+  /\bprocess(?:\??\.|\[")(?:getBuiltinModule|binding|dlopen)\b|\b(?:Bun|Deno)(?:\??\.|\[")[A-Za-z]\w*|\bimport\.meta\.require\b/g;
+
+const TEXT = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
+
+/** What a person reads is no code: a text with a space in it. */
+const withoutProse = (code: string): string => code.replace(TEXT, (text) => (/\s/.test(text) ? '""' : text));
+
+/**
+ * Of the code itself, with that of the packages that it imports: no case finds one that reads a file in one request of a
+ * million. `files` are the plugin's own.
+ */
+export function codeLaw(files: readonly string[]): LawReport {
+  const says = 'its code imports none of the runtime’s modules, which lead to files, clocks, chance and the network';
+  const open = [...files];
+  const seen = new Set(open);
+  const faults: string[] = [];
+  for (let file = open.pop(); file !== undefined && seen.size < FILES_MAX; file = open.pop()) {
+    const imports = importsIn(file);
+    const name = basename(file);
+    faults.push(...imports.filter((one) => isBuiltin(one)).map((one) => `${name} imports \`${one}\``));
+    faults.push(...waysIn(file).map((way) => `${name} uses \`${way}\``));
+    for (const found of imports.flatMap((one) => resolved(one, dirname(file)))) {
+      if (!seen.has(found)) open.push(found);
+      seen.add(found);
+    }
+  }
+  if (faults.length === 0) return { law: 'imports', says, outcome: 'holds', fault: null, example: null };
+  return { law: 'imports', says, outcome: 'broken', fault: faults.sort().join(', '), example: null };
+}
+
+/** Of what cannot be read as code, the import tells. */
+function importsIn(file: string): string[] {
+  try {
+    return importsOf(file);
+  } catch {
+    return [];
+  }
+}
+
+function waysIn(file: string): string[] {
+  try {
+    const loader = /\.[cm]?tsx?$/.test(file) ? 'tsx' : 'jsx';
+    const code = new Bun.Transpiler({ loader }).transformSync(readFileSync(file, 'utf8'));
+    return [...new Set(withoutProse(code).match(WAYS) ?? [])].map((way) => way.replace(/\?\.|\["/, '.'));
+  } catch {
+    return [];
+  }
+}
+
+/** The contract is Signalbox's own, and what cannot be found is told where it is loaded. */
+function resolved(name: string, folder: string): string[] {
+  if (name === 'signalbox/plugin' || isBuiltin(name)) return [];
+  try {
+    return [Bun.resolveSync(name, folder)];
+  } catch {
+    return [];
+  }
+}

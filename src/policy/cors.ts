@@ -1,0 +1,33 @@
+import type { Report } from './report.ts';
+import type { GatewayText } from './schema.ts';
+import { placeAt, type Tree } from './tree.ts';
+
+/** An origin of an application, such as a browser's extension: a scheme that the web does not know, and a name. */
+const OF_APPLICATION = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/;
+
+/** Whose pages may read answers. `tree` is that of the section `gateway`. */
+export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): ReadonlySet<string> {
+  const origins = cors?.origins ?? [];
+  origins.forEach((written, at) => {
+    const isOrigin = !written.includes('*') && originOf(written) === written;
+    if (isOrigin || OF_APPLICATION.test(written)) return;
+    report.add('bad-form', placeAt(tree, 'cors', 'origins', at), `\`${written}\` is no origin`, {
+      expected: 'scheme, host and port as browsers send them, such as `https://app.example` or `http://localhost:5173`',
+      ...hintFor(written),
+    });
+  });
+  return new Set(origins);
+}
+
+function hintFor(written: string): { readonly hint?: string } {
+  if (written.includes('*')) return { hint: 'name each origin: there is no way to allow them all' };
+  const origin = originOf(written);
+  return origin ? { hint: `write \`${origin}\`` } : {};
+}
+
+/** Of an address of the web, in the form in which browsers send it; null for any other text. */
+function originOf(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const { protocol, origin } = new URL(text);
+  return protocol === 'http:' || protocol === 'https:' ? origin : null;
+}

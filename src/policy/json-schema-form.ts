@@ -1,0 +1,4 @@
+/** A JSON Schema, or a part of one. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}

@@ -1,0 +1,53 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { UsageError } from '../cli/options.ts';
+import { reasonOf } from '../store/reason.ts';
+
+/** The folder of the policy that comes with Signalbox; in the standalone program one that can only be read. */
+export const SHIPPED_POLICIES = join(import.meta.dir, Bun.isStandaloneExecutable ? 'policies' : '../../policies');
+
+/**
+ * The policy folder where none is named. The standalone program takes the `policies/` beside it, else the one in the data
+ * folder, which the first `serve` makes; until then commands read what the program holds.
+ */
+export function defaultPolicies(data: string): string {
+  if (!Bun.isStandaloneExecutable) return SHIPPED_POLICIES;
+  const folders = [join(dirname(process.execPath), 'policies'), policiesIn(data)];
+  return folders.find((folder) => existsSync(folder)) ?? SHIPPED_POLICIES;
+}
+
+const policiesIn = (data: string): string => join(data, 'policies');
+
+/**
+ * Where the policy that comes with Signalbox cannot be edited, puts it into the data folder for `serve`, and returns that
+ * folder; else null. Throws UsageError where it cannot be written.
+ */
+export function unpackPolicies(folder: string, data: string): string | null {
+  if (!Bun.isStandaloneExecutable || folder !== SHIPPED_POLICIES) return null;
+  const target = policiesIn(data);
+  try {
+    mkdirSync(data, { recursive: true, mode: 0o700 });
+    // All of it or nothing: a folder that is half full would be taken for the policy by the next start.
+    const making = mkdtempSync(join(data, 'policies-'));
+    try {
+      for (const file of readdirSync(folder)) writeFileSync(join(making, file), readFileSync(join(folder, file)));
+      renameSync(making, target);
+    } finally {
+      rmSync(making, { recursive: true, force: true });
+    }
+  } catch (cause) {
+    throw new UsageError(
+      `The policy cannot be written to ${target}: ${reasonOf(cause)}; name another with --policies.`,
+    );
+  }
+  return target;
+}

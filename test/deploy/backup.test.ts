@@ -1,0 +1,131 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '../support/answers.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import {
+  cleanEnvironment,
+  MAIN,
+  runToEnd,
+  type Signalbox,
+  startSignalbox,
+  temporaryFolder,
+  writePolicy,
+} from '../support/signalbox.ts';
+import { OPERATIONS_FILE } from './rules.ts';
+
+const PATIENCE = 30_000;
+
+const cleanUps: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** The commands of a section of the page, a block each. */
+function commandsOf(heading: string): string[] {
+  const section =
+    readFileSync(OPERATIONS_FILE, 'utf8')
+      .split(`\n### ${heading}\n`)[1]
+      ?.split(/\n##+ /)[0] ?? '';
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
+}
+
+/** A machine on which the page's paths stand below `root`, and `signalbox` is this program. */
+function machine(root: string, policies: string) {
+  for (const folder of ['bin', 'backups', 'etc']) mkdirSync(join(root, folder));
+  symlinkSync(MAIN, join(root, 'bin/signalbox'));
+  symlinkSync(policies, join(root, 'etc/policies'));
+  const here = (commands: string): string =>
+    commands
+      .replaceAll('/var/lib/', `${root}/`)
+      .replaceAll('/backups/', `${root}/backups/`)
+      .replaceAll('/etc/signalbox/', `${root}/etc/`);
+  const path = `${join(root, 'bin')}:${cleanEnvironment({}).PATH}`;
+  return { here, env: { ...UPSTREAM_ENV, PATH: path } };
+}
+
+interface Books {
+  readonly held_credits: number;
+  readonly charged_credits: number;
+  readonly funds: readonly { readonly name: string; readonly subject: string; readonly spent_credits: number }[];
+}
+
+const booksOf = async (box: Pick<Signalbox, 'get'>): Promise<Books> =>
+  (await (await box.get('/admin/ledger')).json()) as Books;
+
+const spentOf = ({ funds }: Books): string[] =>
+  funds.map(({ name, subject, spent_credits }) => `${name} ${subject} ${spent_credits}`).sort();
+
+const chat = (box: Signalbox, key = box.key) =>
+  box.post(
+    '/v1/chat/completions',
+    { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 },
+    { headers: { authorization: `Bearer ${key}` } },
+  );
+
+describe('the page’s own commands', () => {
+  test(
+    'copy a server under traffic, and a folder made of the copy goes on from that moment: keys, budgets, balances',
+    async () => {
+      const root = temporaryFolder();
+      const upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+      const budgets = 'budgets: [{ name: each, each: key, limit_credits: 1000, window: total }]\n';
+      const models = { best: { endpoints: ['first'], price: { input: 0.7, output: 3.3 } } };
+      const policies = writePolicy(testPolicy({ first: upstream.url }, models, budgets));
+      cleanUps.push(() => [root, policies].map((folder) => rmSync(folder, { recursive: true, force: true })));
+      cleanUps.push(() => upstream.stop());
+      const { here, env } = machine(root, policies);
+      const [copying = '', restoring = '', starting = ''] = commandsOf('Restore').length
+        ? [...commandsOf('Back up'), ...commandsOf('Restore')]
+        : [];
+
+      const data = join(root, 'signalbox');
+      const box = await startSignalbox({ data, env: UPSTREAM_ENV, args: ['--policies', policies] });
+      cleanUps.push(() => box.stop());
+      const made = await box.run('keys', 'create', '--name', 'prepaid');
+      const prepaid = made.out.split('\n')[0] ?? '';
+      expect((await box.run('keys', 'grant', prepaid.split('_')[2] ?? '', '500')).code).toBe(0);
+      await waitFor(async () => (await chat(box, prepaid)).status === 200);
+
+      let stop = false;
+      const traffic = [box.key, prepaid].map(async (key) => {
+        for (; !stop; ) expect((await chat(box, key)).status).toBe(200);
+      });
+      const copied = await runToEnd(['sh', '-ec', here(copying)], env);
+      stop = true;
+      await Promise.all(traffic);
+      expect(copied).toMatchObject({ code: 0, err: '', out: expect.stringContaining('nothing wrong') });
+      expect((await chat(box)).status).toBe(200);
+
+      const restored = await runToEnd(['sh', '-ec', here(restoring)], env);
+      expect(restored).toMatchObject({ code: 0, err: '', out: expect.stringContaining('nothing wrong') });
+      // What was open at that moment is charged in full by the start.
+      const atCopy = JSON.parse(
+        (await runToEnd([MAIN, 'ledger', 'audit', '--json', '--data', join(root, 'signalbox-restored')], env)).out,
+      ) as Books;
+
+      expect(starting).toMatch(/^signalbox serve [^\n]*\n$/);
+      const words = here(starting).trim().split(' ').slice(2);
+      const second = await startSignalbox({
+        data: words[words.indexOf('--data') + 1],
+        env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: box.key },
+        args: words.slice(words.indexOf('--policies')),
+      });
+      cleanUps.push(() => second.stop());
+      const books = await booksOf(second);
+      expect(books.held_credits).toBe(0);
+      expect(books.charged_credits).toBeCloseTo(atCopy.charged_credits + atCopy.held_credits, 6);
+      // Both go on by themselves: what the first was charged since is not in the second.
+      expect(spentOf(books)).not.toEqual(spentOf(await booksOf(box)));
+      expect(spentOf(books)).toHaveLength(3);
+      for (const key of [box.key, prepaid]) expect((await chat(second, key)).status).toBe(200);
+      second.signal('SIGTERM');
+      expect(await second.exited).toBe(0);
+      const audit = await runToEnd([MAIN, 'ledger', 'audit', '--idle', '--data', second.data], env);
+      expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
+    },
+    PATIENCE,
+  );
+});

@@ -1,0 +1,211 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { makeTestKey, runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+
+const PATIENCE = 30_000;
+const DAY_MS = 86_400_000;
+
+let upstream: FakeUpstream;
+const cleanUps: (() => unknown)[] = [];
+
+beforeAll(() => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(() => upstream.stop());
+
+function newFolder(): string {
+  const folder = temporaryFolder();
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const LIMITS = `budgets: [{ name: daily, limit_credits: 100, window: day }]
+rate_limits: [{ name: pace, each: key, requests_per_minute: 6000 }]
+`;
+
+async function start(data: string, env: Readonly<Record<string, string>> = {}): Promise<Signalbox> {
+  const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, LIMITS);
+  const box = await startSignalbox({ data, policy, env: { ...UPSTREAM_ENV, ...env } });
+  cleanUps.push(() => box.stop());
+  return box;
+}
+
+const chat = (box: Signalbox) =>
+  box.post('/v1/chat/completions', {
+    model: 'best',
+    messages: [{ role: 'user', content: 'Say hello.' }],
+    max_tokens: 20,
+  });
+
+async function stopWell(box: Signalbox): Promise<void> {
+  box.signal('SIGTERM');
+  expect(await box.exited).toBe(0);
+  const audit = await runCommand(['ledger', 'audit', '--idle', '--data', box.data]);
+  expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
+}
+
+const linesWith = (box: Signalbox, text: string): string[] => box.lines.filter((line) => line.includes(text));
+
+describe('a data folder that is taken away from under a server', () => {
+  test(
+    'is noticed: what costs is refused and not sent, and goes on once the folder is back',
+    async () => {
+      const data = join(newFolder(), 'data');
+      const box = await start(data);
+      expect((await chat(box)).status).toBe(200);
+
+      const away = `${data}-away`;
+      renameSync(data, away);
+      const refused = await waitFor(async () => {
+        await Bun.sleep(100);
+        const answer = await chat(box);
+        return answer.status === 200 ? null : answer;
+      });
+      expect([refused.status, (await answerOf(refused)).error.code]).toEqual([503, 'overloaded']);
+      const told = 'its file is gone or was replaced';
+      expect(await waitFor(() => linesWith(box, told).length)).toBe(1);
+      const calls = upstream.requests.length;
+      expect((await chat(box)).status).toBe(503);
+      expect(upstream.requests.length).toBe(calls);
+      expect((await box.get('/healthz')).status).toBe(200);
+
+      renameSync(away, data);
+      await waitFor(async () => (await chat(box)).status === 200);
+      await stopWell(box);
+    },
+    PATIENCE,
+  );
+});
+
+/** Where a folder cannot be written: by its mode, which does not hold root back, or by how it is mounted. */
+function makeReadOnly(folder: string): boolean {
+  if (process.getuid?.() !== 0) {
+    chmodSync(folder, 0o500);
+    cleanUps.push(() => chmodSync(folder, 0o700));
+    return true;
+  }
+  const mount = ['mount', '-t', 'tmpfs', '-o', 'ro,size=1m', 'tmpfs', folder];
+  if (!Bun.spawnSync(mount, { stdout: 'ignore', stderr: 'ignore' }).success) return false;
+  cleanUps.push(() => Bun.spawnSync(['umount', folder]));
+  return true;
+}
+
+test(
+  'a data folder that cannot be written ends the start with why',
+  async () => {
+    const data = newFolder();
+    if (!makeReadOnly(data)) {
+      console.log('left out, for nothing can be mounted here: a data folder that cannot be written');
+      return;
+    }
+    const { code, err } = await runCommand(['serve', '--port', '0', '--log', 'off', '--data', data]);
+    expect(err).toMatch(
+      /^signalbox: Cannot use the data folder .*: (the file system is read-only|permission denied)\.\n$/,
+    );
+    expect(code).toBe(1);
+  },
+  PATIENCE,
+);
+
+test(
+  'a damaged database is neither served from nor copied, and each says so in one sentence',
+  async () => {
+    const data = newFolder();
+    const box = await start(data);
+    await chat(box);
+    await stopWell(box);
+    const file = join(data, 'signalbox.db');
+    damage(file, 'journal');
+
+    const copy = join(data, 'copy.db');
+    const commands = [
+      ['serve', '--port', '0', '--log', 'off'],
+      ['ledger', 'audit'],
+      ['ledger', 'backup', copy],
+    ];
+    const ended = await Promise.all(commands.map((command) => runCommand([...command, '--data', data])));
+    for (const { code, err } of ended) {
+      expect(err).toMatch(/^signalbox: .*: the file is damaged or not a database\.?\n$/);
+      expect(code).toBe(1);
+    }
+    expect([existsSync(copy), existsSync(`${copy}.part`)]).toEqual([false, false]);
+  },
+  PATIENCE,
+);
+
+/** Writes nonsense over the first page of a table. */
+function damage(file: string, table: string): void {
+  const [page, size] = (() => {
+    using db = new Database(file, { readonly: true });
+    const root = db.query<{ page: number }, [string]>('SELECT rootpage AS page FROM sqlite_schema WHERE name = ?');
+    const bytes = db.query<{ page_size: number }, []>('PRAGMA page_size');
+    return [root.get(table)?.page ?? 0, bytes.get()?.page_size ?? 0];
+  })();
+  const handle = openSync(file, 'r+');
+  writeSync(handle, new Uint8Array(size).fill(0x5a), 0, size, (page - 1) * size);
+  closeSync(handle);
+}
+
+interface Daily {
+  readonly funds: readonly { readonly spent_credits: number; readonly starts: string }[];
+}
+
+describe('a clock that jumps', () => {
+  test(
+    'ahead and back again holds up nobody, loses no charge, and freezes the windows of budgets until it has caught up',
+    async () => {
+      const data = newFolder();
+      const file = join(newFolder(), 'jump');
+      writeFileSync(file, '0');
+      const env = {
+        BUN_OPTIONS: `--preload ${join(import.meta.dir, 'fixtures/jump.ts')}`,
+        JUMP_FILE: file,
+        SIGNALBOX_API_KEY: makeTestKey(),
+      };
+      const first = await start(data, env);
+      const jump = async (ms: number) => {
+        writeFileSync(file, String(ms));
+        process.kill(first.pid, 'SIGUSR2');
+        await Bun.sleep(50);
+      };
+      const daily = async (box: Signalbox) => {
+        const { funds } = (await (await box.get('/admin/ledger')).json()) as Daily;
+        return { spent: funds[0]?.spent_credits, day: Date.parse(funds[0]?.starts ?? '') };
+      };
+      const cost = async (box: Signalbox): Promise<number> => {
+        const answer = await chat(box);
+        expect(answer.status).toBe(200);
+        return (await answerOf(answer)).platform.credits_consumed;
+      };
+
+      await cost(first);
+      const { day } = await daily(first);
+      await jump(3 * DAY_MS);
+      let spent = await cost(first);
+      const ahead = await daily(first);
+      expect([ahead.spent, Math.round((ahead.day - day) / DAY_MS)]).toEqual([spent, 3]);
+
+      await jump(-DAY_MS);
+      // Shares of a rate limit refill all the same, by a clock of their own.
+      for (let count = 0; count < 5; count++) spent += await cost(first);
+      expect(await daily(first)).toEqual({ spent: expect.closeTo(spent, 6), day: ahead.day });
+      await stopWell(first);
+
+      writeFileSync(file, '0');
+      const second = await start(data, env);
+      expect(linesWith(second, 'the clock is behind what was booked')).toHaveLength(1);
+      spent += await cost(second);
+      expect(await daily(second)).toEqual({ spent: expect.closeTo(spent, 6), day: ahead.day });
+      await stopWell(second);
+    },
+    PATIENCE,
+  );
+});

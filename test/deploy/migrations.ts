@@ -1,0 +1,16 @@
+import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
+import { accessMigrations } from '../../src/access/tables.ts';
+import { learningMigrations } from '../../src/learning/tables.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { paymentMigrations } from '../../src/payments/table.ts';
+import { recordsMigrations } from '../../src/records/records.ts';
+
+/** The tables of every room, as a server opens them. */
+export const MIGRATIONS = [
+  accessMigrations,
+  idempotencyMigrations,
+  learningMigrations,
+  ledgerMigrations,
+  paymentMigrations,
+  recordsMigrations,
+];

@@ -1,0 +1,212 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { idText } from '../../src/core/id.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { runCommand, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { MIGRATIONS } from './migrations.ts';
+
+const PATIENCE = 30_000;
+const FIXTURES = join(import.meta.dir, 'fixtures');
+
+/** What the secret of every key in the fixtures is made of. */
+const SECRET = Buffer.from(new Bun.CryptoHasher('sha256').update('the key of a test').digest()).toString('base64url');
+const keyOf = (id: string): string => `sb_live_${id}_${SECRET}`;
+
+const cleanUps: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** A data folder as an earlier version left it. */
+function dataOf(fixture: string): { data: string; file: string } {
+  const data = temporaryFolder();
+  cleanUps.push(() => rmSync(data, { recursive: true, force: true }));
+  const file = join(data, 'signalbox.db');
+  using db = new Database(file);
+  db.run('PRAGMA journal_mode = WAL');
+  db.run(readFileSync(join(FIXTURES, `${fixture}.sql`), 'utf8'));
+  return { data, file };
+}
+
+function rowsOf<Row>(file: string, sql: string): Row[] {
+  using db = new Database(file, { readonly: true });
+  return db.query<Row, []>(sql).all();
+}
+
+const versionsIn = (file: string) =>
+  rowsOf<{ room: string; version: number }>(file, 'SELECT room, version FROM migrations ORDER BY room, version');
+
+interface Books {
+  readonly charged_credits: number;
+  readonly held_credits: number;
+  readonly funds: readonly { readonly name: string; readonly subject: string; readonly spent_credits: number }[];
+}
+
+/** Credits by fund and subject that an earlier version had booked, with what its crash left open charged in full. */
+const EARLIER: readonly {
+  fixture: string;
+  policy: string;
+  charged: number;
+  spent: Readonly<Record<string, number>>;
+}[] = [
+  {
+    fixture: 'first',
+    policy: 'budgets: [{ name: all, limit_credits: 1000, window: total }]',
+    charged: 6 * 0.172 + 2 * 0.3594,
+    spent: { 'all ': 6 * 0.172 + 2 * 0.3594 },
+  },
+  {
+    fixture: 'middle',
+    policy: `budgets:
+  - { name: all, limit_credits: 1000, window: total }
+  - { name: team, each: key, limit_credits: 2, window: total }`,
+    charged: 10 * 0.172 + 0.0135 + 2 * 0.3594,
+    spent: {
+      'all ': 10 * 0.172 + 0.0135 + 2 * 0.3594,
+      'team first0000001': 3 * 0.172 + 0.0135 + 0.3594,
+      'team 4n8z3jmamj6n': 4 * 0.172 + 0.3594,
+      'team bv97pmd5nyrt': 3 * 0.172,
+      'bv97pmd5nyrt ': 3 * 0.172,
+    },
+  },
+];
+
+const toMicro = (credits: number): number => Math.round(credits * 1e6);
+
+describe('a data folder of an earlier version', () => {
+  for (const { fixture, policy, charged, spent } of EARLIER) {
+    test(
+      `is taken up whole: keys, charges, budgets, balances and decisions (${fixture})`,
+      async () => {
+        const { data, file } = dataOf(fixture);
+        const upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+        cleanUps.push(() => upstream.stop());
+        const models = { best: { endpoints: ['first'], price: { input: 0.7, output: 3.3 } } };
+        const box = await startSignalbox({
+          data,
+          policy: testPolicy({ first: upstream.url }, models, `${policy}\nrecords: { retention_days: 3650 }\n`),
+          env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: keyOf('first0000001') },
+        });
+        cleanUps.push(() => box.stop());
+
+        const books = (await (await box.get('/admin/ledger')).json()) as Books;
+        expect([toMicro(books.charged_credits), books.held_credits]).toEqual([toMicro(charged), 0]);
+        const found = books.funds.map(({ name, subject, spent_credits }) => [
+          `${name} ${subject}`,
+          toMicro(spent_credits),
+        ]);
+        expect(Object.fromEntries(found)).toEqual(
+          Object.fromEntries(Object.entries(spent).map(([fund, credits]) => [fund, toMicro(credits)])),
+        );
+
+        const [earliest] = rowsOf<{ id: number }>(file, 'SELECT min(id) AS id FROM decisions');
+        expect((await box.get(`/v1/decisions/${idText('dec_', earliest!.id)}`)).status).toBe(200);
+        const keys = rowsOf<{ id: string }>(file, 'SELECT id FROM keys');
+        expect(keys.length).toBeGreaterThan(1);
+        for (const { id } of keys) {
+          const answer = await box.post(
+            '/v1/chat/completions',
+            { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 },
+            { headers: { authorization: `Bearer ${keyOf(id)}` } },
+          );
+          expect(answer.status).toBe(200);
+          expect((await answerOf(answer)).platform.credits_consumed).toBeGreaterThan(0);
+        }
+
+        box.signal('SIGTERM');
+        expect(await box.exited).toBe(0);
+        const audit = await runCommand(['ledger', 'audit', '--idle', '--data', data]);
+        expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('nothing wrong') });
+      },
+      PATIENCE,
+    );
+  }
+
+  test(
+    'can be copied by this version before it is upgraded, and keeps its tables until a server starts',
+    async () => {
+      const { data, file } = dataOf('middle');
+      const before = versionsIn(file);
+      const copy = join(data, 'copy.db');
+      const { code, out, err } = await runCommand(['ledger', 'backup', copy, '--data', data]);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(out).toContain('Not audited: its ledger is of an older version');
+      expect(versionsIn(copy)).toEqual(before);
+      expect(versionsIn(file)).toEqual(before);
+      const journal = 'SELECT * FROM journal ORDER BY seq';
+      expect(rowsOf(copy, journal)).toEqual(rowsOf(file, journal));
+    },
+    PATIENCE,
+  );
+});
+
+test(
+  'a data folder of a newer version is refused in one sentence, by the server and by commands, and left as it is',
+  async () => {
+    const { data, file } = dataOf('middle');
+    {
+      using db = new Database(file);
+      db.run("INSERT INTO migrations VALUES ('ledger', 99, 0)");
+    }
+    const before = versionsIn(file);
+    const copy = join(data, 'copy.db');
+    const commands = [
+      ['serve', '--port', '0', '--log', 'off'],
+      ['ledger', 'audit'],
+      ['ledger', 'backup', copy],
+    ];
+    const ended = await Promise.all(commands.map((command) => runCommand([...command, '--data', data])));
+    for (const { code, err } of ended) {
+      expect(err).toMatch(
+        /^signalbox: Cannot (open|read) the database .*: it was written by a newer version of Signalbox \(ledger tables: 99, known: \d+\)\.\n$/,
+      );
+      expect(code).toBe(1);
+    }
+    expect(versionsIn(file)).toEqual(before);
+    expect([existsSync(copy), existsSync(`${copy}.part`)]).toEqual([false, false]);
+  },
+  PATIENCE,
+);
+
+test(
+  'an upgrade that is cut off midway by kill -9 has changed nothing, and the next start does all of it',
+  async () => {
+    const { file } = dataOf('middle');
+    const before = versionsIn(file);
+    const script = join(FIXTURES, 'endless-migration.ts');
+    const child = Bun.spawn([process.execPath, script, file], { stdout: 'ignore', stderr: 'inherit' });
+    cleanUps.push(() => child.kill('SIGKILL'));
+    // Part of it is on the disk by then, more than SQLite keeps in memory.
+    const log = `${file}-wal`;
+    await waitFor(() => existsSync(log) && statSync(log).size > 4e6, PATIENCE);
+    child.kill('SIGKILL');
+    await child.exited;
+
+    expect(versionsIn(file)).toEqual(before);
+    await (await openSqlite(file, MIGRATIONS)).close();
+    const after = versionsIn(file).filter(({ room }) => room !== 'fence');
+    expect(after).toEqual(
+      MIGRATIONS.flatMap(({ room, versions }) => versions.map((_, at) => ({ room, version: at + 1 }))),
+    );
+    expect(rowsOf<{ integrity_check: string }>(file, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    expect(rowsOf(file, "SELECT 1 FROM sqlite_schema WHERE name = 'endless'")).toEqual([]);
+  },
+  PATIENCE,
+);
+
+test('tables that some data folder has are never edited: a change is a version of its own, behind them', async () => {
+  const known = (await Bun.file(join(FIXTURES, 'migrations.json')).json()) as Record<string, string[]>;
+  const found = MIGRATIONS.map(({ room, versions }) => [room, versions.map(hashOf)] as const);
+  expect(Object.fromEntries(found)).toEqual(known);
+});
+
+/** White space aside: SQLite keeps none of its meaning. */
+function hashOf(sql: string): string {
+  return new Bun.CryptoHasher('sha256').update(sql.replace(/\s+/g, ' ').trim()).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'bun:test';
+import { openKeys } from '../../src/access/keys.ts';
+import { accessMigrations } from '../../src/access/tables.ts';
+import { type KeyContext, keyRoutes } from '../../src/http/admin-keys.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { MORNING } from '../access/support.ts';
+import { tempFolder } from '../store/support.ts';
+
+test('a grant that is written is told as done, though the ledger cannot be looked at just then', async () => {
+  using folder = tempFolder();
+  const store = await openSqlite(folder.file, [accessMigrations, ledgerMigrations]);
+  const keys = await openKeys({ store, now: () => MORNING });
+  const { info } = await keys.create({ name: 'a', scopes: ['chat'] });
+  const ledger = {
+    refresh: () => Promise.reject(new Error('the database is busy')),
+    budgetUses: async () => [],
+    balanceOf: () => null,
+  };
+  // Of the gateway the route asks for no more than this.
+  const context = { gateway: { now: () => MORNING, ledger }, callerOf: () => ({ keyId: 'ops' }), keys };
+  const app = keyRoutes(context as unknown as KeyContext);
+  const answer = await app.handle(
+    new Request(`http://localhost/admin/keys/${info.id}/grant`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"credits":5}',
+    }),
+  );
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject({ id: info.id });
+  expect((await keys.trail({ keyId: info.id, limit: 5 }))[0]).toMatchObject({ action: 'grant' });
+  keys.close();
+  await store.close();
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test';
+import { grantWrite } from '../../src/ledger/adjust.ts';
+import { type Store, StoreError } from '../../src/store/store.ts';
+import { tempFolder } from '../store/support.ts';
+import { fundsOf } from './model/spending.ts';
+import { flaky, NOON, open } from './support.ts';
+
+test('what this very server has granted is there at the next look, where its own look failed', async () => {
+  using folder = tempFolder();
+  let isBusy = false;
+  const busy = (store: Store): Store => ({
+    ...flaky(store, () => false),
+    query: (statement, params) =>
+      isBusy ? Promise.reject(new StoreError('the database is busy')) : store.query(statement, params),
+  });
+  const opened = await open(folder.file, { wrap: busy });
+  await opened.store.commit([grantWrite('key', 100, '', NOON)]);
+  isBusy = true;
+  expect(await opened.ledger.refresh(true).catch(() => 'failed')).toBe('failed');
+  isBusy = false;
+  // As once in a while: nothing else has changed.
+  await opened.ledger.refresh();
+  expect(await fundsOf(opened)).toEqual([['key', '', 100, 0, 0]]);
+  await opened.store.close();
+});
