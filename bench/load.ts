@@ -13,7 +13,12 @@ export interface Sample {
   readonly seconds: number;
   /** Milliseconds a request, ascending. */
   readonly latencies: Float64Array;
+  /** Answers that were not whole; always 0 where nobody judges them, for there an error ends the run. */
+  readonly errors: number;
 }
+
+/** Whether the body of a 200 is the whole answer. */
+export type Judge = (body: string) => boolean;
 
 /** The JSON text of a request. */
 export function requestBody({ stream, promptChars }: Shape): string {
@@ -30,8 +35,8 @@ export function requestBody({ stream, promptChars }: Shape): string {
   });
 }
 
-/** The bytes of a whole HTTP request. */
-export function requestBytes(shape: Shape, port: number, key: string): Uint8Array {
+/** The bytes of a whole HTTP request. `more`: further lines of its head. */
+export function requestBytes(shape: Shape, port: number, key: string, more: readonly string[] = []): Uint8Array {
   const body = requestBody(shape);
   const head = [
     'POST /v1/chat/completions HTTP/1.1',
@@ -39,6 +44,7 @@ export function requestBytes(shape: Shape, port: number, key: string): Uint8Arra
     `authorization: Bearer ${key}`,
     'content-type: application/json',
     `content-length: ${body.length}`,
+    ...more,
   ].join('\r\n');
   return new TextEncoder().encode(`${head}\r\n\r\n${body}`);
 }
@@ -49,52 +55,102 @@ const LAST_CHUNK = [48, 13, 10, 13, 10]; // "0\r\n\r\n"
 
 /** Whether an answer has come to its end: the last chunk of a chunked body, or the length that its head tells. */
 class AnswerEnd {
+  readonly #judge: Judge | null;
+  readonly #pieces: Uint8Array[] = [];
   #length = -1;
   #chunked = false;
+  #isOk = false;
   #body = 0;
   #head = '';
+  /** Where a read ended within the last chunk. */
+  #tail: number[] = [];
 
-  /** True once the answer is whole. Throws when it is not a 200. */
+  constructor(judge: Judge | null) {
+    this.#judge = judge;
+  }
+
+  /** True once the answer has ended. Throws when it is not a 200 and nobody judges. */
   push(data: Uint8Array): boolean {
     let from = 0;
     if (this.#length < 0 && !this.#chunked) {
       this.#head += Buffer.from(data).toString('latin1');
       const end = this.#head.indexOf('\r\n\r\n');
       if (end < 0) return false;
-      if (!this.#head.startsWith('HTTP/1.1 200')) throw new Error(`not a 200: ${this.#head.slice(0, 400)}`);
+      this.#isOk = this.#head.startsWith('HTTP/1.1 200');
+      if (!this.#isOk && !this.#judge) throw new Error(`not a 200: ${this.#head.slice(0, 400)}`);
       this.#chunked = /transfer-encoding: chunked/i.test(this.#head.slice(0, end));
       if (!this.#chunked) this.#length = Number(/content-length: (\d+)/i.exec(this.#head)?.[1]);
       from = data.length - (this.#head.length - end - 4);
     }
     this.#body += data.length - from;
-    return this.#chunked
-      ? LAST_CHUNK.every((byte, i) => data[data.length - 5 + i] === byte)
-      : this.#body >= this.#length;
+    if (this.#judge) this.#pieces.push(data.subarray(from).slice());
+    if (!this.#chunked) return this.#body >= this.#length;
+    this.#tail = [...this.#tail, ...data.subarray(Math.max(from, data.length - LAST_CHUNK.length))].slice(-5);
+    return LAST_CHUNK.every((byte, i) => this.#tail[i] === byte);
+  }
+
+  /** Whether what has come is the whole answer. */
+  isWhole(): boolean {
+    if (!this.#judge) return true;
+    const body = Buffer.concat(this.#pieces);
+    return this.#isOk && this.#judge((this.#chunked ? unchunked(body) : body).toString('utf8'));
   }
 }
 
-/** Sends `requests` requests over `concurrency` connections that are kept open. */
-export function run(port: number, bytes: Uint8Array, concurrency: number, requests: number): Promise<Sample> {
+/** A body without the framing of its chunks. */
+function unchunked(body: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const line = body.indexOf('\r\n', at);
+    const length = Number.parseInt(body.toString('latin1', at, line), 16);
+    if (line < 0 || !(length > 0)) return Buffer.concat(pieces);
+    pieces.push(body.subarray(line + 2, line + 2 + length));
+    at = line + 2 + length + 2;
+  }
+}
+
+/**
+ * Sends `requests` requests over `concurrency` connections that are kept open. With a judge, answers that are not whole
+ * are counted, and a connection that was closed is opened again; without one, either ends the run.
+ */
+export function run(
+  port: number,
+  bytes: Uint8Array,
+  concurrency: number,
+  requests: number,
+  judge: Judge | null = null,
+): Promise<Sample> {
   const latencies = new Float64Array(requests);
   let sent = 0;
   let done = 0;
+  let errors = 0;
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
-    const sockets: Socket<State>[] = [];
+    const sockets = new Set<Socket<State>>();
     const stalled = setTimeout(() => reject(new Error(`${done} of ${requests} answers came`)), STALL_MS);
     const finish = () => {
       clearTimeout(stalled);
       for (const socket of sockets) socket.end();
-      resolve({ requests, seconds: (performance.now() - startedAt) / 1000, latencies: latencies.sort() });
+      resolve({ requests, seconds: (performance.now() - startedAt) / 1000, latencies: latencies.sort(), errors });
     };
+    const fresh = (): State => ({ at: performance.now(), end: new AnswerEnd(judge), left: bytes, isOpen: true });
     const next = (socket: Socket<State>) => {
       if (sent >= requests) return;
       sent++;
-      socket.data = { at: performance.now(), end: new AnswerEnd(), left: bytes };
+      socket.data = fresh();
       write(socket);
     };
+    const count = (socket: Socket<State>, isWhole: boolean) => {
+      socket.data.isOpen = false;
+      if (!isWhole) errors++;
+      latencies[done++] = performance.now() - socket.data.at;
+      if (done === requests) finish();
+    };
     const handlers = {
-      open: next,
+      open(socket: Socket<State>) {
+        sockets.add(socket);
+        next(socket);
+      },
       drain: write,
       data(socket: Socket<State>, data: Uint8Array) {
         try {
@@ -103,21 +159,22 @@ export function run(port: number, bytes: Uint8Array, concurrency: number, reques
           reject(error);
           return;
         }
-        latencies[done++] = performance.now() - socket.data.at;
-        if (done === requests) finish();
-        else next(socket);
+        count(socket, socket.data.end.isWhole());
+        if (done < requests) next(socket);
       },
-      close() {
-        if (done < requests) reject(new Error('the connection was closed'));
+      close(socket: Socket<State>) {
+        sockets.delete(socket);
+        if (done >= requests) return;
+        if (!judge) return reject(new Error('the connection was closed'));
+        if (socket.data.isOpen) count(socket, false);
+        if (sent < requests) connect();
       },
     };
-    for (let i = 0; i < concurrency; i++) {
-      const data: State = { at: 0, end: new AnswerEnd(), left: bytes };
-      Bun.connect<State>({ hostname: '127.0.0.1', port, data, socket: handlers }).then(
-        (socket) => sockets.push(socket),
-        reject,
-      );
-    }
+    const connect = () => {
+      const data: State = { ...fresh(), isOpen: false };
+      Bun.connect<State>({ hostname: '127.0.0.1', port, data, socket: handlers }).catch(reject);
+    };
+    for (let i = 0; i < concurrency; i++) connect();
   });
 }
 
@@ -126,6 +183,8 @@ interface State {
   end: AnswerEnd;
   /** What the kernel has not taken yet. */
   left: Uint8Array;
+  /** Whether an answer is awaited. */
+  isOpen: boolean;
 }
 
 function write(socket: Socket<State>): void {

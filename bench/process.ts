@@ -41,10 +41,11 @@ export async function startProgram(
   return programOf(child, port);
 }
 
-/** Starts a server that says nothing, at a port that it is given, and waits until it answers. */
+/** Starts a server that does not tell its port, at one that it is given, and waits until it answers at `path`. */
 export async function startSilent(
   args: (port: number) => readonly string[],
   env: Readonly<Record<string, string>> = {},
+  path = '/healthz',
 ): Promise<Program> {
   const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const port = probe.port ?? 0;
@@ -52,15 +53,15 @@ export async function startSilent(
   const child = spawn(args(port), env);
   void child.stdout.pipeTo(new WritableStream());
   const until = Date.now() + 20_000;
-  while (!(await answers(port))) {
+  while (!(await answers(port, path))) {
     if (Date.now() > until) throw new Error(`${args(port).join(' ')} does not answer`);
     await Bun.sleep(50);
   }
   return programOf(child, port);
 }
 
-const answers = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/healthz`).then(
+const answers = (port: number, path: string): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}${path}`).then(
     ({ ok }) => ok,
     () => false,
   );
@@ -92,6 +93,14 @@ export function cpuMicros(pid: number): number {
     nanos += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
   }
   return nanos / 1_000;
+}
+
+/** A process and all that it has started, and so on. */
+export function treeOf(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
+  );
+  return [pid, ...children.flatMap(treeOf)];
 }
 
 /** Memory in use, in MiB. */

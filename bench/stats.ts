@@ -11,9 +11,13 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
 
 export const fixed = (value: number, digits = 1): string => value.toFixed(digits);
 
-/** A Markdown table. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** A Markdown table, of figures unless it says otherwise. */
+export function table(rows: readonly (readonly string[])[], cells: 'figures' | 'words' = 'figures'): string {
   const [head, ...body] = rows;
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head!), line(head!.map((_, i) => (i === 0 ? '---' : '---:'))), ...body.map(line)].join('\n');
+  const line = (row: readonly string[]) => `| ${row.join(' | ')} |`;
+  return [
+    line(head!),
+    line(head!.map((_, i) => (i === 0 || cells === 'words' ? '---' : '---:'))),
+    ...body.map(line),
+  ].join('\n');
 }
