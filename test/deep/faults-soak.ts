@@ -145,7 +145,7 @@ test(`${seconds} s of faults`, async () => {
     await live.stop();
     await Promise.all(upstreams.map(({ server }) => server.stop()));
   }
-}, 3_600_000);
+}, 2 * 3_600_000);
 
 /** Files with a name: the thread that parses policies comes and goes with a few that have none. */
 const named = (files: readonly string[]): string[] => files.filter((file) => !file.startsWith('anon_inode:'));
