@@ -1,0 +1,52 @@
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { startBench } from './gateways.ts';
+import { compareLoad } from './peers/compare.ts';
+import { compareFaults } from './peers/faults.ts';
+import { installPortkey } from './peers/portkey.ts';
+
+/**
+ * `npm run bench:peers`: Signalbox beside Portkey's open-source gateway, on Node and on Bun, before the same upstream in one
+ * interleaved run; then the list of faults of `test/fault` against both. `--load` or `--faults`: that part alone.
+ * `--quick` for a look. `--write` puts the tables into `docs/benchmarks.md`.
+ */
+const flag = (name: string): boolean => process.argv.includes(name);
+const PAGE = join(import.meta.dir, '../docs/benchmarks.md');
+
+/** Puts a text between the marks of this part of the page, laid out as the rest of it. */
+async function write(part: string, text: string): Promise<void> {
+  const marks = new RegExp(`(<!-- made: ${part} -->\n)[^]*?(<!-- end -->)`);
+  const page = await Bun.file(PAGE).text();
+  if (!marks.test(page)) throw new Error(`docs/benchmarks.md has no place for ${part}`);
+  await Bun.write(
+    PAGE,
+    page.replace(marks, (_, begin: string, end: string) => `${begin}\n${text}\n\n${end}`),
+  );
+}
+
+async function main(): Promise<void> {
+  const portkey = await installPortkey();
+  const day = new Date().toISOString().slice(0, 10);
+  const on = `${day}, ${cpus().length} cores (${cpus()[0]!.model.trim()}), Bun ${Bun.version}, Node ${portkey.node}, ${portkey.version}.`;
+  const show = async (part: string, text: string) => {
+    process.stdout.write(`${text}\n\n`);
+    if (flag('--write')) await write(part, text);
+  };
+  if (!flag('--faults')) {
+    const bench = await startBench();
+    try {
+      await show('peers', `${on}\n\n${await compareLoad(bench, portkey, flag('--quick'))}`);
+    } finally {
+      await bench.stop();
+    }
+  }
+  if (!flag('--load')) await show('faults', `${on}\n\n${await compareFaults(portkey)}`);
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  },
+);

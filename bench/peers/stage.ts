@@ -1,0 +1,136 @@
+import { deadlinesOf, type Form } from '../../test/fault/faults.ts';
+import type { Asked, Fault } from '../../test/fault/outcome.ts';
+import { type Line, type RawUpstream, startRawUpstream } from '../../test/fault/raw-upstream.ts';
+import { LAST_PIECE } from '../../test/fault/wire.ts';
+import { openai } from '../../test/fault/wire-openai.ts';
+import { testPolicy } from '../../test/support/policies.ts';
+
+/** One request through one gateway to an upstream that fails in one way. Each has an upstream and a model of its own. */
+export interface Trial {
+  /** Names its model. */
+  readonly id: string;
+  readonly fault: Fault;
+  readonly form: Form;
+  readonly gateway: 'Signalbox' | 'Portkey';
+  /** Who asks: a reader of bytes, or the client of the `openai` package. */
+  readonly caller: 'reader' | 'client';
+  /** Resolved by the caller once content has come. */
+  readonly seen: PromiseWithResolvers<void>;
+  /** Connections on which a request came. */
+  readonly lines: Watched[];
+}
+
+/** The line of a request, and whether the upstream itself has ended its answer. */
+interface Watched {
+  readonly line: Line;
+  isEnded: boolean;
+}
+
+/** Whether the gateway still waits for an answer that the upstream has not ended. */
+export const isLeftOpen = ({ lines }: Trial): boolean => lines.some(({ line, isEnded }) => !isEnded && !line.isGone);
+
+export interface Stage {
+  /** The base URL of a trial's upstream. */
+  urlOf(trial: Trial): string;
+  stop(): Promise<void>;
+}
+
+/** A break waits for the caller to have read what came before it; no longer than this, for a gateway may hold that back. */
+const SEEN_MS = 1_000;
+
+const askedOf = ({ form, seen }: Trial, nth: number): Asked => ({
+  dialect: openai,
+  stream: form === 'SSE',
+  nth,
+  seen: Promise.race([seen.promise, Bun.sleep(SEEN_MS)]),
+});
+
+/** Starts the upstreams of all trials. */
+export async function setStage(trials: readonly Trial[]): Promise<Stage> {
+  const byId = new Map(trials.map((trial) => [trial.id, trial]));
+  const http = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const trial = byId.get(new URL(request.url).pathname.split('/')[1]!);
+      if (trial?.fault.upstream.speaks !== 'http') return new Response(null, { status: 418 });
+      await request.text();
+      return trial.fault.upstream.answer(askedOf(trial, 1));
+    },
+  });
+  const untrusted = await startRawUpstream(() => {}, { tls: true });
+  const raw = new Map<Trial, RawUpstream>();
+  await Promise.all(trials.map((trial) => startRaw(trial, raw)));
+  const addresses = {
+    nobody: `http://127.0.0.1:${portOfNobody()}`,
+    unresolvable: 'http://nonexistent.invalid',
+    untrusted: `https://127.0.0.1:${untrusted.port}`,
+    plain: `https://127.0.0.1:${http.port}`,
+  };
+  return {
+    urlOf(trial) {
+      const { upstream } = trial.fault;
+      if (upstream.speaks === 'nothing') return addresses[upstream.address] + openai.base;
+      if (upstream.speaks === 'http') return `http://127.0.0.1:${http.port}/${trial.id}${openai.base}`;
+      return `http://127.0.0.1:${raw.get(trial)!.port}${openai.base}`;
+    },
+    async stop() {
+      for (const server of [untrusted, ...raw.values()]) server.stop();
+      await http.stop(true);
+    },
+  };
+}
+
+async function startRaw(trial: Trial, servers: Map<Trial, RawUpstream>): Promise<void> {
+  const { upstream } = trial.fault;
+  if (upstream.speaks !== 'bytes') return;
+  const server = await startRawUpstream((line, { nth }) => {
+    const watched: Watched = { line, isEnded: false };
+    trial.lines.push(watched);
+    return upstream.play(watch(watched), askedOf(trial, nth));
+  });
+  servers.set(trial, server);
+}
+
+function watch(watched: Watched): Line {
+  const { line } = watched;
+  return {
+    write(data) {
+      watched.isEnded ||= data === LAST_PIECE;
+      return line.write(data);
+    },
+    end() {
+      watched.isEnded = true;
+      line.end();
+    },
+    reset() {
+      watched.isEnded = true;
+      line.reset();
+    },
+    get isGone() {
+      return line.isGone;
+    },
+  };
+}
+
+/** A port that nobody listens on any more. */
+function portOfNobody(): number {
+  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = server;
+  server.stop(true);
+  return port;
+}
+
+/** Signalbox's policy: a model for each trial, with one endpoint and the deadlines of the fault; retries as they are by default. */
+export function policyOf(trials: readonly Trial[], stage: Stage): string {
+  const upstreams = Object.fromEntries(trials.map((trial) => [trial.id, stage.urlOf(trial)]));
+  const models = Object.fromEntries(
+    trials.map(({ id, fault }) => {
+      const { firstTokenMs, idleMs, totalMs } = deadlinesOf(fault);
+      const more = `    deadlines: { first_token_ms: ${firstTokenMs}, idle_ms: ${idleMs}, total_ms: ${totalMs} }\n`;
+      return [id, { endpoints: [id], more }];
+    }),
+  );
+  return testPolicy(upstreams, models, 'gateway: {}\n');
+}
