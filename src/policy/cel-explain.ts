@@ -47,8 +47,14 @@ export function explainSyntax({ code, range, summary }: ParseError, text: string
   const word = /^(?:\w+|[^\w\s])/.exec(text.slice(start))?.[0] ?? '';
   if (WORDS.has(word)) return notCel(word, start);
   const message = `not CEL: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`;
-  const details = code.startsWith('unterminated') ? { hint: 'the closing quote is missing' } : {};
-  return { code: 'cel-syntax', at, message, details };
+  const hint = hintFor(code, word, text.slice(0, start));
+  return { code: 'cel-syntax', at, message, details: hint ? { hint } : {} };
+}
+
+function hintFor(code: string, sign: string, before: string): string | null {
+  if (code.startsWith('unterminated')) return 'the closing quote is missing';
+  if (/^[“”„‘’«»]$/.test(sign)) return 'write straight quotes: "text"';
+  return sign === ',' && /\bin\s*\([^()]*$/.test(before) ? 'a list stands in brackets: `x in ["a", "b"]`' : null;
 }
 
 /** A word of other languages, with the sign that CEL has for it. */

@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, visit, type YAMLError } from 'yaml';
 import { isCel } from './cel-check.ts';
 import type { Place } from './diagnostics.ts';
 import { findSlip, losesItsWay } from './indentation.ts';
@@ -23,6 +23,18 @@ const PROBLEMS = {
   'too-large': ['file-too-large', 'the file is larger than 1 MiB', 'split it: all files of the folder are one policy'],
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
+
+/** Where a quote opens that is never closed, which the error tells only at the end of the file; null for other errors. */
+function openQuote(contents: Node | null, { code, pos }: YAMLError): number | null {
+  if (code !== 'MISSING_CHAR') return null;
+  let open: number | null = null;
+  visit(contents, {
+    Scalar(_, { type, range }) {
+      if (type?.startsWith('QUOTE_') && range && range[1] >= pos[0]) open = range[0];
+    },
+  });
+  return open;
+}
 
 /** Reads a file's YAML into a tree with places; null when that cannot be done, and then the report says why. */
 export function parseFile(file: PolicyFile, report: Report): MapTree | null {
@@ -79,8 +91,13 @@ class Reader {
     for (const error of [...this.#telling(document.errors), ...document.warnings]) {
       if (this.#tellSlip(error)) continue;
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
-      const place = this.#place(error.pos[0], error.pos[1]);
+      const open = openQuote(document.contents, error);
+      const place = open === null ? this.#place(error.pos[0], error.pos[1]) : this.#place(open, open + 1);
       if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
+      if (open !== null) {
+        this.#report.add(code, place, 'a quote opens here and is never closed', {});
+        continue;
+      }
       const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'it nests too deep to be read' : error.message);
       this.#report.add(code, place, message, this.#hintFor(error.code, place.line));
     }
