@@ -100,7 +100,10 @@ const tagPath = (error: ValueError): string => (tagsOf(error).length > 0 ? `${er
 
 function rangeOf(schema: TSchema): string {
   const kind = schema.type === 'integer' ? 'a whole number' : 'a number';
-  if (schema.exclusiveMinimum !== undefined) return `${kind} above ${schema.exclusiveMinimum}`;
+  if (schema.exclusiveMinimum !== undefined) {
+    const most = schema.maximum === undefined ? '' : ` and at most ${schema.maximum}`;
+    return `${kind} above ${schema.exclusiveMinimum}${most}`;
+  }
   if (schema.maximum === undefined) return `${kind} of at least ${schema.minimum}`;
   return `${kind} from ${schema.minimum} to ${schema.maximum}`;
 }

@@ -59,6 +59,7 @@ export async function readOffer(
     const message = 'Only an EIP-3009 authorization is taken, with a signature of 65 bytes by the key of the wallet.';
     throw new PaymentRefused('unsupported_signature', message);
   }
+  checkForm(payload.signature);
   const { authorization, signature } = plain(payload);
   const { from: payer, nonce } = authorization;
   checkTerms(authorization, unsealed, now);
@@ -102,11 +103,22 @@ function checkTerms(
   }
 }
 
+/** Half the order of the curve. Above it `s` is a second form of the same signature that anybody can make of the first. */
+const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/** Tokens refuse the second form, and an answer that is kept for one opens to nobody by the other. Throws PaymentRefused. */
+function checkForm(signature: string): void {
+  if (BigInt(`0x${signature.slice(66, 130)}`) <= S_MAX) return;
+  const message = 'The `s` of the signature must be in the lower half of the order of its curve.';
+  throw new PaymentRefused('unsupported_signature', message);
+}
+
 /** The same in one form, and no more than it: others refuse addresses whose capitals are no checksum. */
 function plain({ signature, authorization }: Signed): Signed {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   return {
-    signature: hex(signature),
+    // Some wallets count its last byte from 0, contracts from 27.
+    signature: hex(signature.replace(/0([01])$/, (_, bit) => (bit === '0' ? '1b' : '1c'))),
     authorization: {
       from: hex(from),
       to: hex(to),

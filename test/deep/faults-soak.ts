@@ -53,99 +53,103 @@ function behaviourOf(request: RecordedRequest): Behaviour {
   return behaviour;
 }
 
-test(`${seconds} s of faults`, async () => {
-  const upstreams = DIALECTS.map((dialect) => ({
-    dialect,
-    server: startFakeUpstream({ dialect, key: UPSTREAM_KEY, behaviour: behaviourOf }),
-  }));
-  const providers = upstreams.map(({ dialect, server: { url } }) => [dialect, { url, adapter: ADAPTERS[dialect] }]);
-  const more = '    deadlines: { first_token_ms: 300, idle_ms: 300, total_ms: 2000 }\n';
-  // A model of each dialect, and the next one's for its second endpoint.
-  const models = DIALECTS.map((dialect, at) => {
-    const endpoints = [dialect, DIALECTS[(at + 1) % DIALECTS.length]!];
-    return [dialect, { endpoints, quality: 0.9 - at / 10, more }];
-  });
-  const text = (wait: number) =>
-    testPolicy(
-      Object.fromEntries(providers),
-      Object.fromEntries(models),
-      `gateway: { retries_max: 2 }\nledger: { contention_wait_ms: ${wait} }\n`,
-    );
-  const live = await startLivePolicy({ 'policy.yaml': text(1) });
-  const { box } = live;
-  /** The number of the request, by the decision that answered it. */
-  const decisions = new Map<number, number>();
-  const outcomes = new Map<string, number>();
-  /** Numbers of the requests that were answered to the end. */
-  const whole: number[] = [];
-  const until = performance.now() + seconds * 1_000;
-  let asked = 0;
-  const note = (what: string) => void outcomes.set(what, (outcomes.get(what) ?? 0) + 1);
-  const ask = async () => {
-    const n = ++asked;
-    const leaving = new AbortController();
-    if (random() < LEAVING) setTimeout(() => leaving.abort(), random() * 20);
-    const messages = [{ role: 'user', content: `This is request ${n}.` }];
-    const model = ['auto', ...DIALECTS][Math.floor(random() * 4)];
-    const body = { model, messages, max_tokens: 100, stream: random() < 0.5 };
+test(
+  `${seconds} s of faults`,
+  async () => {
+    const upstreams = DIALECTS.map((dialect) => ({
+      dialect,
+      server: startFakeUpstream({ dialect, key: UPSTREAM_KEY, behaviour: behaviourOf }),
+    }));
+    const providers = upstreams.map(({ dialect, server: { url } }) => [dialect, { url, adapter: ADAPTERS[dialect] }]);
+    const more = '    deadlines: { first_token_ms: 300, idle_ms: 300, total_ms: 2000 }\n';
+    // A model of each dialect, and the next one's for its second endpoint.
+    const models = DIALECTS.map((dialect, at) => {
+      const endpoints = [dialect, DIALECTS[(at + 1) % DIALECTS.length]!];
+      return [dialect, { endpoints, quality: 0.9 - at / 10, more }];
+    });
+    const text = (wait: number) =>
+      testPolicy(
+        Object.fromEntries(providers),
+        Object.fromEntries(models),
+        `gateway: { retries_max: 2 }\nledger: { contention_wait_ms: ${wait} }\n`,
+      );
+    const live = await startLivePolicy({ 'policy.yaml': text(1) });
+    const { box } = live;
+    /** The number of the request, by the decision that answered it. */
+    const decisions = new Map<number, number>();
+    const outcomes = new Map<string, number>();
+    /** Numbers of the requests that were answered to the end. */
+    const whole: number[] = [];
+    const until = performance.now() + seconds * 1_000;
+    let asked = 0;
+    const note = (what: string) => void outcomes.set(what, (outcomes.get(what) ?? 0) + 1);
+    const ask = async () => {
+      const n = ++asked;
+      const leaving = new AbortController();
+      if (random() < LEAVING) setTimeout(() => leaving.abort(), random() * 20);
+      const messages = [{ role: 'user', content: `This is request ${n}.` }];
+      const model = ['auto', ...DIALECTS][Math.floor(random() * 4)];
+      const body = { model, messages, max_tokens: 100, stream: random() < 0.5 };
+      try {
+        const response = await box.post('/v1/chat/completions', body, { signal: leaving.signal });
+        const decision = response.headers.get('x-signalbox-decision-id');
+        if (decision) decisions.set(parseId('dec_', decision)!, n);
+        const answer = await response.text();
+        const cut = response.status === 200 && answer.includes('"error"');
+        if (response.status === 200 && !cut) whole.push(n);
+        note(cut ? 'cut' : String(response.status));
+      } catch {
+        note('left');
+      }
+    };
+    const caller = async () => {
+      while (performance.now() < until) {
+        await ask();
+        await Bun.sleep(random() * PAUSE_MS);
+      }
+    };
+    const memory: [number, number][] = [];
+    const watch = setInterval(() => memory.push([performance.now() / 60_000, residentMiB(box.pid)]), 1_000);
+    let reloads = 0;
+    const reload = setInterval(() => {
+      live.replace('policy.yaml', text(1 + (++reloads % 2)));
+      // What the upstreams remember is this process's memory, not the server's, but an hour of it is much.
+      for (const { server } of upstreams) server.requests.length = 0;
+    }, RELOAD_EVERY_MS);
+    let opened: [readonly string[], number] = [[], 0];
+    const warm = setTimeout(() => {
+      opened = [openFiles(box.pid), descriptors(box.pid).length];
+    }, seconds * 300);
     try {
-      const response = await box.post('/v1/chat/completions', body, { signal: leaving.signal });
-      const decision = response.headers.get('x-signalbox-decision-id');
-      if (decision) decisions.set(parseId('dec_', decision)!, n);
-      const answer = await response.text();
-      const cut = response.status === 200 && answer.includes('"error"');
-      if (response.status === 200 && !cut) whole.push(n);
-      note(cut ? 'cut' : String(response.status));
-    } catch {
-      note('left');
+      await Promise.all(Array.from({ length: CALLERS }, caller));
+      clearInterval(watch);
+      clearInterval(reload);
+      clearTimeout(warm);
+      const { entries, faults } = await closedBooks(box.data);
+      expect(faults).toEqual([]);
+      const { total, credits } = expectUpstreamsCount(entries, decisions);
+      expectAllBooked(entries, decisions, whole);
+      const audit = await box.run('ledger', 'audit');
+      expect([audit.code, audit.err]).toEqual([0, '']);
+      expect(named(openFiles(box.pid))).toEqual(named(opened[0]));
+      // Connections come and go; what is leaked would not stop growing.
+      expect(descriptors(box.pid).length).toBeLessThanOrEqual(opened[1] + 3 * CALLERS);
+      const settled = memory.slice(Math.floor(memory.length / 3));
+      const slope = slopeOf(settled);
+      if (seconds >= 300) expect(slope).toBeLessThan(SLOPE_MAX);
+      const told = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([what, n]) => `${n} ${what}`);
+      const line = `${seconds} s of mixed faults in ${DIALECTS.length} dialects, ${asked} requests (${told.join(', ')}), ${reloads} reloads: ${total} reported usages booked exactly, ${credits.toFixed(3)} Credits, and each of ${whole.length} whole answers settled once; the audit is clean; memory ${slope.toFixed(2)} MiB a minute, named files ${named(opened[0]).length} → ${named(openFiles(box.pid)).length}`;
+      console.log(line);
+      proved(line);
+    } finally {
+      clearInterval(watch);
+      clearInterval(reload);
+      await live.stop();
+      await Promise.all(upstreams.map(({ server }) => server.stop()));
     }
-  };
-  const caller = async () => {
-    while (performance.now() < until) {
-      await ask();
-      await Bun.sleep(random() * PAUSE_MS);
-    }
-  };
-  const memory: [number, number][] = [];
-  const watch = setInterval(() => memory.push([performance.now() / 60_000, residentMiB(box.pid)]), 1_000);
-  let reloads = 0;
-  const reload = setInterval(() => {
-    live.replace('policy.yaml', text(1 + (++reloads % 2)));
-    // What the upstreams remember is this process's memory, not the server's, but an hour of it is much.
-    for (const { server } of upstreams) server.requests.length = 0;
-  }, RELOAD_EVERY_MS);
-  let opened: [readonly string[], number] = [[], 0];
-  const warm = setTimeout(() => {
-    opened = [openFiles(box.pid), descriptors(box.pid).length];
-  }, seconds * 300);
-  try {
-    await Promise.all(Array.from({ length: CALLERS }, caller));
-    clearInterval(watch);
-    clearInterval(reload);
-    clearTimeout(warm);
-    const { entries, faults } = await closedBooks(box.data);
-    expect(faults).toEqual([]);
-    const { total, credits } = expectUpstreamsCount(entries, decisions);
-    expectAllBooked(entries, decisions, whole);
-    const audit = await box.run('ledger', 'audit');
-    expect([audit.code, audit.err]).toEqual([0, '']);
-    expect(named(openFiles(box.pid))).toEqual(named(opened[0]));
-    // Connections come and go; what is leaked would not stop growing.
-    expect(descriptors(box.pid).length).toBeLessThanOrEqual(opened[1] + 3 * CALLERS);
-    const settled = memory.slice(Math.floor(memory.length / 3));
-    const slope = slopeOf(settled);
-    if (seconds >= 300) expect(slope).toBeLessThan(SLOPE_MAX);
-    const told = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([what, n]) => `${n} ${what}`);
-    const line = `${seconds} s of mixed faults in ${DIALECTS.length} dialects, ${asked} requests (${told.join(', ')}), ${reloads} reloads: ${total} reported usages booked exactly, ${credits.toFixed(3)} Credits, and each of ${whole.length} whole answers settled once; the audit is clean; memory ${slope.toFixed(2)} MiB a minute, named files ${named(opened[0]).length} → ${named(openFiles(box.pid)).length}`;
-    console.log(line);
-    proved(line);
-  } finally {
-    clearInterval(watch);
-    clearInterval(reload);
-    await live.stop();
-    await Promise.all(upstreams.map(({ server }) => server.stop()));
-  }
-}, 2 * 3_600_000);
+  },
+  2 * 3_600_000,
+);
 
 /** Files with a name: the thread that parses policies comes and goes with a few that have none. */
 const named = (files: readonly string[]): string[] => files.filter((file) => !file.startsWith('anon_inode:'));

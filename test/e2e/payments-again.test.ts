@@ -116,3 +116,11 @@ for (const stream of [false, true]) {
     paid.upstream.behave({});
   }, 30_000);
 }
+
+test('a top-up that is far too large is told so', async () => {
+  const response = await paid.ask({ usd: 1e10 }, { path: '/v1/wallets/topup' });
+  expect((await answerOf(response)).error).toMatchObject({
+    code: 'out_of_range',
+    message: '`usd` must be a number above 0 and at most 1000000000.',
+  });
+});

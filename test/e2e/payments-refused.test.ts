@@ -187,6 +187,16 @@ describe('a signature', () => {
     expect(proxy.count()).toBe(calls);
   });
 
+  test('in the second form that every signature has is refused before anybody is asked', async () => {
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const header = tampered(await paid.sign(await paid.payer(), (await paid.quote(body)).required), ({ payload }) => {
+      const first = String(payload.signature);
+      const s = (order - BigInt(`0x${first.slice(66, 130)}`)).toString(16).padStart(64, '0');
+      payload.signature = `${first.slice(0, 66)}${s}${first.endsWith('1b') ? '1c' : '1b'}`;
+    });
+    await refusedFor(await forNothing(() => paid.send(header, body)), 'unsupported_signature');
+  });
+
   test('that would be valid for too short a time to be settled is refused', async () => {
     const payer = await paid.payer();
     const header = await signedFor(30, payer, (await paid.quote(body)).required);

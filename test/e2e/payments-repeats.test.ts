@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
-import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid } from '../support/paying.ts';
+import { amountOf, MICROCREDITS_PER_UNIT, type Paid, startPaid, tampered } from '../support/paying.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
 /** One signature is one payment and one answer, however often and by whatever way it is sent. */
@@ -30,6 +30,20 @@ async function saidIn(response: Response, asked: object): Promise<string> {
   expect(done).toBe(true);
   return chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
 }
+
+test('a signature gets its answer again though its last byte is counted from 0', async () => {
+  const asked = { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
+  const header = await paid.sign(await paid.payer(), (await paid.quote(asked)).required);
+  const first = await paid.send(header, asked);
+  expect(first.status).toBe(200);
+  await first.text();
+  const other = tampered(header, ({ payload }) => {
+    payload.signature = String(payload.signature).replace(/1b$/, '00').replace(/1c$/, '01');
+  });
+  const again = await paid.send(other, asked);
+  expect(again.status).toBe(200);
+  expect(again.headers.get('x-signalbox-replayed')).toBe('true');
+});
 
 describe.each(FORMS)('the same signature, for %s', (_form, asked) => {
   test('ten times at once: one payment, one call, and the others are told that it runs', async () => {
