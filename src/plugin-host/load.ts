@@ -88,7 +88,10 @@ function locate(specifier: string, folder: string): string {
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
   // Only what is installed: a gateway fetches no code.
   const home = [folder, process.cwd()].find((start) => isInstalled(name, start));
-  if (!home) throw new Error(`the package \`${name}\` is not installed beside the policy or the working folder`);
+  if (!home) {
+    const meant = existsSync(resolve(folder, specifier)) ? `; a file begins with a dot: \`./${specifier}\`` : '';
+    throw new Error(`the package \`${name}\` is not installed beside the policy or the working folder${meant}`);
+  }
   return Bun.resolveSync(specifier, home);
 }
 

@@ -1,5 +1,5 @@
 import type { EstimatorPlugin } from '../contract/estimator.ts';
-import type { StrategyPlugin } from '../contract/strategy.ts';
+import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import { checkOptions, type Subject } from './check.ts';
 import type { Report } from './report.ts';
 
@@ -24,7 +24,11 @@ function refusalOf(
   options: Readonly<Record<string, unknown>>,
 ): string | null {
   try {
-    if (plugin.kind === 'strategy') plugin.prepare(options);
+    if (plugin.kind === 'strategy') {
+      // A JavaScript file may give anything; without this, each request would be ranked as if the strategy had failed.
+      const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
+      if (typeof prepared?.score !== 'function') return '`prepare` gives no `score`';
+    }
     // Whether options can be used does not hang on the secret.
     else plugin.prepare(options, [0, 0]);
     return null;

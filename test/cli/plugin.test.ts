@@ -79,12 +79,22 @@ describe('signalbox plugin new', () => {
     write('other/compose.yaml', 'version: 3\nservices: {}\n');
     const said = async (name: string, dir: string) => {
       const { text } = await run('new', 'strategy', name, '--dir', at(dir));
-      return [/plugins: \[(.+)\]/.exec(text)?.[1], /signalbox policy check.*/.exec(text)?.[0]];
+      return [/plugins: \[(.+)\]/, /signalbox policy check.*/, /signalbox policy explain.*/].map((form) =>
+        form.exec(text)?.at(-1),
+      );
     };
-    const checked = `signalbox policy check ${at('policy')}`;
-    expect(await said('near', 'policy')).toEqual(['./near/index.ts', checked]);
-    expect(await said('inner', 'policy/plugins')).toEqual(['./plugins/inner/index.ts', checked]);
-    expect(await said('far', 'other')).toEqual([at('other/far/index.ts'), 'signalbox policy check']);
+    const inPolicy = (name: string) => [
+      `./${name}/index.ts`,
+      `signalbox policy check ${at('policy')}`,
+      `signalbox policy explain ${at('policy')} --model auto-${name.replace('plugins/', '')} --message Hello`,
+    ];
+    expect(await said('near', 'policy')).toEqual(inPolicy('near'));
+    expect(await said('inner', 'policy/plugins')).toEqual(inPolicy('plugins/inner'));
+    expect(await said('far', 'other')).toEqual([
+      at('other/far/index.ts'),
+      'signalbox policy check',
+      'signalbox policy explain --model auto-far --message Hello',
+    ]);
   });
 
   test('writes nothing over, not even into a folder that is empty', async () => {

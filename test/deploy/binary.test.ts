@@ -253,6 +253,8 @@ describe('its commands', () => {
       'samples',
       'tsconfig.json',
     ]);
+    // TypeScript refuses a path that is neither whole nor begins with a dot.
+    expect(readFileSync(join(work, 'parrot/tsconfig.json'), 'utf8')).toContain('"./signalbox/src/contract/plugin.ts"');
     const tried = await run('plugin', 'test', 'parrot', '--runs', '20');
     expect([tried.code, tried.err]).toEqual([0, '']);
     writeFileSync(join(work, 'hungry.ts'), "import 'left-pad';\n");

@@ -4,7 +4,7 @@ import { brokenDocsIn, brokenIn, Repo } from './links.ts';
 
 /** Every page of the repo points at what is there: files, headings, images, paths in its prose. Nothing is fetched. */
 const ROOT = join(import.meta.dir, '../..');
-const repo = new Repo(ROOT, new Set(['node_modules', '.git', '.signalbox']));
+const repo = new Repo(ROOT, new Set(['node_modules', '.git', '.signalbox', 'dist']));
 
 const PAGES = repo.filesLike('**/*.md');
 

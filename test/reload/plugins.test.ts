@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { adviceOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, type PolicyAnswer, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
-import { runCommand, startSignalbox } from '../support/signalbox.ts';
+import { runCommand, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 let upstream: FakeUpstream;
 let live: LivePolicy | null = null;
@@ -139,6 +139,19 @@ for (const [what, code, expected] of REFUSED) {
     expect(last.diagnostics[0]!.line).toBe(text.split('\n').findIndex((line) => line.includes('thrifty.ts')) + 1);
   });
 }
+
+test('a strategy without a score is refused, and a path without its dot is told from a package', async () => {
+  const folder = temporaryFolder();
+  withPlugin(folder);
+  write(folder, 'plugins/thrifty.ts', STRATEGY.replace('score', 'skore'));
+  write(folder, 'policy.yaml', policy(['./plugins/thrifty.ts']));
+  expect((await runCommand(['policy', 'check', folder])).out).toContain('`prepare` gives no `score`');
+  write(folder, 'policy.yaml', policy(['plugins/thrifty.ts'], null));
+  expect((await runCommand(['policy', 'check', folder])).out).toContain(
+    'a file begins with a dot: `./plugins/thrifty.ts`',
+  );
+  rmSync(folder, { recursive: true });
+});
 
 test('a package that is not installed is not fetched', async () => {
   live = await startLivePolicy({ 'policy.yaml': policy([], null) });

@@ -104,7 +104,8 @@ function compilerOptions(): string {
       allowImportingTsExtensions: true,
       verbatimModuleSyntax: true,
       skipLibCheck: true,
-      paths: { 'signalbox/plugin': [join(SIGNALBOX, 'src/contract/plugin.ts')] },
+      // Not `join`, which takes a leading `./` away: TypeScript refuses a path without.
+      paths: { 'signalbox/plugin': [`${SIGNALBOX}/src/contract/plugin.ts`] },
     },
     include: ['*.ts'],
     ...(!hasTypes && { exclude: ['*.test.ts'] }),
@@ -114,17 +115,17 @@ function compilerOptions(): string {
 
 /** How a policy uses it, and how one sees what it does. */
 const USES: Readonly<
-  Record<Kind, (name: string, variable: string) => { readonly policy: string; readonly last: string }>
+  Record<Kind, (name: string, variable: string, of: string) => { readonly policy: string; readonly last: string }>
 > = {
-  strategy: (name) => ({
+  strategy: (name, _variable, of) => ({
     policy: `selectors: { auto-${name}: { strategy: ${name} } }`,
     last: `Ask for the model auto-${name}, or see what it would choose:
-       signalbox policy explain --model auto-${name} --message Hello`,
+       signalbox policy explain${of} --model auto-${name} --message Hello`,
   }),
-  provider: (name, variable) => ({
+  provider: (name, variable, of) => ({
     policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${variable}_API_KEY } }`,
     last: `Give it a model (models: { … { provider: ${name}, … } }), and ask for that, or see what would be chosen:
-       signalbox policy explain --message Hello`,
+       signalbox policy explain${of} --message Hello`,
   }),
   estimator: (name) => ({
     policy: `learning: { mode: shadow, estimator: ${name} }`,
@@ -164,7 +165,8 @@ function nextSteps(kind: Kind, name: string, folder: string, files: readonly str
   };
   const home = policyAround(folder);
   const file = home === null ? join(folder, 'index.ts') : `./${relative(home, join(folder, 'index.ts'))}`;
-  const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase());
+  const of = home === null ? '' : ` ${shown(home)}`;
+  const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase(), of);
   return `Made ${files.length} files in ${folder}: ${files.join(', ')}
 
 Next:
@@ -173,7 +175,7 @@ Next:
   2. Name it in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and see that the policy is sound:
        plugins: [${file}]
        ${policy}
-       signalbox policy check${home === null ? '' : ` ${shown(home)}`}
+       signalbox policy check${of}
   3. ${last}
 ${Bun.isStandaloneExecutable ? TYPES_HINT : ''}`;
 }

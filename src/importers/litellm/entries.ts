@@ -4,7 +4,7 @@ import { type Connection, readConnection } from './connection.ts';
 import { type Context, isName, looksSecret, textOf, textsOf } from './context.ts';
 import { type Facts, readFacts } from './facts.ts';
 import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
-import { bareName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
+import { bareName, modeOfName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
 import { type MapNode, type Node, valueAt } from './tree.ts';
 
 /** An entry of `model_list` that Signalbox can serve. */
@@ -92,7 +92,7 @@ export function readEntry(node: Node, context: Context): EntryRead {
 
 /** Why an entry that LiteLLM takes is nothing for Signalbox; null where it is something. */
 function whyNot(params: MapNode, info: MapNode | null, model: string): string | null {
-  const mode = textOf(valueAt(info ?? undefined, 'mode'));
+  const mode = textOf(valueAt(info ?? undefined, 'mode')) ?? modeOfName(bareName(model));
   if (mode !== null && MODES.has(mode)) return `Signalbox serves chats, and this is for ${mode.replaceAll('_', ' ')}`;
   if (valueAt(params, 'mock_response'))
     return 'a fixed answer is nothing that a provider gives; the adapter `simulated` answers without one';

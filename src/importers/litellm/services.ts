@@ -120,6 +120,22 @@ const KNOWN_NAMES: readonly (readonly [RegExp, string])[] = [
 export const providerOfName = (name: string): string | null =>
   KNOWN_NAMES.find(([form]) => form.test(name))?.[1] ?? null;
 
+/** Models that are for something else than chats by their name alone: LiteLLM needs no `mode` to know them. */
+const OTHER_MODES: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(?:text-(?:multilingual-)?embedding-|gemini-embedding-|(?:nomic-|mxbai-)?embed-|(?:mistral|codestral)-embed\b|bge-|voyage-)/,
+    'embedding',
+  ],
+  [/^(?:whisper-|gpt-4o(?:-mini)?-transcribe\b)/, 'audio_transcription'],
+  [/^(?:tts-1|gpt-4o-mini-tts\b)/, 'audio_speech'],
+  [/^(?:dall-e-|gpt-image-|imagen-)/, 'image_generation'],
+  [/^(?:omni|text)-moderation-/, 'moderation'],
+  [/^rerank-/, 'rerank'],
+];
+
+/** The mode that a name tells; null for what may be a chat. */
+export const modeOfName = (bare: string): string | null => OTHER_MODES.find(([form]) => form.test(bare))?.[1] ?? null;
+
 /** The name of a model with neither its provider nor the day of its version: what two deployments of one model share. */
 export function bareName(name: string): string {
   const last = name.slice(name.lastIndexOf('/') + 1);

@@ -44,6 +44,24 @@ describe('each of the configurations', () => {
   });
 });
 
+test.each([
+  'text-embedding-3-small',
+  'openai/text-embedding-3-large',
+  'cohere/rerank-v3.5',
+  'whisper-1',
+  'openai/gpt-4o-mini-tts',
+  'dall-e-3',
+  'gemini/gemini-embedding-001',
+])('%s is known by its name to be for no chats, without a mode; a mode that says chat wins', (model) => {
+  const { report } = imported(withModel(`model: ${model}`));
+  expect([report.models, report.problems]).toEqual([[], []]);
+  expect(report.keys.find(({ path }) => path === 'model_list[0].model_name')?.note).toMatch(
+    /^one: Signalbox serves chats, and this/,
+  );
+  const said = imported(withModel(`model: openai/${model.replace(/^.*\//, '')}`, '    model_info: { mode: chat }\n'));
+  expect(said.report.models).toEqual(['one']);
+});
+
 describe('what a configuration includes', () => {
   const entry = (name: string) => `  - { model_name: ${name}, litellm_params: { model: openai/${name} } }\n`;
   const main = `include: [more.yaml, gone.yaml, more.yaml, text.yaml]\nmodel_list:\n${entry('a')}litellm_settings: { num_retries: 1 }\n`;
