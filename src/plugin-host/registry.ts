@@ -1,3 +1,4 @@
+import { TypeGuard } from '@sinclair/typebox';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { ProviderPlugin } from '../contract/provider.ts';
 import type { StrategyPlugin } from '../contract/strategy.ts';
@@ -51,10 +52,14 @@ export function assertContract(plugin: Plugin): void {
     throw new Error(`a plugin's name must be lower-case letters, digits and dashes, not ${JSON.stringify(name)}`);
   }
   const schema: unknown = plugin.kind === 'provider' ? plugin.settings : plugin.options;
+  const what = kind === 'provider' ? 'settings' : 'options';
   if (typeof schema !== 'object' || schema === null) {
-    throw new Error(
-      `the ${kind} plugin \`${name}\` has no schema for its ${kind === 'provider' ? 'settings' : 'options'}`,
-    );
+    throw new Error(`the ${kind} plugin \`${name}\` has no schema for its ${what}`);
   }
   if (typeof plugin.prepare !== 'function') throw new Error(`the ${kind} plugin \`${name}\` has no prepare function`);
+  if (!TypeGuard.IsSchema(schema)) {
+    throw new Error(
+      `the ${what} of the ${kind} plugin \`${name}\` must be a schema of TypeBox, such as \`Type.Object({})\``,
+    );
+  }
 }

@@ -146,6 +146,9 @@ test('a strategy without a score is refused, and a path without its dot is told 
   write(folder, 'plugins/thrifty.ts', STRATEGY.replace('score', 'skore'));
   write(folder, 'policy.yaml', policy(['./plugins/thrifty.ts']));
   expect((await runCommand(['policy', 'check', folder])).out).toContain('`prepare` gives no `score`');
+  // Their options by plain JSON Schema were told as `Unknown type`, without a place.
+  write(folder, 'plugins/thrifty.ts', `${STRATEGY.replace(/options: .*/, "options: { type: 'object' },")}`);
+  expect((await runCommand(['policy', 'check', folder])).out).toContain('must be a schema of TypeBox');
   write(folder, 'policy.yaml', policy(['plugins/thrifty.ts'], null));
   expect((await runCommand(['policy', 'check', folder])).out).toContain(
     'a file begins with a dot: `./plugins/thrifty.ts`',

@@ -55,6 +55,7 @@ describe('the registry of plugins', () => {
     expect(foreign({ ...own, name: 'No Good' })).toThrow('lower-case letters');
     expect(foreign({ ...own, name: 7 })).toThrow('lower-case letters');
     expect(foreign({ ...own, options: null })).toThrow('no schema for its options');
+    expect(foreign({ ...own, options: { type: 'object' } })).toThrow('must be a schema of TypeBox');
     expect(foreign({ ...own, prepare: 1 })).toThrow('no prepare function');
     expect(foreign({ ...ownEstimator, options: 7 })).toThrow(
       'the estimator plugin `own` has no schema for its options',
