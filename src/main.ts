@@ -146,15 +146,25 @@ async function ledger({ args, data }: DataArguments): Promise<void> {
 
 async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {
   const file = existing(data);
-  const [{ openSqlite }, { accessMigrations }, { paymentMigrations }, { openKeys }, run] = await Promise.all([
+  const [
+    { openReader, openSqlite },
+    { accessMigrations },
+    { ledgerMigrations },
+    { paymentMigrations },
+    { openKeys },
+    run,
+  ] = await Promise.all([
     import('./store/sqlite.ts'),
     import('./access/tables.ts'),
+    import('./ledger/schema.ts'),
     import('./payments/table.ts'),
     import('./access/keys.ts'),
     name === 'keys'
       ? import('./cli/keys/keys.ts').then(({ runKeys }) => runKeys)
       : import('./cli/wallets.ts').then(({ runWallets }) => runWallets),
   ]);
+  // They read the ledger, too. Of a newer version is told before anything is written.
+  openReader(file, [ledgerMigrations]).close();
   const store = await openSqlite(file, [accessMigrations, paymentMigrations]);
   const keys = await openKeys({ store, now });
   try {

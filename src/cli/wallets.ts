@@ -8,6 +8,7 @@ import { isWallet, walletOf } from '../core/wallet.ts';
 import { grantedTo, grantWrite } from '../ledger/adjust.ts';
 import { balancesOf, keyBalance } from '../ledger/key-funds.ts';
 import type { Balance } from '../ledger/recover.ts';
+import { ledgerMigrations } from '../ledger/schema.ts';
 import { hasJournal } from '../ledger/state.ts';
 import { Blocklist } from '../payments/blocklist.ts';
 import type { Payment } from '../payments/payment.ts';
@@ -74,7 +75,7 @@ async function walletBalances(reader: Reader): Promise<[string, Balance][]> {
 
 /** All that is read is of one moment. */
 async function reading<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<T> {
-  const reader = openReader(file);
+  const reader = openReader(file, [ledgerMigrations]);
   try {
     return await read(reader);
   } finally {

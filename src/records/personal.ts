@@ -9,6 +9,8 @@ const digitsIn = (text: string): number => text.match(DIGIT)?.length ?? 0;
 const LOCAL = /[\p{L}\p{N}_.!#$%&'*+/=?^`{|}~-]/u;
 const DOMAIN = /[\p{L}\p{N}.-]+/uy;
 const LOCAL_MAX = 64;
+/** Matched from the first of them alone: tried from each, a run that ends nowhere takes the square of its length. */
+const DOMAIN_END = /(?<![.-])[.-]+$/;
 const TOP_LEVEL = /\.[\p{L}][\p{L}\p{N}-]*\p{L}$/u;
 
 /** From each `@` to both sides. */
@@ -19,7 +21,7 @@ export function emailsIn(text: string): Span[] {
     let from = at;
     while (from > last && at - from < LOCAL_MAX && LOCAL.test(text[from - 1]!)) from--;
     DOMAIN.lastIndex = at + 1;
-    const domain = DOMAIN.exec(text)?.[0].replace(/[.-]+$/, '') ?? '';
+    const domain = DOMAIN.exec(text)?.[0].replace(DOMAIN_END, '') ?? '';
     if (from === at || !TOP_LEVEL.test(domain)) continue;
     last = at + 1 + domain.length;
     found.push([from, last]);
@@ -122,6 +124,8 @@ function isLuhn(digits: readonly number[]): boolean {
 
 const IP_RUN = /[0-9A-Fa-f:.]+/g;
 const IP_LENGTH_MAX = 45;
+/** As `DOMAIN_END`. */
+const IP_END = /(?<![.:])[.:]+$/;
 
 /** IPv4 and IPv6. What ends a sentence after one is not part of it, nor is a port. */
 export function ipsIn(text: string): Span[] {
@@ -130,7 +134,7 @@ export function ipsIn(text: string): Span[] {
     if (run.length < 2 || !/[.:]/.test(run) || isWordPart(text[index - 1]) || isWordPart(text[index + run.length])) {
       continue;
     }
-    const bare = run.replace(/[.:]+$/, '');
+    const bare = run.replace(IP_END, '');
     const address = [run, run.replace(/[.:]$/, ''), bare, bare.replace(/:\d+$/, '')].find(isIp);
     if (address !== undefined) found.push([index, index + address.length]);
   }

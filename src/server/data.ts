@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
+import { ledgerMigrations } from '../ledger/schema.ts';
 import { ledgerStateOf } from '../ledger/state.ts';
 import { openReader } from '../store/sqlite.ts';
 
@@ -10,7 +11,7 @@ export const databaseOf = (data: string): string => join(data, 'signalbox.db');
 /** What a policy must fit to before there is a server: the ledger in its data folder, if there is one. */
 export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
   if (!existsSync(databaseOf(data))) return () => NO_LEDGER;
-  const reader = openReader(databaseOf(data));
+  const reader = openReader(databaseOf(data), [ledgerMigrations]);
   try {
     const state = await ledgerStateOf(reader);
     return () => state;

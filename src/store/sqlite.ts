@@ -59,9 +59,9 @@ export interface Reader extends Pick<Store, 'query'> {
 /**
  * Opens an existing database for reading alone, beside whoever writes it: every query sees it as it was at
  * the first. Throws an Error of one clear sentence when that cannot be, and when a newer version of the product has
- * written the tables of `known` rooms.
+ * written the tables of `known` rooms, which are those that are read.
  */
-export function openReader(path: string, known: readonly Migrations[] = []): Reader {
+export function openReader(path: string, known: readonly Migrations[]): Reader {
   let db: Database | null = null;
   try {
     db = new Database(path, { readonly: true });

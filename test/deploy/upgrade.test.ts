@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
-import { afterEach, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { idText } from '../../src/core/id.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
@@ -146,33 +146,53 @@ describe('a data folder of an earlier version', () => {
   );
 });
 
-test(
-  'a data folder of a newer version is refused in one sentence, by the server and by commands, and left as it is',
-  async () => {
-    const { data, file } = dataOf('middle');
-    {
-      using db = new Database(file);
-      db.run("INSERT INTO migrations VALUES ('ledger', 99, 0)");
-    }
-    const before = versionsIn(file);
-    const copy = join(data, 'copy.db');
-    const commands = [
-      ['serve', '--port', '0', '--log', 'off'],
-      ['ledger', 'audit'],
-      ['ledger', 'backup', copy],
-    ];
-    const ended = await Promise.all(commands.map((command) => runCommand([...command, '--data', data])));
-    for (const { code, err } of ended) {
-      expect(err).toMatch(
-        /^signalbox: Cannot (open|read) the database .*: it was written by a newer version of Signalbox \(ledger tables: 99, known: \d+\)\.\n$/,
+const COPY = join(temporaryFolder(), 'copy.db');
+afterAll(() => rmSync(dirname(COPY), { recursive: true, force: true }));
+
+/** Commands by the room whose tables they read. */
+const READERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  ledger: [
+    ['serve', '--port', '0', '--log', 'off'],
+    ['ledger', 'audit'],
+    ['ledger', 'backup', COPY],
+    ['policy', 'check'],
+    ['keys', 'list'],
+    ['wallets', 'list'],
+  ],
+  learning: [
+    ['learn', 'status'],
+    ['policy', 'explain', '--message', 'Say hello.'],
+  ],
+  records: [
+    ['policy', 'explain', '--decision', 'dec_0a4x1wm3zk0'],
+    ['policy', 'diff', '95f1a7'],
+  ],
+};
+
+describe('a data folder of a newer version is refused in one sentence, by the server and by commands, and left as it is:', () => {
+  test.each(Object.entries(READERS))(
+    'its tables of %s',
+    async (room, commands) => {
+      const { data, file } = dataOf('middle');
+      {
+        using db = new Database(file);
+        db.run('INSERT INTO migrations VALUES (?, 99, 0)', [room]);
+      }
+      const before = versionsIn(file);
+      const ended = await Promise.all(commands.map((command) => runCommand([...command, '--data', data])));
+      const says = new RegExp(
+        `^signalbox: Cannot (open|read) the database .*: it was written by a newer version of Signalbox \\(${room} tables: 99, known: \\d+\\)\\.\n$`,
       );
-      expect(code).toBe(1);
-    }
-    expect(versionsIn(file)).toEqual(before);
-    expect([existsSync(copy), existsSync(`${copy}.part`)]).toEqual([false, false]);
-  },
-  PATIENCE,
-);
+      for (const [at, { code, err }] of ended.entries()) {
+        expect(err, commands[at]!.join(' ')).toMatch(says);
+        expect(code).toBe(1);
+      }
+      expect(versionsIn(file)).toEqual(before);
+      expect(readdirSync(dirname(COPY))).toEqual([]);
+    },
+    PATIENCE,
+  );
+});
 
 test(
   'an upgrade that is cut off midway by kill -9 has changed nothing, and the next start does all of it',

@@ -3,6 +3,7 @@ import type { Budget } from '../../src/core/budget.ts';
 import type { Audit } from '../../src/ledger/audit/audit.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import type { LedgerTerms } from '../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { type Adjustment, insertAdjustment } from '../../src/ledger/tables.ts';
 import { openReader } from '../../src/store/sqlite.ts';
 import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './support.ts';
@@ -23,7 +24,7 @@ export function tamper(file: string, ...statements: string[]): void {
 }
 
 export async function audit(file: string, idle = false): Promise<Audit> {
-  const reader = openReader(file);
+  const reader = openReader(file, [ledgerMigrations]);
   try {
     return await auditLedger(reader, { idle });
   } finally {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import { grantedTo, grantWrite } from '../../src/ledger/adjust.ts';
 import { keyBalance } from '../../src/ledger/key-funds.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { openReader } from '../../src/store/sqlite.ts';
 import { type Store, StoreError, type Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
@@ -263,7 +264,7 @@ test('an export has a line for each deposit and each fee, and they are in no sum
   await store.close();
   const exported = async (...args: string[]): Promise<Record<string, string>[]> => {
     let text = '';
-    const reader = openReader(folder.file);
+    const reader = openReader(folder.file, [ledgerMigrations]);
     await writeExport(parseExport(args), reader, async (part) => {
       text += part;
     });

@@ -8,6 +8,7 @@ import { compilePrice, costOf, type Price } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
 import { decimalText, quotient } from '../../src/ledger/export/price.ts';
 import type { Tariff } from '../../src/ledger/hold.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { insertAdjustment } from '../../src/ledger/tables.ts';
 import { openReader } from '../../src/store/sqlite.ts';
 import { tempFolder } from '../store/support.ts';
@@ -114,7 +115,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 async function exported(...args: string[]): Promise<string> {
   let text = '';
-  const reader = openReader(folder.file);
+  const reader = openReader(folder.file, [ledgerMigrations]);
   try {
     await writeExport(parseExport(args), reader, async (part) => {
       text += part;

@@ -8,6 +8,7 @@ import { certificateOf } from '../../src/gateway/certificate.ts';
 import type { Platform } from '../../src/gateway/receipt.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
 import { hasRecords, type RecordReader, readRecords } from '../../src/records/reader.ts';
+import { recordsMigrations } from '../../src/records/records.ts';
 import { parseFiles } from '../../src/runtime/language.ts';
 import { PastPolicies } from '../../src/runtime/replay.ts';
 import { openReader } from '../../src/store/sqlite.ts';
@@ -149,7 +150,7 @@ async function expectAllReplayed(): Promise<void> {
 
 /** Who replays from the file alone, as a command does; `records` and `past` may be spoilt. */
 async function mismatches(spoil: (records: RecordReader) => RecordReader, inForce = false): Promise<number> {
-  const reader = openReader(join(data, 'signalbox.db'));
+  const reader = openReader(join(data, 'signalbox.db'), [recordsMigrations]);
   expect(await hasRecords(reader)).toBe(true);
   const records = readRecords(reader);
   const tools = { folder: policies, shipped, shelf: createPluginShelf(), parse: parseFiles, inForce: () => null };

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { parseAddress } from '../../src/core/address.ts';
 import { REDACTIONS, type Redaction } from '../../src/core/content.ts';
 import { redact } from '../../src/records/redact.ts';
+import { inTime } from '../support/in-time.ts';
 
 /** What is taken out of texts before they are kept: known kinds, all of them, and in time. */
 const all = (text: string) => redact(text, REDACTIONS);
@@ -183,6 +184,14 @@ describe('a hostile text', () => {
     `${'a'.repeat(CHARS)}@`,
     `a@${'b.'.repeat(CHARS)}`,
   ];
+
+  test('of a long run that ends no domain and no address is judged at once', async () => {
+    for (const run of ['-', '.', '.-', ':']) {
+      const text = `a@${run.repeat(60_000)}a`;
+      // A square of its length would be several seconds.
+      expect(await inTime(1_000, () => all(text))).toBe(text);
+    }
+  });
 
   test('takes no more than sixteen times as long when it is four times as long', () => {
     for (const text of [...[...pieces, ...more].map(fill), ...gaps]) {

@@ -5,6 +5,7 @@ import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { keyBalance, keyBudgetUses } from '../../ledger/key-funds.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
+import { ledgerMigrations } from '../../ledger/schema.ts';
 import { hasJournal } from '../../ledger/state.ts';
 import { openReader } from '../../store/sqlite.ts';
 import { parseArguments, parseFlags, UsageError } from '../options.ts';
@@ -28,7 +29,7 @@ export async function show(args: readonly string[], { keys, file, now }: KeysCom
 /** Its money, all of one moment. A server that never ran has spent nothing. */
 async function fundsOf(file: string, info: KeyInfo, now: number) {
   const { id, budgets } = info;
-  const reader = openReader(file);
+  const reader = openReader(file, [ledgerMigrations]);
   try {
     if (await hasJournal(reader)) {
       const balance = balanceShown(info, await keyBalance(reader, holderOf(info)));

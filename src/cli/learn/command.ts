@@ -1,6 +1,7 @@
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
 import { modelsTaught } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
+import { learningMigrations } from '../../learning/tables.ts';
 import type { Judge } from '../../runtime/candidate.ts';
 import { openReader, type Reader } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
@@ -26,7 +27,7 @@ export interface LearnCommand {
 
 /** Reads one moment of the database, beside whoever writes it. Throws UsageError where nothing could have been learnt. */
 export async function reading<T>({ file }: LearnCommand, read: (reader: Reader) => Promise<T>): Promise<T> {
-  const reader = openReader(file);
+  const reader = openReader(file, [learningMigrations]);
   try {
     if ((await findSecret(reader)) !== null) return await read(reader);
     throw new UsageError(`${file} has no memory of outcomes of this version yet; start the server once.`);

@@ -5,6 +5,7 @@ import { idText } from '../../core/id.ts';
 import { type Explanation, explain } from '../../gateway/explain.ts';
 import { hasRecords, readRecords } from '../../records/reader.ts';
 import type { Outcome } from '../../records/record.ts';
+import { recordsMigrations } from '../../records/records.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
 import { openReader } from '../../store/sqlite.ts';
@@ -36,7 +37,7 @@ export async function explainDecision(args: readonly string[], command: PolicyCo
   }
   const folder = positionals[0] ?? command.folder;
   const past = new PastPolicies({ ...judge, folder, inForce: () => null });
-  const reader = openReader(database);
+  const reader = openReader(database, [recordsMigrations]);
   try {
     if (!(await hasRecords(reader))) {
       throw new UsageError(`${database} has no records of this version yet; start the server once.`);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import { blankMemory, openMemory } from '../../learning/open.ts';
+import { learningMigrations } from '../../learning/tables.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { openReader } from '../../store/sqlite.ts';
@@ -23,7 +24,7 @@ export async function learntOf(
   runtime: Runtime,
   database: string,
 ): Promise<LearntOfQuestion> {
-  const reader = existsSync(database) ? openReader(database) : null;
+  const reader = existsSync(database) ? openReader(database, [learningMigrations]) : null;
   try {
     const memory = (reader && (await openMemory(reader))) ?? blankMemory();
     const features = memory.read(runtime, question);

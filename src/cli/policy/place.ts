@@ -4,6 +4,7 @@ import type { LoadedModule, PluginShelf } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
 import { hasRecords, readRecords } from '../../records/reader.ts';
 import type { Revision } from '../../records/record.ts';
+import { recordsMigrations } from '../../records/records.ts';
 import { revisionsLike } from '../../records/revisions.ts';
 import type { Bundle } from '../../runtime/source.ts';
 import { openReader } from '../../store/sqlite.ts';
@@ -59,7 +60,7 @@ async function revisionPlace(said: string, { database, folder, judge }: PolicyCo
 }
 
 async function kept(beginning: string, database: string): Promise<Revision | null> {
-  const reader = openReader(database);
+  const reader = openReader(database, [recordsMigrations]);
   try {
     if (!(await hasRecords(reader))) return null;
     const [found, ...others] = await revisionsLike(reader, beginning);

@@ -158,7 +158,7 @@ export class World {
     await this.#store.flush();
     await this.#ledger.close();
     await this.#store.flush();
-    const reader = openReader(this.#file);
+    const reader = openReader(this.#file, [ledgerMigrations]);
     expect((await auditLedger(reader, { idle: true })).findings).toEqual([]);
     reader.close();
     await this.#store.close();
