@@ -34,7 +34,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin) =>
       operation({
         summary: 'Readiness',
         description:
-          'Whether requests are taken. 503 with the same body once the process drains. A policy edit that was refused does not count: the one before serves on.',
+          'Whether requests are taken. Once the process drains no connection is taken; one that was just asking gets 503 with the same body. A policy edit that was refused does not count: the one before serves on.',
         tag: 'health',
         open: true,
         answer: {

@@ -71,7 +71,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   });
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
-  if (options.apiKey !== null) await keys.install(options.apiKey);
+  if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
   const { gateway, idempotency, reloader, recount, stop } = await openGateway(first, tools, { store, keys, log, host });
   onBudgets = recount;
   const gate = new Gate();
@@ -124,6 +124,11 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   process.on('SIGTERM', () => void shutDown('SIGTERM'));
   process.on('SIGINT', () => void shutDown('SIGINT'));
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutDown('SIGHUP') : reloader.reload('signal'));
+}
+
+/** Names the variable: whoever reads why a start failed may not be who set it. */
+function notInstalled(error: unknown): never {
+  throw new Error(`SIGNALBOX_API_KEY cannot be installed: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 /** Whether made-up models answer, for want of a provider. */

@@ -103,6 +103,7 @@ describe('compose.yaml', () => {
       read_only: true,
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
+      ulimits: { nofile: 65536, core: 0 },
       ports: ['127.0.0.1:8787:8787'],
       // The folder: of a file that an editor replaces, the old one would stay mounted.
       volumes: ['data:/data', './policies:/policies:ro'],

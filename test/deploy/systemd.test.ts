@@ -60,6 +60,7 @@ describe('The unit of systemd', () => {
       SystemCallArchitectures: 'native',
       StateDirectoryMode: '0700',
       UMask: '0077',
+      LimitCORE: '0',
     }))
       expect([name, service.get(name)]).toEqual([name, [value]]);
     // JavaScript is compiled while it runs.

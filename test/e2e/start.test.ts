@@ -258,7 +258,7 @@ describe('a start that cannot be says why in one sentence and ends with 1:', () 
       /is a file.* name the folder/,
     ],
     ['an empty policy folder', () => serve('--policies', emptyFolder()), /holds no \.yaml files/],
-    ['a weak key', () => serve(), /too short/, { SIGNALBOX_API_KEY: 'sb_live_abc_tooshort' }],
+    ['a weak key', () => serve(), /SIGNALBOX_API_KEY .*too short/, { SIGNALBOX_API_KEY: 'sb_live_abc_tooshort' }],
     ['a key of another form', () => serve(), /does not have the form/, { SIGNALBOX_API_KEY: 'sk-0123456789' }],
   ];
   for (const [what, args, message, env] of cases) {
