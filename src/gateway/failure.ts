@@ -69,7 +69,8 @@ export function failedError(attempts: readonly FailedAttempt[], billed: boolean)
   if (failures.length > 0 && every('timeout')) {
     return new SignalboxError('upstream_timeout', `${tried} did not answer in time.`, { cause, ...retry });
   }
-  return new SignalboxError('upstream_failed', `Every attempt failed upstream; tried ${tried || 'no model'}.`, {
+  const how = [...new Set(attempts.map(({ model, failure }) => `${model} (${failure.kind})`))].join(', ');
+  return new SignalboxError('upstream_failed', `Every attempt failed upstream; tried ${how || 'no model'}.`, {
     cause,
     ...retry,
   });

@@ -177,7 +177,7 @@ export function admit(
   const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, isForPay);
   if (caller) onCaller(caller);
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
-  if (!route) throw new SignalboxError('not_found', `There is nothing at ${printable(path)}.`);
+  if (!route) throw nothingAt(path);
   const { method } = request;
   const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
   if (!rule) {
@@ -252,8 +252,13 @@ function authenticated(request: Request, rules: GuardRules, peers: Peers | null,
   }
   throttle('failed-auth', request, rules, peers);
   // Why a key is refused is nobody's business who does not hold it; how to send one is.
-  const help = reason === 'missing' || reason === 'malformed';
-  const message = help ? 'Send an API key in the header Authorization: Bearer sb_live_….' : 'The API key is not valid.';
+  const isNone = reason === 'missing' || reason === 'malformed';
+  const help = 'Send an API key in the header Authorization: Bearer sb_live_….';
+  const message = !isNone
+    ? 'The API key is not valid.'
+    : reason === 'missing'
+      ? help
+      : `What was sent is no key of this gateway. ${help}`;
   throw new SignalboxError(
     'invalid_api_key',
     isForPay ? `${message} To pay by x402, leave the header Authorization out.` : message,
@@ -296,6 +301,17 @@ function headerBytes(headers: Headers): number {
     bytes += name.length + value.length;
   });
   return bytes;
+}
+
+/** Clients are mostly given a base URL without `/v1`, or speak another of OpenAI's APIs, as the AI SDK does unless told. */
+function nothingAt(path: string): SignalboxError {
+  const nothing = `There is nothing at ${printable(path)}.`;
+  const help = routeAt(`/v1${path}`)
+    ? ` ${printable(`/v1${path}`)} is there: a client’s base URL ends with /v1.`
+    : path.startsWith('/v1/')
+      ? ' Of OpenAI’s API, /v1/chat/completions and /v1/models are there.'
+      : '';
+  return new SignalboxError('not_found', `${nothing}${help}`);
 }
 
 /** A caller's path, fit to be repeated. */

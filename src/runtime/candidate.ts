@@ -165,6 +165,14 @@ function contextOf(own: LoadedModules, { env, shipped, today, ledger }: Judge): 
   };
 }
 
+/** Providers that serve, with the number of models of each: none where the policy describes none of what it has. */
+export function servingProviders({ providers, models }: PolicySnapshot): string[] {
+  return [...providers.keys()].map((name) => {
+    const count = models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name)).length;
+    return `${name} (${count === 0 ? 'no model' : count === 1 ? '1 model' : `${count} models`})`;
+  });
+}
+
 /** The names of what the policy declares and this environment cannot serve: `openai (OPENAI_API_KEY is not set)`. */
 export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {
   return leftOut.filter(({ kind }) => kind === 'provider').map(({ name, reason }) => `${name} (${reason})`);

@@ -26,5 +26,5 @@ export async function announce(start: Start, keys: Keys, data: string, log: Log,
     writeFileSync(file, `${await create()}\n`);
     log.info('the first API key was written', { file });
   }
-  log.info('listening', { address: start.address });
+  log.info('listening', { address: start.address, providers: start.providers });
 }

@@ -12,6 +12,7 @@ import { learningMigrations } from '../learning/tables.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
 import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
+import { servingProviders } from '../runtime/candidate.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { learnSecrets } from '../telemetry/secrets.ts';
@@ -92,7 +93,8 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const address = await listen(app, options.port, options.host);
   // Whatever goes to the terminal by another way comes behind them.
   await told();
-  await announce({ address, simulated: isSimulated(gateway), unpacked }, keys, options.data, log, out);
+  const providers = servingProviders(first.runtime.snapshot).join(', ');
+  await announce({ address, simulated: isSimulated(gateway), providers, unpacked }, keys, options.data, log, out);
   if (gateway.payments.policy && isSimulated(gateway)) {
     log.warn('payments are taken, and only made-up models serve: no provider has its key in the environment');
   }

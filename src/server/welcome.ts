@@ -3,19 +3,23 @@ export interface Start {
   readonly address: string;
   /** Whether made-up models answer. */
   readonly simulated: boolean;
+  /** Who answers, with the number of models that each serves: `openai (6 models)`. */
+  readonly providers: string;
   /** The folder that the shipped policy has just been written to, if it has. */
   readonly unpacked: string | null;
 }
 
 /** What a new operator needs first: the address and a line that works when pasted. */
-export function welcome({ address, simulated, unpacked }: Start, key: string | null): string {
+export function welcome({ address, simulated, providers, unpacked }: Start, key: string | null): string {
   // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
   const shown = key ?? '$SIGNALBOX_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
   return [
     '',
     `  Signalbox is ready at ${address}, its documentation at ${address}/docs`,
-    ...(simulated ? ['  No provider has a key, so simulated models answer; see “Real providers” in the README.'] : []),
+    simulated
+      ? '  No provider has a key, so simulated models answer; see “Real providers” in the README.'
+      : `  Who answers: ${providers}.`,
     ...(unpacked ? [`  Its policy is in ${unpacked}; what you change there is in force within a second.`] : []),
     ...(key ? ['', '  Your API key, shown this once:', `  ${key}`] : []),
     '',

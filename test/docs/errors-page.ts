@@ -21,7 +21,8 @@ Every error has OpenAI's shape, and \`details\` where a program can use them:
 \`\`\`
 
 \`param\` is the path of the field at fault. \`x-request-id\` is on every answer; the log names it with a defect, and with a key’s
-request that was refused before there was a decision.
+request that was refused before there was a decision. Once there was one, \`x-signalbox-decision-id\` names it, and
+\`GET /v1/decisions/{id}\` tells of each attempt.
 
 **Again?** tells whether the same request can succeed later; the header \`x-should-retry\` says it for the
 case at hand, and \`retry-after\` how long to wait. What was billed says \`false\`: a request that timed out

@@ -4,10 +4,6 @@ import { brokenDocsIn, brokenIn, Repo } from './links.ts';
 
 /** Every page of the repo points at what is there: files, headings, images, paths in its prose. Nothing is fetched. */
 const ROOT = join(import.meta.dir, '../..');
-<<<<<<< ours
-=======
-// What `npm run build` makes is none of it.
->>>>>>> theirs
 const repo = new Repo(ROOT, new Set(['node_modules', '.git', '.signalbox', 'dist']));
 
 const PAGES = repo.filesLike('**/*.md');

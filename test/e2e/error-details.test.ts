@@ -73,6 +73,17 @@ test('a request of a key that is refused is found in the log by the number that 
   await waitFor(() => box.lines.some((line) => isTold(line) && line.includes('"error":"model_not_found"')));
 });
 
+test('a key of somebody else’s and a path that is not here are told with what would be right', async () => {
+  const said = async (path: string, init?: RequestInit) =>
+    ((await (await box.post(path, {}, init)).json()) as { error: { message: string } }).error.message;
+  expect(await said('/v1/route', withKey('sk-of-another'))).toMatch(/^What was sent is no key of this gateway\./);
+  expect(await said('/chat/completions')).toContain(
+    '/v1/chat/completions is there: a client’s base URL ends with /v1.',
+  );
+  expect(await said('/v1/responses')).toContain('/v1/chat/completions and /v1/models are there.');
+  expect(await said('/nothing')).toBe('There is nothing at /nothing.');
+});
+
 describe('before the body is read', () => {
   test('a bad key is told, even with 10 MB behind it', async () => {
     const bad = { authorization: 'Bearer sb_live_nobody_0123456789', 'content-type': 'application/json' };

@@ -227,8 +227,10 @@ describe('on a terminal', () => {
     expect(choices[0]?.message.content).toContain('simulated');
   });
 
-  test('Ctrl-C ends it well', async () => {
-    const { child } = await onTerminal(newPath());
+  test('who answers is said, and Ctrl-C ends it well', async () => {
+    const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: 'http://127.0.0.1:9/v1' };
+    const { child, shown } = await onTerminal(newPath(), env);
+    expect(shown()).toMatch(/Who answers: openai \(\d+ models\), lm-studio \(no model\)\./);
     child.terminal!.write('\x03');
     expect(await child.exited).toBe(0);
   });
@@ -331,6 +333,8 @@ describe('providers', () => {
     const models = await ids(openai);
     expect(models.filter(({ owned_by: owner }) => owner === 'openai').length).toBeGreaterThan(0);
     expect(models.some(({ owned_by: owner }) => owner === 'simulated')).toBe(false);
+    expect(bare.lines.join('\n')).toMatch(/"listening",.*"providers":"simulated \(\d models\)"/);
+    expect(openai.lines.join('\n')).toMatch(/"listening",.*"providers":"openai \(\d+ models\)"/);
     expect(openai.lines.join('\n')).not.toContain('sk-none');
   });
 });
