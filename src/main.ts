@@ -165,7 +165,7 @@ async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArgum
   ]);
   // They read the ledger, too. Of a newer version is told before anything is written.
   openReader(file, [ledgerMigrations]).close();
-  const store = await openSqlite(file, [accessMigrations, paymentMigrations]);
+  const store = await openSqlite(file, [accessMigrations, paymentMigrations], { asItIs: true });
   const keys = await openKeys({ store, now });
   try {
     out.write(await run(args, { keys, store, file, now }));

@@ -23,10 +23,11 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
   signalbox health [--url http://127.0.0.1:8787] [--ready] [--json]
       Asks a running server whether it is alive: /healthz, or with --ready /readyz, of the --url or of the PORT here. Ends
       with 0 when it says so within 3 s, else with 1. For containers, which need no curl then.
-  signalbox policy check [DIR] [--json] [--strict] [--data DIR]
+  signalbox policy check [DIR] [--all] [--json] [--strict] [--data DIR]
       Tells all that is wrong with the policy in DIR (or --policies DIR). It needs no provider's key. Ends with 0
       when it may serve, 2 when not (with --strict: warnings too), 1 when there was nothing to judge. Where there
-      is a ledger in --data, the policy must fit to it.
+      is a ledger in --data, the policy must fit to it. Many warnings of one kind about prices and qualities are a line
+      for each file, and many providers that are left out their names; --all and --strict tell each.
   signalbox policy test [DIR] [--case TEXT] [--watch] [--coverage] [--min PERCENT] [--here] [--json] [--data DIR]
       Runs the cases of the policy, those with TEXT in their names: as if every variable were set, and with those that
       are set here; with --here in the second way alone. Tells of each that fails what was expected, what came, and why.
@@ -80,7 +81,7 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       Has all forgotten that was learnt, or what was learnt of a model. A running server follows within a second.
       All four take --data and --policies, as serve does.
   signalbox keys create [--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]... [--expires-in 30d]
-                        [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
+                        [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]... [--json]
                         [--budget CREDITS/WINDOW[@ZONE][:downgrade]]...
       Makes an API key and prints it, this once. It may be limited to so many requests and tokens a minute and
       streams at once, and by budgets: 500/month, 20/day@Europe/Berlin, 500/total:downgrade. A window is day, week,
@@ -91,7 +92,7 @@ const HELP = `signalbox: a self-hosted LLM gateway and policy engine
       All that is known of a key: state, last use, limits, budgets with what is spent and when they renew, balance.
   signalbox keys grant ID CREDITS [--note TEXT]
       Adds to what a key may spend (-5 takes back). From its first grant on a key is prepaid: 402 once it is used up.
-  signalbox keys rotate ID [--overlap 24h]
+  signalbox keys rotate ID [--overlap 24h] [--json]
       Gives a key another secret and prints it, this once; spend, budgets and balance go on. The old secret works as
       long as --overlap says, 30d at most; with 0, and when it is rotated again, it ends at once.
   signalbox keys revoke ID

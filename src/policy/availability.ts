@@ -47,20 +47,25 @@ function whatIsLeftOut(
     // Who is set up and has no model is not heard of otherwise.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
     .map(({ name, unset }) => {
-      const idle = used.has(name) ? 'it serves only while no other provider can' : 'no model of the policy names it';
+      const idle = used.has(name) ? `it serves ${WHEN_ALONE}` : 'no model of the policy names it';
       return { kind: 'provider' as const, name, reason: unsetText(unset) ?? idle };
     });
   const without = drafts
     .filter(({ model }) => !served.has(model.id))
     .map(({ model, endpoints }) => {
       const names = [...new Set(endpoints.map(({ endpoint }) => endpoint.provider))];
-      const toCallers = `left out with its provider${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
+      // One that lacks no variable is kept back while another can serve.
+      const isKept = (name: string) => states.get(name)?.unset.length === 0;
+      const said = names.map((name) => (isKept(name) ? `${name}, which serves ${WHEN_ALONE}` : name));
+      const toCallers = `left out with its provider${names.length > 1 ? 's' : ''} ${said.join(', ')}`;
       const lacking = unsetText([...new Set(names.flatMap((name) => states.get(name)?.unset ?? []))]);
       const reason = lacking === null ? toCallers : `${toCallers}: ${lacking}`;
       return { kind: 'model' as const, name: model.id, reason, toCallers };
     });
   return [...providers, ...without];
 }
+
+const WHEN_ALONE = 'only while no other provider can';
 
 /** `A is not set`, `A, B and C are not set`; null for no variable. */
 function unsetText(variables: readonly string[]): string | null {

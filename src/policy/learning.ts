@@ -8,7 +8,7 @@ import { readable } from './readable.ts';
 import type { Report } from './report.ts';
 import { LearningText } from './schema-learning.ts';
 import { RecordsText } from './schema-records.ts';
-import { emptyMap, type Source, sectionSubject, unknownName } from './scope.ts';
+import { emptyMap, type Source, sectionSubject, unknownOfPlugins } from './scope.ts';
 import { entryOf, placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
 const DAY_MS = 86_400_000;
@@ -57,7 +57,7 @@ export function compileLearning(
   if (estimator === null) return null;
   const plugin = estimators.get(estimator);
   if (!plugin) {
-    unknownName('estimator', estimator, estimators.keys(), estimatorPlace, report);
+    unknownOfPlugins('estimator', estimator, estimators.keys(), estimatorPlace, report);
     return null;
   }
   const checked = options.tree.kind === 'map' ? optionsOf(plugin, options, report) : null;

@@ -24,16 +24,37 @@ const PROBLEMS = {
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
-/** Where a quote opens that is never closed, which the error tells only at the end of the file; null for other errors. */
-function openQuote(contents: Node | null, { code, pos }: YAMLError): number | null {
-  if (code !== 'MISSING_CHAR') return null;
+/** What is never closed, and where it opens. */
+interface Opening {
+  readonly at: number;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
+
+/** Where opens what is never closed, of which the error tells only further down; null for other errors. */
+function openingOf(contents: Node | null, { code, message, pos }: YAMLError): Opening | null {
+  const sign = FLOW_END.exec(message)?.[1];
+  if (sign === undefined && code !== 'MISSING_CHAR') return null;
   let open: number | null = null;
+  if (sign !== undefined) {
+    visit(contents, {
+      // The innermost is visited last.
+      Collection(_, { flow, range }) {
+        if (flow && range?.[1] === pos[0]) open = range[0];
+      },
+    });
+    if (open === null) return null;
+    const hint = `it ends with \`${sign}\`, and its lines are indented deeper than the one that it opens on`;
+    return { at: open, message: `a \`${sign === ']' ? '[' : '{'}\` opens here and is not closed`, hint };
+  }
   visit(contents, {
     Scalar(_, { type, range }) {
       if (type?.startsWith('QUOTE_') && range && range[1] >= pos[0]) open = range[0];
     },
   });
-  return open;
+  return open === null ? null : { at: open, message: 'a quote opens here and is never closed' };
 }
 
 /** Reads a file's YAML into a tree with places; null when that cannot be done, and then the report says why. */
@@ -91,11 +112,11 @@ class Reader {
     for (const error of [...this.#telling(document.errors), ...document.warnings]) {
       if (this.#tellSlip(error)) continue;
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
-      const open = openQuote(document.contents, error);
-      const place = open === null ? this.#place(error.pos[0], error.pos[1]) : this.#place(open, open + 1);
+      const open = openingOf(document.contents, error);
+      const place = open ? this.#place(open.at, open.at + 1) : this.#place(error.pos[0], error.pos[1]);
       if (code === 'yaml-feature') this.#tags.push({ from: error.pos[0], to: error.pos[1] });
-      if (open !== null) {
-        this.#report.add(code, place, 'a quote opens here and is never closed', {});
+      if (open) {
+        this.#report.add(code, place, open.message, open.hint ? { hint: open.hint } : {});
         continue;
       }
       const message = MESSAGES[error.code] ?? (isTooDeep(error) ? 'it nests too deep to be read' : error.message);
@@ -133,7 +154,6 @@ class Reader {
   /** What most likely went wrong: CEL is full of signs that YAML takes for its own. */
   #hintFor(code: string, lineNumber: number): { hint?: string } {
     if (code === 'TAB_AS_INDENT') return { hint: 'indent with spaces' };
-    if (code === 'BAD_INDENT') return { hint: 'a `{`, `[` or quote that was opened before may lack its end' };
     if (code === 'BLOCK_AS_IMPLICIT_KEY') return { hint: 'a value with `: ` in it needs quotes around it' };
     const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
     const [, key, value = ''] =

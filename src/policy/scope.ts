@@ -102,3 +102,15 @@ export function unknownName(what: string, name: string, known: Iterable<string>,
     ...didYouMean(name, names),
   });
 }
+
+/** The same of what plugins bring: nothing where one of the policy's cannot be used, for it may be that one's. */
+export function unknownOfPlugins(
+  what: string,
+  name: string,
+  known: Iterable<string>,
+  place: Place,
+  report: Report,
+): void {
+  if (report.found.some(({ code }) => code === 'plugin-not-loaded')) return;
+  unknownName(what, name, known, place, report);
+}

@@ -4,7 +4,7 @@ import type { Place } from './diagnostics.ts';
 import { optionsOf } from './plugin-options.ts';
 import type { Report } from './report.ts';
 import { SelectorText } from './schema.ts';
-import { checkNamed, emptyMap, type Named, type Source, unknownName } from './scope.ts';
+import { checkNamed, emptyMap, type Named, type Source, unknownOfPlugins } from './scope.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** Selectors that every policy has, each with the strategy of its name. */
@@ -40,7 +40,7 @@ export function compileSelector(
   if (!data) return null;
   const plugin = strategies.get(data.strategy);
   if (!plugin) {
-    unknownName('strategy', data.strategy, strategies.keys(), placeAt(tree, 'strategy'), report);
+    unknownOfPlugins('strategy', data.strategy, strategies.keys(), placeAt(tree, 'strategy'), report);
     return null;
   }
   const options = { path: `${path}.options`, tree: valueAt(tree, 'options') ?? emptyMap(place), place };

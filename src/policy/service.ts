@@ -2,7 +2,7 @@ import type { ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import type { Place } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { ProviderText } from './schema.ts';
-import { type Named, unknownName } from './scope.ts';
+import { type Named, unknownOfPlugins } from './scope.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** Who speaks to a provider, and what is known of it where the policy does not say. */
@@ -60,7 +60,7 @@ function findPreset(name: string, plugins: ReadonlyMap<string, ProviderPlugin>):
 function reportAdapter(place: Place, name: string, plugins: ReadonlyMap<string, ProviderPlugin>, report: Report): void {
   const service = findPreset(name, plugins);
   if (!service) {
-    unknownName('adapter', name, plugins.keys(), place, report);
+    unknownOfPlugins('adapter', name, plugins.keys(), place, report);
     return;
   }
   report.add('unknown-reference', place, `there is no adapter \`${name}\``, {
@@ -85,5 +85,5 @@ function reportPreset(
     return;
   }
   const known = [...plugins.values()].flatMap(({ presets = {} }) => Object.keys(presets));
-  unknownName('preset', name, known, place, report);
+  unknownOfPlugins('preset', name, known, place, report);
 }

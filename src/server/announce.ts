@@ -26,5 +26,6 @@ export async function announce(start: Start, keys: Keys, data: string, log: Log,
     writeFileSync(file, `${await create()}\n`);
     log.info('the first API key was written', { file });
   }
+  if (start.leftOut.length > 0) log.info('providers left out', { providers: start.leftOut.join(', ') });
   log.info('listening', { address: start.address, providers: start.providers });
 }

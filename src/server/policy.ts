@@ -5,7 +5,7 @@ import { createPluginShelf } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
 import type { Records } from '../records/records.ts';
-import { type Candidate, isRejected, type Judge, judge, leftOutProviders } from '../runtime/candidate.ts';
+import { type Candidate, isRejected, type Judge, judge } from '../runtime/candidate.ts';
 import { parseFiles } from '../runtime/language.ts';
 import { createParser } from '../runtime/parser.ts';
 import { Reloader } from '../runtime/reload.ts';
@@ -30,7 +30,7 @@ export type Serving = Judge & { readonly health: Health };
 export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
 
 /** The policy to start with. Prints diagnostics; throws UsageError when it cannot serve. */
-export async function firstPolicy(tools: Judge, log: Log, err: Terminal): Promise<Candidate> {
+export async function firstPolicy(tools: Judge, err: Terminal): Promise<Candidate> {
   const bundle = await readBundle(tools.folder);
   const judged = await minded(() => judge(bundle, tools), err);
   const found = isRejected(judged) ? judged.problems : judged.warnings;
@@ -40,8 +40,6 @@ export async function firstPolicy(tools: Judge, log: Log, err: Terminal): Promis
     const why = judged.message ?? `The policy in ${tools.folder} has ${errors} error${errors === 1 ? '' : 's'}`;
     throw new UsageError(`${why.replace(/\.$/, '')}, so nothing was started.`);
   }
-  const leftOut = leftOutProviders(judged.runtime.snapshot);
-  if (leftOut.length > 0) log.info('providers left out', { providers: leftOut.join(', ') });
   return judged;
 }
 

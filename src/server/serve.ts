@@ -12,7 +12,7 @@ import { learningMigrations } from '../learning/tables.ts';
 import { ledgerMigrations } from '../ledger/schema.ts';
 import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
-import { servingProviders } from '../runtime/candidate.ts';
+import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { learnSecrets } from '../telemetry/secrets.ts';
@@ -63,7 +63,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const unpacked = unpackPolicies(options.policies, options.data);
   if (unpacked !== null) log.info('the shipped policy was written, to be edited', { folder: unpacked });
   const tools: Serving = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
-  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, log, err);
+  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
   const lock = lockFolder(options.data);
   const store = await openSqlite(databaseOf(options.data), TABLES, {
     onError: (error) => log.error('the database failed', { error: error.message }),
@@ -93,9 +93,9 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const address = await listen(app, options.port, options.host);
   // Whatever goes to the terminal by another way comes behind them.
   await told();
-  const providers = servingProviders(first.runtime.snapshot).join(', ');
-  await announce({ address, simulated: isSimulated(gateway), providers, unpacked }, keys, options.data, log, out);
-  if (gateway.payments.policy && isSimulated(gateway)) {
+  const simulated = isSimulated(gateway);
+  await announce({ address, simulated, ...whoAnswers(first), unpacked }, keys, options.data, log, out);
+  if (gateway.payments.policy && simulated) {
     log.warn('payments are taken, and only made-up models serve: no provider has its key in the environment');
   }
 
@@ -132,6 +132,11 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
 function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed: ${error instanceof Error ? error.message : String(error)}`);
 }
+
+const whoAnswers = ({ runtime: { snapshot } }: Candidate) => ({
+  providers: servingProviders(snapshot).join(', '),
+  leftOut: leftOutProviders(snapshot),
+});
 
 /** Whether made-up models answer, for want of a provider. */
 const isSimulated = ({ lease }: Gateway): boolean =>

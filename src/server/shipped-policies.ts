@@ -35,19 +35,29 @@ export function unpackPolicies(folder: string, data: string): string | null {
   if (!Bun.isStandaloneExecutable || folder !== SHIPPED_POLICIES) return null;
   const target = policiesIn(data);
   try {
-    mkdirSync(data, { recursive: true, mode: 0o700 });
-    // All of it or nothing: a folder that is half full would be taken for the policy by the next start.
-    const making = mkdtempSync(join(data, 'policies-'));
-    try {
-      for (const file of readdirSync(folder)) writeFileSync(join(making, file), readFileSync(join(folder, file)));
-      renameSync(making, target);
-    } finally {
-      rmSync(making, { recursive: true, force: true });
-    }
+    copyWhole(folder, target);
   } catch (cause) {
     throw new UsageError(
       `The policy cannot be written to ${target}: ${reasonOf(cause)}; name another with --policies.`,
     );
   }
   return target;
+}
+
+/**
+ * Copies a folder of files, all of it or nothing: one that is half full would be taken for the policy by the next start.
+ * Where another start was first, what that one wrote is left.
+ */
+export function copyWhole(folder: string, target: string): void {
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const making = mkdtempSync(`${target}-`);
+  try {
+    for (const file of readdirSync(folder)) writeFileSync(join(making, file), readFileSync(join(folder, file)));
+    renameSync(making, target);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : '';
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw cause;
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
 }

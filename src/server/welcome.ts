@@ -1,3 +1,5 @@
+import { plural } from '../cli/text.ts';
+
 /** How the server has started. */
 export interface Start {
   readonly address: string;
@@ -5,12 +7,14 @@ export interface Start {
   readonly simulated: boolean;
   /** Who answers, with the number of models that each serves: `openai (6 models)`. */
   readonly providers: string;
+  /** Providers that do not answer, with the reason: `gemini (GEMINI_API_KEY is not set)`. */
+  readonly leftOut: readonly string[];
   /** The folder that the shipped policy has just been written to, if it has. */
   readonly unpacked: string | null;
 }
 
 /** What a new operator needs first: the address and a line that works when pasted. */
-export function welcome({ address, simulated, providers, unpacked }: Start, key: string | null): string {
+export function welcome({ address, simulated, providers, leftOut, unpacked }: Start, key: string | null): string {
   // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
   const shown = key ?? '$SIGNALBOX_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
@@ -20,6 +24,10 @@ export function welcome({ address, simulated, providers, unpacked }: Start, key:
     simulated
       ? '  No provider has a key, so simulated models answer; see “Real providers” in the README.'
       : `  Who answers: ${providers}.`,
+    // The shipped policy names so many that their reasons would bury the rest.
+    ...(leftOut.length > 0
+      ? [`  Left out: ${plural(leftOut.length, 'provider')}; signalbox policy check --all tells why.`]
+      : []),
     ...(unpacked ? [`  Its policy is in ${unpacked}; what you change there is in force within a second.`] : []),
     ...(key ? ['', '  Your API key, shown this once:', `  ${key}`] : []),
     '',

@@ -22,11 +22,13 @@ export interface SqliteOptions {
   readonly busyTimeoutMs?: number;
   /** Whether only one may write like this: who opens the database after it fences it off. For the server. */
   readonly fenced?: boolean;
+  /** Whether older tables are refused rather than brought up to date. For commands: a server of that version may use them. */
+  readonly asItIs?: boolean;
 }
 
 /**
  * Opens the database at `path`, made with its folder when missing and readable by its owner only,
- * and brings its tables up to date. Throws an Error of one clear sentence when that cannot be.
+ * and brings its tables up to date if it may. Throws an Error of one clear sentence when that cannot be.
  */
 export async function openSqlite(
   path: string,
@@ -43,12 +45,18 @@ export async function openSqlite(
     db.run('PRAGMA journal_mode = WAL');
     db.run('PRAGMA synchronous = FULL');
     db.run('PRAGMA foreign_keys = ON');
-    migrate(db, options.fenced ? [...migrations, fenceMigrations] : migrations);
+    if (options.asItIs) refuseOlder(db, migrations);
+    else migrate(db, options.fenced ? [...migrations, fenceMigrations] : migrations);
     return new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db, path) : null);
   } catch (error) {
     db?.close();
     throw new Error(`Cannot open the database ${resolve(path)}: ${reasonOf(error)}.`, { cause: error });
   }
+}
+
+function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
+  if (pending(db, migrations).length > 0)
+    throw new Error('it is not yet of this version of Signalbox; start the server once');
 }
 
 /** A database as it is at one moment. */

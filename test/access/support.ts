@@ -1,5 +1,6 @@
 import { type Keys, type KeysOptions, openKeys } from '../../src/access/keys.ts';
 import { accessMigrations } from '../../src/access/tables.ts';
+import { paymentMigrations } from '../../src/payments/table.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -23,7 +24,7 @@ export async function open(
   clock: Clock = { now: MORNING },
   options: Partial<KeysOptions> = {},
 ): Promise<OpenedKeys> {
-  const store = await openSqlite(file, [accessMigrations]);
+  const store = await openSqlite(file, [accessMigrations, paymentMigrations]);
   const keys = await openKeys({ store, now: () => clock.now, ...options });
   const close = async () => {
     keys.close();

@@ -79,6 +79,19 @@ test('scopes may be named one by one, or in one list, each once', async () => {
   expect(made?.scopes.toSorted()).toEqual(['admin', 'chat', 'route']);
 });
 
+test('with --json a key that is made or rotated is one object with all of the key, this once, and nothing else', async () => {
+  const made = JSON.parse(await run('create', '--name', 'for-ci', '--scope', 'chat', '--json'));
+  expect(made).toMatchObject({ name: 'for-ci', scopes: ['chat'], state: 'valid', overlap_ends_at: null });
+  expect(made.key).toStartWith(`sb_live_${made.id}_`);
+  const again = JSON.parse(await run('rotate', made.id, '--overlap', '1h', '--json'));
+  expect(again).toMatchObject({ id: made.id, name: 'for-ci', rotated_at: expect.any(String) });
+  expect(again.overlap_ends_at).toBe(new Date(opened.clock.now + 3_600_000).toISOString());
+  expect(again.key).toStartWith(`sb_live_${made.id}_`);
+  expect(again.key).not.toBe(made.key);
+  const { key: _, ...known } = again;
+  expect(JSON.parse(await run('list', '--json'))).toContainEqual(known);
+});
+
 test('a database without a ledger shows budgets of which nothing is spent, and takes no grant', async () => {
   const id = (await run('create', '--budget', '5/day', '--expires-in', '1h')).split('_')[2]!;
   expect(JSON.parse(await run('show', id, '--json'))).toMatchObject({

@@ -190,6 +190,19 @@ describe('signalbox plugin test', () => {
     ]);
   });
 
+  test('says of a package with more files than it reads that it has not seen all', async () => {
+    const names = Array.from({ length: 2_000 }, (_, at) => `f${at}.js`);
+    for (const name of names) write(`wide/node_modules/wide/${name}`, '');
+    write('wide/node_modules/wide/package.json', '{ "name": "wide", "main": "main.js" }');
+    write('wide/node_modules/wide/main.js', names.map((name) => `import('./${name}');`).join('\n'));
+    const file = write('wide/index.ts', strategy('out[i] = quality[i];', "export const load = () => import('wide');"));
+    const { code, text } = await run('test', file, '--runs', '5');
+    expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([
+      2,
+      'it has more files than the 2000 that were read, and what the others import is not known',
+    ]);
+  });
+
   test('says in a sentence why a file cannot be loaded', async () => {
     const cases: readonly (readonly [string, string, RegExp])[] = [
       ['broken.ts', 'export const a = {\n', /broken\.ts cannot be loaded: .+\(line \d\)\.$/],

@@ -106,7 +106,7 @@ failed   legal may use what is dear
     \`dear\` is left out: the policy rejects it: legal-is-cheap (policy.yaml:${lineOf('name: legal-is')})
   more: signalbox policy explain ${folder} --case "legal may use what is dear"
 
-not run  the spare one serves: it names idle, which cannot be served (left out with its provider spare)
+not run  the spare one serves: it names idle, which cannot be served (left out with its provider spare, which serves only while no other provider can)
 failed   Europe is served wherever it runs
   ${place}:${lineOf('wherever')}:11
   with the variables that are set here:

@@ -146,6 +146,20 @@ describe('a data folder of an earlier version', () => {
   );
 });
 
+test.each([[['keys', 'list']], [['keys', 'create']], [['wallets', 'list']]])(
+  '%p leaves the tables of an earlier version to the server: one of that version may use them',
+  async (command) => {
+    const { data, file } = dataOf('first');
+    const before = versionsIn(file);
+    const { code, out, err } = await runCommand([...command, '--data', data]);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(
+      /^signalbox: Cannot open the database .*: it is not yet of this version of Signalbox; start the server once\.\n$/,
+    );
+    expect(versionsIn(file)).toEqual(before);
+  },
+);
+
 const COPY = join(temporaryFolder(), 'copy.db');
 afterAll(() => rmSync(dirname(COPY), { recursive: true, force: true }));
 

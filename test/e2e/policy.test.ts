@@ -34,6 +34,11 @@ function newFolder(files: Readonly<Record<string, string>>): string {
 
 const ask = async () =>
   (await answerOf(await live.box.post('/v1/chat/completions', { model: 'auto', messages: hello }))).platform;
+/** One that serves only while no other can. */
+const spare = `providers: { spare: { adapter: simulated, serve: when_alone } }
+models:
+  two: { provider: spare, price: { input: 1, output: 2 }, context_window: 8000, max_output: 800, quality: { default: 0.5 } }
+`;
 const FAILED = 'signalbox_policy_last_reload_failed';
 
 describe('a bad edit', () => {
@@ -125,6 +130,20 @@ test('decisions under a former revision can still be explained', async () => {
   await live.changedFrom(next);
 });
 
+test('who asks for a model whose provider serves only while no other can is told so', async () => {
+  const { revision } = await live.status();
+  live.write('spare.yaml', spare);
+  const { revision: next } = await live.changedFrom(revision);
+  const error = await expectError(
+    await live.box.post('/v1/chat/completions', { model: 'two', messages: hello }),
+    'model_not_found',
+    'model',
+  );
+  expect(error.message).toEndWith(': left out with its provider spare, which serves only while no other provider can.');
+  rmSync(live.file('spare.yaml'));
+  await live.changedFrom(next);
+});
+
 test('--metrics off takes /metrics away', async () => {
   const box = await startSignalbox({ args: ['--metrics', 'off'] });
   await expectError(await fetch(`${box.url}/metrics`), 'not_found');
@@ -150,10 +169,6 @@ describe('signalbox policy check', () => {
   });
 
   test('counts the models that serve only while no other can', async () => {
-    const spare = `providers: { spare: { adapter: simulated, serve: when_alone } }
-models:
-  two: { provider: spare, price: { input: 1, output: 2 }, context_window: 8000, max_output: 800, quality: { default: 0.5 } }
-`;
     const folder = newFolder({ 'policy.yaml': policy, 'spare.yaml': spare });
     expect((await check(folder)).out).toContain('2 files, 2 models');
     expect(JSON.parse((await check(folder, '--json')).out)).toMatchObject({ models: 2 });
@@ -174,6 +189,32 @@ models:
 
   test('judges the shipped policy without an argument', async () => {
     expect((await checkApart()).code).toBe(0);
+  });
+
+  test('tells figures alike and many providers that are left out in a line each; with --all, --strict and --json every one', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const price = 'price: { input: 1, output: 2 }';
+    const model = (name: string) =>
+      `  ${name}: { provider: ${name}, ${price}, context_window: 8000, max_output: 800, quality: { default: 0.5, basis: guessed } }`;
+    const provider = (name: string) =>
+      `  ${name}: { adapter: openai, base_url: "https://${name}.example/v1", api_key_env: KEY_${name.toUpperCase()} }`;
+    const many = ['providers:', ...names.map(provider), 'models:', ...names.map(model), ''].join('\n');
+    const folder = newFolder({ 'policy.yaml': policy, 'many.yaml': many });
+    const checked = (...flags: string[]) =>
+      policyHere(['check', folder, ...flags], { folder: '', data: folder, env: UPSTREAM_ENV });
+    const [plain, ...full] = await Promise.all([checked(), checked('--all'), checked('--strict')]);
+    const unverified = (out: string) => out.split('\n').filter((line) => line.includes('unverified-figure'));
+    expect(unverified(plain.out)).toEqual([
+      expect.stringMatching(/many\.yaml:8:\d+ .*`models\.a\.price`.*, and 4 more in this file \(--all tells them\)$/),
+    ]);
+    expect(plain.out).toMatch(/a, b, c, d, e; signalbox policy check --all tells the variables\n$/);
+    for (const { out } of full) {
+      expect(unverified(out)).toHaveLength(names.length);
+      expect(out).toContain('e (KEY_E is not set)');
+    }
+    const told = JSON.parse((await checked('--json')).out);
+    expect(told.diagnostics.filter(({ code }: { code: string }) => code === 'unverified-figure')).toHaveLength(5);
+    expect(told.left_out_here).toContain('e (KEY_E is not set)');
   });
 
   test('ends with 2 and every place for one that may not', async () => {

@@ -227,10 +227,10 @@ describe('on a terminal', () => {
     expect(choices[0]?.message.content).toContain('simulated');
   });
 
-  test('who answers is said, and Ctrl-C ends it well', async () => {
+  test('who answers is said, how many do not, and Ctrl-C ends it well', async () => {
     const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: 'http://127.0.0.1:9/v1' };
     const { child, shown } = await onTerminal(newPath(), env);
-    expect(shown()).toMatch(/Who answers: openai \(\d+ models\), lm-studio \(no model\)\./);
+    expect(shown()).toMatch(/Who answers: openai \(\d+ models\), lm-studio \(no model\)\.\s+Left out: \d+ providers; /);
     child.terminal!.write('\x03');
     expect(await child.exited).toBe(0);
   });

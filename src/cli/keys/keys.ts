@@ -34,9 +34,13 @@ export async function runKeys(args: readonly string[], command: KeysCommand): Pr
 const operator = (): Actor => ({ kind: 'cli', name: userName() });
 
 async function create(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const made = await keys.create(parseTerms(args, now()), operator());
-  return shownOnce(made, `scopes ${made.info.scopes.join(', ')}`);
+  const { grant: terms, json } = parseTerms(args, now());
+  const made = await keys.create(terms, operator());
+  return json ? asJson(made, now()) : shownOnce(made, `scopes ${made.info.scopes.join(', ')}`);
 }
+
+/** As `/admin/keys` answers: the key is shown this once, here too. */
+const asJson = ({ key, info }: MadeKey, now: number): string => jsonText({ key, ...keyBody(info, now) });
 
 const shownOnce = ({ key, info }: MadeKey, more: string): string =>
   `${key}\n\nShown this once: only its hash is kept. ID ${info.id}, ${more}.\n`;
@@ -75,11 +79,12 @@ async function revoke(args: readonly string[], { keys }: KeysCommand): Promise<s
 }
 
 async function rotate(args: readonly string[], { keys, now }: KeysCommand): Promise<string> {
-  const options = { overlap: { type: 'string' } } as const;
+  const options = { overlap: { type: 'string' }, json: { type: 'boolean' } } as const;
   const { values, positionals } = parseArguments(args, options);
   const id = idOf(positionals, 'rotate');
   const made = await keys.rotate(id, overlapOf(values.overlap), operator());
   if (!made) throw noSuchKey(id);
+  if (values.json) return asJson(made, now());
   const ends = made.info.overlapEndsAt ?? 0;
   const old = ends > now() ? `the old secret works until ${minute(ends)} UTC` : 'the old secret works no longer';
   return shownOnce(made, `as before; ${old}`);

@@ -7,8 +7,8 @@ import { parseCredits } from '../text.ts';
 const DAY_MS = 86_400_000;
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
 
-/** Reads the flags of `keys create`. Throws UsageError. */
-export function parseTerms(args: readonly string[], now: number): KeyGrant {
+/** What `keys create` is asked for: the key's terms, and whether as JSON. Throws UsageError. */
+export function parseTerms(args: readonly string[], now: number): { grant: KeyGrant; json: boolean } {
   const options = {
     name: { type: 'string', default: '' },
     scope: { type: 'string', multiple: true },
@@ -20,11 +20,12 @@ export function parseTerms(args: readonly string[], now: number): KeyGrant {
     streams: { type: 'string' },
     budget: { type: 'string', multiple: true },
     wallet: { type: 'string', multiple: true },
+    json: { type: 'boolean', default: false },
   } as const;
   const flags = parseFlags(args, options);
   const expiresIn = flags['expires-in'];
   if (flags.model?.includes('')) throw new UsageError('--model takes the ID of a model; leave it out to allow all.');
-  return {
+  const grant = {
     name: flags.name,
     scopes: scopesOf(flags.scope ?? ['chat,route']),
     labels: pairsOf(flags.label ?? [], labelOf),
@@ -34,6 +35,7 @@ export function parseTerms(args: readonly string[], now: number): KeyGrant {
     budgets: (flags.budget ?? []).map(budgetOf),
     wallets: flags.wallet ?? null,
   };
+  return { grant, json: flags.json };
 }
 
 function scopesOf(texts: readonly string[]): Scope[] {

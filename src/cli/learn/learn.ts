@@ -29,7 +29,7 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
   });
   const what = model === null ? 'all that was learnt' : `what was learnt of ${model}`;
   if (!yes) throw new UsageError(`This has ${what} forgotten, and nothing brings it back: say so with --yes.`);
-  const store = await openSqlite(command.file, [learningMigrations]);
+  const store = await openSqlite(command.file, [learningMigrations], { asItIs: true });
   try {
     await resetLearnt(store, model, command.now());
   } finally {

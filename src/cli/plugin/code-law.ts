@@ -22,18 +22,21 @@ const withoutProse = (code: string): string => code.replace(TEXT, (text) => (/\s
  */
 export function codeLaw(files: readonly string[]): LawReport {
   const says = 'its code imports none of the runtime’s modules, which lead to files, clocks, chance and the network';
-  const open = [...files];
-  const seen = new Set(open);
+  const found = new Set(files);
   const faults: string[] = [];
-  for (let file = open.pop(); file !== undefined && seen.size < FILES_MAX; file = open.pop()) {
-    const imports = importsIn(file);
-    const name = basename(file);
-    faults.push(...imports.filter((one) => isBuiltin(one)).map((one) => `${name} imports \`${one}\``));
-    faults.push(...waysIn(file).map((way) => `${name} uses \`${way}\``));
-    for (const found of imports.flatMap((one) => resolved(one, dirname(file)))) {
-      if (!seen.has(found)) open.push(found);
-      seen.add(found);
+  let read = 0;
+  // What is found on the way comes behind.
+  for (const file of found) {
+    if (read === FILES_MAX) {
+      faults.push(`it has more files than the ${FILES_MAX} that were read, and what the others import is not known`);
+      break;
     }
+    read++;
+    const imports = importsIn(file);
+    const where = basename(file);
+    faults.push(...imports.filter((name) => isBuiltin(name)).map((name) => `${where} imports \`${name}\``));
+    faults.push(...waysIn(file).map((way) => `${where} uses \`${way}\``));
+    for (const one of imports.flatMap((name) => resolved(name, dirname(file)))) found.add(one);
   }
   if (faults.length === 0) return { law: 'imports', says, outcome: 'holds', fault: null, example: null };
   return { law: 'imports', says, outcome: 'broken', fault: faults.sort().join(', '), example: null };

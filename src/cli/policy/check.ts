@@ -9,12 +9,12 @@ import { day, jsonText, plural } from '../text.ts';
 import { type PolicyCommand, readPolicy } from './command.ts';
 import { generous } from './environment.ts';
 import { problemsText } from './problems.ts';
-import { leftOutText } from './settings.ts';
+import { leftOutBriefly, leftOutText } from './settings.ts';
 import { unreadFiles } from './unread.ts';
 
 /** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
 export async function checkPolicy(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
-  const flags = { json: { type: 'boolean' }, strict: { type: 'boolean' } } as const;
+  const flags = { all: { type: 'boolean' }, json: { type: 'boolean' }, strict: { type: 'boolean' } } as const;
   const { values, positionals } = parseArguments(args, flags);
   if (positionals.length > 1) throw new UsageError('policy check takes one folder.');
   const folder = positionals[0] ?? options.folder;
@@ -31,7 +31,8 @@ export async function checkPolicy(args: readonly string[], options: PolicyComman
   const unread = await unreadFiles(folder);
   const code = errors > 0 || (values.strict && found.length + unread.length > 0) ? 2 : 0;
   const { snapshot = null } = isRejected(judged) ? {} : judged.runtime;
-  const told = { folder, bundle, snapshot, found, missing: here.missing, unread };
+  const all = values.all || values.strict || false;
+  const told = { folder, bundle, snapshot, found, missing: here.missing, unread, all };
   return { text: values.json ? asJson(told) : asText(told, options.terminal), code };
 }
 
@@ -74,6 +75,15 @@ const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' ||
 const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
   `  ${file}:${line}:${column}  ${code}  ${message}`;
 
+/** Those of one kind in one file in a line, with the first of them: many would bury what is one's own. */
+function folded(figures: readonly Diagnostic[]): string[] {
+  const groups = Map.groupBy(figures, ({ file, code }) => `${code} ${file}`);
+  return [...groups.values()].map(([first, ...others]) => {
+    const more = others.length > 0 ? `, and ${others.length} more in this file (--all tells them)` : '';
+    return `${inALine(first!)}${more}`;
+  });
+}
+
 /** What the check came to. */
 interface Checked {
   readonly folder: string;
@@ -82,16 +92,19 @@ interface Checked {
   readonly found: readonly Diagnostic[];
   readonly missing: readonly string[];
   readonly unread: readonly string[];
+  /** Whether a person wants each of what is otherwise told together. */
+  readonly all: boolean;
 }
 
-function asText({ folder, bundle, snapshot, found, missing, unread }: Checked, colour: boolean): string {
+function asText({ folder, bundle, snapshot, found, missing, unread, all }: Checked, colour: boolean): string {
   const errors = countOf(found, 'error');
   // Warnings would bury what keeps the policy from serving.
   const shown = errors > 0 ? found.filter(({ severity }) => severity === 'error') : found;
   const figures = shown.filter(isOfFigure);
   const told = shown.filter((one) => !isOfFigure(one));
   const parts = told.length === 0 ? [] : [problemsText(told, bundle, colour)];
-  if (figures.length > 0) parts.push(`Figures to look up again:\n${figures.map(inALine).join('\n')}`);
+  if (figures.length > 0)
+    parts.push(`Figures to look up again:\n${(all ? figures.map(inALine) : folded(figures)).join('\n')}`);
   if (unread.length > 0) parts.push(`Not read: ${visible(unread.join(', '))}`);
   const warnings = countOf(found, 'warning') + unread.length;
   const hidden = errors > 0 ? ' (not shown)' : '';
@@ -102,7 +115,7 @@ function asText({ folder, bundle, snapshot, found, missing, unread }: Checked, c
   const files = plural(bundle.files.length, 'file');
   const size = snapshot ? `, ${plural(modelsOf(snapshot), 'model')}, ${plural(snapshot.cases.length, 'case')}` : '';
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}`);
-  if (missing.length > 0) parts.push(leftOutText(missing));
+  if (missing.length > 0) parts.push(all ? leftOutText(missing) : leftOutBriefly(missing));
   return `${parts.join('\n\n')}\n`;
 }
 

@@ -26,7 +26,7 @@ export const leftOutText = (missing: readonly string[]): string =>
 export function leftOutBriefly(missing: readonly string[]): string {
   if (missing.length <= REASONS_MAX) return leftOutText(missing);
   const names = missing.map((one) => one.replace(/ \([^()]+ (?:is|are) not set\)$/, ''));
-  return `${leftOutText(names)}; signalbox policy check tells the variables`;
+  return `${leftOutText(names)}; signalbox policy check --all tells the variables`;
 }
 
 /** A policy as it is somewhere: what can be served depends on variables. */
