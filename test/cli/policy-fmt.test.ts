@@ -64,7 +64,7 @@ describe('signalbox policy fmt', () => {
     chmodSync(join(folder, 'a.yaml'), 0o640);
     const { code, out } = await runCommand(['policy', 'fmt', folder]);
     expect(code).toBe(2);
-    expect(out).toContain(`${folder}/c.yaml:2:1  yaml-syntax  `);
+    expect(out).toContain(`${folder}/c.yaml:1:4  yaml-syntax  `);
     expect(out).toContain(
       `${folder}/d.yaml:2:13  formatting would change the place of a comment, so it is left as it is`,
     );
@@ -118,7 +118,7 @@ describe('signalbox policy fmt', () => {
     const [good, bad, check] = await Promise.all([piped(UGLY), piped('a: [1\n'), piped(NEAT, '--check')]);
     expect(good).toEqual({ code: 0, out: NEAT, err: '' });
     expect(bad).toMatchObject({ code: 1, out: '' });
-    expect(bad.err).toStartWith('signalbox: standard input:2:1  yaml-syntax  ');
+    expect(bad.err).toStartWith('signalbox: standard input:1:4  yaml-syntax  ');
     expect(check).toEqual({ code: 0, out: '', err: '' });
   });
 

@@ -43,7 +43,7 @@ describe('every problem has its code and its exact place', () => {
       ['14:10 bad-name'],
     ],
     ['a section given twice', 'version: 1', ['14:1 duplicate-name']],
-    ['broken YAML', 'tasks: { a', ['14:11 yaml-syntax']],
+    ['broken YAML', 'tasks: { a', ['14:8 yaml-syntax']],
     ['an anchor', 'tasks: &x {}', ['14:11 yaml-feature']],
     ['an alias', 'answer_worth: *x', ['14:15 yaml-feature']],
     ['a tab', 'gateway:\n\ttools_max: 1', ['15:1 yaml-syntax']],
