@@ -11,7 +11,8 @@ export const SECOND_URL = 'SECOND_UPSTREAM_URL';
 
 /** Any policy: other models, prices, qualities, rules, selectors and budgets each time. All of them are valid. */
 export function anyPolicy(random: Random, firstUrl: string, comment: string): string {
-  const ids = ['m0', ...['m1', 'm2', 'm3', 'm4', 'm5'].filter(() => chance(random, 0.7))];
+  // Two at least, for a selector leaves one out.
+  const ids = ['m0', 'm1', ...['m2', 'm3', 'm4', 'm5'].filter(() => chance(random, 0.7))];
   const made = ids.map((id) => [id, anyModel(random)] as const);
   // Without the second provider something must still be served.
   const isServed = made.some(([, { endpoints }]) => endpoints.includes('first'));
@@ -31,7 +32,7 @@ export function anyPolicy(random: Random, firstUrl: string, comment: string): st
     `selectors:`,
     `  auto: { strategy: auto, options: { ${weights}, patience_ms: ${pick(random, [500, 20_000])} } }`,
     `  auto-fast: { strategy: auto-fast, options: { quality_margin: ${random().toFixed(2)} } }`,
-    `  narrow: { strategy: auto-cheap, models: { require: model.id != "${pick(random, ids.slice(1)) ?? 'nobody'}" } }`,
+    `  narrow: { strategy: auto-cheap, models: { require: model.id != "${pick(random, ids.slice(1))}" } }`,
     ...(chance(random, 0.5) ? [`baseline: ${pick(random, ids)}`] : []),
     `budgets: [{ name: all, limit_credits: ${pick(random, [90, 900, 1_000_000])}, window: total, on_exhausted: downgrade }]`,
     `gateway: { retries_max: 0, alternatives: ${pick(random, [0, 1, 3, 3, 10])} }`,
