@@ -94,11 +94,21 @@ const wholeSchema = anySchema.map((schema) =>
   typeof schema === 'object' ? { ...schema, $defs: DEFINITIONS } : schema,
 );
 
+/** Of a few schemas, such as `anyOf` beside `not` and `additionalProperties`, its code names what it never declares: then it says nothing. */
+function isAccepted(accepts: (value: unknown) => unknown, value: unknown): boolean {
+  try {
+    return accepts(value) === true;
+  } catch (error) {
+    if (error instanceof ReferenceError) return false;
+    throw error;
+  }
+}
+
 /** Looks for a value that the judge of reference accepts and the check is sure to refuse. */
 function wronged(check: (schema: unknown, value: unknown) => boolean | null) {
   const law = fc.property(wholeSchema, fc.array(anyValue, { minLength: 4, maxLength: 4 }), (schema, values) => {
     const accepts = reference.compile(schema as object);
-    for (const value of values) if (accepts(value)) expect(check(schema, value)).not.toBe(true);
+    for (const value of values) if (isAccepted(accepts, value)) expect(check(schema, value)).not.toBe(true);
   });
   // A mutant is given time: it is tried until it fails.
   return fc.check(law, check === says ? { numRuns, seed } : { numRuns: 100 * numRuns, seed, endOnFailure: true });
