@@ -11,7 +11,7 @@ import { anyCodePoint } from '../support/any-code-point.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 
 /** The counts of another implementation are the truth here. */
-const { runs, seed } = effort('tokens', 2_000, 100_000);
+const { runs, seed } = effort('tokens', 1_000, 100_000);
 
 const vocabulary = (name: string, pieces: RegExp): Vocabulary => {
   const file = new URL(import.meta.resolve(`gpt-tokenizer/data/${name}.tiktoken`));
