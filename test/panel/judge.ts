@@ -1,0 +1,139 @@
+import { WORTHS } from './kinds.ts';
+import { capabilitiesFor, inputTokens, type KeySet, type Offered, offeredBy } from './offers.ts';
+import type { Case } from './panel.ts';
+import { type Ability, levelOf, REPUTATION } from './reputation.ts';
+
+export const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'] as const;
+export type Selector = (typeof SELECTORS)[number];
+
+/** What a model would take for a request, reckoned simply: list prices, usual lengths, classes of speed. */
+export interface Reckoned {
+  readonly id: string;
+  /** Credits of a tenth of a US cent. */
+  readonly credits: number;
+  /** Seconds to the first token of the answer, hidden reasoning included. */
+  readonly firstS: number;
+  /** Seconds to its end. */
+  readonly totalS: number;
+  /** Levels that it lacks of what the request needs, by the ability that lacks most; 0 where it does it well. */
+  readonly lacks: number;
+  /** The same where one level less will do, see `leastOf`. */
+  readonly lacksLoosely: number;
+}
+
+/** Where a level of 3 or more is needed, `auto-cheap` and `auto-fast` may do with one less. Below that nothing is given up. */
+const leastOf = (level: number): number => (level > 2 ? level - 1 : level);
+
+function reckon({ id, price }: Offered, { needs, visible, hidden, body }: Case): Reckoned {
+  const { startS, rate, thinking, readRate } = REPUTATION[id]!;
+  const input = inputTokens(body);
+  const [tier] = (price.tiers ?? []).filter((one) => input > one.over_input_tokens).reverse();
+  const { input: perInput, output: perOutput } = tier ?? price;
+  const said = Math.min(visible, body.max_tokens ?? body.max_completion_tokens ?? visible);
+  const firstS = startS + input / readRate + (hidden * thinking) / rate;
+  const abilities = Object.entries(needs) as [Ability, number][];
+  const short = (least: (level: number) => number) =>
+    Math.max(0, ...abilities.map(([ability, level]) => least(level) - (levelOf(id, ability) ?? 0)));
+  return {
+    id,
+    credits: (input * perInput + (said + hidden * thinking) * perOutput) / 1_000,
+    firstS,
+    totalS: firstS + said / rate,
+    lacks: short((level) => level),
+    lacksLoosely: short(leastOf),
+  };
+}
+
+/** Every model of a set of keys that can take the request at all. */
+export function reckonAll(one: Case, keys: KeySet): Reckoned[] {
+  const needed = capabilitiesFor(one.body);
+  const room = inputTokens(one.body) + one.visible;
+  return offeredBy(keys)
+    .filter(({ capabilities }) => needed.every((name) => capabilities.includes(name)))
+    .filter(({ contextWindow }) => contextWindow >= room)
+    .map((offer) => reckon(offer, one));
+}
+
+const least = (values: readonly number[]): number => Math.min(...values);
+/** Differences below this matter to nobody: 0.01 US cents. */
+const CREDITS_NOISE = 0.1;
+/** Speed may cost more than quality, but not without end. */
+const FAST_COST = 5;
+/** As quick as anybody notices. */
+const FAST_S = 5;
+/** Hidden reasoning varies by a factor of two between days and prompts: what is nearer than that counts as equal. */
+const NEAR = 2;
+
+/** What is wrong with a choice; empty where a sensible engineer accepts it. */
+export function faultsOf(choice: string | null, selector: Selector, one: Case, keys: KeySet): string[] {
+  const able = reckonAll(one, keys);
+  if (choice === null) return able.length === 0 ? [] : ['refused'];
+  const chosen = able.find(({ id }) => id === choice);
+  if (!chosen) return ['cannot'];
+  return FAULTS[selector](chosen, able, one);
+}
+
+type Fault = (chosen: Reckoned, able: readonly Reckoned[], one: Case) => string[];
+
+/** Those that do it well; where none does, those that lack least. */
+function doing(able: readonly Reckoned[]): Reckoned[] {
+  const best = least(able.map(({ lacks }) => lacks));
+  return able.filter(({ lacks }) => lacks === best);
+}
+
+const isDear = ({ credits }: Reckoned, ratio: number, among: readonly Reckoned[]): boolean =>
+  credits > Math.max(ratio * least(among.map((other) => other.credits)), CREDITS_NOISE);
+
+/** One level less will do, but not more than it takes: what lacks most of those that do it is the measure. */
+function isWeak({ lacksLoosely }: Reckoned, able: readonly Reckoned[]): boolean {
+  return lacksLoosely > Math.max(...doing(able).map((one) => one.lacksLoosely));
+}
+
+const FAULTS: Readonly<Record<Selector, Fault>> = {
+  auto: (chosen, able, { worth }) => {
+    const { costRatio, patienceS } = WORTHS[worth];
+    const good = doing(able);
+    const fair = good.filter((one) => !isDear(one, costRatio, good));
+    const patience = Math.max(patienceS, least(fair.map(({ firstS }) => firstS)) * NEAR);
+    return [
+      ...(good.some(({ id }) => id === chosen.id) ? [] : ['weak']),
+      ...(isDear(chosen, costRatio, good) ? ['dear'] : []),
+      ...(chosen.firstS > patience ? ['slow'] : []),
+    ];
+  },
+  'auto-cheap': (chosen, able) => [
+    ...(isWeak(chosen, able) ? ['weak'] : []),
+    ...(isDear(chosen, NEAR, doing(able)) ? ['dear'] : []),
+  ],
+  'auto-fast': (chosen, able, { worth }) => {
+    const good = doing(able);
+    const ratio = WORTHS[worth].costRatio * FAST_COST;
+    const fair = good.filter((one) => !isDear(one, ratio, good));
+    const limit = Math.max(FAST_S, least(fair.map(({ totalS }) => totalS)) * NEAR);
+    return [
+      ...(isWeak(chosen, able) ? ['weak'] : []),
+      ...(isDear(chosen, ratio, good) ? ['dear'] : []),
+      ...(chosen.totalS > limit ? ['slow'] : []),
+    ];
+  },
+};
+
+/** A choice that is dearer or slower by more than this breaks what the names promise. */
+const LAW_NOISE = 1.5;
+
+export type Choices = Readonly<Record<Selector, string | null>>;
+
+/** What the names promise of each other, and is not kept. */
+export function lawsBroken(choices: Choices, one: Case, keys: KeySet): string[] {
+  const by = new Map(reckonAll(one, keys).map((reckoned) => [reckoned.id, reckoned]));
+  const [auto, cheap, fast] = SELECTORS.map((selector) => by.get(choices[selector] ?? ''));
+  return [
+    ...(auto && cheap && cheap.credits > auto.credits * LAW_NOISE + CREDITS_NOISE
+      ? ['auto-cheap dearer than auto']
+      : []),
+    ...(auto && fast && fast.totalS > auto.totalS * LAW_NOISE + 0.5 ? ['auto-fast slower than auto'] : []),
+  ];
+}
+
+/** Whether the task was read as the panel expects it. */
+export const isTask = (task: string, one: Case): boolean => task === one.task || one.or.includes(task);

@@ -1,0 +1,53 @@
+import type { Ability, Level } from './reputation.ts';
+
+/** What an answer's quality is worth to whoever asks. */
+export const WORTHS = {
+  /** Any model that does it will do; nobody pays three times the price for a greeting. */
+  easy: { costRatio: 3, patienceS: 5 },
+  ordinary: { costRatio: 6, patienceS: 15 },
+  /** A better answer saves somebody's time: what engineers use for such work is not too dear, a flagship is. */
+  demanding: { costRatio: 30, patienceS: 60 },
+  /** Few models do it at all: a flagship may have it. */
+  hard: { costRatio: 40, patienceS: 240 },
+} as const;
+export type Worth = keyof typeof WORTHS;
+
+export type Needs = Readonly<Partial<Record<Ability, Level>>>;
+
+/** What is usual for a kind of request; a request may say otherwise, field by field. */
+export interface Kind {
+  /** The task that Signalbox should read. */
+  readonly task: string;
+  /** The least level that does it well. */
+  readonly needs: Needs;
+  readonly worth: Worth;
+  /** Tokens of the answer that are read. */
+  readonly visible: number;
+  /** Tokens of hidden reasoning for an ordinary request of the kind, by a model that thinks as most do. */
+  readonly hidden: number;
+}
+
+export const KINDS = {
+  smalltalk: { task: 'chat', needs: { talk: 1 }, worth: 'easy', visible: 40, hidden: 80 },
+  fact: { task: 'general', needs: { talk: 2 }, worth: 'ordinary', visible: 200, hidden: 250 },
+  mail: { task: 'writing', needs: { writing: 2 }, worth: 'ordinary', visible: 200, hidden: 350 },
+  essay: { task: 'writing', needs: { writing: 3 }, worth: 'demanding', visible: 700, hidden: 700 },
+  translate: { task: 'translation', needs: { translation: 2 }, worth: 'ordinary', visible: 80, hidden: 250 },
+  summary: { task: 'summarization', needs: { writing: 2 }, worth: 'ordinary', visible: 300, hidden: 450 },
+  extract: { task: 'extraction', needs: { extraction: 2 }, worth: 'ordinary', visible: 120, hidden: 300 },
+  label: { task: 'classification', needs: { extraction: 2 }, worth: 'easy', visible: 5, hidden: 130 },
+  sql: { task: 'coding', needs: { coding: 2 }, worth: 'ordinary', visible: 200, hidden: 400 },
+  'code-small': { task: 'coding', needs: { coding: 2 }, worth: 'ordinary', visible: 200, hidden: 350 },
+  code: { task: 'coding', needs: { coding: 3 }, worth: 'demanding', visible: 1_200, hidden: 1_200 },
+  'code-hard': { task: 'coding', needs: { coding: 5 }, worth: 'hard', visible: 3_500, hidden: 5_000 },
+  debug: { task: 'coding', needs: { coding: 3 }, worth: 'demanding', visible: 450, hidden: 900 },
+  arithmetic: { task: 'math', needs: { math: 1 }, worth: 'easy', visible: 40, hidden: 120 },
+  math: { task: 'math', needs: { math: 3 }, worth: 'ordinary', visible: 450, hidden: 800 },
+  proof: { task: 'math', needs: { math: 5 }, worth: 'hard', visible: 1_000, hidden: 6_000 },
+  puzzle: { task: 'reasoning', needs: { reasoning: 4 }, worth: 'demanding', visible: 350, hidden: 1_500 },
+  plan: { task: 'reasoning', needs: { reasoning: 3 }, worth: 'demanding', visible: 600, hidden: 900 },
+  vision: { task: 'vision', needs: { vision: 2 }, worth: 'ordinary', visible: 150, hidden: 350 },
+  tool: { task: 'tool_use', needs: { tools: 2 }, worth: 'ordinary', visible: 60, hidden: 200 },
+  agent: { task: 'coding', needs: { tools: 3, coding: 3 }, worth: 'demanding', visible: 250, hidden: 600 },
+} as const satisfies Readonly<Record<string, Kind>>;
+export type KindName = keyof typeof KINDS;

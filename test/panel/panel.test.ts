@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { faultsOf, lawsBroken, type Reckoned, reckonAll, SELECTORS, type Selector } from './judge.ts';
+import { KINDS } from './kinds.ts';
+import { KEY_SETS, MODELS } from './offers.ts';
+import { type Case, PARTS, panelOf, partsOf } from './panel.ts';
+import { REPUTATION } from './reputation.ts';
+
+const parts = Object.fromEntries(PARTS.map((part) => [part, panelOf(part)]));
+const all: Case[] = PARTS.flatMap((part) => parts[part]!);
+const countBy = (read: (one: Case) => string) => Map.groupBy(all, read);
+
+type Order = (a: Reckoned, b: Reckoned) => number;
+const dearest: Order = (a, b) => b.credits - a.credits;
+const cheapest: Order = (a, b) => a.credits - b.credits;
+const slowest: Order = (a, b) => b.totalS - a.totalS;
+const weakest: Order = (a, b) => b.lacks - a.lacks || b.credits - a.credits;
+
+/** Every request with every set of keys that leaves a choice. */
+const open = KEY_SETS.flatMap((keys) => all.map((one) => ({ keys, one, able: reckonAll(one, keys) }))).filter(
+  ({ able }) => able.length > 1,
+);
+const firstOf = (able: readonly Reckoned[], order: Order): string => able.toSorted(order)[0]!.id;
+
+/** What a router holds that always takes the first of the able models, as a share. */
+function shareHeld(order: Order, selectors: readonly Selector[] = SELECTORS): number {
+  const held = open.flatMap(({ keys, one, able }) =>
+    selectors.filter((selector) => faultsOf(firstOf(able, order), selector, one, keys).length === 0),
+  );
+  return held.length / (open.length * selectors.length);
+}
+
+describe('the panel', () => {
+  test('has at least 130 requests, each with an ID of its own', () => {
+    expect(all.length).toBeGreaterThanOrEqual(130);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+  });
+
+  test('keeps a third of every kind aside, drawn by the hash of the IDs', () => {
+    const drawn = partsOf(all);
+    for (const part of PARTS) expect(parts[part]!.filter(({ id }) => drawn.get(id) !== part)).toEqual([]);
+    for (const [, group] of countBy(({ kind }) => kind)) {
+      expect(group.filter(({ id }) => drawn.get(id) === 'aside').length).toBe(Math.floor((group.length + 1) / 3));
+    }
+    expect(parts.aside!.length / all.length).toBeGreaterThan(0.3);
+  });
+
+  test('covers every kind, natural and programming languages, system prompts, tools, images and long texts', () => {
+    const kinds = countBy(({ kind }) => kind);
+    expect(Object.keys(KINDS).filter((kind) => (kinds.get(kind)?.length ?? 0) < 4)).toEqual([]);
+    expect(countBy(({ language }) => language).size).toBeGreaterThanOrEqual(8);
+    expect([...countBy(({ code }) => code ?? '').keys()].filter(Boolean).length).toBeGreaterThanOrEqual(15);
+    expect(all.filter(({ hasSystem }) => hasSystem).length / all.length).toBeGreaterThan(0.3);
+    expect(all.filter(({ body }) => body.tools).length).toBeGreaterThanOrEqual(12);
+    expect(all.filter(({ body }) => JSON.stringify(body).length > 20_000).length).toBeGreaterThanOrEqual(5);
+  });
+
+  test('knows every model of the shipped catalog, and no other', () => {
+    expect(Object.keys(REPUTATION).sort()).toEqual([...MODELS].sort());
+  });
+
+  test('expects tasks that the shipped policy sizes', () => {
+    const { tasks } = parse(readFileSync(new URL('../../policies/signalbox.yaml', import.meta.url), 'utf8'));
+    const odd = all.flatMap(({ id, task, or }) => [task, ...or].filter((name) => !(name in tasks)).map(() => id));
+    expect(odd).toEqual([]);
+  });
+});
+
+describe('the judge', () => {
+  test('accepts some model for every request, selector and set of keys that can take it', () => {
+    const hopeless = KEY_SETS.flatMap((keys) =>
+      all.flatMap((one) => {
+        const able = reckonAll(one, keys);
+        const isHopeless = (selector: (typeof SELECTORS)[number]) =>
+          able.length > 0 && able.every(({ id }) => faultsOf(id, selector, one, keys).length > 0);
+        return SELECTORS.filter(isHopeless).map((selector) => `${one.id} ${selector} ${keys.name}`);
+      }),
+    );
+    expect(hopeless).toEqual([]);
+  });
+
+  test('is no rubber stamp: whoever always takes the dearest, the slowest or the weakest model misses four of five', () => {
+    for (const order of [dearest, slowest, weakest]) expect(shareHeld(order)).toBeLessThan(0.2);
+  });
+
+  test('wants more than the cheapest for `auto`, and more than the dearest for anything', () => {
+    expect(shareHeld(cheapest, ['auto'])).toBeLessThan(0.8);
+    expect(shareHeld(dearest, ['auto-cheap'])).toBeLessThan(0.05);
+  });
+
+  test('sees a router whose names say the opposite of what it does', () => {
+    const broken = open.filter(({ keys, one, able }) => {
+      const choices = {
+        auto: firstOf(able, cheapest),
+        'auto-cheap': firstOf(able, dearest),
+        'auto-fast': firstOf(able, slowest),
+      };
+      return lawsBroken(choices, one, keys).length === 2;
+    });
+    expect(broken.length / open.length).toBeGreaterThan(0.8);
+  });
+});
