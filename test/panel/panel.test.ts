@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import { runtimeWith } from './decide.ts';
 import { faultsOf, lawsBroken, type Reckoned, reckonAll, SELECTORS, type Selector } from './judge.ts';
 import { KINDS } from './kinds.ts';
-import { KEY_SETS, MODELS } from './offers.ts';
+import { KEY_SETS, MODELS, offeredBy } from './offers.ts';
 import { type Case, PARTS, panelOf, partsOf } from './panel.ts';
 import { REPUTATION } from './reputation.ts';
 
@@ -100,4 +101,15 @@ describe('the judge', () => {
     });
     expect(broken.length / open.length).toBeGreaterThan(0.8);
   });
+});
+
+test('each set of keys lets the shipped policy serve the models that the judge reckons with', () => {
+  for (const keys of KEY_SETS) {
+    const served = runtimeWith(keys).snapshot.models.map(({ id }) => id);
+    expect(served).toEqual(
+      offeredBy(keys)
+        .map(({ id }) => id)
+        .sort(),
+    );
+  }
 });

@@ -1,0 +1,87 @@
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { decideAll, type Verdict } from '../test/panel/decide.ts';
+import { faultsOf, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
+import { KEY_SETS, type KeySet } from '../test/panel/offers.ts';
+import { type Case, panelOf } from '../test/panel/panel.ts';
+import { table } from './stats.ts';
+
+/**
+ * `npm run bench:panel`: how many of the panel's requests the shipped policy sends where a sensible engineer would, by
+ * selector and set of keys. Nothing is sent upstream. `test/panel/README.md` says what is accepted.
+ *
+ * `--aside`: the third that nobody tunes on, instead. `--keys NAME`: one set of keys. `--misses`: every miss, with what
+ * would have held. `--json FILE`.
+ */
+const { values } = parseArgs({
+  options: {
+    aside: { type: 'boolean', default: false },
+    keys: { type: 'string' },
+    misses: { type: 'boolean', default: false },
+    json: { type: 'string' },
+  },
+});
+
+const sets = KEY_SETS.filter(({ name }) => values.keys === undefined || name === values.keys);
+if (sets.length === 0) {
+  console.error(`--keys is one of ${KEY_SETS.map(({ name }) => name).join(', ')}`);
+  process.exit(2);
+}
+const cases = panelOf(values.aside ? 'aside' : 'requests');
+
+const FAULTS = ['weak', 'dear', 'slow', 'refused', 'cannot'];
+
+/** Of a selector's choices how many hold, and how often each fault was found. */
+function rowOf({ name }: KeySet, selector: Selector, verdicts: readonly Verdict[]): string[] {
+  const faults = verdicts.map(({ choices }) => choices[selector].faults);
+  const held = faults.filter(({ length }) => length === 0).length;
+  const broken = verdicts.filter(({ lawsBroken }) => lawsBroken.some((law) => law.startsWith(`${selector} `))).length;
+  const counts = FAULTS.map((fault) => String(faults.filter((found) => found.includes(fault)).length));
+  return [name, selector, `${held} of ${verdicts.length}`, ...counts, selector === 'auto' ? '' : String(broken)];
+}
+
+/** Held in everything: the task, all three choices and both laws. */
+const isWhole = ({ isTaskRight, choices, lawsBroken }: Verdict): boolean =>
+  isTaskRight && lawsBroken.length === 0 && SELECTORS.every((selector) => choices[selector].faults.length === 0);
+
+/** The models that would have held, the cheapest first. */
+function accepted(one: Case, selector: Selector, keys: KeySet): string {
+  const able = reckonAll(one, keys).filter(({ id }) => faultsOf(id, selector, one, keys).length === 0);
+  const names = able.sort((a, b) => a.credits - b.credits).map(({ id }) => id);
+  return names.length > 4 ? `${names.slice(0, 4).join(', ')} and ${names.length - 4} more` : names.join(', ');
+}
+
+function missesOf(keys: KeySet, verdicts: readonly Verdict[]): string[][] {
+  return verdicts.flatMap(({ id, choices, lawsBroken }, at) => [
+    ...SELECTORS.filter((selector) => choices[selector].faults.length > 0).map((selector) => {
+      const { model, faults } = choices[selector];
+      return [keys.name, id, selector, model ?? '-', faults.join(', '), accepted(cases[at]!, selector, keys)];
+    }),
+    ...lawsBroken.map((law) => [keys.name, id, law, '', '', '']),
+  ]);
+}
+
+const judged = new Map<KeySet, Verdict[]>();
+for (const keys of sets) judged.set(keys, await decideAll(cases, keys));
+
+const rows = [...judged].flatMap(([keys, verdicts]) => SELECTORS.map((selector) => rowOf(keys, selector, verdicts)));
+const dearer = 'dearer or slower than auto';
+console.log(`${table([['keys', 'selector', 'hold', ...FAULTS, dearer], ...rows])}\n`);
+for (const [keys, verdicts] of judged) {
+  console.log(`${keys.name}: ${verdicts.filter(isWhole).length} of ${verdicts.length} right in everything`);
+}
+
+const [read] = judged.values();
+const misread = read!.flatMap(({ id, task, isTaskRight }, at) => (isTaskRight ? [] : [[id, cases[at]!.task, task]]));
+console.log(`\nTask: ${cases.length - misread.length} of ${cases.length} are read right.\n`);
+// What is kept aside stays unread by whoever tunes.
+if (!values.aside || values.misses) console.log(table([['request', 'task', 'read as'], ...misread], 'words'));
+if (values.misses) {
+  const misses = [...judged].flatMap(([keys, verdicts]) => missesOf(keys, verdicts));
+  console.log(`\n${table([['keys', 'request', 'selector', 'choice', 'why not', 'would hold'], ...misses], 'words')}`);
+}
+if (values.json) {
+  const keys = Object.fromEntries([...judged].map(([{ name }, verdicts]) => [name, verdicts]));
+  writeFileSync(values.json, `${JSON.stringify({ part: values.aside ? 'aside' : 'requests', keys }, null, 1)}\n`);
+}
+process.exit(0);
