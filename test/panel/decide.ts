@@ -1,5 +1,7 @@
 import { parseDocument } from 'yaml';
 import { shipped } from '../../plugins/index.ts';
+import type { Decision, Refusal } from '../../src/core/decision.ts';
+import type { Facts } from '../../src/core/facts.ts';
 import { countInput, decisiveTokenizers } from '../../src/gateway/exact-count.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
@@ -9,9 +11,9 @@ import { textsOf } from '../../src/routing/texts.ts';
 import { decideFor, USUAL_TIME } from '../../src/runtime/reasons.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { suppose } from '../../src/runtime/suppose.ts';
-import { createTokenCounter, type TokenCounter } from '../../src/tokenizer/counter.ts';
+import { createTokenCounter } from '../../src/tokenizer/counter.ts';
 import { shippedPolicy } from '../policy/support.ts';
-import { faultsOf, isTask, lawsBroken, SELECTORS, type Selector } from './judge.ts';
+import { faultsOf, isTask, lawsBroken, type Selector } from './judge.ts';
 import { type KeySet, MODELS } from './offers.ts';
 import type { Case } from './panel.ts';
 
@@ -74,54 +76,54 @@ export function runtimeWith(keys: KeySet): Runtime {
   return buildRuntime(snapshot, registry, get);
 }
 
-interface Decided {
-  readonly task: string;
-  readonly model: string | null;
-}
+const counter = createTokenCounter((error) => {
+  throw new Error(error);
+});
 
-/** Decides as the gateway does for the same chat, before anything was seen of an upstream and nothing is learnt. */
-async function decideOne(one: Case, model: Selector, runtime: Runtime, counter: TokenCounter): Promise<Decided> {
+/** The facts of such a chat, as the gateway reads them. */
+export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
   const request = { ...one.body, model };
   const key = { id: 'panel', labels: {}, models: null };
   const supposed = { key, metadata: {}, user: '', stream: false, timeMs: Date.parse(USUAL_TIME) };
-  const facts = suppose((caller) => chatFacts(request, caller, runtime.snapshot), supposed, runtime);
-  let outcome = decideFor(facts, runtime);
+  return suppose((caller) => chatFacts(request, caller, runtime.snapshot), supposed, runtime);
+}
+
+/** Decides as the gateway does for the same chat, before anything was seen of an upstream and where nothing is learnt. */
+export async function decideOne(one: Case, model: Selector, runtime: Runtime): Promise<Decision | Refusal> {
+  const facts = factsFor(one, model, runtime);
+  const outcome = decideFor(facts, runtime);
   const names = decisiveTokenizers(outcome, false, runtime.snapshot);
-  if (names.length > 0) {
-    const inputTokensCounted = await countInput(counter, names, facts, textsOf(request.messages));
-    if (inputTokensCounted) outcome = decideFor({ ...facts, inputTokensCounted }, runtime);
-  }
-  if (isRefusal(outcome)) return { task: facts.task, model: null };
-  return { task: facts.task, model: runtime.snapshot.models[outcome.ranked[0].model]!.id };
+  if (names.length === 0) return outcome;
+  const inputTokensCounted = await countInput(counter, names, facts, textsOf(one.body.messages));
+  return inputTokensCounted ? decideFor({ ...facts, inputTokensCounted }, runtime) : outcome;
 }
 
 /** Puts every request to every selector of the shipped policy, with these keys. */
 export async function decideAll(cases: readonly Case[], keys: KeySet): Promise<Verdict[]> {
   const runtime = runtimeWith(keys);
-  const counter = createTokenCounter((error) => {
-    throw new Error(error);
-  });
   const verdicts: Verdict[] = [];
   for (const one of cases) {
-    const decided = new Map<Selector, Decided>();
-    for (const selector of SELECTORS) decided.set(selector, await decideOne(one, selector, runtime, counter));
-    const modelOf = (selector: Selector) => decided.get(selector)?.model ?? null;
-    const judged = (selector: Selector): Choice => {
-      const model = modelOf(selector);
-      return { model, faults: faultsOf(model, selector, one, keys) };
+    const choose = async (selector: Selector) => modelOf(await decideOne(one, selector, runtime), runtime);
+    const models = {
+      auto: await choose('auto'),
+      'auto-cheap': await choose('auto-cheap'),
+      'auto-fast': await choose('auto-fast'),
     };
-    const task = decided.get('auto')?.task ?? '';
+    const judged = (selector: Selector): Choice => ({
+      model: models[selector],
+      faults: faultsOf(models[selector], selector, one, keys),
+    });
+    const { task } = factsFor(one, 'auto', runtime);
     verdicts.push({
       id: one.id,
       task,
       isTaskRight: isTask(task, one),
       choices: { auto: judged('auto'), 'auto-cheap': judged('auto-cheap'), 'auto-fast': judged('auto-fast') },
-      lawsBroken: lawsBroken(
-        { auto: modelOf('auto'), 'auto-cheap': modelOf('auto-cheap'), 'auto-fast': modelOf('auto-fast') },
-        one,
-        keys,
-      ),
+      lawsBroken: lawsBroken(models, one, keys),
     });
   }
   return verdicts;
 }
+
+const modelOf = (outcome: Decision | Refusal, { snapshot }: Runtime): string | null =>
+  isRefusal(outcome) ? null : snapshot.models[outcome.ranked[0].model]!.id;
