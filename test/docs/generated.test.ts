@@ -9,6 +9,8 @@ import { failureModesPage } from './failure-modes-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyReferencePage } from './policy-reference-page.ts';
 import { providersPage } from './providers-page.ts';
+import { selectorsPage } from './selectors-page.ts';
+import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are made from code, whole or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
@@ -17,8 +19,10 @@ const PAGES = {
   'docs/failure-modes.md': failureModesPage,
   'docs/metrics.md': metricsPage,
   'docs/pictures/decision.svg': decisionPicture,
+  'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policy-reference.md': policyReferencePage,
   'docs/providers.md': providersPage,
+  'docs/selectors.md': selectorsPage,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;
 
