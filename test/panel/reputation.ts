@@ -6,8 +6,9 @@
  * reasoning; livebench.ai), the Arena text leaderboard (talk, writing; lmarena.ai), Terminal-Bench and tau-bench (agents,
  * tools), Vectara's list of faithful summaries, vendors' announcements and default efforts, and tests that single authors
  * have published. No source has translation for all of them: there the vendor's reputation counts. A model without
- * independent scores (`claude-haiku-5-5`, `mistral-large-4`) has the level of its class. Classes of speed are rounded
- * to steps of a half and more; where nothing is published they are the class's median.
+ * independent scores (`claude-haiku-5-5`, `mistral-large-4`) has the level of its class. Speeds are coarse classes of our own, after
+ * vendors' figures and public speed pages (Artificial Analysis, none of whose values is repeated); where nothing is
+ * published they are the median of the class.
  */
 export const ABILITIES = [
   'talk',
