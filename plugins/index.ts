@@ -8,6 +8,8 @@ import { simulated } from './providers/simulated.ts';
 import { auto } from './strategies/auto.ts';
 import { autoCheap } from './strategies/auto-cheap.ts';
 import { autoFast } from './strategies/auto-fast.ts';
+import { cheapestWithinMargin } from './strategies/cheapest-within-margin.ts';
+import { fastestWithinMargin } from './strategies/fastest-within-margin.ts';
 import { weighted } from './strategies/weighted.ts';
 
 /** The shipped plugins. A name stands once; the host refuses a clash. */
@@ -16,6 +18,8 @@ export const shipped: readonly (StrategyPlugin | ProviderPlugin | EstimatorPlugi
   autoFast,
   autoCheap,
   weighted,
+  cheapestWithinMargin,
+  fastestWithinMargin,
   learned,
   anthropic,
   gemini,

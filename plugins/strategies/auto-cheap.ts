@@ -1,10 +1,16 @@
 import { defineStrategy } from 'signalbox/plugin';
-import { marginOptions, preferWithin } from './margin.ts';
+import { emphasisOptions, fromAuto, weighingOf } from './emphasis.ts';
+import { weigh } from './weighing.ts';
 
-/** The cheapest of the models that are good enough; when none but one is, the better one. */
+/** `auto` with its cost weight multiplied: on the same candidates it never costs more than `auto`. */
 export const autoCheap = defineStrategy({
   name: 'auto-cheap',
   status: 'stable',
-  options: marginOptions(0.12, 'The cheapest of the models that are good enough.'),
-  prepare: (options) => preferWithin(options, { name: 'cost', half: ({ costReference }) => costReference }),
+  options: emphasisOptions(6, 'cost', 'The balance of `auto` with cost weighing more: never dearer than `auto`.'),
+  inherits: fromAuto,
+  formerly: { options: ['quality_margin'], by: 'cheapest-within-margin' },
+  prepare({ emphasis, ...options }) {
+    const weighing = weighingOf(options);
+    return weigh({ ...weighing, cost: weighing.cost * emphasis }, { reason: 'cost', tieBreak: 'cost' });
+  },
 });

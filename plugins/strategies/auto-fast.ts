@@ -1,13 +1,16 @@
 import { defineStrategy } from 'signalbox/plugin';
-import { marginOptions, preferWithin } from './margin.ts';
+import { emphasisOptions, fromAuto, weighingOf } from './emphasis.ts';
+import { weigh } from './weighing.ts';
 
-/** Latency that scores half, in ms. */
-const HALF_MS = 20_000;
-
-/** The fastest of the models that are good enough; when none but one is, the better one. */
+/** `auto` with its latency weight multiplied: on the same candidates it is never slower than `auto`. */
 export const autoFast = defineStrategy({
   name: 'auto-fast',
   status: 'stable',
-  options: marginOptions(0.08, 'The fastest of the models that are good enough.'),
-  prepare: (options) => preferWithin(options, { name: 'latency', half: () => HALF_MS }),
+  options: emphasisOptions(8, 'latency', 'The balance of `auto` with latency weighing more: never slower than `auto`.'),
+  inherits: fromAuto,
+  formerly: { options: ['quality_margin'], by: 'fastest-within-margin' },
+  prepare({ emphasis, ...options }) {
+    const weighing = weighingOf(options);
+    return weigh({ ...weighing, latency: weighing.latency * emphasis }, { reason: 'latency', tieBreak: 'latency' });
+  },
 });

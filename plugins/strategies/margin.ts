@@ -1,6 +1,6 @@
 import { type Candidates, type PreparedStrategy, Type } from 'signalbox/plugin';
 
-/** What `auto-fast` and `auto-cheap` share: good enough first, then the criterion that was asked for. */
+/** What the margin strategies share: good enough first, then the criterion that was asked for. */
 export const marginOptions = (margin: number, description: string) =>
   Type.Object(
     {

@@ -1,4 +1,5 @@
 import { type CallerWeights, defineStrategy, Type } from 'signalbox/plugin';
+import { flooredAt, qualityFloor } from './weighing.ts';
 
 /** Of a request without weights: a pinned model, which nobody competes with. */
 const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };
@@ -12,11 +13,12 @@ export const weighted = defineStrategy({
   name: 'weighted',
   status: 'stable',
   options: Type.Object(
-    {},
+    { quality_floor: qualityFloor },
     { additionalProperties: false, description: "Weighs cost and quality by the caller's weights, or evenly." },
   ),
-  prepare: () => ({
+  prepare: ({ quality_floor: floor }) => ({
     reason: 'weighted',
+    ...flooredAt(floor),
     score({ n, quality, cost, costReference }, out, weights = EVEN) {
       for (let i = 0; i < n; i++) out[i] = weights.quality * quality[i]! - (weights.cost * cost[i]!) / costReference;
     },

@@ -98,11 +98,15 @@ const REASON = /^[a-z0-9][a-z0-9 _-]{0,39}$/i;
 
 const form = aboutStrategy({
   name: 'form',
-  says: '`prepare` gives a reason of a word or two, a `score`, and perhaps `parts`',
-  fault({ reason, score, parts }) {
+  says: '`prepare` gives a reason of a word or two, a `score`, and perhaps `parts`, a least quality and what breaks ties',
+  fault({ reason, score, parts, qualityFloor: floor, tieBreak }) {
     if (typeof reason !== 'string' || !REASON.test(reason))
       return `its reason is ${shown(reason)}: letters, digits, spaces and dashes, 40 at most`;
     if (typeof score !== 'function') return 'it has no `score`';
+    if (floor !== undefined && !(typeof floor === 'number' && floor >= 0 && floor <= 1))
+      return `its \`qualityFloor\` is ${shown(floor)}: a number from 0 to 1`;
+    if (tieBreak !== undefined && tieBreak !== 'cost' && tieBreak !== 'latency')
+      return `its \`tieBreak\` is ${shown(tieBreak)}: \`cost\`, \`latency\` or left out`;
     return parts === undefined || typeof parts === 'function' ? null : 'its `parts` is no function';
   },
 });
@@ -210,7 +214,13 @@ const orderless = aboutStrategy({
 /** The ranking of the host, best first; null for utilities that it cannot use. */
 export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: Trial): readonly number[] | null {
   const into: number[] = [];
-  const { faulty } = host.rank(candidatesOf(trial), scored(strategy, trial), trial.figures.length, into);
+  const { faulty } = host.rank(
+    candidatesOf(trial),
+    scored(strategy, trial),
+    trial.figures.length,
+    into,
+    strategy.tieBreak,
+  );
   return faulty ? null : into;
 }
 

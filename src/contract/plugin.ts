@@ -42,6 +42,8 @@ export {
   type CallerWeights,
   type Candidates,
   defineStrategy,
+  type FormerOptions,
+  type Inheritance,
   type PreparedStrategy,
   type StrategyPlugin,
 } from './strategy.ts';

@@ -24,8 +24,15 @@ export interface PreparedStrategy {
   /** What the choice went by, in one or two words; the second half of `route_reason`. */
   readonly reason: string;
   /**
+   * The least Q that is wanted, 0..1. The host takes no candidate below it while one reaches it; where none does it takes
+   * the best in Q, and `route_reason` ends in `:below-floor`. Left out: any Q will do.
+   */
+  readonly qualityFloor?: number;
+  /** What orders candidates of equal utility first; Q (higher), C (lower), L (lower) and the ID follow. Left out: Q. */
+  readonly tieBreak?: 'cost' | 'latency';
+  /**
    * Writes a utility per candidate into `out[0..n)`; larger is better, -Infinity means not wanted.
-   * Pure. The host ranks, and breaks ties by Q, C, L and ID. A throw or NaN counts as a fault of
+   * Pure. The host ranks, and breaks ties by `tieBreak`, Q, C, L and ID. A throw or NaN counts as a fault of
    * the plugin and ranks by Q, C, L, ID alone.
    */
   score(candidates: Candidates, out: Float64Array, weights?: CallerWeights): void;
@@ -42,7 +49,33 @@ export interface StrategyPlugin<Options extends TObject = TObject> {
   readonly status: PluginStatus;
   /** Checks the `options` of a selector; its defaults are applied before `prepare`. */
   readonly options: Options;
+  /** Options that a selector of this strategy takes from another selector where it leaves them out. */
+  readonly inherits?: Inheritance;
+  /** Options of an earlier version, and the strategy that still takes them. */
+  readonly formerly?: FormerOptions;
   prepare(options: Static<Options>): PreparedStrategy;
+}
+
+/**
+ * What a selector leaves out, filled in when the policy is loaded: so an edit of one selector holds for all that follow it.
+ * The selector's filter of models is inherited with the options.
+ */
+export interface Inheritance {
+  /** The selector that it comes from, such as `auto`. */
+  readonly selector: string;
+  /** The strategy that selector must run. Where it runs another, a selector that leaves out a `required` option is refused. */
+  readonly strategy: string;
+  /** Options that the other selector always has, defaults included. */
+  readonly required: readonly string[];
+  /** Options that are inherited where the other selector states them. */
+  readonly optional?: readonly string[];
+}
+
+/** A selector that states one of `options` runs as strategy `by`, with a warning, so that a policy of an earlier version loads. */
+export interface FormerOptions {
+  readonly options: readonly string[];
+  /** A strategy that stands beside this one. */
+  readonly by: string;
 }
 
 /** Declares a routing strategy. */

@@ -16,7 +16,7 @@ import { compileProvider, type Environment, type ProviderState } from './provide
 import type { Report } from './report.ts';
 import { type CompiledRules, compileRules } from './rule-bits.ts';
 import { type CheckedRules, checkRules } from './rules.ts';
-import { compileSelector } from './selectors.ts';
+import { compileSelectors } from './selectors.ts';
 
 /** A compiled policy that still lacks its revision, and the facts of the environment that are part of it. */
 export interface Compiled {
@@ -39,7 +39,7 @@ export function* compile(
 ): Generator<undefined, Compiled | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), report);
   const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
-  const selectors = yield* compileSelectors(parsed, { report, strategies: all.strategies });
+  const selectors = yield* compileSelectors(parsed.selectors, { report, strategies: all.strategies });
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
   const check = createChecker(parsed, report);
@@ -69,7 +69,7 @@ export function* compile(
   const snapshot = assembled(parsed, settings, credit.usd, available, {
     rules,
     learning,
-    selectors: selectors.map((draft) => ({ ...draft, allows: rules.filters.get(draft.name) ?? null })),
+    selectors: selectors.map(({ filterOf, ...one }) => ({ ...one, allows: rules.filters.get(filterOf) ?? null })),
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
@@ -121,19 +121,6 @@ function* compileProviders(
     yield;
   }
   return states;
-}
-
-function* compileSelectors(
-  parsed: ParsedPolicy,
-  scope: Parameters<typeof compileSelector>[1],
-): Generator<undefined, readonly Omit<Selector, 'allows'>[]> {
-  const drafts: Omit<Selector, 'allows'>[] = [];
-  for (const named of parsed.selectors) {
-    const selector = compileSelector(named, scope);
-    if (selector) drafts.push(selector);
-    yield;
-  }
-  return drafts;
 }
 
 function review(figures: ParsedPolicy['models'][number]['figures'], today: string, report: Report): void {

@@ -55,6 +55,10 @@ export const DIAGNOSTICS = {
     means: 'what is not part of the language: `matches`, `has`, `dyn`, and `in` on labels',
   },
   'cel-too-large': { severity: 'error', means: 'an expression is too long or nests too deep' },
+  'nothing-to-inherit': {
+    severity: 'error',
+    means: 'a selector leaves out what it would take from another selector, which runs another strategy',
+  },
   'selector-empty': { severity: 'error', means: 'no model of the catalog passes the filter of a selector' },
   'refuses-everything': {
     severity: 'error',
@@ -77,6 +81,10 @@ export const DIAGNOSTICS = {
     means: 'payments would go where nobody can spend them: the zero address, or the contract of the token',
   },
   'case-failed': { severity: 'error', means: 'a case of the policy did not come out as it expects' },
+  'former-option': {
+    severity: 'warning',
+    means: 'an option of an earlier version: the selector runs as it did then, by a strategy of another name',
+  },
   'selector-idle': { severity: 'warning', means: 'no model that can be served here passes the filter of a selector' },
   'satisfied-by-none': {
     severity: 'warning',

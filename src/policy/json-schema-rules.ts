@@ -85,11 +85,20 @@ export function rulesOf(plugins: readonly Plugin[]): Rules {
   const takes = (key: string, plugin: Plugin): JsonSchema => ({
     properties: { [key]: { $ref: `#/definitions/${definitionOf(plugin)}` } },
   });
-  const strategies = plugins.flatMap((plugin) =>
-    plugin.kind === 'strategy'
-      ? [when({ properties: { strategy: isWord(plugin.name) }, ...needs('strategy') }, takes('options', plugin))]
-      : [],
-  );
+  const strategies = plugins.flatMap((plugin) => {
+    if (plugin.kind !== 'strategy') return [];
+    const isNamed = { properties: { strategy: isWord(plugin.name) }, ...needs('strategy') };
+    const { options: former, by } = plugin.formerly ?? { options: [] };
+    const older = plugins.find(({ kind, name }) => kind === 'strategy' && name === by);
+    if (!older) return [when(isNamed, takes('options', plugin))];
+    // With options of an earlier version it runs as the strategy that still takes them.
+    const isFormer = { type: 'object', anyOf: former.map((key) => ({ type: 'object', ...needs(key) })) };
+    const states = { properties: { options: isFormer }, ...needs('options') };
+    return [
+      when({ allOf: [isNamed, states] }, takes('options', older)),
+      when({ allOf: [isNamed, { not: states }] }, takes('options', plugin)),
+    ];
+  });
   // Left out, it is the default, whose options these are then.
   const estimators = plugins.flatMap((plugin) =>
     plugin.kind === 'estimator'

@@ -42,8 +42,8 @@ export type Vocabulary = Readonly<Record<Kind, readonly Word[]>>;
 
 const BUILT_IN: readonly Word[] = [
   ['auto', "Weighs quality, cost and latency by the operator's balance."],
-  ['auto-fast', 'The fastest of the models that are good enough.'],
-  ['auto-cheap', 'The cheapest of the models that are good enough.'],
+  ['auto-fast', 'The balance of `auto` with latency weighing more: never slower than `auto`.'],
+  ['auto-cheap', 'The balance of `auto` with cost weighing more: never dearer than `auto`.'],
 ];
 
 const REASONS: Readonly<Record<Rejection, string>> = {

@@ -3,14 +3,19 @@ import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import { checkOptions, type Subject } from './check.ts';
 import type { Report } from './report.ts';
 
-/** Checks what a policy sets for a plugin, by its schema and then by the plugin itself; null where the schema has it otherwise. */
+/**
+ * Checks what a policy sets for a plugin, by its schema and then by the plugin itself; null where the schema has it otherwise.
+ * `inherited` are options that stand where none of their own are stated.
+ */
 export function optionsOf(
   plugin: StrategyPlugin | EstimatorPlugin,
   subject: Subject,
   report: Report,
+  inherited: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> | null {
-  const options = checkOptions(plugin.options, subject, report);
-  if (!options) return null;
+  const stated = checkOptions(plugin.options, subject, report);
+  if (!stated) return null;
+  const options = { ...inherited, ...stated };
   const refusal = refusalOf(plugin, options);
   if (refusal !== null) {
     const message = `${plugin.kind} \`${plugin.name}\` refuses its options: ${refusal}`;

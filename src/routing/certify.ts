@@ -1,4 +1,3 @@
-import type { PreparedStrategy } from '../contract/strategy.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Ranked } from '../core/decision.ts';
 import { type Estimate, moved } from '../core/estimate.ts';
@@ -7,6 +6,7 @@ import { timeOfId } from '../core/id.ts';
 import { priorReadings } from '../core/readings.ts';
 import { hasBit, type Preference } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { percent } from './advise.ts';
 import type {
   AppliedPreference,
   AppliedRule,
@@ -27,7 +27,7 @@ import {
   expectedOutput,
   outputCap,
 } from './estimate.ts';
-import { callerWeights, Evaluation } from './evaluate.ts';
+import { callerWeights, Evaluation, type Scoring } from './evaluate.ts';
 import { refusalError } from './refuse.ts';
 import { type Asked, costOn, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
@@ -37,14 +37,14 @@ import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
  * circumstances: the steps are the same, and keep all candidates instead of the best.
  */
 export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumstances): Certificate {
-  const { id, strategy, readings = priorReadings(snapshot), estimate = null } = given;
+  const { id, readings = priorReadings(snapshot), estimate = null } = given;
   const evaluation = new Evaluation(snapshot);
   const asked: AskedFor = { facts, readings, estimateOf: estimatesOf(estimate, evaluation.declared(facts)) };
   const quality = evaluation.fill(facts, readings, estimate);
   const { n, rejected } = evaluation.shortlist;
   const chosen = n > 0 ? evaluation.choose(facts, given, n) : null;
   const best = chosen && snapshot.models[evaluation.shortlist.model[chosen.best]!]!.id;
-  const eligible = eligibleEntries(evaluation, strategy, asked, snapshot);
+  const eligible = eligibleEntries(evaluation, given, chosen?.belowFloor ?? false, asked, snapshot);
   const leftOut = rejected.map(({ model, rejections }) => ({
     ...entryOf(judged(model, quality[model]!, asked, snapshot), asked, snapshot),
     rejections: rejectionsAgainst(snapshot.models[model]!, rejections, asked, snapshot),
@@ -116,7 +116,8 @@ function estimatesOf(estimate: Estimate | null, declared: Float64Array): AskedFo
 /** Those of the shortlist, the best first; a model that the strategy does not want has no rank. */
 function eligibleEntries(
   evaluation: Evaluation,
-  strategy: PreparedStrategy,
+  { strategy, qualityFloor = strategy.qualityFloor }: Scoring,
+  belowFloor: boolean,
   asked: AskedFor,
   snapshot: PolicySnapshot,
 ): CandidateEntry[] {
@@ -128,13 +129,21 @@ function eligibleEntries(
   return [...order, ...unwanted].map((at, place) => {
     const ranked = evaluation.rankedAt(at, asked.facts);
     const entry = entryOf(ranked, asked, snapshot);
-    if (!isWanted(at)) return { ...entry, rejections: [UNWANTED] };
-    const parts = partsOf(ranked.utility, () => strategy.parts?.(candidates, at, weights));
+    if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(entry.quality, qualityFloor)] };
+    const parts = belowFloor
+      ? { quality: ranked.utility }
+      : partsOf(ranked.utility, () => strategy.parts?.(candidates, at, weights));
     return { ...entry, rank: place + 1, utility: ranked.utility, parts };
   });
 }
 
-const UNWANTED: RejectionEntry = { kind: 'strategy', text: 'the strategy does not want it', rules: [] };
+function unwantedFor(quality: number, floor: number | undefined): RejectionEntry {
+  const isBelow = floor !== undefined && quality < floor;
+  const text = isBelow
+    ? `its expected quality of ${percent(quality)} is below the \`quality_floor\` of ${percent(floor)}`
+    : 'the strategy does not want it';
+  return { kind: 'strategy', text, rules: [] };
+}
 
 /** Utilities are rounded to a billionth; and sums of doubles to their last bits, whatever the scale. */
 const PARTS_SLACK = 2e-9;

@@ -1,4 +1,3 @@
-import type { PreparedStrategy } from '../contract/strategy.ts';
 import {
   type Decision,
   type Ranked,
@@ -12,13 +11,12 @@ import type { Facts } from '../core/facts.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { Evaluation } from './evaluate.ts';
+import { Evaluation, type Scoring } from './evaluate.ts';
 
 /** What a decision needs beside the facts: who scores, and what names and seeds it. */
-export interface Circumstances {
+export interface Circumstances extends Scoring {
   readonly id: number;
   readonly seed: string;
-  readonly strategy: PreparedStrategy;
   /** `route_reason`, before what a draw appends. */
   readonly reason: string;
   /** What has been seen of the upstreams; left out: nothing, and the catalog's figures hold. */
@@ -64,7 +62,7 @@ class SnapshotDecider implements Decider {
   }
 
   decide(facts: Facts, given: Circumstances): Decision | Refusal {
-    const { id, seed, strategy, readings = this.#prior, estimate = null, onShortlist } = given;
+    const { id, seed, readings = this.#prior, estimate = null, onShortlist } = given;
     const { shortlist } = this.#evaluation;
     const quality = this.#evaluation.fill(facts, readings, estimate);
     // Before the last resorts fill it anew.
@@ -89,7 +87,7 @@ class SnapshotDecider implements Decider {
       draw,
       baseline: this.#evaluation.baseline(facts),
       // Asked last: it fills the shortlist anew.
-      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, strategy, choice.model) : [],
+      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, given, choice.model) : [],
     };
   }
 
@@ -97,11 +95,11 @@ class SnapshotDecider implements Decider {
    * What the shortlist left out for its breakers, scored among themselves: they must not move who is well. As many
    * models as there may be fallbacks; without any, the choice's own endpoints alone.
    */
-  #lastResorts(facts: Facts, strategy: PreparedStrategy, own: number): Ranked[] {
+  #lastResorts(facts: Facts, scoring: Scoring, own: number): Ranked[] {
     const { alternatives } = this.#snapshot.gateway;
     const { shortlist } = this.#evaluation;
     shortlist.refillWithEjected();
-    this.#evaluation.rank(facts, strategy, alternatives === 0 ? shortlist.n : alternatives);
+    this.#evaluation.rank(facts, scoring, alternatives === 0 ? shortlist.n : alternatives);
     const resorts: Ranked[] = [];
     for (const ranked of this.#ranked(facts)) {
       if (alternatives === 0 && ranked.model !== own) continue;

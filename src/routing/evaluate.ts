@@ -9,21 +9,33 @@ import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { drawnBy } from './explore.ts';
-import { selectTop } from './rank.ts';
+import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
 
-/** What a choice depends on, beside the shortlist. */
-interface Choosing {
-  readonly seed: string;
+/** Who scores, and the least quality that is wanted. */
+export interface Scoring {
   readonly strategy: PreparedStrategy;
+  /** 0..1; left out: the strategy's own. A caller's weights are held to the one of the selector. */
+  readonly qualityFloor?: number;
+}
+
+/** How a ranking came out. */
+interface RankingFlags {
+  /** Whether there was no usable score. */
+  readonly faulty: boolean;
+  /** Whether no candidate reaches the least quality. */
+  readonly belowFloor: boolean;
+}
+
+/** What a choice depends on, beside the shortlist. */
+interface Choosing extends Scoring {
+  readonly seed: string;
   readonly reason: string;
   readonly explore?: ExplorePolicy | null;
 }
 
 /** How the first of the order came to be the first. */
-interface Chosen {
-  /** Whether there was no usable score. */
-  readonly faulty: boolean;
+interface Chosen extends RankingFlags {
   /** `route_reason`. */
   readonly reason: string;
   /** Null where none took place. */
@@ -80,11 +92,13 @@ export class Evaluation {
     return { n, quality, cost, latency, costReference: costReference(this.#snapshot, facts) };
   }
 
-  /** Puts the best of the shortlist into `order`, at most so many. `faulty`: without any usable score. */
-  rank(facts: Facts, strategy: PreparedStrategy, most: number): { faulty: boolean } {
+  /** Puts the best of the shortlist into `order`, at most so many. */
+  rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: Scoring, most: number): RankingFlags {
     const candidates = this.candidates(facts);
     score(strategy, candidates, facts, this.utility);
-    return selectTop(candidates, this.utility, most, this.order);
+    const belowFloor = qualityFloor !== undefined && !holdToFloor(candidates, this.utility, qualityFloor);
+    const { faulty } = selectTop(candidates, this.utility, most, this.order, strategy.tieBreak);
+    return { faulty, belowFloor };
   }
 
   /**
@@ -92,19 +106,27 @@ export class Evaluation {
    * their order and their number. Where nothing could be scored nothing is drawn: all would be alike. While the
    * shortlist has a model.
    */
-  choose(facts: Facts, { seed, strategy, reason, explore = null }: Choosing, most: number): Chosen {
-    const { faulty } = this.rank(facts, strategy, most);
+  choose(facts: Facts, { seed, reason: by, explore = null, ...scoring }: Choosing, most: number): Chosen {
+    const { faulty, belowFloor } = this.rank(facts, scoring, most);
     const { order, shortlist, utility } = this;
     const best = order[0]!;
-    const drawn = explore === null || faulty ? null : drawnBy(seed, explore, shortlist, utility, best);
-    if (drawn === null) return { faulty, reason, draw: null, best };
+    const reason = belowFloor ? `${by}:below-floor` : by;
+    const isDrawn = explore !== null && !faulty && !belowFloor;
+    const drawn = isDrawn ? drawnBy(seed, explore, shortlist, utility, best) : null;
+    if (drawn === null) return { faulty, belowFloor, reason, draw: null, best };
     const { at, probability, among } = drawn;
     if (at !== best) {
       const place = order.indexOf(at);
       order.splice(place < 0 ? order.length - 1 : place, 1);
       order.unshift(at);
     }
-    return { faulty, reason: at === best ? reason : `${reason}:explored`, draw: { probability, among }, best };
+    return {
+      faulty,
+      belowFloor,
+      reason: at === best ? reason : `${reason}:explored`,
+      draw: { probability, among },
+      best,
+    };
   }
 
   /** A candidate of the shortlist as it was ranked. */

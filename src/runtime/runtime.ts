@@ -40,13 +40,18 @@ export interface Runtime extends Deciding {
   readings(): Readings;
 }
 
-/** Who scores a request, and the label of it: the selector's strategy, or the weights or the model that it names. */
+/**
+ * Who scores a request, and the label of it: the selector's strategy, or the weights or the model that it names. A caller's
+ * weights leave the selector's least quality as it is.
+ */
 export function strategyOf(
   { model, pinned, weights }: Facts,
-  runtime: Deciding,
-): Pick<Circumstances, 'strategy' | 'reason'> {
-  const strategy = weights !== null || pinned ? runtime.weighted : runtime.strategies.get(model)!;
-  return { strategy, reason: pinned ? 'pinned' : `${model}:${strategy.reason}` };
+  { strategies, weighted }: Deciding,
+): Pick<Circumstances, 'strategy' | 'qualityFloor' | 'reason'> {
+  if (pinned) return { strategy: weighted, reason: 'pinned' };
+  const own = strategies.get(model)!;
+  const strategy = weights === null ? own : weighted;
+  return { strategy, qualityFloor: own.qualityFloor, reason: `${model}:${strategy.reason}` };
 }
 
 /** For a runtime that carries nothing out, as when a policy is only judged. */

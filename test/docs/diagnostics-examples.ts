@@ -111,6 +111,14 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   'Rules and selectors': {
     'refuses-everything': { golden: 'rule-refuses-everything', mended: ['< 0.1', '< 1.0'] },
     'satisfied-by-none': { golden: 'rule-satisfied-by-none', mended: ['"ch" in', '"eu" in'] },
+    'nothing-to-inherit': {
+      golden: 'selector-nothing-to-inherit',
+      mended: 'State the weights of `auto-cheap` and `auto-fast`, or let `auto` run the strategy `auto`.',
+    },
+    'former-option': {
+      golden: 'selector-former-option',
+      mended: ['strategy: auto-fast', 'strategy: fastest-within-margin'],
+    },
     'selector-empty': { golden: 'selector-tag-misspelt', mended: ['"privat"', '"private"'] },
     'selector-idle': { golden: 'selector-idle', mended: 'Set the variable of its provider, here `CLOUD_KEY`.' },
     'prefers-none': { golden: 'preference-prefers-none', mended: ['"lokal"', '"local"'] },

@@ -103,7 +103,11 @@ describe('completion', () => {
       ['anthropic', 'gemini', 'openai', 'openai-compatible', 'simulated'],
     ],
     ['presets', 'providers:\n  p:\n    preset: ¦', ['groq', 'openai', 'azure-openai', 'ollama']],
-    ['strategies', 'selectors:\n  s:\n    strategy: ¦', ['auto', 'auto-fast', 'auto-cheap', 'weighted']],
+    [
+      'strategies',
+      'selectors:\n  s:\n    strategy: ¦',
+      ['auto', 'auto-fast', 'auto-cheap', 'weighted', 'cheapest-within-margin'],
+    ],
     ['capabilities', 'models:\n  m:\n    capabilities: [¦]', ['tools', 'vision', 'json_schema', 'reasoning']],
     ['more capabilities', 'models:\n  m:\n    capabilities:\n      - tools\n      - ¦', ['vision', 'json_schema']],
     ['languages', 'models:\n  m:\n    languages: [¦]', ['python', 'typescript', 'rust']],
@@ -128,8 +132,15 @@ describe('completion', () => {
 
   test('offers the options of the strategy, the preset and the estimator that are named', async () => {
     const labels = (key: string, own: string) => offered(`selectors:\n  s:\n    ${own}\n    ${key}:\n      ¦`);
-    expect(await labels('options', 'strategy: auto')).toEqual(['quality', 'cost', 'latency', 'patience_ms']);
-    expect(await labels('options', 'strategy: auto-fast')).toEqual(['quality_margin', 'quality_floor']);
+    expect(await labels('options', 'strategy: auto')).toEqual([
+      'quality',
+      'cost',
+      'latency',
+      'patience_ms',
+      'quality_floor',
+    ]);
+    expect(await labels('options', 'strategy: fastest-within-margin')).toEqual(['quality_margin', 'quality_floor']);
+    expect(await labels('options', 'strategy: auto-fast')).toContain('emphasis');
     expect(await labels('options', 'strategy: mine')).toEqual([]);
     expect(await offered('providers:\n  p:\n    preset: openai\n    settings:\n      ¦')).toEqual([
       'service',
@@ -233,7 +244,7 @@ constraints:
   - name: empty
 learning: perhaps
 selectors:
-  s: { strategy: auto-fast, options: { quality_margn: 0.1 } }
+  s: { strategy: fastest-within-margin, options: { quality_margn: 0.1 } }
 tasks:
   t: often
 cases:

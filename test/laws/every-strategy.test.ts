@@ -4,6 +4,8 @@ import { shipped } from '../../plugins/index.ts';
 import { auto } from '../../plugins/strategies/auto.ts';
 import { autoCheap } from '../../plugins/strategies/auto-cheap.ts';
 import { autoFast } from '../../plugins/strategies/auto-fast.ts';
+import { cheapestWithinMargin } from '../../plugins/strategies/cheapest-within-margin.ts';
+import { fastestWithinMargin } from '../../plugins/strategies/fastest-within-margin.ts';
 import { weighted } from '../../plugins/strategies/weighted.ts';
 import { dominates } from '../../src/conformance/candidates.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
@@ -13,6 +15,7 @@ import {
   type Candidate,
   candidates,
   decideWith,
+  emphasis,
   floor,
   type Law,
   margin,
@@ -29,11 +32,15 @@ import { host, mutant, scores, ties } from './mutants.ts';
 reportCoverage();
 
 const margins = fc.record({ quality_margin: margin, quality_floor: floor }, { requiredKeys: ['quality_margin'] });
+const balances = fc.tuple(rawWeights, floor).map(([own, least]) => withoutUndefined({ ...own, quality_floor: least }));
+const emphases = fc.tuple(balances, emphasis).map(([own, by]) => ({ ...own, emphasis: by }));
 const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>])[] = [
   [weighted, trials({ weights })],
-  [auto, trials({ options: rawWeights })],
-  [autoFast, trials({ options: margins.map(withoutUndefined) })],
-  [autoCheap, trials({ options: margins.map(withoutUndefined) })],
+  [auto, trials({ options: balances })],
+  [autoFast, trials({ options: emphases })],
+  [autoCheap, trials({ options: emphases })],
+  [fastestWithinMargin, trials({ options: margins.map(withoutUndefined) })],
+  [cheapestWithinMargin, trials({ options: margins.map(withoutUndefined) })],
 ];
 
 test('no shipped strategy goes without the laws', () => {

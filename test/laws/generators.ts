@@ -138,6 +138,11 @@ export const margin = fc.oneof(
   fc.constantFrom(0, 0.05, 0.08, 0.12, 0.25, 1),
   fc.double({ min: 0, max: 1, noNaN: true }),
 );
+/** How many times as much a weight counts. */
+export const emphasis = fc.oneof(
+  fc.constantFrom(1, 2, 6, 8),
+  fc.double({ min: 1, max: 1000, noNaN: true, noDefaultInfinity: true }),
+);
 export const floor = fc.option(quality, { nil: undefined });
 
 /** Cases with the given weights and options, counted. */

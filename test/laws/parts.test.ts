@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import type { Candidates, PreparedStrategy, StrategyPlugin } from '../../src/contract/strategy.ts';
-import { candidates, floor, margin, rawWeights, reference, weights } from './generators.ts';
+import { candidates, emphasis, floor, margin, rawWeights, reference, weights } from './generators.ts';
 
 const strategies = shipped.filter((plugin): plugin is StrategyPlugin => plugin.kind === 'strategy');
 
@@ -16,7 +16,7 @@ const seen: fc.Arbitrary<Candidates> = fc.tuple(candidates, reference).map(([lis
   costReference,
 }));
 const options = fc
-  .tuple(rawWeights, fc.record({ quality_margin: margin, quality_floor: floor }))
+  .tuple(rawWeights, fc.record({ quality_margin: margin, quality_floor: floor, emphasis }))
   .map(([balance, within]) => ({ ...balance, ...within }));
 const asked = fc.option(
   weights.map(({ cost, quality }) => ({ cost: cost / (cost + quality), quality: quality / (cost + quality) })),

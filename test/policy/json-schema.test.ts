@@ -115,7 +115,7 @@ describe('what can be seen in one file, the schema sees', () => {
   test('options of the strategy, the adapter, the preset and the estimator that are named', () => {
     const auto = 'selectors: { a: { strategy: auto, options: { quality_margin: 0.1 } } }';
     expect(found(auto)).toEqual(['/selectors/a/options must NOT have additional properties: quality_margin']);
-    expect(found(auto.replace('auto,', 'auto-fast,'))).toEqual([]);
+    expect(found(auto.replace('auto,', 'fastest-within-margin,'))).toEqual([]);
     expect(found('providers: { a: { preset: groq, settings: { service: azure } } }')).toHaveLength(1);
     expect(found('providers: { a: { preset: azure-openai, settings: { service: azure } } }')).toEqual([]);
     expect(found('providers: { a: { adapter: openai, settings: { service: aws } } }')).toHaveLength(1);

@@ -11,6 +11,12 @@ const share = (value: number) => Type.Number({ minimum: 0, maximum: 1, default: 
 const prepare = () => ({ reason: 'test', score: () => {} });
 const status = 'stable' as const;
 
+const OF_AUTO = {
+  selector: 'auto',
+  strategy: 'auto',
+  required: ['quality', 'cost', 'latency', 'patience_ms'],
+};
+
 const strategies: StrategyPlugin[] = [
   defineStrategy({
     name: 'auto',
@@ -24,15 +30,24 @@ const strategies: StrategyPlugin[] = [
     prepare,
   }),
   defineStrategy({
-    name: 'auto-fast',
+    name: 'fastest-within-margin',
     status,
     options: Type.Object({ quality_margin: share(0.08), quality_floor: Type.Optional(share(0)) }),
     prepare,
   }),
   defineStrategy({
+    name: 'auto-fast',
+    status,
+    options: Type.Object({ emphasis: Type.Number({ minimum: 1, default: 8 }) }),
+    inherits: OF_AUTO,
+    formerly: { options: ['quality_margin'], by: 'fastest-within-margin' },
+    prepare,
+  }),
+  defineStrategy({
     name: 'auto-cheap',
     status,
-    options: Type.Object({ quality_margin: share(0.12), quality_floor: Type.Optional(share(0)) }),
+    options: Type.Object({ emphasis: Type.Number({ minimum: 1, default: 6 }) }),
+    inherits: OF_AUTO,
     prepare,
   }),
   defineStrategy({ name: 'weighted', status, options: Type.Object({}), prepare }),

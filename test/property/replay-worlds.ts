@@ -31,7 +31,7 @@ export function anyPolicy(random: Random, firstUrl: string, comment: string): st
     ...(chance(random, 0.7) ? rules : []),
     `selectors:`,
     `  auto: { strategy: auto, options: { ${weights}, patience_ms: ${pick(random, [500, 20_000])} } }`,
-    `  auto-fast: { strategy: auto-fast, options: { quality_margin: ${random().toFixed(2)} } }`,
+    `  auto-fast: { strategy: fastest-within-margin, options: { quality_margin: ${random().toFixed(2)} } }`,
     `  narrow: { strategy: auto-cheap, models: { require: model.id != "${pick(random, ids.slice(1))}" } }`,
     ...(chance(random, 0.5) ? [`baseline: ${pick(random, ids)}`] : []),
     `budgets: [{ name: all, limit_credits: ${pick(random, [90, 900, 1_000_000])}, window: total, on_exhausted: downgrade }]`,

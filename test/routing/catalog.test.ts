@@ -47,13 +47,10 @@ describe('the shipped catalog, with all keys,', () => {
   });
 
   for (const task_type of TASKS) {
-    test(`has ${task_type}: cheap no dearer and fast no slower than auto within their margins, both nearly as good as the best`, () => {
-      const best = choose({ task_type, ...weights(0, 1) });
+    test(`has ${task_type}: auto-cheap no dearer and auto-fast no slower than auto`, () => {
       const [auto, fast, cheap] = SELECTORS.map((model) => choose({ model, task_type }));
-      expect(best.quality - fast!.quality).toBeLessThanOrEqual(0.08 + 1e-9);
-      expect(best.quality - cheap!.quality).toBeLessThanOrEqual(0.12 + 1e-9);
-      if (best.quality - auto!.quality <= 0.12) expect(cheap!.costCredits).toBeLessThanOrEqual(auto!.costCredits);
-      if (best.quality - auto!.quality <= 0.08) expect(fast!.latencyMs).toBeLessThanOrEqual(auto!.latencyMs);
+      expect(cheap!.costCredits).toBeLessThanOrEqual(auto!.costCredits);
+      expect(fast!.latencyMs).toBeLessThanOrEqual(auto!.latencyMs);
     });
 
     test(`has ${task_type}: more weight on quality buys better and dearer models, step by step`, () => {

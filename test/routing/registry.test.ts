@@ -85,8 +85,8 @@ ${more}`;
     expect(codes(policy('selectors: { mine: { strategy: auto, options: { speed: 1 } } }'))[0]).toContain('speed');
     const none = 'selectors: { mine: { strategy: auto, options: { quality: 0, cost: 0, latency: 0 } } }';
     expect(codes(policy(none))[0]).toContain('at least one of quality, cost and latency must be above 0');
-    expect(codes(policy('selectors: { mine: { strategy: auto-fast, options: { quality_margin: 2 } } }'))).toHaveLength(
-      1,
-    );
+    expect(
+      codes(policy('selectors: { mine: { strategy: fastest-within-margin, options: { quality_margin: 2 } } }')),
+    ).toHaveLength(1);
   });
 });

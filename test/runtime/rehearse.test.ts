@@ -43,7 +43,7 @@ const legal = '{ key: { labels: { department: legal } } }';
 describe('a case that holds lets the policy pass:', () => {
   const HOLDS = [
     `given: {}, expect: { model: dear }`,
-    `given: { model: auto-cheap, estimated_input_tokens: 100 }, expect: { reason: "auto-cheap:margin" }`,
+    `given: { model: auto-cheap, estimated_input_tokens: 100 }, expect: { reason: "auto-cheap:cost" }`,
     `given: ${legal}, expect: { model: cheap, rejected: { dear: legal-is-cheap } }`,
     `given: { model: dear, key: { labels: { department: legal } } }, expect: { refused: no_eligible_model }`,
     `given: { time: "2026-11-20T03:00:00Z" }, expect: { model: cheap, rejected: { dear: nights-are-cheap } }`,

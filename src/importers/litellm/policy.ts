@@ -129,7 +129,8 @@ const idsIn = (models: readonly ModelDraft[]): string =>
 function selectorField(name: string, { names, steps }: SelectorDraft, common: Common): Field {
   const models = steps.flat();
   const isOrdered = steps.length > 1;
-  const strategy = isOrdered ? 'auto' : common.strategy;
+  // The other selectors that always exist take their weights from `auto`.
+  const strategy = isOrdered || name === 'auto' ? 'auto' : common.strategy;
   const value = block(
     field('strategy', strategy),
     isOrdered ? field('options', flow({ quality: 1, cost: 0, latency: 0 })) : null,

@@ -19,11 +19,11 @@ export interface Common {
 
 const STRATEGIES: ReadonlyMap<string, readonly [Common['strategy'], string]> = new Map([
   ['simple-shuffle', ['auto', 'the best balance of quality, cost and time; traffic is not divided by chance']],
-  ['least-busy', ['auto-fast', 'the fastest of the nearly best, by what is measured']],
-  ['latency-based-routing', ['auto-fast', 'the fastest of the nearly best, by what is measured']],
+  ['least-busy', ['auto-fast', 'the balance of `auto` with latency weighing more, by what is measured']],
+  ['latency-based-routing', ['auto-fast', 'the balance of `auto` with latency weighing more, by what is measured']],
   ['usage-based-routing', ['auto', 'the best balance of quality, cost and time; a provider’s 429 moves on']],
   ['usage-based-routing-v2', ['auto', 'the best balance of quality, cost and time; a provider’s 429 moves on']],
-  ['cost-based-routing', ['auto-cheap', 'the cheapest of the nearly best']],
+  ['cost-based-routing', ['auto-cheap', 'the balance of `auto` with cost weighing more']],
 ]);
 
 /** Reads what holds for all models, and says what becomes of the other settings. */

@@ -1,7 +1,7 @@
 import { describe } from 'bun:test';
 import fc from 'fast-check';
-import { autoCheap } from '../../plugins/strategies/auto-cheap.ts';
-import { autoFast } from '../../plugins/strategies/auto-fast.ts';
+import { cheapestWithinMargin } from '../../plugins/strategies/cheapest-within-margin.ts';
+import { fastestWithinMargin } from '../../plugins/strategies/fastest-within-margin.ts';
 import {
   type Candidate,
   floor,
@@ -110,10 +110,10 @@ function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): re
   ];
 }
 
-describe('auto-cheap:', () => {
-  for (const law of laws('cost', ({ c }) => c)) prove(through(autoCheap), law);
+describe('cheapest-within-margin:', () => {
+  for (const law of laws('cost', ({ c }) => c)) prove(through(cheapestWithinMargin), law);
 });
 
-describe('auto-fast:', () => {
-  for (const law of laws('latency', ({ l }) => l)) prove(through(autoFast), law);
+describe('fastest-within-margin:', () => {
+  for (const law of laws('latency', ({ l }) => l)) prove(through(fastestWithinMargin), law);
 });

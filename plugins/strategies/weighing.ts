@@ -1,0 +1,63 @@
+import { type PreparedStrategy, Type } from 'signalbox/plugin';
+
+/** The operator's weights, and the wait that weighs as much as a good answer. */
+export interface Weighing {
+  readonly quality: number;
+  readonly cost: number;
+  readonly latency: number;
+  readonly patience_ms: number;
+  readonly quality_floor?: number;
+}
+
+/** The shipped balance. `auto-cheap` and `auto-fast` start from it where no policy says otherwise. */
+export const SHIPPED: Weighing = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
+
+/** Schema of one raw weight. */
+export const rawWeight = (description: string) => Type.Number({ minimum: 0, maximum: 1_000_000, description });
+
+/** Schema of `patience_ms`. */
+export const patience = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: 86_400_000, description });
+
+/** Schema of the floor that every strategy takes. */
+export const qualityFloor = Type.Optional(
+  Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description:
+      'The least expected quality, 0 to 1. Where no model reaches it, the best in quality is taken and `route_reason` ends in `:below-floor`.',
+  }),
+);
+
+/** The parts of a prepared strategy that have to do with its floor. */
+export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qualityFloor'> =>
+  floor === undefined ? {} : { qualityFloor: floor };
+
+/**
+ * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`, the weights divided by their sum. Raising one raw weight, the others fixed,
+ * never worsens what it weighs. Throws where all three are 0.
+ */
+export function weigh(
+  { quality: q, cost: c, latency: l, patience_ms: patienceMs, quality_floor: floor }: Weighing,
+  how: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
+): PreparedStrategy {
+  // By the largest first, then by the sum: scaling all three leaves every bit of the result as it was.
+  const largest = Math.max(q, c, l);
+  if (largest === 0) throw new Error('at least one of quality, cost and latency must be above 0');
+  const raw = [q / largest, c / largest, l / largest] as const;
+  const sum = raw[0] + raw[1] + raw[2];
+  const [wq, wc, wl] = [raw[0] / sum, raw[1] / sum, raw[2] / sum];
+  return {
+    ...how,
+    ...flooredAt(floor),
+    score({ n, quality, cost, latency, costReference }, out) {
+      for (let i = 0; i < n; i++) {
+        out[i] = wq * quality[i]! - (wc * cost[i]!) / costReference - (wl * latency[i]!) / patienceMs;
+      }
+    },
+    parts: ({ quality, cost, latency, costReference }, at) => ({
+      quality: wq * quality[at]!,
+      cost: -(wc * cost[at]!) / costReference,
+      latency: -(wl * latency[at]!) / patienceMs,
+    }),
+  };
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { auto } from '../../plugins/strategies/auto.ts';
+import { autoCheap } from '../../plugins/strategies/auto-cheap.ts';
+import { autoFast } from '../../plugins/strategies/auto-fast.ts';
+import { cheapestWithinMargin } from '../../plugins/strategies/cheapest-within-margin.ts';
+import { fastestWithinMargin } from '../../plugins/strategies/fastest-within-margin.ts';
+import {
+  type Candidate,
+  emphasis,
+  floor,
+  isTooClose,
+  type Law,
+  prove,
+  type Ranker,
+  rawWeights,
+  reportCoverage,
+  through,
+  trials,
+} from './generators.ts';
+import { host, mutant, scores, ties } from './mutants.ts';
+
+reportCoverage();
+
+/** The options of `auto`, and by how much another selector multiplies one of them. */
+const options = fc
+  .tuple(rawWeights, fc.constantFrom(1000, 20_000, 60_000), floor, emphasis)
+  .map(([weights, patience_ms, least, by]) => ({
+    ...weights,
+    patience_ms,
+    emphasis: by,
+    ...(least === undefined ? {} : { quality_floor: least }),
+  }));
+const trial = trials({ options });
+
+/** `auto` on the same candidates with the same weights; it has no `emphasis`. */
+const byAuto: Ranker = (given) => {
+  const { emphasis: _, ...own } = given.options;
+  return through(auto)({ ...given, options: own });
+};
+
+/** The strategy with its options spoilt before it is prepared. */
+const spoilt =
+  (rank: Ranker, spoil: (options: Readonly<Record<string, number>>) => Record<string, unknown>): Ranker =>
+  (given) =>
+    rank({ ...given, options: { ...given.options, ...spoil(given.options as Readonly<Record<string, number>>) } });
+
+function neverWorse(of: 'cost' | 'latency', criterion: (one: Candidate) => number, real: Ranker, within: Ranker): Law {
+  return {
+    says: `its choice never ${of === 'cost' ? 'costs more' : 'is slower'} than that of auto`,
+    holds: (rank) =>
+      fc.property(trial, (given) => {
+        const [ofAuto, own] = [byAuto(given), rank(given)];
+        return isTooClose(ofAuto) || isTooClose(own) || criterion(own[0]!) <= criterion(ofAuto[0]!);
+      }),
+    mutants: {
+      'a margin below the best quality': spoilt(within, () => ({
+        quality: undefined,
+        quality_margin: 0.12,
+      })),
+      'an emphasis below 1': spoilt(real, ({ emphasis: by }) => ({ emphasis: 1 / by! })),
+      'weights that do not follow auto': spoilt(real, () => ({ quality: 0.6, cost: 0.3, latency: 0.1 })),
+      'a floor of its own': spoilt(real, () => ({ quality_floor: 0.95 })),
+      'another patience': spoilt(real, ({ patience_ms: own }) => ({
+        patience_ms: of === 'cost' ? own! / 10 : own! * 10,
+      })),
+      'emphasis on quality': spoilt(real, ({ quality, emphasis: by }) => ({ quality: quality! * by!, emphasis: 1 })),
+    },
+  };
+}
+
+const ofTies = (of: 'cost' | 'latency', criterion: (one: Candidate) => number): Law => ({
+  says: `of models with the same utility it takes the ${of === 'cost' ? 'cheaper' : 'faster'}`,
+  holds: (rank) =>
+    fc.property(trial, (given) => {
+      const ranking = rank(given);
+      const tied = ranking.filter(({ utility }) => utility === ranking[0]!.utility);
+      return tied.every((one) => criterion(ranking[0]!) <= criterion(one));
+    }),
+  mutants: { 'ties by quality first': host(() => 0, ties.right) },
+});
+
+const floored: Law = {
+  says: 'no model below the floor is ranked while one reaches it; else the best in quality is taken',
+  holds: (rank) =>
+    fc.property(trial, (given) => {
+      const { quality_floor: least } = given.options as { readonly quality_floor?: number };
+      if (least === undefined) return true;
+      const ranking = rank(given);
+      const best = Math.max(...given.candidates.map(({ q }) => q));
+      if (best < least - 1e-9) return ranking[0]!.q >= best - 1e-9;
+      return ranking.every(({ q }) => q >= least - 1e-9);
+    }),
+  mutants: {
+    'no floor': host(scores.autoRaw, ties.right),
+    'a floor that loosens': mutant((i, { quality }, _, { quality_floor: least }) =>
+      least !== undefined && quality[i]! >= least ? 2 - quality[i]! : quality[i]!,
+    ),
+  },
+};
+
+const stripped =
+  (plugin: typeof cheapestWithinMargin): Ranker =>
+  (given) =>
+    through(plugin)({ ...given, options: { quality_margin: 0.12 } });
+
+describe('auto-cheap:', () => {
+  const real = through(autoCheap);
+  prove(
+    real,
+    neverWorse('cost', ({ c }) => c, real, stripped(cheapestWithinMargin)),
+  );
+  prove(
+    real,
+    ofTies('cost', ({ c }) => c),
+  );
+  prove(real, floored);
+});
+
+describe('auto-fast:', () => {
+  const real = through(autoFast);
+  prove(
+    real,
+    neverWorse('latency', ({ l }) => l, real, stripped(fastestWithinMargin)),
+  );
+  prove(
+    real,
+    ofTies('latency', ({ l }) => l),
+  );
+  prove(real, floored);
+});
+
+describe('auto:', () => {
+  prove(byAuto, floored);
+
+  test('an emphasis of 1 changes nothing', () => {
+    fc.assert(
+      fc.property(trial, (given) => {
+        const plain = { ...given, options: { ...given.options, emphasis: 1 } };
+        const ofAuto = byAuto(plain);
+        const own = [through(autoCheap)(plain), through(autoFast)(plain)];
+        expect(own.map(([first]) => first!.utility)).toEqual([ofAuto[0]!.utility, ofAuto[0]!.utility]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Facts } from '../../src/core/facts.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { facts, loaded, loadWith, outcomeOf, prepared, registry } from '../routing/build.ts';
+import { EVERY_VARIABLE } from './shipped.ts';
+import { shippedPolicy } from './support.ts';
+
+const CATALOG = `version: 1
+providers: { s: { adapter: simulated } }
+models:
+  good: { provider: s, price: { input: 5, output: 20 }, context_window: 9000, max_output: 900, quality: { default: 0.95 }, tags: [home] }
+  small: { provider: s, price: { input: 0.1, output: 0.4 }, context_window: 9000, max_output: 900, quality: { default: 0.6 } }
+`;
+const policy = (selectors: string) => `${CATALOG}selectors:\n${selectors}`;
+const optionsIn = (selectors: string, name: string) => loaded(policy(selectors)).selectors.get(name)!.options;
+const foundIn = (selectors: string) => loadWith(policy(selectors)).diagnostics;
+
+const TUNED = '  auto: { strategy: auto, options: { quality: 3, cost: 0.5, patience_ms: 5000, quality_floor: 0.7 } }\n';
+
+describe('a selector of auto-cheap or auto-fast', () => {
+  test('takes what it leaves out from auto, the built-in ones as well', () => {
+    const inherited = { quality: 3, cost: 0.5, latency: 0.1, patience_ms: 5000, quality_floor: 0.7 };
+    expect(optionsIn(TUNED, 'auto-cheap')).toEqual({ ...inherited, emphasis: 6 });
+    expect(optionsIn(TUNED, 'auto-fast')).toEqual({ ...inherited, emphasis: 8 });
+    const own = `${TUNED}  frugal: { strategy: auto-cheap, options: { emphasis: 40, latency: 0, quality_floor: 0.5 } }\n`;
+    expect(optionsIn(own, 'frugal')).toEqual({ ...inherited, emphasis: 40, latency: 0, quality_floor: 0.5 });
+  });
+
+  test('takes the filter of models from auto, unless it states one', () => {
+    const filtered = `  auto: { strategy: auto, models: { require: '"home" in model.tags' } }
+  wide: { strategy: auto-cheap, models: { require: 'true' } }
+`;
+    const { selectors } = loaded(policy(filtered));
+    const allowed = (name: string) => [...(selectors.get(name)!.allows ?? [])];
+    expect(allowed('auto')).toEqual([0b01]);
+    expect(allowed('auto-cheap')).toEqual([0b01]);
+    expect(allowed('wide')).toEqual([0b11]);
+  });
+
+  test('must state its weights where auto runs another strategy; the error names them', () => {
+    const [error, ...others] = foundIn(
+      '  auto: { strategy: weighted }\n  auto-fast: { strategy: fastest-within-margin }\n',
+    );
+    expect(others).toEqual([]);
+    expect(error).toMatchObject({ code: 'nothing-to-inherit', severity: 'error' });
+    expect(error!.message).toBe(
+      '`selectors.auto-cheap` takes what it leaves out from the selector `auto`, which runs `weighted`, not `auto`',
+    );
+    expect(error!.expected).toContain('`quality`, `cost`, `latency`, `patience_ms`');
+    const stated = '{ strategy: auto-cheap, options: { quality: 1, cost: 1, latency: 0, patience_ms: 1000 } }';
+    const mended = '  auto: { strategy: weighted }\n  auto-fast: { strategy: fastest-within-margin }\n';
+    expect(foundIn(`${mended}  auto-cheap: ${stated}\n`)).toEqual([]);
+  });
+
+  test('is not told of what is wrong with auto: that stands with auto', () => {
+    const found = foundIn('  auto: { strategy: auto, options: { quality: -1 } }\n');
+    expect(found.map(({ code }) => code)).toEqual(['out-of-range']);
+  });
+});
+
+describe('a policy of 0.1', () => {
+  const old = `  auto-fast: { strategy: auto-fast, options: { quality_margin: 0.08 } }
+  frugal: { strategy: auto-cheap, options: { quality_margin: 0.25, quality_floor: 0.8 } }
+`;
+
+  test('loads with warnings and runs as it did, by the margin strategies', () => {
+    const { snapshot, diagnostics } = loadWith(policy(old));
+    expect(diagnostics.map(({ code, severity, line }) => [code, severity, line])).toEqual([
+      ['former-option', 'warning', 7],
+      ['former-option', 'warning', 8],
+    ]);
+    expect(diagnostics[1]!.message).toBe(
+      '`selectors.frugal` states `quality_margin`, which `auto-cheap` no longer has',
+    );
+    expect(diagnostics[1]!.hint).toBe(
+      'it runs as `cheapest-within-margin`: write `strategy: cheapest-within-margin` to keep that, or leave `quality_margin` out to weigh as `auto-cheap` does now',
+    );
+    expect(snapshot!.selectors.get('frugal')).toMatchObject({
+      strategy: 'cheapest-within-margin',
+      options: { quality_margin: 0.25, quality_floor: 0.8 },
+    });
+    expect(snapshot!.selectors.get('auto-fast')!.strategy).toBe('fastest-within-margin');
+  });
+
+  test('has no warning once it says what the warning asks for', () => {
+    const mended = old.replace('strategy: auto-fast', 'strategy: fastest-within-margin');
+    expect(foundIn(mended.replace('strategy: auto-cheap', 'strategy: cheapest-within-margin'))).toEqual([]);
+  });
+});
+
+describe('over the shipped catalog, however auto is tuned,', () => {
+  const weight = fc.constantFrom(0, 0.05, 0.1, 0.3, 0.6, 1, 5);
+  const tuned = fc
+    .record({
+      quality: weight,
+      cost: weight,
+      latency: weight,
+      patience_ms: fc.constantFrom(500, 5_000, 20_000, 120_000),
+      floor: fc.constantFrom(undefined, 0.5, 0.8, 0.93),
+      filter: fc.constantFrom('', `, models: { require: '!("flagship" in model.tags)' }`),
+    })
+    .filter(({ quality, cost, latency }) => quality + cost + latency > 0);
+  const request = fc.record({
+    task: fc.constantFrom('general', 'chat', 'coding', 'math', 'writing', 'classification', 'tool_use', 'vision'),
+    inputTokens: fc.constantFrom(5, 300, 4_000, 60_000, 250_000),
+    outputTokensAsked: fc.constantFrom(null, 1, 200, 4_000),
+    choices: fc.constantFrom(1, 3),
+    ceilings: fc.record({
+      costCredits: fc.constantFrom(null, 2, 40),
+      latencyMs: fc.constantFrom(null, 15_000, 60_000),
+    }),
+  });
+  /** Many for a policy: loading one takes a thousand times as long as deciding. */
+  const requests = fc.array(request, { minLength: 20, maxLength: 20 });
+  const keys = fc.constantFrom(
+    EVERY_VARIABLE,
+    { OPENAI_API_KEY: 'k' },
+    { ANTHROPIC_API_KEY: 'k' },
+    { GROQ_API_KEY: 'k' },
+  );
+
+  /** The shipped policy with another `auto`; the other two selectors are as they are shipped. */
+  const policyWith = ({ filter, floor, ...weights }: typeof tuned extends fc.Arbitrary<infer T> ? T : never) => {
+    const options = Object.entries({ ...weights, ...(floor === undefined ? {} : { quality_floor: floor }) });
+    const text = options.map(([key, value]) => `${key}: ${value}`).join(', ');
+    const shipped = shippedPolicy().filter(({ path }) => !path.endsWith('cases.yaml'));
+    return shipped.map(({ path, text: file }) => ({
+      path,
+      text: file.replace(/^ {2}auto: \{.*$/m, `  auto: { strategy: auto, options: { ${text} }${filter} }`),
+    }));
+  };
+
+  type Prepare = typeof prepared;
+  const NAMES = ['auto', 'auto-cheap', 'auto-fast'];
+
+  function neverWorse(from: PolicySnapshot, asked: Partial<Facts>, prepare: Prepare): boolean {
+    const decided = NAMES.map((model) => {
+      const whole = facts({ ...asked, inputTokensMax: asked.inputTokens, model });
+      const outcome = outcomeOf(from, whole, prepare(from, model));
+      return 'ranked' in outcome ? outcome.ranked : null;
+    });
+    const [ofAuto, cheap, fast] = decided;
+    if (!ofAuto || !cheap || !fast) return decided.every((one) => one === null);
+    const isClear = ([first, second]: typeof ofAuto) => !second || first.utility - second.utility > 2e-9;
+    if (![ofAuto, cheap, fast].every(isClear)) return true;
+    return cheap[0].costCredits <= ofAuto[0].costCredits && fast[0].latencyMs <= ofAuto[0].latencyMs;
+  }
+
+  const holds = (prepare: Prepare) =>
+    fc.property(tuned, requests, keys, (given, all, env) => {
+      const from = loaded(policyWith(given), env);
+      return all.every((one) => neverWorse(from, one, prepare));
+    });
+
+  test('auto-cheap never costs more than auto, and auto-fast is never slower', () => {
+    fc.assert(holds(prepared), { numRuns: 20 });
+  });
+
+  test('and a loader that lets them keep weights of their own would break it', () => {
+    const stubborn: typeof prepared = (from, selector) => {
+      const { strategy } = from.selectors.get(selector)!;
+      if (selector === 'auto') return prepared(from, selector);
+      return registry.strategies.get(strategy)!.prepare({ emphasis: 6 });
+    };
+    expect(fc.check(holds(stubborn), { numRuns: 300, endOnFailure: true }).failed).toBe(true);
+  });
+});
