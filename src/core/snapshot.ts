@@ -134,14 +134,15 @@ export interface Model {
   /** Name of the tokenizer that counts its input exactly; null where none is known. */
   readonly tokenizer: Tokenizer | null;
   readonly acceptsTemperature: boolean;
-  /** Hidden reasoning tokens expected at the effort we send; 0 for none. */
+  /** Hidden reasoning tokens expected at the effort we send, for tasks without a figure of their own; 0 for none. */
   readonly reasoningTokens: number;
+  /** The same by index of the task. */
+  readonly reasoningByTask: Float64Array;
   /** The most tokens one image can count; null when unknown, and then no hard limit can hold with one. */
   readonly imageTokensMax: number | null;
   /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
   readonly audioTokensPerSecondMax: number | null;
-  /** `warmTtftMs`: where most of the input is in the provider's cache. */
-  readonly latency: { readonly ttftMs: number; readonly warmTtftMs: number; readonly outputTokensPerSecond: number };
+  readonly latency: DeclaredLatency;
   /** Share of good answers, 0..1, by index of the task. */
   readonly quality: Float64Array;
   /** What of these figures the policy states, and where they come from. */
@@ -156,6 +157,17 @@ export interface DeclaredQuality {
   /** By index of the task: 1 for a figure of its own. */
   readonly stated: Uint8Array;
   readonly basis: 'measured' | 'guessed' | 'unknown';
+}
+
+/** How fast a model is before anything was measured here. */
+export interface DeclaredLatency {
+  /** Time to the first content, ms, of a request on which it reasons for `reasoningTokens`. */
+  readonly ttftMs: number;
+  /** The same where most of the input is in the provider's cache. */
+  readonly warmTtftMs: number;
+  readonly outputTokensPerSecond: number;
+  /** `estimated`: the policy does not say, so a figure is the median of models of the same kind. */
+  readonly basis: 'stated' | 'estimated';
 }
 
 /** Milliseconds. */

@@ -8,7 +8,7 @@ import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import { isPlausible, type Usage } from '../core/usage.ts';
 import type { AttemptRecord } from '../records/record.ts';
-import { expectedInput, WARM_SHARE } from '../routing/estimate.ts';
+import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
@@ -117,7 +117,7 @@ export class Attempt {
       // A batch can hold the first content and the break; the content was then never shown, so another may try.
       if (failure) return failure;
       if (batch.some(isContent)) {
-        this.#trial.answered(this.#isStream ? now - this.#openedAt : null);
+        this.#trial.answered(this.#isStream ? (now - this.#openedAt) / this.#ttftFactor : null);
         return batch;
       }
     }
@@ -141,7 +141,12 @@ export class Attempt {
     const { usage } = measured;
     // Who reads slowly would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
-    this.#trial.completed(visible, meter.contentMs, this.#isStream ? null : now - this.#openedAt, isWarm(usage));
+    this.#trial.completed(
+      visible,
+      meter.contentMs,
+      this.#isStream ? null : now - this.#openedAt - this.#extraMs,
+      isWarm(usage),
+    );
     this.#learn(measured);
     return { record: this.#record(null, usage), measured };
   }
@@ -210,7 +215,7 @@ export class Attempt {
   /** What is charged for an answer that was not heard to its end: see `brokenUsage`. */
   broken(): Measured {
     const { readings, facts, clock } = this.#context;
-    const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]!;
+    const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
     return brokenUsage(this.meter, {
       ...this.expected,
       tokensPerSecond: readings.tokensPerSecond[this.#slot]! * facts.choices,
@@ -230,6 +235,17 @@ export class Attempt {
     const needed = deadlines.firstTokenMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
     // Without a bound by the caller that is more than there is, and nothing would be left for the others.
     return Math.min(needed, deadlines.totalMs / 2);
+  }
+
+  /** How many times the usual time to the first content this request is expected to take. */
+  get #ttftFactor(): number {
+    const { runtime, facts, readings } = this.#context;
+    return ttftFactor(this.model, this.way.at, readings, expectedWriting(facts, runtime.snapshot, readings));
+  }
+
+  /** How much longer than usual that is, ms; below 0 for less. */
+  get #extraMs(): number {
+    return (this.#ttftFactor - 1) * this.#context.readings.ttftMs[this.#slot]!;
   }
 
   #tookMs(): number {

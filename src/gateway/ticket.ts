@@ -1,7 +1,7 @@
 import type { Decision } from '../core/decision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import { expectedInput, expectedOutput } from '../routing/estimate.ts';
+import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
 
 /** What a request was let in with: its place among those that are worked on, and its share of the limits. */
 export interface Ticket {
@@ -14,8 +14,8 @@ export interface Ticket {
 /** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */
 export function expectedTokens({ facts, readings, ranked: [choice] }: Decision, snapshot: PolicySnapshot): number {
   const model = snapshot.models[choice.model]!;
-  const visible = expectedOutput(facts, snapshot, readings);
-  const output = Math.min(visible + model.reasoningTokens, choice.outputCap);
+  const writing = expectedWriting(facts, snapshot, readings);
+  const output = Math.min(writing.outputTokens + expectedReasoning(model, writing), choice.outputCap);
   return Math.ceil(expectedInput(facts, model) + output * facts.choices);
 }
 

@@ -37,6 +37,8 @@ function candidateBody(entry: CandidateEntry): object {
     estimate: entry.estimate && estimateBody(entry.estimate),
     cost_credits: entry.costCredits,
     latency_ms: entry.latencyMs,
+    latency_basis: entry.latencyBasis,
+    reasoning_tokens: entry.reasoningTokens,
     utility: entry.utility,
     parts: entry.parts,
     input_tokens: entry.inputTokens,

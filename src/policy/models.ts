@@ -2,9 +2,10 @@ import { capabilityBits, lackingBits, OF_EVERY_DIALECT } from '../core/capabilit
 import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { Price } from '../core/price.ts';
-import type { Deadlines, Endpoint, Model } from '../core/snapshot.ts';
+import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapshot.ts';
 import type { Place } from './diagnostics.ts';
 import { type Figure, figuresOf } from './figures.ts';
+import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
 import { readable } from './readable.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
@@ -13,9 +14,6 @@ import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Of a request without a cap of its own, where the policy does not say. */
 const DEFAULT_MAX_OUTPUT = 4096;
-/** To the first content part of a model whose speed nobody knows, before hidden reasoning. */
-const NEUTRAL_TTFT_MS = 1000;
-const NEUTRAL_TOKENS_PER_SECOND = 50;
 const DEADLINES = { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
 
 /** A model as the policy states it: with all its endpoints, whether they can serve here or not. Plain data. */
@@ -54,19 +52,27 @@ export function draftModels(context: ModelContext): Drafts {
       expected: 'at least one under `models`',
     });
   }
-  const drafts = named.map((model) => draftModel(model, context)).filter((draft) => draft !== null);
+  const isHosted = (provider: string) => context.asksForKey.get(provider) === true;
+  const latencyOf = latencies(
+    named.flatMap(({ data }) => data ?? []),
+    isHosted,
+  );
+  const drafts = named.map((model) => draftModel(model, latencyOf, context)).filter((draft) => draft !== null);
   return { drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
 }
 
-function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft | null {
+function draftModel(named: Named<ModelText>, latencyOf: LatencyOf, context: ModelContext): ModelDraft | null {
   const { data, tree, name } = named;
   if (!data) {
     reviewFaulty(named, context);
     return null;
   }
   checkSizes(named, data, context);
-  const ttftMs = ttftOf(data);
-  checkCachedTtft(named, data, ttftMs, context);
+  checkTasks(tree, context);
+  const latency = latencyOf(data);
+  checkCachedTtft(named, data, latency.ttftMs, context);
+  const reasoningTokens = usualReasoning(data);
+  const reasoningByTask = byTask(data.reasoning_tokens, reasoningTokens, context);
   const model = {
     id: name,
     contextWindow: data.context_window,
@@ -78,21 +84,18 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
     family: data.family ?? name,
     tokenizer: data.tokenizer ?? null,
     acceptsTemperature: data.temperature,
-    reasoningTokens: data.reasoning_tokens,
+    reasoningTokens,
+    reasoningByTask,
     imageTokensMax: data.image_tokens_max ?? null,
     audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,
-    latency: {
-      ttftMs,
-      warmTtftMs: data.latency?.cached_ttft_ms ?? ttftMs,
-      outputTokensPerSecond: rateOf(data),
-    },
-    quality: compileQuality(data, tree, context),
+    latency,
+    quality: byTask(data.quality, data.quality.default, context),
     declared: {
       general: data.quality.default,
       stated: statedTasks(data, context),
       basis: data.quality.basis,
     },
-    deadlines: compileDeadlines(data.deadlines, ttftMs),
+    deadlines: compileDeadlines(data.deadlines, longestTtftMs(latency, reasoningTokens, reasoningByTask)),
     created: secondsOf(data.released),
   };
   return {
@@ -127,13 +130,13 @@ function reviewFaulty(named: Named<ModelText>, context: ModelContext): void {
   }
 }
 
-function rateOf(data: ModelText): number {
-  return data.latency?.output_tokens_per_second ?? NEUTRAL_TOKENS_PER_SECOND;
-}
-
-/** Hidden reasoning is written before the first content, at the same rate. */
-function ttftOf(data: ModelText): number {
-  return data.latency?.ttft_ms ?? Math.round(NEUTRAL_TTFT_MS + (1000 * data.reasoning_tokens) / rateOf(data));
+/** Time to the first content, ms, of the task on which the model reasons longest. */
+function longestTtftMs(
+  { ttftMs, outputTokensPerSecond }: DeclaredLatency,
+  usual: number,
+  reasoningByTask: Float64Array,
+): number {
+  return ttftMs + (1000 * (Math.max(usual, ...reasoningByTask) - usual)) / outputTokensPerSecond;
 }
 
 /** A cache makes nobody wait: the two were most likely mistaken for each other. */
@@ -225,14 +228,18 @@ function warnIfFree(provider: string, price: Price, own: Tree, named: Named<Mode
   context.report.add('free-model', place, message);
 }
 
-function compileQuality(data: ModelText, tree: Tree, context: ModelContext): Float64Array {
-  checkTasks(tree, context);
-  const quality = new Float64Array(context.taskIndex.size).fill(data.quality.default);
-  for (const [task, share] of Object.entries(data.quality)) {
-    const index = context.taskIndex.get(task);
-    if (index !== undefined && typeof share === 'number') quality[index] = share;
+/** Figures by index of the task, with the usual one for tasks that have none of their own. */
+function byTask(
+  stated: number | Readonly<Record<string, unknown>>,
+  usual: number,
+  { taskIndex }: ModelContext,
+): Float64Array {
+  const figures = new Float64Array(taskIndex.size).fill(usual);
+  for (const [task, figure] of Object.entries(stated)) {
+    const index = taskIndex.get(task);
+    if (index !== undefined && typeof figure === 'number') figures[index] = figure;
   }
-  return quality;
+  return figures;
 }
 
 /** 1 for each task that the model has a figure of its own for. */
@@ -245,12 +252,14 @@ function statedTasks({ quality }: ModelText, { taskIndex }: ModelContext): Uint8
   return stated;
 }
 
-/** Reports shares of good answers that are for no task. */
+/** Reports shares of good answers, and reasoning, that are for no task. */
 function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
-  const quality = valueAt(model, 'quality');
-  for (const { key, value, place } of quality?.kind === 'map' ? quality.entries : []) {
-    const isShare = key !== 'default' && value.kind === 'scalar' && typeof value.value === 'number';
-    if (isShare && !taskIndex.has(key)) unknownName('task', key, taskIndex.keys(), place, report);
+  for (const key of ['quality', 'reasoning_tokens']) {
+    const figures = valueAt(model, key);
+    for (const { key: task, value, place } of figures?.kind === 'map' ? figures.entries : []) {
+      const isFigure = task !== 'default' && value.kind === 'scalar' && typeof value.value === 'number';
+      if (isFigure && !taskIndex.has(task)) unknownName('task', task, taskIndex.keys(), place, report);
+    }
   }
 }
 

@@ -115,7 +115,7 @@ const LatencyText = closed(
         maximum: 3_600_000,
         examples: [600],
         description:
-          'Median ms to the first content part, at the effort we send. Default: 1000, plus the time that `reasoning_tokens` take.',
+          'Median ms to the first content part, at the effort we send, of a request that takes the usual `reasoning_tokens`. Default: the median of the catalog’s models of the same kind.',
       }),
     ),
     cached_ttft_ms: Type.Optional(
@@ -126,13 +126,14 @@ const LatencyText = closed(
         description: 'The same where most of the input is in the provider’s cache. Default: `ttft_ms`.',
       }),
     ),
-    output_tokens_per_second: Type.Number({
-      exclusiveMinimum: 0,
-      maximum: 100_000,
-      default: 50,
-      examples: [110],
-      description: 'Median rate of visible output.',
-    }),
+    output_tokens_per_second: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 100_000,
+        examples: [110],
+        description: 'Median rate of visible output. Default: the median of the catalog’s models of the same kind.',
+      }),
+    ),
     basis: oneOf(BASIS_OF_FIGURE, {
       default: 'unknown',
       examples: ['measured'],
@@ -159,6 +160,14 @@ const QualityText = Type.Object(
     additionalProperties: share('Share of good answers for a task, 0 to 1.'),
     description: 'Share of good answers, by task.',
   },
+);
+
+const REASONING = 'Hidden reasoning tokens expected at the effort we send';
+const tokens = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000, examples: [600], description });
+
+const ReasoningText = Type.Object(
+  { default: tokens(`${REASONING}, for tasks without a figure of their own.`) },
+  { additionalProperties: tokens(`${REASONING}, for a task.`), description: `${REASONING}, by task.` },
 );
 
 const deadline = (description: string, example: number) =>
@@ -238,12 +247,10 @@ export const ModelText = closed(
       examples: [false],
       description: '`false`: the model refuses a temperature, and it is dropped.',
     }),
-    reasoning_tokens: Type.Integer({
-      minimum: 0,
-      maximum: 1_000_000,
+    reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
       default: 0,
-      examples: [600],
-      description: 'Hidden reasoning tokens expected at the effort we send; part of the cost.',
+      examples: [600, { default: 400, chat: 60, math: 1800 }],
+      description: `${REASONING}; part of the cost and of the time to the first token. One figure, or one by task.`,
     }),
     image_tokens_max: Type.Optional(
       count('Most tokens that one image counts; without it no hard limit can hold with images.', 1600),

@@ -86,6 +86,10 @@ export interface CandidateEntry {
   readonly costCredits: number;
   /** L, ms. */
   readonly latencyMs: number;
+  /** Where the speed behind L comes from. */
+  readonly latencyBasis: LatencyBasis;
+  /** Expected hidden reasoning of one choice, tokens; part of C and L. */
+  readonly reasoningTokens: number;
   /** Null for a model that was left out. */
   readonly utility: number | null;
   /** What the utility is the sum of, by name; empty where the strategy does not tell. */
@@ -101,6 +105,12 @@ export interface CandidateEntry {
   readonly endpoints: readonly EndpointEntry[];
   readonly rejections: readonly RejectionEntry[];
 }
+
+/**
+ * `measured`: answers of the endpoint were timed here. `stated`: the policy says. `estimated`: the policy does not, so it is
+ * the median of models of the same kind.
+ */
+export type LatencyBasis = 'measured' | 'stated' | 'estimated';
 
 export interface EndpointEntry {
   readonly provider: string;

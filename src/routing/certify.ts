@@ -3,9 +3,9 @@ import type { Ranked } from '../core/decision.ts';
 import { type Estimate, moved } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
-import { priorReadings } from '../core/readings.ts';
+import { priorReadings, type Readings } from '../core/readings.ts';
 import { hasBit, type Preference } from '../core/rules.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { percent } from './advise.ts';
 import type {
   AppliedPreference,
@@ -14,6 +14,7 @@ import type {
   Certificate,
   Counterfactual,
   EstimateEntry,
+  LatencyBasis,
   RejectionEntry,
 } from './certificate.ts';
 import { type Circumstances, refusalOf } from './decide.ts';
@@ -22,9 +23,11 @@ import {
   cachedInput,
   costReference,
   dearestCase,
+  type ExpectedWriting,
   endpointsWithin,
   expectedInput,
-  expectedOutput,
+  expectedReasoning,
+  expectedWriting,
   outputCap,
 } from './estimate.ts';
 import { callerWeights, Evaluation, type Scoring } from './evaluate.ts';
@@ -39,7 +42,8 @@ import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumstances): Certificate {
   const { id, readings = priorReadings(snapshot), estimate = null } = given;
   const evaluation = new Evaluation(snapshot);
-  const asked: AskedFor = { facts, readings, estimateOf: estimatesOf(estimate, evaluation.declared(facts)) };
+  const writing = expectedWriting(facts, snapshot, readings);
+  const asked: AskedFor = { facts, readings, writing, estimateOf: estimatesOf(estimate, evaluation.declared(facts)) };
   const quality = evaluation.fill(facts, readings, estimate);
   const { n, rejected } = evaluation.shortlist;
   const chosen = n > 0 ? evaluation.choose(facts, given, n) : null;
@@ -76,7 +80,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumsta
     },
     draw: chosen?.draw && best ? { ...chosen.draw, best } : null,
     frame: readings.frame,
-    outputTokens: expectedOutput(facts, snapshot, readings),
+    outputTokens: writing.outputTokens,
     answerWorth: costReference(snapshot, facts),
     candidates,
     constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
@@ -88,6 +92,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumsta
 }
 
 interface AskedFor extends Asked {
+  readonly writing: ExpectedWriting;
   /** What Q of a model is made of, by its index. */
   readonly estimateOf: (model: number) => EstimateEntry | null;
 }
@@ -186,7 +191,7 @@ function judged(index: number, quality: number, { facts, readings }: Asked, snap
 /** What is told of every model; for one that was left out, it is all but the reasons. */
 function entryOf(
   { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: Judged,
-  { facts, readings, estimateOf }: AskedFor,
+  { facts, readings, writing, estimateOf }: AskedFor,
   { models }: PolicySnapshot,
 ): CandidateEntry {
   const model = models[index]!;
@@ -198,6 +203,8 @@ function entryOf(
     estimate: estimateOf(index),
     costCredits,
     latencyMs,
+    latencyBasis: latencyBasisOf(model, open[0] ?? 0, readings),
+    reasoningTokens: expectedReasoning(model, writing),
     utility: null,
     parts: {},
     inputTokens,
@@ -212,6 +219,14 @@ function entryOf(
     })),
     rejections: [],
   };
+}
+
+/** Whatever was seen of an endpoint moves its figures from the policy's. */
+function latencyBasisOf({ firstSlot, latency }: Model, endpoint: number, readings: Readings): LatencyBasis {
+  const slot = firstSlot + endpoint;
+  const isDeclared =
+    readings.ttftMs[slot] === latency.ttftMs && readings.tokensPerSecond[slot] === latency.outputTokensPerSecond;
+  return isDeclared ? latency.basis : 'measured';
 }
 
 function byRankThenId(a: CandidateEntry, b: CandidateEntry): number {

@@ -2,7 +2,7 @@ import { REJECTIONS } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
-import { expectedInput, inputBound, usefulOutput } from './estimate.ts';
+import { type ExpectedWriting, expectedInput, inputBound, usefulOutput } from './estimate.ts';
 import { canServe, type Limits } from './rules.ts';
 
 /** What every model is judged by: one per request. */
@@ -11,8 +11,7 @@ export interface Demand {
   readonly task: Task;
   /** IDs of the models that the key may use; null for all. */
   readonly allowed: ReadonlySet<string> | null;
-  /** Expected visible output tokens of one choice. */
-  readonly output: number;
+  readonly writing: ExpectedWriting;
   readonly limits: Limits;
 }
 

@@ -68,34 +68,109 @@ export function cachedInput({ cached }: Facts, { id }: Model, endpoint: number, 
   return 0;
 }
 
+/** What a request is expected to have a model write, in tokens of one choice. */
+export interface ExpectedWriting {
+  /** Visible output, whichever model writes it. */
+  readonly outputTokens: number;
+  /** Tasks that the request may be, by their indexes, with shares that sum to 1. */
+  readonly tasks: readonly { readonly index: number; readonly share: number }[];
+}
+
+/** What a request is expected to have any model write. */
+export function expectedWriting(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedWriting {
+  const { task, mix } = facts;
+  const indexOf = (name: string): number => snapshot.taskIndex.get(name) ?? 0;
+  return {
+    outputTokens: expectedOutput(facts, snapshot, readings),
+    tasks:
+      mix.length === 0
+        ? [{ index: indexOf(task), share: 1 }]
+        : mix.map((one) => ({ index: indexOf(one.task), share: one.share })),
+  };
+}
+
+/** Hidden reasoning tokens of one choice on a model. */
+export function expectedReasoning({ reasoningByTask }: Model, { tasks }: Pick<ExpectedWriting, 'tasks'>): number {
+  let sum = 0;
+  for (let i = 0; i < tasks.length; i++) sum += tasks[i]!.share * reasoningByTask[tasks[i]!.index]!;
+  return sum;
+}
+
 /** C: expected Credits at an endpoint. Whoever has its price at hand gives it, and its line where it has just one. */
 export function expectedCost(
   model: Model,
   endpoint: number,
   facts: Facts,
-  outputTokens: number,
+  writing: ExpectedWriting,
   price: Price = model.endpoints[endpoint]!.price,
   onlyLine: PriceLine | null = null,
 ): number {
   const input = expectedInput(facts, model);
   const line = onlyLine ?? lineFor(price, input);
-  const output = (outputTokens + model.reasoningTokens) * facts.choices;
+  const output = (writing.outputTokens + expectedReasoning(model, writing)) * facts.choices;
   const saved =
     facts.cached.length === 0 ? 0 : cachedInput(facts, model, endpoint, input) * (line.input - line.cachedInput);
   return (price.perRequest + input * line.input - saved + output * line.output) / price.divisor / MICROCREDITS;
 }
 
-/** L: expected milliseconds to the end at an endpoint. Choices are made side by side; the TTFT contains hidden reasoning. */
+/** L: expected milliseconds to the end at an endpoint. Choices are made side by side. */
 export function expectedLatency(
   model: Model,
   endpoint: number,
   facts: Facts,
   readings: Readings,
-  outputTokens: number,
+  writing: ExpectedWriting,
 ): number {
   const slot = model.firstSlot + endpoint;
-  const ttftMs = isWarm(facts, model, endpoint) ? readings.warmTtftMs[slot]! : readings.ttftMs[slot]!;
-  return ttftMs + (outputTokens * 1000) / readings.tokensPerSecond[slot]!;
+  return (
+    expectedTtft(model, endpoint, facts, readings, writing) +
+    (writing.outputTokens * 1000) / readings.tokensPerSecond[slot]!
+  );
+}
+
+/** Expected milliseconds to the first content at an endpoint, hidden reasoning included. */
+export function expectedTtft(
+  model: Model,
+  endpoint: number,
+  facts: Facts,
+  readings: Readings,
+  writing: Pick<ExpectedWriting, 'tasks'>,
+): number {
+  const slot = model.firstSlot + endpoint;
+  const usualMs = isWarm(facts, model, endpoint) ? readings.warmTtftMs[slot]! : readings.ttftMs[slot]!;
+  const reasoning = expectedReasoning(model, writing);
+  return ttftWith(reasoning, model.reasoningTokens, usualMs, readings.tokensPerSecond[slot]!);
+}
+
+/**
+ * How many times the usual time to the first content a request takes, by what it has a model reason. Readings are of usual
+ * requests: what was seen is divided by this before it counts.
+ */
+export function ttftFactor(
+  model: Model,
+  endpoint: number,
+  readings: Readings,
+  writing: Pick<ExpectedWriting, 'tasks'>,
+): number {
+  const slot = model.firstSlot + endpoint;
+  const usualMs = readings.ttftMs[slot]!;
+  if (usualMs <= 0) return 1;
+  const reasoning = expectedReasoning(model, writing);
+  return ttftWith(reasoning, model.reasoningTokens, usualMs, readings.tokensPerSecond[slot]!) / usualMs;
+}
+
+/** Of a time to the first content, hidden reasoning is at most this share. */
+const THINKING_SHARE_MAX = 0.9;
+
+/**
+ * Time to the first content, ms, of a request with so many tokens of hidden reasoning, where it is `usualMs` with `usual`
+ * tokens: reasoning is written before the first content, at the rate of the output.
+ */
+function ttftWith(reasoning: number, usual: number, usualMs: number, tokensPerSecond: number): number {
+  if (reasoning === usual) return usualMs;
+  if (usual === 0) return usualMs + (1000 * reasoning) / tokensPerSecond;
+  const thinkingMs = Math.min((1000 * usual) / tokensPerSecond, THINKING_SHARE_MAX * usualMs);
+  return usualMs + thinkingMs * (reasoning / usual - 1);
 }
 
 /** Whether so much of the input is in the endpoint's cache that the first token comes sooner. */

@@ -5,7 +5,7 @@ import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import type { RejectionEntry } from './certificate.ts';
-import { expectedCost, expectedLatency, expectedOutput } from './estimate.ts';
+import { expectedCost, expectedLatency, expectedWriting } from './estimate.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /** What was asked, and what was known of the upstreams then. */
@@ -95,13 +95,13 @@ export const outputField = (facts: Facts) =>
 /** Expected Credits at the endpoint that would be tried first, as the shortlist judged them. */
 export function costOn(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): number {
   const first = firstAllowed(model, facts, snapshot);
-  return expectedCost(model, first, facts, expectedOutput(facts, snapshot, readings));
+  return expectedCost(model, first, facts, expectedWriting(facts, snapshot, readings));
 }
 
 /** Expected milliseconds there. */
 export function latencyOn(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): number {
   const first = firstAllowed(model, facts, snapshot);
-  return expectedLatency(model, first, facts, readings, expectedOutput(facts, snapshot, readings));
+  return expectedLatency(model, first, facts, readings, expectedWriting(facts, snapshot, readings));
 }
 
 function firstAllowed(model: Model, facts: Facts, snapshot: PolicySnapshot): number {

@@ -10,7 +10,7 @@ import {
   endpointsWithin,
   expectedCost,
   expectedLatency,
-  expectedOutput,
+  expectedWriting,
   outputCap,
 } from './estimate.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
@@ -43,10 +43,10 @@ const isEjected = ({ firstSlot }: Model, at: number, { health }: Readings): bool
   health[firstSlot + at] === HEALTH.ejected;
 
 /** C at one of the model's endpoints. */
-function costAt({ model, price, onlyLine }: Entry, endpoint: number, { facts, output }: Demand): number {
+function costAt({ model, price, onlyLine }: Entry, endpoint: number, { facts, writing }: Demand): number {
   return endpoint === 0
-    ? expectedCost(model, 0, facts, output, price, onlyLine)
-    : expectedCost(model, endpoint, facts, output);
+    ? expectedCost(model, 0, facts, writing, price, onlyLine)
+    : expectedCost(model, endpoint, facts, writing);
 }
 
 /**
@@ -100,7 +100,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   fill(facts: Facts, task: Task, quality: Float64Array, readings: Readings): void {
     const limits = limitsOf(facts, this.#snapshot);
     const allowed = facts.allowedModels === null ? null : new Set(facts.allowedModels);
-    const demand: Demand = { facts, task, allowed, output: expectedOutput(facts, this.#snapshot, readings), limits };
+    const demand: Demand = { facts, task, allowed, writing: expectedWriting(facts, this.#snapshot, readings), limits };
     this.#filled = { demand, quality, readings };
     this.#fill(this.#filled, false);
     // A breaker only turns requests away from an endpoint while they have somewhere else to go.
@@ -165,13 +165,13 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   /** The bits of what there is against a model on these endpoints. Leaves its estimates behind the last candidate. */
   #judge(entry: Entry, allowed: readonly number[], demand: Demand, readings: Readings): number {
     const { index, model } = entry;
-    const { facts, output, limits } = demand;
+    const { facts, writing, limits } = demand;
     const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));
     const free = facts.funds?.free ?? null;
     const endpoints = free === null ? allowed : endpointsWithin(free, model, allowed, facts, affordable);
     const first = endpoints[0] ?? allowed[0] ?? 0;
     const costCredits = costAt(entry, first, demand);
-    const latencyMs = expectedLatency(model, first, facts, readings, output);
+    const latencyMs = expectedLatency(model, first, facts, readings, writing);
     const { n } = this;
     this.cost[n] = costCredits;
     this.latency[n] = latencyMs;
@@ -187,7 +187,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const anyway =
       first === dear
         ? rejections
-        : against(costAt(entry, dear, demand), expectedLatency(model, dear, facts, readings, output));
+        : against(costAt(entry, dear, demand), expectedLatency(model, dear, facts, readings, writing));
     return endpoints.length === 0 || anyway !== rejections ? anyway | REJECTIONS.funds.bit : rejections;
   }
 }

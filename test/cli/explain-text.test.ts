@@ -65,11 +65,11 @@ describe('what is printed of a certificate', () => {
 
   test('aligns figures to the right, each part of a utility in a column of its own', () => {
     const two = snapshot([model('good', { q: 0.9 }), model('poor', { q: 0.5 })]);
-    const given = { id: 0, seed: '0', reason: 'auto-fast:latency', strategy: usual('auto-fast') };
+    const given = { id: 0, seed: '0', reason: 'fast:margin', strategy: usual('fastest-within-margin') };
     expect(certificateText(certify(two, facts(), given), false)).toBe(
-      `   model      Q    C     L  utility  good enough  latency  quality
-1  good   0.900  2.1  4500   1.8163       1.0000   0.8163
-2  poor   0.500  2.1  4500   0.5000                         0.5000
+      `   model      Q    C     L    L by  utility  good enough  latency  quality
+1  good   0.900  2.1  4500  stated   1.8163       1.0000   0.8163
+2  poor   0.500  2.1  4500  stated   0.5000                         0.5000
 `,
     );
   });

@@ -27,8 +27,8 @@ interface ModelMore extends Partial<Omit<Model, 'latency' | 'endpoints'>> {
   readonly endpoints?: readonly [EndpointMore, ...EndpointMore[]];
   readonly q?: number;
   readonly cost?: Price;
-  /** Without a warm TTFT of its own, that of a cold one. */
-  readonly latency?: Omit<Model['latency'], 'warmTtftMs'> & { readonly warmTtftMs?: number };
+  /** Stated, and without a warm TTFT of its own, that of a cold one. */
+  readonly latency?: Omit<Model['latency'], 'warmTtftMs' | 'basis'> & Partial<Model['latency']>;
 }
 
 export function model(id: string, more: ModelMore = {}): Model {
@@ -46,11 +46,13 @@ export function model(id: string, more: ModelMore = {}): Model {
     tags: [],
     acceptsTemperature: true,
     reasoningTokens: 0,
+    // For as many tasks as a test may have.
+    reasoningByTask: new Float64Array(16).fill(more.reasoningTokens ?? 0),
     imageTokensMax: null,
     audioTokensPerSecondMax: null,
     family: id,
     tokenizer: null,
-    latency: { warmTtftMs: latency.ttftMs, ...latency },
+    latency: { warmTtftMs: latency.ttftMs, basis: 'stated', ...latency },
     quality: Float64Array.of(q),
     declared: { general: q, stated: Uint8Array.of(0), basis: 'guessed' },
     deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 1, totalMs: 1 },

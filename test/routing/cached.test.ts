@@ -24,21 +24,24 @@ const twice = model('twice', {
 });
 const from = snapshot([twice]);
 const readings = priorReadings(from);
+/** Of a model that does not reason. */
+const WRITING = { outputTokens: 100, tasks: [{ index: 0, share: 1 }] };
 const asked = (tokens: number) => facts({ inputTokens: 2_000, cached: [{ model: 'twice', tokens }] });
 
 describe('what a model’s first endpoint is likely to have in its cache', () => {
   test('costs the cached price there, and the full one elsewhere', () => {
-    const cold = expectedCost(twice, 0, facts({ inputTokens: 2_000 }), 100);
-    expect(expectedCost(twice, 0, asked(1_500), 100)).toBeCloseTo(cold - 1.5 * 0.9, 9);
-    expect(expectedCost(twice, 1, asked(1_500), 100)).toBe(cold);
+    const cold = expectedCost(twice, 0, facts({ inputTokens: 2_000 }), WRITING);
+    expect(expectedCost(twice, 0, asked(1_500), WRITING)).toBeCloseTo(cold - 1.5 * 0.9, 9);
+    expect(expectedCost(twice, 1, asked(1_500), WRITING)).toBe(cold);
   });
 
   test('is never more than the input', () => {
-    expect(expectedCost(twice, 0, asked(9_999), 100)).toBe(expectedCost(twice, 0, asked(2_000), 100));
+    expect(expectedCost(twice, 0, asked(9_999), WRITING)).toBe(expectedCost(twice, 0, asked(2_000), WRITING));
   });
 
   test('lets the first token come sooner from a half of the input on, and there alone', () => {
-    const latency = (tokens: number, endpoint = 0) => expectedLatency(twice, endpoint, asked(tokens), readings, 100);
+    const latency = (tokens: number, endpoint = 0) =>
+      expectedLatency(twice, endpoint, asked(tokens), readings, WRITING);
     expect(latency(999)).toBe(2_000);
     expect(latency(1_000)).toBe(1_300);
     expect(latency(1_000, 1)).toBe(2_000);
@@ -52,7 +55,7 @@ describe('what a model’s first endpoint is likely to have in its cache', () =>
         const warm = { ...plain, cached: [{ model: whose, tokens }] };
         expect(costReference(two, warm)).toBe(costReference(two, plain));
         for (const one of two.models) {
-          const costs = [plain, warm].map((those) => expectedCost(one, 0, those, 100));
+          const costs = [plain, warm].map((those) => expectedCost(one, 0, those, WRITING));
           if (one.id !== whose) expect(costs[1]).toBe(costs[0]!);
           else expect(costs[1]).toBeLessThanOrEqual(costs[0]!);
         }

@@ -16,15 +16,19 @@ export function certificateText({ candidates }: Certificate, terminal: boolean):
   return tables.join('\n');
 }
 
+/** Where a latency comes from, in a word. */
+const BASIS = { measured: 'measured', stated: 'stated', estimated: 'median' } as const;
+
 function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): string {
   const parts = [...new Set(ranked.flatMap((one) => Object.keys(one.parts)))];
-  const head = ['', 'model', 'Q', 'C', 'L', 'utility', ...parts.map(visible)];
+  const head = ['', 'model', 'Q', 'C', 'L', 'L by', 'utility', ...parts.map(visible)];
   const rows = ranked.map((one) => [
     `${one.rank}`,
     one.model,
     one.quality.toFixed(3),
     `${rounded(one.costCredits)}`,
     `${Math.round(one.latencyMs)}`,
+    BASIS[one.latencyBasis],
     utilityText(one.utility!),
     ...parts.map((part) => (part in one.parts ? utilityText(one.parts[part]!) : '')),
   ]);

@@ -80,6 +80,13 @@ const Candidate = Type.Object({
   ),
   cost_credits: cost,
   latency_ms: latency,
+  latency_basis: Type.Union([Type.Literal('measured'), Type.Literal('stated'), Type.Literal('estimated')], {
+    description:
+      'Where the speed comes from: answers timed here, the policy, or the median of the catalog’s models of the same kind.',
+  }),
+  reasoning_tokens: Type.Number({
+    description: 'Expected hidden reasoning of one choice, tokens; part of cost and latency.',
+  }),
   utility: orNull(Type.Number(), 'What the strategy made of these; null for a model that was left out.'),
   parts: Type.Record(Type.String(), Type.Number(), {
     description: 'What the utility is the sum of, by name; empty where the strategy does not tell.',

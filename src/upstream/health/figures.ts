@@ -1,8 +1,8 @@
 import { DecayedQuantiles, HALF_LIFE_MS } from './quantile.ts';
 import type { Quantiles } from './types.ts';
 
-/** The catalog's figure counts as so many answers. */
-export const PRIOR_ANSWERS = 5;
+/** The catalog's figure counts as so many answers: a stated one, and one that is the median of other models. */
+export const PRIOR_ANSWERS = { stated: 3, estimated: 1 } as const;
 /** Shorter answers tell of luck and of packets, not of a rate. */
 const TOKENS_MIN = 16;
 const OUTPUT_MS_MIN = 50;
@@ -20,7 +20,7 @@ export interface Learning {
   readonly priorAnswers: number;
 }
 
-const OF_ENDPOINTS = { halfLifeMs: HALF_LIFE_MS, priorAnswers: PRIOR_ANSWERS };
+const OF_ENDPOINTS = { halfLifeMs: HALF_LIFE_MS, priorAnswers: PRIOR_ANSWERS.stated };
 const TTFT_MS: Learning = { range: [1, 3_600_000], ...OF_ENDPOINTS };
 const RATE: Learning = { range: [0.1, 100_000], ...OF_ENDPOINTS };
 
@@ -72,10 +72,13 @@ export class Figure {
     return observed && { p50: observed.quantile(0.5), p90: observed.quantile(0.9) };
   }
 
-  /** The declared figure and the published one, as means of logarithms are taken, each by its evidence. */
-  blendedWith(declared: number): number {
+  /**
+   * The declared figure and the published one, as means of logarithms are taken, each by its evidence. The declared one
+   * counts as `priorAnswers`.
+   */
+  blendedWith(declared: number, priorAnswers = this.#learning.priorAnswers): number {
     if (this.published === null || Number.isNaN(declared)) return declared;
-    const { priorAnswers, range } = this.#learning;
+    const { range } = this.#learning;
     const { median, weight } = this.published;
     // Nothing multiplied by itself would remain nothing, whatever was seen.
     const prior = Math.max(declared, range[0]);

@@ -1,6 +1,7 @@
 import { HEALTH, priorReadings, type Readings, slotCount, type Watched } from '../../core/readings.ts';
 import type { Model } from '../../core/snapshot.ts';
 import type { Endpoint, Hub } from './endpoint.ts';
+import { PRIOR_ANSWERS } from './figures.ts';
 import type { Outputs } from './outputs.ts';
 
 /** What readings are made of. */
@@ -40,16 +41,20 @@ function frameOf(prior: Readings, { watched, endpoints, outputs }: Seen, now: nu
   const tokensPerSecond = prior.tokensPerSecond.slice();
   const health = new Uint8Array(endpoints.length);
   const retryAt = new Float64Array(endpoints.length);
+  const priorAnswers = watched.models.flatMap(({ endpoints: own, latency }) =>
+    own.map(() => PRIOR_ANSWERS[latency.basis]),
+  );
   let until = Number.POSITIVE_INFINITY;
   let allHealthy = true;
   endpoints.forEach((endpoint, slot) => {
     const { ttft, warmTtft, rate } = endpoint.figures;
-    const coldMs = ttft.blendedWith(ttftMs[slot]!);
+    const answers = priorAnswers[slot]!;
+    const coldMs = ttft.blendedWith(ttftMs[slot]!, answers);
     // Where nothing is declared of a full cache, it helps as far as it was seen to.
     const declaredMs = warmTtftMs[slot]! < ttftMs[slot]! ? warmTtftMs[slot]! : coldMs;
     ttftMs[slot] = coldMs;
-    warmTtftMs[slot] = Math.min(coldMs, warmTtft.blendedWith(declaredMs));
-    tokensPerSecond[slot] = rate.blendedWith(tokensPerSecond[slot]!);
+    warmTtftMs[slot] = Math.min(coldMs, warmTtft.blendedWith(declaredMs, answers));
+    tokensPerSecond[slot] = rate.blendedWith(tokensPerSecond[slot]!, answers);
     const state = endpoint.healthAt(now);
     if (state === HEALTH.healthy) return;
     allHealthy = false;

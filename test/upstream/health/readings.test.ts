@@ -90,7 +90,7 @@ describe('a frame of readings', () => {
 
   test('weighs what was measured against the catalog, which counts as 5 answers', () => {
     const { stream, publish } = watched();
-    stream(0, 1_600, 80, PRIOR_ANSWERS);
+    stream(0, 1_600, 80, PRIOR_ANSWERS.stated);
     expectNear(publish().ttftMs[0]!, Math.sqrt(400 * 1_600));
     stream(0, 1_600, 80, 10);
     expectNear(publish().ttftMs[0]!, 400 * 4 ** (15 / 20));
@@ -244,7 +244,7 @@ describe('the time to the first token where the prompt is in the provider’s ca
 
   test('is weighed against what is declared, and never above that of any prompt', () => {
     const { stream, publish } = seen();
-    stream('a', 400, true, PRIOR_ANSWERS);
+    stream('a', 400, true, PRIOR_ANSWERS.stated);
     expectNear(publish().warmTtftMs[0]!, Math.sqrt(100 * 400));
     stream('a', 4_000, true);
     const { ttftMs, warmTtftMs } = publish();

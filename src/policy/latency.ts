@@ -1,0 +1,88 @@
+import type { DeclaredLatency } from '../core/snapshot.ts';
+import type { ModelText } from './schema-model.ts';
+
+/** To the first content of a model whose speed nobody knows, ms, before hidden reasoning; and its output rate. */
+const NEUTRAL = { startMs: 1000, tokensPerSecond: 50 };
+/** Of models that are as dear, by USD per 1M output tokens, speeds differ less: small ones are cheap and fast. */
+const PRICE_CLASSES = [1, 5] as const;
+/** A median over fewer models of one provider says less than one over other providers. */
+const OF_PROVIDER_MIN = 2;
+
+/** What is known of a model's speed, and of what kind it is. */
+interface Known {
+  readonly reasons: boolean;
+  readonly priceClass: number;
+  readonly provider: string;
+  /** Time to the first content without hidden reasoning, ms; null where the policy does not say. */
+  readonly startMs: number | null;
+  readonly tokensPerSecond: number | null;
+}
+
+/** Gives a model's latency, with what the policy does not state filled in from models of the same kind. */
+export type LatencyOf = (model: ModelText) => DeclaredLatency;
+
+/** Tokens of hidden reasoning for tasks without a figure of their own. */
+export const usualReasoning = ({ reasoning_tokens: stated }: Pick<ModelText, 'reasoning_tokens'>): number =>
+  typeof stated === 'number' ? stated : stated.default;
+
+/**
+ * Fills in latencies over the whole catalog: nobody is charged for what nobody measured. Medians are over models of hosted
+ * services whose figures say where they come from.
+ */
+export function latencies(catalog: readonly ModelText[], isHosted: (provider: string) => boolean): LatencyOf {
+  const known = catalog.map(knownOf).filter(({ provider }) => isHosted(provider));
+  return (model) => {
+    const { latency } = model;
+    const own = knownOf(model);
+    const reasoning = usualReasoning(model);
+    const tokensPerSecond = latency?.output_tokens_per_second ?? typical(own, known, 'tokensPerSecond');
+    // Hidden reasoning is written before the first content, at the rate of the output.
+    const filledMs = () => Math.round(typical(own, known, 'startMs') + (1000 * reasoning) / tokensPerSecond);
+    const ttftMs = latency?.ttft_ms ?? filledMs();
+    const isStated = latency?.ttft_ms !== undefined && latency.output_tokens_per_second !== undefined;
+    return {
+      ttftMs,
+      warmTtftMs: latency?.cached_ttft_ms ?? ttftMs,
+      outputTokensPerSecond: tokensPerSecond,
+      basis: isStated ? 'stated' : 'estimated',
+    };
+  };
+}
+
+function knownOf(model: ModelText): Known {
+  const { provider = '', price = model.price } = model.endpoints?.[0] ?? model;
+  const { ttft_ms: ttftMs, output_tokens_per_second: rate, basis = 'unknown' } = model.latency ?? {};
+  const reasoning = usualReasoning(model);
+  const isVouched = basis !== 'unknown';
+  const thinkingMs = rate === undefined ? 0 : (1000 * reasoning) / rate;
+  return {
+    reasons: reasoning > 0,
+    priceClass: PRICE_CLASSES.filter((least) => (price?.output ?? 0) >= least).length,
+    provider,
+    startMs: isVouched && ttftMs !== undefined && rate !== undefined ? Math.max(0, ttftMs - thinkingMs) : null,
+    tokensPerSecond: isVouched ? (rate ?? null) : null,
+  };
+}
+
+/** The median of a figure over the models that are most alike. */
+function typical(own: Known, known: readonly Known[], figure: 'startMs' | 'tokensPerSecond'): number {
+  const isKind = (one: Known) => one.reasons === own.reasons;
+  const isClass = (one: Known) => isKind(one) && one.priceClass === own.priceClass;
+  const isProviders = (one: Known) => isClass(one) && one.provider === own.provider;
+  const groups = [
+    [isProviders, OF_PROVIDER_MIN],
+    [isClass, 1],
+    [isKind, 1],
+  ] as const;
+  for (const [isAlike, least] of groups) {
+    const figures = known.filter(isAlike).flatMap((one) => one[figure] ?? []);
+    if (figures.length >= least) return median(figures);
+  }
+  return NEUTRAL[figure];
+}
+
+function median(figures: readonly number[]): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

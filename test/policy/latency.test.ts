@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { priorReadings } from '../../src/core/readings.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import {
+  expectedCost,
+  expectedLatency,
+  expectedTtft,
+  expectedWriting,
+  ttftFactor,
+} from '../../src/routing/estimate.ts';
+import { facts, loaded, loadWith } from '../routing/build.ts';
+
+const KEYS = { A_KEY: 'k', B_KEY: 'k' };
+const model = (id: string, provider: string, output: number, more: string) =>
+  `  ${id}: { provider: ${provider}, price: { input: 1, output: ${output} }, context_window: 9000, max_output: 900, quality: { default: 0.5 }, ${more} }\n`;
+const speed = (ttft: number, rate: number, basis = 'measured') =>
+  `latency: { ttft_ms: ${ttft}, output_tokens_per_second: ${rate}, basis: ${basis} }`;
+const policy = (models: string) => `version: 1
+providers:
+  a: { adapter: openai, base_url: "https://a.example/v1", api_key_env: A_KEY }
+  b: { adapter: openai, base_url: "https://b.example/v1", api_key_env: B_KEY }
+  home: { adapter: simulated }
+models:
+${models}`;
+const latencyIn = (models: string, id: string) => {
+  const { models: all, modelIndex } = loaded(policy(models), KEYS);
+  return all[modelIndex.get(id)!]!.latency;
+};
+
+describe('a model whose speed the policy does not state', () => {
+  const known = [
+    model('dear', 'a', 20, speed(900, 40)),
+    model('small', 'a', 0.5, speed(300, 200)),
+    model('tiny', 'b', 0.4, speed(500, 100)),
+    model('thinks', 'b', 0.5, `reasoning_tokens: 400, ${speed(2600, 200)}`),
+    model('boast', 'b', 0.5, speed(1, 9000, 'unknown')),
+    model('own', 'home', 0, speed(5, 5000)),
+  ].join('');
+
+  test('has the median of hosted models of its price class that reason as it does, and says so', () => {
+    expect(latencyIn(known + model('new', 'b', 0.6, 'tags: []'), 'new')).toEqual({
+      ttftMs: 400,
+      warmTtftMs: 400,
+      outputTokensPerSecond: 150,
+      basis: 'estimated',
+    });
+    expect(latencyIn(known + model('new', 'b', 30, 'tags: []'), 'new')).toMatchObject({
+      ttftMs: 900,
+      outputTokensPerSecond: 40,
+    });
+  });
+
+  test('that reasons has a start like those that do, and the time that its own reasoning takes', () => {
+    // 2,600 ms less 400 tokens at 200 a second is a start of 600 ms.
+    const found = latencyIn(known + model('new', 'a', 0.6, 'reasoning_tokens: 100'), 'new');
+    expect(found).toMatchObject({ ttftMs: 1100, outputTokensPerSecond: 200, basis: 'estimated' });
+  });
+
+  test('prefers two or more models of its own provider', () => {
+    const two = known + model('quick', 'a', 0.5, speed(100, 600));
+    expect(latencyIn(two + model('new', 'a', 0.6, 'tags: []'), 'new')).toMatchObject({
+      ttftMs: 200,
+      outputTokensPerSecond: 400,
+    });
+    expect(latencyIn(two + model('new', 'home', 0, 'tags: []'), 'new')).toMatchObject({
+      ttftMs: 300,
+      outputTokensPerSecond: 200,
+    });
+  });
+
+  test('keeps what it states of the two figures', () => {
+    const rated = model('new', 'b', 0.6, 'latency: { output_tokens_per_second: 77, basis: guessed }');
+    expect(latencyIn(known + rated, 'new')).toMatchObject({
+      ttftMs: 400,
+      outputTokensPerSecond: 77,
+      basis: 'estimated',
+    });
+    expect(latencyIn(known + rated, 'dear').basis).toBe('stated');
+  });
+
+  test('has neutral figures where nothing is known at all', () => {
+    expect(latencyIn(model('new', 'a', 1, 'reasoning_tokens: 100'), 'new')).toMatchObject({
+      ttftMs: 3000,
+      outputTokensPerSecond: 50,
+    });
+  });
+});
+
+const THINKER = `reasoning_tokens: { default: 400, chat: 40, math: 2000 }, ${speed(2600, 200)}`;
+const tasked = `${policy(model('thinks', 'a', 2, THINKER) + model('plain', 'a', 2, speed(600, 200)))}tasks:
+  chat: { expected_output_tokens: 100, default_input_tokens: 10, min_useful_output: 8 }
+  math: { expected_output_tokens: 100, default_input_tokens: 10, min_useful_output: 8 }
+`;
+
+function estimatesOf(from: PolicySnapshot, id: string, asked: ReturnType<typeof facts>) {
+  const readings = priorReadings(from);
+  const one = from.models[from.modelIndex.get(id)!]!;
+  const writing = expectedWriting(asked, from, readings);
+  return {
+    ttft: expectedTtft(one, 0, asked, readings, writing),
+    cost: expectedCost(one, 0, asked, writing),
+    latency: expectedLatency(one, 0, asked, readings, writing),
+    factor: ttftFactor(one, 0, readings, writing),
+  };
+}
+
+describe('reasoning tokens by task', () => {
+  const from = loaded(tasked, KEYS);
+  const of = (task: string, id = 'thinks') => estimatesOf(from, id, facts({ task }));
+
+  test('make a request dearer and its first token later, task by task', () => {
+    expect([of('chat').ttft, of('general').ttft, of('math').ttft]).toEqual([800, 2600, 10_600]);
+    const [chat, math] = [of('chat').cost, of('math').cost];
+    expect(math - chat).toBeCloseTo((1960 * 2) / 1000, 9);
+    expect(of('chat', 'plain').ttft).toBe(of('math', 'plain').ttft);
+  });
+
+  test('are a mean by shares where the task is uncertain', () => {
+    const asked = facts({
+      task: 'math',
+      mix: [
+        { task: 'math', share: 0.75 },
+        { task: 'chat', share: 0.25 },
+      ],
+    });
+    expect(estimatesOf(from, 'thinks', asked).ttft).toBeCloseTo(0.75 * 10_600 + 0.25 * 800, 6);
+  });
+
+  test('that are for no task are refused by name', () => {
+    const wrong = tasked.replace('chat: 40', 'chta: 40');
+    const [found] = loadWith(wrong, KEYS).diagnostics;
+    expect(found).toMatchObject({ code: 'unknown-reference' });
+    expect(found!.message).toContain('chta');
+  });
+
+  test('lengthen the time that the first token is waited for', () => {
+    expect(from.models[from.modelIndex.get('thinks')!]!.deadlines.firstTokenMs).toBe(4 * 10_600);
+  });
+
+  test('never make more reasoning cheaper or sooner, and what is seen divided by the factor is what is usual', () => {
+    const count = fc.integer({ min: 0, max: 50_000 });
+    const figures = fc.record({
+      usual: count,
+      one: count,
+      other: count,
+      ttft: fc.integer({ min: 0, max: 90_000 }),
+      rate: fc.integer({ min: 1, max: 3000 }),
+    });
+    fc.assert(
+      fc.property(figures, ({ usual, one, other, ttft, rate }) => {
+        const [less, more] = one <= other ? [one, other] : [other, one];
+        const given = loaded(
+          tasked.replace(
+            THINKER,
+            `reasoning_tokens: { default: ${usual}, chat: ${less}, math: ${more} }, ${speed(ttft, rate)}`,
+          ),
+          KEYS,
+        );
+        const [chat, math] = ['chat', 'math'].map((task) => estimatesOf(given, 'thinks', facts({ task })));
+        expect(chat!.ttft).toBeGreaterThanOrEqual(0);
+        expect(math!.ttft).toBeGreaterThanOrEqual(chat!.ttft);
+        expect(math!.cost).toBeGreaterThanOrEqual(chat!.cost);
+        if (ttft > 0) expect(math!.ttft / math!.factor).toBeCloseTo(ttft, 4);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
