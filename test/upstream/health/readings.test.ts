@@ -88,12 +88,12 @@ describe('a frame of readings', () => {
     expect(frames.has(readings().frame)).toBe(false);
   });
 
-  test('weighs what was measured against the catalog, which counts as 5 answers', () => {
+  test('weighs what was measured against the catalog, which counts as 3 answers', () => {
     const { stream, publish } = watched();
     stream(0, 1_600, 80, PRIOR_ANSWERS.stated);
     expectNear(publish().ttftMs[0]!, Math.sqrt(400 * 1_600));
-    stream(0, 1_600, 80, 10);
-    expectNear(publish().ttftMs[0]!, 400 * 4 ** (15 / 20));
+    stream(0, 1_600, 80, 9);
+    expectNear(publish().ttftMs[0]!, 400 * 4 ** (12 / 15));
   });
 
   test('forgets what is long ago', () => {
@@ -101,7 +101,7 @@ describe('a frame of readings', () => {
     stream(0, 40_000, 1, 40);
     publish();
     time.now += 5 * HALF_LIFE_MS;
-    expectNear(publish().ttftMs[0]!, 400 * 100 ** (1.25 / 6.25), BUCKET);
+    expectNear(publish().ttftMs[0]!, 400 * 100 ** (1.25 / 4.25), BUCKET);
     time.now += 20 * HALF_LIFE_MS;
     expect(publish().ttftMs[0]).toBe(400);
     const settled = readings();
