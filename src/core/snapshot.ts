@@ -166,8 +166,8 @@ export interface DeclaredLatency {
   /** The same where most of the input is in the provider's cache. */
   readonly warmTtftMs: number;
   readonly outputTokensPerSecond: number;
-  /** `estimated`: the policy does not say, so a figure is the median of models of the same kind. */
-  readonly basis: 'stated' | 'estimated';
+  /** Where the policy does not say: `estimated` is the median of models of the same kind, `neutral` the same for all. */
+  readonly basis: 'stated' | 'estimated' | 'neutral';
 }
 
 /** Milliseconds. */

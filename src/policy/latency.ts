@@ -13,6 +13,7 @@ interface Known {
   readonly reasons: boolean;
   readonly priceClass: number;
   readonly provider: string;
+  readonly isFree: boolean;
   /** Time to the first content without hidden reasoning, ms; null where the policy does not say. */
   readonly startMs: number | null;
   readonly tokensPerSecond: number | null;
@@ -26,11 +27,14 @@ export const usualReasoning = ({ reasoning_tokens: stated }: Pick<ModelText, 're
   typeof stated === 'number' ? stated : stated.default;
 
 /**
- * Fills in latencies over the whole catalog: nobody is charged for what nobody measured. Medians are over models of hosted
- * services whose figures say where they come from.
+ * Fills in latencies over the whole catalog. Medians are over models of `hosted` providers whose figures say where they
+ * come from; null: every speed that is not stated is neutral.
  */
-export function latencies(catalog: readonly ModelText[], isHosted: (provider: string) => boolean): LatencyOf {
-  const known = catalog.map(knownOf).filter(({ provider }) => isHosted(provider));
+export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<string> | null): LatencyOf {
+  // What costs nothing runs on hardware of the operator's own, whatever dialect it speaks.
+  const isKnown = ({ provider, isFree, startMs, tokensPerSecond }: Known) =>
+    hosted?.has(provider) === true && !isFree && (startMs !== null || tokensPerSecond !== null);
+  const known = catalog.map(knownOf).filter(isKnown);
   return (model) => {
     const { latency } = model;
     const own = knownOf(model);
@@ -44,7 +48,7 @@ export function latencies(catalog: readonly ModelText[], isHosted: (provider: st
       ttftMs,
       warmTtftMs: latency?.cached_ttft_ms ?? ttftMs,
       outputTokensPerSecond: tokensPerSecond,
-      basis: isStated ? 'stated' : 'estimated',
+      basis: isStated ? 'stated' : known.length > 0 ? 'estimated' : 'neutral',
     };
   };
 }
@@ -59,6 +63,7 @@ function knownOf(model: ModelText): Known {
     reasons: reasoning > 0,
     priceClass: PRICE_CLASSES.filter((least) => (price?.output ?? 0) >= least).length,
     provider,
+    isFree: !price || (price.output === 0 && price.input === 0),
     startMs: isVouched && ttftMs !== undefined && rate !== undefined ? Math.max(0, ttftMs - thinkingMs) : null,
     tokensPerSecond: isVouched ? (rate ?? null) : null,
   };

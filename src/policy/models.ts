@@ -32,6 +32,11 @@ export interface EndpointDraft {
 
 export interface ModelContext extends Source {
   readonly usdPerCredit: Decimal;
+  /**
+   * The hosted providers, by name, whose models a model without a stated speed is taken to be like; null where it has
+   * neutral figures.
+   */
+  readonly likeOthers: ReadonlySet<string> | null;
   /** Provider → whether it asks for a key. */
   readonly asksForKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
@@ -52,10 +57,9 @@ export function draftModels(context: ModelContext): Drafts {
       expected: 'at least one under `models`',
     });
   }
-  const isHosted = (provider: string) => context.asksForKey.get(provider) === true;
   const latencyOf = latencies(
     named.flatMap(({ data }) => data ?? []),
-    isHosted,
+    context.likeOthers,
   );
   const drafts = named.map((model) => draftModel(model, latencyOf, context)).filter((draft) => draft !== null);
   return { drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };

@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox';
 import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, toNumber } from '../core/decimal.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
@@ -132,8 +133,11 @@ function checkSections(source: Source): Omit<ParsedPolicy, 'files' | 'diagnostic
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, source);
   const asksForKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
+  const isHosted = ({ data }: Named<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
+  const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = source.report.found.length;
-  const { drafts, ids } = draftModels({ ...source, usdPerCredit, asksForKey, taskIndex });
+  const likeOthers = readValue('unstated_latency', source) === 'median' ? hosted : null;
+  const { drafts, ids } = draftModels({ ...source, usdPerCredit, asksForKey, likeOthers, taskIndex });
   const hasSoundModels = source.report.found.length === problemsBefore && ids.size > 0;
   const baseline = readBaseline(ids, source);
   const selectors = draftSelectors(source, ids);
@@ -192,7 +196,7 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   const gateway = readGateway(source);
   const defaultWeights = readWeights(source);
   const reference = checkSection('reference_price', ReferencePriceText, source);
-  const answerWorth = readAnswerWorth(source);
+  const answerWorth = readValue('answer_worth', source);
   const records = checkSection('records', RecordsText, source);
   const ledger = readLedger(source);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
@@ -236,12 +240,16 @@ function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {
   return text;
 }
 
-function readAnswerWorth({ sections, report }: Source): number {
-  const entry = sections.get('answer_worth');
-  const fallback = SECTIONS.answer_worth.default;
+/** A section that is one value; its default where it is left out or wrong. */
+function readValue<Name extends 'answer_worth' | 'unstated_latency'>(
+  name: Name,
+  { sections, report }: Source,
+): Static<(typeof SECTIONS)[Name]> {
+  const entry = sections.get(name);
+  const fallback: Static<(typeof SECTIONS)[Name]> = SECTIONS[name].default;
   if (!entry) return fallback;
-  const subject = { path: 'answer_worth', tree: entry.value, place: entry.place };
-  return checkValue(SECTIONS.answer_worth, subject, report) ?? fallback;
+  const subject = { path: name, tree: entry.value, place: entry.place };
+  return checkValue(SECTIONS[name], subject, report) ?? fallback;
 }
 
 /** The ID of the baseline; null for none. A model that is only left out here is fine. */

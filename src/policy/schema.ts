@@ -236,6 +236,16 @@ const AnswerWorth = Type.Number({
   description: 'How many reference costs a good answer is worth.',
 });
 
+const UnstatedLatency = oneOf(['neutral', 'median'], {
+  default: 'neutral',
+  examples: ['median'],
+  means: {
+    neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
+    median: 'The medians of the catalog’s models of the same kind.',
+  },
+  description: 'What stands for a speed that the policy does not state.',
+});
+
 /** Every section of the language. */
 export const SECTIONS = {
   version: Type.Literal(1, { examples: [1], description: 'Version of the policy language.' }),
@@ -253,6 +263,7 @@ export const SECTIONS = {
   default_weights: WeightsText,
   reference_price: ReferencePriceText,
   answer_worth: AnswerWorth,
+  unstated_latency: UnstatedLatency,
   constraints: Type.Array(ConstraintText, { description: 'Hard rules: what one does not allow is rejected.' }),
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: what one prefers counts as if it were better.' }),
   budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { Draw } from '../core/estimate.ts';
 import type { LearningMode } from '../core/learning-policy.ts';
 import type { HealthState } from '../core/readings.ts';
+import type { DeclaredLatency } from '../core/snapshot.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 
 /**
@@ -107,10 +108,10 @@ export interface CandidateEntry {
 }
 
 /**
- * `measured`: answers of the endpoint were timed here. `stated`: the policy says. `estimated`: the policy does not, so it is
- * the median of models of the same kind.
+ * `measured`: answers of the endpoint were timed here. `stated`: the policy says. Where it does not, `estimated` is the
+ * median of models of the same kind and `neutral` the same for all.
  */
-export type LatencyBasis = 'measured' | 'stated' | 'estimated';
+export type LatencyBasis = 'measured' | DeclaredLatency['basis'];
 
 export interface EndpointEntry {
   readonly provider: string;

@@ -17,6 +17,7 @@ const model = (id: string, provider: string, output: number, more: string) =>
 const speed = (ttft: number, rate: number, basis = 'measured') =>
   `latency: { ttft_ms: ${ttft}, output_tokens_per_second: ${rate}, basis: ${basis} }`;
 const policy = (models: string) => `version: 1
+unstated_latency: median
 providers:
   a: { adapter: openai, base_url: "https://a.example/v1", api_key_env: A_KEY }
   b: { adapter: openai, base_url: "https://b.example/v1", api_key_env: B_KEY }
@@ -79,11 +80,12 @@ describe('a model whose speed the policy does not state', () => {
     expect(latencyIn(known + rated, 'dear').basis).toBe('stated');
   });
 
-  test('has neutral figures where nothing is known at all', () => {
-    expect(latencyIn(model('new', 'a', 1, 'reasoning_tokens: 100'), 'new')).toMatchObject({
-      ttftMs: 3000,
-      outputTokensPerSecond: 50,
-    });
+  test('has neutral figures where nothing is known at all, and where the policy does not ask for medians', () => {
+    const neutral = { ttftMs: 3000, outputTokensPerSecond: 50, basis: 'neutral' };
+    const added = model('new', 'a', 1, 'reasoning_tokens: 100');
+    expect(latencyIn(added, 'new')).toMatchObject(neutral);
+    const plain = loaded(policy(known + added).replace('unstated_latency: median\n', ''), KEYS);
+    expect(plain.models[plain.modelIndex.get('new')!]!.latency).toMatchObject(neutral);
   });
 });
 

@@ -17,7 +17,7 @@ export function certificateText({ candidates }: Certificate, terminal: boolean):
 }
 
 /** Where a latency comes from, in a word. */
-const BASIS = { measured: 'measured', stated: 'stated', estimated: 'median' } as const;
+const BASIS = { measured: 'measured', stated: 'stated', estimated: 'median', neutral: 'neutral' } as const;
 
 function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): string {
   const parts = [...new Set(ranked.flatMap((one) => Object.keys(one.parts)))];

@@ -80,10 +80,13 @@ const Candidate = Type.Object({
   ),
   cost_credits: cost,
   latency_ms: latency,
-  latency_basis: Type.Union([Type.Literal('measured'), Type.Literal('stated'), Type.Literal('estimated')], {
-    description:
-      'Where the speed comes from: answers timed here, the policy, or the median of the catalog’s models of the same kind.',
-  }),
+  latency_basis: Type.Union(
+    [Type.Literal('measured'), Type.Literal('stated'), Type.Literal('estimated'), Type.Literal('neutral')],
+    {
+      description:
+        'Where the speed comes from: answers timed here, the policy, the median of the catalog’s models of the same kind, or a neutral figure.',
+    },
+  ),
   reasoning_tokens: Type.Number({
     description: 'Expected hidden reasoning of one choice, tokens; part of cost and latency.',
   }),

@@ -1,8 +1,8 @@
 import { DecayedQuantiles, HALF_LIFE_MS } from './quantile.ts';
 import type { Quantiles } from './types.ts';
 
-/** The catalog's figure counts as so many answers: a stated one, and one that is the median of other models. */
-export const PRIOR_ANSWERS = { stated: 3, estimated: 1 } as const;
+/** The catalog's figure counts as so many answers, by where it comes from: one that nobody stated gives way at once. */
+export const PRIOR_ANSWERS = { stated: 3, estimated: 1, neutral: 1 } as const;
 /** Shorter answers tell of luck and of packets, not of a rate. */
 const TOKENS_MIN = 16;
 const OUTPUT_MS_MIN = 50;
