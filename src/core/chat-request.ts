@@ -137,7 +137,7 @@ export type RouteStrategy = Static<typeof RouteStrategy>;
 export const RouteConstraints = Type.Object(
   {
     max_cost_credits: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, description: 'Ceiling of the expected cost, in Credits.' }),
+      Type.Number({ minimum: 0, description: 'Ceiling of the expected cost, in Credits.' }),
     ),
     max_latency_ms: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Ceiling of the expected latency to the end, in ms.' }),

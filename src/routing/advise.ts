@@ -1,3 +1,4 @@
+import { shownCredits, shownMs } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision, Ranked } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
@@ -22,9 +23,6 @@ export interface Advice {
   readonly policy_revision: string;
 }
 
-/** Credits with at most 6 decimals. */
-export const rounded = (credits: number): number => Math.round(credits * 1e6) / 1e6;
-
 /** What is said of a task type that the policy does not know; null for one that it does. */
 export function taskNote(asked: string | undefined, task: string): string | null {
   if (asked === undefined || task.toLowerCase() === asked.toLowerCase()) return null;
@@ -37,13 +35,13 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
   return {
     recommended_model: snapshot.models[choice.model]!.id,
     reasoning: reasoning(decision, snapshot, note),
-    estimated_cost_credits: rounded(choice.costCredits),
-    estimated_latency_ms: Math.round(choice.latencyMs),
+    estimated_cost_credits: shownCredits(choice.costCredits),
+    estimated_latency_ms: shownMs(choice.latencyMs),
     max_cost_credits: toCredits(choice.bound),
     alternatives: rest.map((other) => ({
       model: snapshot.models[other.model]!.id,
-      estimated_cost_credits: rounded(other.costCredits),
-      estimated_latency_ms: Math.round(other.latencyMs),
+      estimated_cost_credits: shownCredits(other.costCredits),
+      estimated_latency_ms: shownMs(other.latencyMs),
       quality_trade_off: tradeOff(other, choice),
     })),
     route_reason: decision.reason,
@@ -61,7 +59,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
     : eligible === 1
       ? `${id} is the only model that can serve it`
       : `${id} is the best of ${eligible} eligible models by ${reason}`;
-  const figures = `expected quality ${percent(choice.quality)}, ${rounded(choice.costCredits)} Credits, ${Math.round(choice.latencyMs)} ms`;
+  const figures = `expected quality ${percent(choice.quality)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
 }
 
@@ -79,7 +77,7 @@ export function tradeOff(other: Worth, choice: Worth): string {
 
 function costRatio(other: number, choice: number): string {
   if (other === choice) return 'the same cost';
-  if (choice === 0) return `${rounded(other)} Credits instead of none`;
+  if (choice === 0) return `${shownCredits(other)} Credits instead of none`;
   const ratio = other / choice;
   return ratio < 10 ? `${percent(ratio)} of the cost` : `${Math.round(ratio)} times the cost`;
 }

@@ -42,15 +42,16 @@ import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumstances): Certificate {
   const { id, readings = priorReadings(snapshot), estimate = null } = given;
   const evaluation = new Evaluation(snapshot);
-  const writing = expectedWriting(facts, snapshot, readings);
-  const asked: AskedFor = { facts, readings, writing, estimateOf: estimatesOf(estimate, evaluation.declared(facts)) };
   const quality = evaluation.fill(facts, readings, estimate);
-  const { n, rejected } = evaluation.shortlist;
+  const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
+  const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
+  const writing = expectedWriting(facts, snapshot, readings);
+  const asked: AskedFor = { facts, readings, lastResort, writing, estimateOf };
   const chosen = n > 0 ? evaluation.choose(facts, given, n) : null;
   const best = chosen && snapshot.models[evaluation.shortlist.model[chosen.best]!]!.id;
   const eligible = eligibleEntries(evaluation, given, chosen?.belowFloor ?? false, asked, snapshot);
   const leftOut = rejected.map(({ model, rejections }) => ({
-    ...entryOf(judged(model, quality[model]!, asked, snapshot), asked, snapshot),
+    ...entryOf(judged(model, rejections, quality[model]!, asked, snapshot), asked, snapshot),
     rejections: rejectionsAgainst(snapshot.models[model]!, rejections, asked, snapshot),
   }));
   const candidates = [...eligible, ...leftOut].sort(byRankThenId);
@@ -170,7 +171,8 @@ function partsOf(utility: number, ask: () => unknown): Readonly<Record<string, n
 type Judged = Omit<Ranked, 'utility'>;
 
 /** A model that was left out, on the endpoints that constraints leave of it; on all where they leave none. */
-function judged(index: number, quality: number, { facts, readings }: Asked, snapshot: PolicySnapshot): Judged {
+function judged(index: number, rejections: number, quality: number, asked: Asked, snapshot: PolicySnapshot): Judged {
+  const { facts, readings } = asked;
   const model = snapshot.models[index]!;
   const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
   const priced = allowed.length > 0 ? allowed : allowedEndpoints(model, null, facts.needs);
@@ -180,8 +182,8 @@ function judged(index: number, quality: number, { facts, readings }: Asked, snap
   return {
     model: index,
     quality,
-    costCredits: costOn(model, { facts, readings }, snapshot),
-    latencyMs: latencyOn(model, { facts, readings }, snapshot),
+    costCredits: costOn(model, rejections, asked, snapshot),
+    latencyMs: latencyOn(model, rejections, asked, snapshot),
     outputCap: cap,
     endpoints: free === null ? open : endpointsWithin(free, model, open, facts, cap),
     bound: dearestCase(model, priced, facts, cap),

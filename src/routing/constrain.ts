@@ -1,3 +1,4 @@
+import { isAbove } from '../core/ceiling.ts';
 import { REJECTIONS } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { hasBit } from '../core/rules.ts';
@@ -25,7 +26,8 @@ export function limitRejections(
 ): number {
   let bits = 0;
   if (models !== null && !hasBit(models, index)) bits |= REJECTIONS.selector.bit;
-  if (endpoints === 0 || latencyMs > latencyMsMax || costCredits > costCreditsMax) bits |= REJECTIONS.constraint.bit;
+  if (endpoints === 0 || isAbove(latencyMs, latencyMsMax) || isAbove(costCredits, costCreditsMax))
+    bits |= REJECTIONS.constraint.bit;
   return bits;
 }
 
@@ -53,8 +55,8 @@ export function rejectionsOf(
   const isHard = facts.budget !== null || facts.funds !== null;
   if (isHard && inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;
   else if (facts.budget !== null && affordable < useful) bits |= REJECTIONS.budget_limit.bit;
-  const { costCredits: costMax, latencyMs: latencyMax } = facts.ceilings;
-  if (costMax !== null && costCredits > costMax) bits |= REJECTIONS.max_cost.bit;
-  if (latencyMax !== null && latencyMs > latencyMax) bits |= REJECTIONS.max_latency.bit;
+  const { ceilings } = facts;
+  if (isAbove(costCredits, ceilings.costCredits)) bits |= REJECTIONS.max_cost.bit;
+  if (isAbove(latencyMs, ceilings.latencyMs)) bits |= REJECTIONS.max_latency.bit;
   return bits;
 }

@@ -1,10 +1,11 @@
 import { capabilityNames } from '../core/capability.ts';
+import { shownCredits, shownMs } from '../core/ceiling.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, expectedInput, outputCap, usefulOutput, worstCase } from './estimate.ts';
-import { costCeiling, healthOf, isSet, latencyOn, outputField, rejectionsAgainst } from './rejections.ts';
+import { costOn, healthOf, isSet, latencyOn, outputField, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /**
@@ -125,6 +126,9 @@ interface Limit {
   to(model: Model): number;
 }
 
+/** From a ceiling of nothing no figure is any proportion: the least that Credits are counted by stands for it. */
+const FIGURE_MIN = 1e-6;
+
 /** The figures to move, by the least proportion in all, so that a model is admitted; else the languages to do without. */
 function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string | null {
   const { facts } = refusal;
@@ -133,13 +137,13 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string |
       kind: 'max_cost',
       field: 'max_cost_credits',
       from: facts.ceilings.costCredits,
-      to: (model) => costCeiling(model, refusal, snapshot),
+      to: (model) => shownCredits(costOn(model, 0, refusal, snapshot)),
     },
     {
       kind: 'max_latency',
       field: 'max_latency_ms',
       from: facts.ceilings.latencyMs,
-      to: (model) => Math.ceil(latencyOn(model, refusal, snapshot)),
+      to: (model) => shownMs(latencyOn(model, 0, refusal, snapshot)),
     },
     {
       kind: 'max_output',
@@ -155,7 +159,7 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string |
     const moves: string[] = [];
     for (const { kind, field, from, to } of limits) {
       if (from === null || !isSet(rejections, kind)) continue;
-      effort += Math.abs(Math.log(to(model) / from));
+      effort += Math.abs(Math.log(Math.max(to(model), FIGURE_MIN) / Math.max(from, FIGURE_MIN)));
       moves.push(`${field} ${from} → ${to(model)}`);
     }
     if (nearest === null || effort < nearest.effort) {

@@ -1,15 +1,26 @@
 import { capabilityNames } from '../core/capability.ts';
+import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import type { RejectionEntry } from './certificate.ts';
-import { expectedCost, expectedLatency, expectedWriting } from './estimate.ts';
-import { allowedEndpoints, limitsOf } from './rules.ts';
+import {
+  affordableCap,
+  endpointsWithin,
+  expectedCost,
+  expectedLatency,
+  expectedWriting,
+  outputCap,
+} from './estimate.ts';
+import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
 /** What was asked, and what was known of the upstreams then. */
-export type Asked = Pick<Refusal, 'facts' | 'readings'>;
+export interface Asked extends Pick<Refusal, 'facts' | 'readings'> {
+  /** Whether endpoints that a breaker has ejected were judged like others. Left out: they were, as with every refusal. */
+  readonly lastResort?: boolean;
+}
 
 /** What the bits of a rejection mean for a model, in words, with the rules behind each. */
 export function rejectionsAgainst(
@@ -18,8 +29,8 @@ export function rejectionsAgainst(
   asked: Asked,
   snapshot: PolicySnapshot,
 ): RejectionEntry[] {
-  const constraints = isSet(rejections, 'constraint') ? constraintsAgainst(model, asked, snapshot) : [];
-  const texts = textsFor(model, constraints, asked, snapshot);
+  const constraints = isSet(rejections, 'constraint') ? constraintsAgainst(model, rejections, asked, snapshot) : [];
+  const texts = textsFor(model, rejections, constraints, asked, snapshot);
   const rules = constraints.map(({ name, place }) => ({ name, place }));
   const kinds = (Object.keys(texts) as Rejection[]).filter((kind) => isSet(rejections, kind));
   return kinds.map((kind) => ({ kind, text: texts[kind](), rules: kind === 'constraint' ? rules : [] }));
@@ -27,6 +38,7 @@ export function rejectionsAgainst(
 
 function textsFor(
   model: Model,
+  rejections: number,
   constraints: readonly Constraint[],
   asked: Asked,
   snapshot: PolicySnapshot,
@@ -39,9 +51,10 @@ function textsFor(
     capability: () => lacking(model, facts.needs),
     language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
     max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
-    max_cost: () => `its expected cost of ${costCeiling(model, asked, snapshot)} Credits is above max_cost_credits`,
+    max_cost: () =>
+      `its expected cost of ${shownCredits(costOn(model, rejections, asked, snapshot))} Credits is above max_cost_credits`,
     max_latency: () =>
-      `its expected latency of ${Math.round(latencyOn(model, asked, snapshot))} ms is above max_latency_ms`,
+      `its expected latency of ${shownMs(latencyOn(model, rejections, asked, snapshot))} ms is above max_latency_ms`,
     unbounded_media: () =>
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
@@ -76,11 +89,16 @@ export function isSet(rejections: number, kind: Rejection): boolean {
 }
 
 /** The active constraints that a model does not meet. */
-export function constraintsAgainst(model: Model, asked: Asked, snapshot: PolicySnapshot): Constraint[] {
+export function constraintsAgainst(
+  model: Model,
+  rejections: number,
+  asked: Asked,
+  snapshot: PolicySnapshot,
+): Constraint[] {
   const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
     if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
-    if (maxLatencyMs !== null && latencyOn(model, asked, snapshot) > maxLatencyMs) return true;
-    return maxCostCredits !== null && costOn(model, asked, snapshot) > maxCostCredits;
+    if (isAbove(latencyOn(model, rejections, asked, snapshot), maxLatencyMs)) return true;
+    return isAbove(costOn(model, rejections, asked, snapshot), maxCostCredits);
   };
   const active = asked.facts.rules.constraints.map((at) => snapshot.constraints[at]!);
   const found = active.filter(forbids);
@@ -92,27 +110,33 @@ export function constraintsAgainst(model: Model, asked: Asked, snapshot: PolicyS
 export const outputField = (facts: Facts) =>
   facts.outputTokensMax === null ? 'estimated_output_tokens' : 'max_tokens';
 
-/** Expected Credits at the endpoint that would be tried first, as the shortlist judged them. */
-export function costOn(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): number {
-  const first = firstAllowed(model, facts, snapshot);
+/** Expected Credits at the endpoint that the shortlist judged a model by, to these rejections; 0 for none. */
+export function costOn(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
+  const { facts, readings } = asked;
+  const first = firstJudged(model, rejections, asked, snapshot);
   return expectedCost(model, first, facts, expectedWriting(facts, snapshot, readings));
 }
 
 /** Expected milliseconds there. */
-export function latencyOn(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): number {
-  const first = firstAllowed(model, facts, snapshot);
+export function latencyOn(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
+  const { facts, readings } = asked;
+  const first = firstJudged(model, rejections, asked, snapshot);
   return expectedLatency(model, first, facts, readings, expectedWriting(facts, snapshot, readings));
 }
 
-function firstAllowed(model: Model, facts: Facts, snapshot: PolicySnapshot): number {
-  return allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs)[0] ?? 0;
-}
-
-/** Expected Credits, rounded up so that a ceiling of the printed figure admits the model. */
-export function costCeiling(model: Model, asked: Asked, snapshot: PolicySnapshot): number {
-  const exact = costOn(model, asked, snapshot);
-  const rounded = Math.ceil(exact * 1e6);
-  return (rounded / 1e6 < exact ? rounded + 1 : rounded) / 1e6;
+/**
+ * The first of the endpoints that constraints leave, that are open and within the funds. What only shut endpoints, or
+ * those beyond the funds, could do was judged with them.
+ */
+function firstJudged(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
+  const { facts, readings, lastResort = true } = asked;
+  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
+  const open = isSet(rejections, 'health') ? [] : openEndpoints(model, allowed, readings, lastResort);
+  const judged = open.length > 0 ? open : allowed;
+  const free = isSet(rejections, 'funds') ? null : (facts.funds?.free ?? null);
+  if (free === null || judged.length < 2) return judged[0] ?? 0;
+  const cap = affordableCap(model, judged, facts, outputCap(model, facts));
+  return endpointsWithin(free, model, judged, facts, cap)[0] ?? judged[0]!;
 }
 
 /** What was known of an endpoint, by its slot. */

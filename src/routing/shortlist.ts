@@ -70,6 +70,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   readonly rejections = new Uint32Array(Object.keys(REJECTIONS).length);
   /** Whether endpoints were left out that a breaker has ejected. */
   hasEjected = false;
+  /** Whether nobody was left without them, and they were judged like others. */
+  isLastResort = false;
   /** What it was filled for last. */
   #filled: Filling | null = null;
   readonly #snapshot: PolicySnapshot;
@@ -104,7 +106,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.#filled = { demand, quality, readings };
     this.#fill(this.#filled, false);
     // A breaker only turns requests away from an endpoint while they have somewhere else to go.
-    if (this.n === 0 && this.hasEjected) this.#fill(this.#filled, true);
+    this.isLastResort = this.n === 0 && this.hasEjected;
+    if (this.isLastResort) this.#fill(this.#filled, true);
   }
 
   /** Fills it as before, with ejected endpoints, and with those models alone that have any. */

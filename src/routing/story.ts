@@ -1,8 +1,9 @@
 import { capabilityNames } from '../core/capability.ts';
+import { shownCredits, shownMs } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
-import { percent, rounded, tradeOff } from './advise.ts';
+import { percent, tradeOff } from './advise.ts';
 import type { AppliedPreference, AppliedRule, CandidateEntry, Certificate, DrawEntry } from './certificate.ts';
 import { estimated, type StrongWords, shadowed } from './story-estimate.ts';
 
@@ -90,7 +91,7 @@ function victory(
   const { model, quality, costCredits, latencyMs } = choice;
   // What a preference adds is no expectation of anything.
   const isMoved = preferences.some(({ models }) => models.includes(model));
-  const figures = `expected quality ${percent(quality)}${isMoved ? ' with preferences' : ''}, ${rounded(costCredits)} Credits, ${count(latencyMs)} ms`;
+  const figures = `expected quality ${percent(quality)}${isMoved ? ' with preferences' : ''}, ${shownCredits(costCredits)} Credits, ${count(shownMs(latencyMs))} ms`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (draw && draw.best !== model) return `${model} was drawn to learn: ${figures}. ${against(runnerUp, choice, draw)}`;
@@ -162,7 +163,7 @@ function baseline({ baseline: other }: Certificate, choice: CandidateEntry): str
   if (!other) return [];
   if (other.model === choice.model) return [`${choice.model} is the baseline, too.`];
   const difference = tradeOff(other, choice).replace(/^The/, 'the');
-  return [`The baseline, ${other.model}, would cost ${rounded(other.costCredits)} Credits: ${difference}`];
+  return [`The baseline, ${other.model}, would cost ${shownCredits(other.costCredits)} Credits: ${difference}`];
 }
 
 const count = (figures: number): string => Math.round(figures).toLocaleString('en');

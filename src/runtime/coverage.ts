@@ -1,3 +1,4 @@
+import { isAbove } from '../core/ceiling.ts';
 import type { Facts } from '../core/facts.ts';
 import { type Constraint, hasBit, type Preference } from '../core/rules.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -147,10 +148,10 @@ export class Coverage {
       }
     }
     if (this.#isTouched('constraints', name)) return;
-    const isAbove = (model: Model): boolean =>
-      (maxLatencyMs !== null && latencyOn(model, asked, snapshot) > maxLatencyMs) ||
-      (maxCostCredits !== null && costOn(model, asked, snapshot) > maxCostCredits);
-    if (lookedAt.some(isAbove)) this.#touch('constraints', name);
+    const isBeyond = (model: Model): boolean =>
+      isAbove(latencyOn(model, 0, asked, snapshot), maxLatencyMs) ||
+      isAbove(costOn(model, 0, asked, snapshot), maxCostCredits);
+    if (lookedAt.some(isBeyond)) this.#touch('constraints', name);
   }
 
   #addPreferences(facts: Facts, { readings }: Asked, snapshot: PolicySnapshot): void {

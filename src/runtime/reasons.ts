@@ -58,6 +58,6 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0
       ? []
-      : constraintsAgainst(model, { facts: asked, readings: outcome.readings }, snapshot).map(({ name }) => name);
+      : constraintsAgainst(model, bits, { facts: asked, readings: outcome.readings }, snapshot).map(({ name }) => name);
   return [...rules, ...kinds.map(([kind]) => kind), ...(allows !== null && !hasBit(allows, index) ? ['selector'] : [])];
 }

@@ -279,5 +279,7 @@ test('constraints that no endpoint meets together are named, and none that asks 
   const asked = facts({ rules: active(3) });
   const refusal = outcomeOf(from, asked) as Refusal;
   expect(refusal.rejected).toEqual([{ model: 0, rejections: REJECTIONS.constraint.bit }]);
-  expect(constraintsAgainst(from.models[0]!, refusal, from).map(({ name }) => name)).toEqual(['first', 'second']);
+  expect(
+    constraintsAgainst(from.models[0]!, refusal.rejected[0]!.rejections, refusal, from).map(({ name }) => name),
+  ).toEqual(['first', 'second']);
 });

@@ -1,6 +1,6 @@
+import { shownCredits, shownMs } from '../../core/ceiling.ts';
 import { visible } from '../../core/visible.ts';
 import { painter } from '../../policy/paint.ts';
-import { rounded } from '../../routing/advise.ts';
 import type { CandidateEntry, Certificate } from '../../routing/certificate.ts';
 import { shortPlace } from '../../routing/story.ts';
 import { clipped, grid, WIDTH, wrapped } from '../terminal.ts';
@@ -26,8 +26,8 @@ function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): stri
     `${one.rank}`,
     one.model,
     one.quality.toFixed(3),
-    `${rounded(one.costCredits)}`,
-    `${Math.round(one.latencyMs)}`,
+    `${shownCredits(one.costCredits)}`,
+    `${shownMs(one.latencyMs)}`,
     BASIS[one.latencyBasis],
     utilityText(one.utility!),
     ...parts.map((part) => (part in one.parts ? utilityText(one.parts[part]!) : '')),
