@@ -101,12 +101,14 @@ async function judgeFor(data: string) {
 }
 
 async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
-  const [{ runPolicy }, { compileCheck }, { certificateBody }, { decisionBody, factsBody }] = await Promise.all([
-    import('./cli/policy/policy.ts'),
-    import('./http/validation.ts'),
-    import('./http/certificate.ts'),
-    import('./http/decision-body.ts'),
-  ]);
+  const [{ runPolicy }, { compileCheck }, { readRoute }, { certificateBody }, { decisionBody, factsBody }] =
+    await Promise.all([
+      import('./cli/policy/policy.ts'),
+      import('./http/validation.ts'),
+      import('./http/read-body.ts'),
+      import('./http/certificate.ts'),
+      import('./http/decision-body.ts'),
+    ]);
   mindPlugins();
   const result = await runPolicy(args, {
     judge: await judgeFor(data),
@@ -117,7 +119,7 @@ async function policy({ args, folder, data }: PolicyArguments): Promise<void> {
     input: () => Bun.stdin.text(),
     write,
     ended,
-    http: { compileCheck, factsBody, certificateBody, decisionBody },
+    http: { compileCheck, readRoute, factsBody, certificateBody, decisionBody },
   });
   await told(result);
 }

@@ -1,19 +1,21 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
+import { nullable } from './nullable.ts';
 
 /**
  * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the
  * runtime check, the static type and the documentation. Fields it does not know are kept;
- * whether they reach an upstream is the provider's `passthrough` list to say.
+ * whether they reach an upstream is the provider's `passthrough` list to say. Every optional
+ * field is nullable, and null is dropped before anything reads the request, but for the
+ * `content` of a message: of an answer that only calls tools, some servers want it to be there.
  */
 const open = { additionalProperties: true } as const;
-const nullable = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, open);
 const ImagePart = Type.Object(
   {
     type: Type.Literal('image_url'),
     image_url: Type.Object(
-      { url: Type.String({ description: 'https address or data: URL' }), detail: Type.Optional(Type.String()) },
+      { url: Type.String({ description: 'https address or data: URL' }), detail: nullable(Type.String()) },
       open,
     ),
   },
@@ -31,9 +33,9 @@ const FilePart = Type.Object(
     type: Type.Literal('file'),
     file: Type.Object(
       {
-        file_data: Type.Optional(Type.String()),
-        file_id: Type.Optional(Type.String()),
-        filename: Type.Optional(Type.String()),
+        file_data: nullable(Type.String()),
+        file_id: nullable(Type.String()),
+        filename: nullable(Type.String()),
       },
       open,
     ),
@@ -66,11 +68,11 @@ export const ChatMessage = Type.Object(
       ],
       { description: 'Who speaks.' },
     ),
-    content: nullable(Type.Union([Type.String(), Type.Array(ContentPart, { minItems: 1 })])),
-    name: Type.Optional(Type.String()),
+    content: Type.Optional(Type.Union([Type.String(), Type.Array(ContentPart, { minItems: 1 }), Type.Null()])),
+    name: nullable(Type.String()),
     refusal: nullable(Type.String()),
     tool_calls: nullable(Type.Array(ToolCall)),
-    tool_call_id: Type.Optional(Type.String({ description: 'The call that a `tool` message answers.' })),
+    tool_call_id: nullable(Type.String({ description: 'The call that a `tool` message answers.' })),
   },
   open,
 );
@@ -82,7 +84,7 @@ export const Tool = Type.Object(
     function: Type.Object(
       {
         name: Type.String({ minLength: 1, maxLength: 64 }),
-        description: Type.Optional(Type.String()),
+        description: nullable(Type.String()),
         parameters: nullable(Type.Object({}, { ...open, description: 'A JSON schema.' })),
         strict: nullable(Type.Boolean()),
       },
@@ -112,8 +114,8 @@ const ResponseFormat = Type.Union([
       json_schema: Type.Object(
         {
           name: Type.String(),
-          description: Type.Optional(Type.String()),
-          schema: Type.Optional(Type.Object({}, open)),
+          description: nullable(Type.String()),
+          schema: nullable(Type.Object({}, open)),
           strict: nullable(Type.Boolean()),
         },
         open,
@@ -125,10 +127,8 @@ const ResponseFormat = Type.Union([
 
 export const RouteStrategy = Type.Object(
   {
-    cost_weight: Type.Optional(
-      Type.Number({ minimum: 0, description: 'How much cost counts. Only the ratio matters.' }),
-    ),
-    quality_weight: Type.Optional(Type.Number({ minimum: 0, description: 'How much quality counts.' })),
+    cost_weight: nullable(Type.Number({ minimum: 0, description: 'How much cost counts. Only the ratio matters.' })),
+    quality_weight: nullable(Type.Number({ minimum: 0, description: 'How much quality counts.' })),
   },
   { additionalProperties: false, description: 'Routes by these weights with the strategy `weighted`.' },
 );
@@ -136,13 +136,11 @@ export type RouteStrategy = Static<typeof RouteStrategy>;
 
 export const RouteConstraints = Type.Object(
   {
-    max_cost_credits: Type.Optional(
-      Type.Number({ minimum: 0, description: 'Ceiling of the expected cost, in Credits.' }),
-    ),
-    max_latency_ms: Type.Optional(
+    max_cost_credits: nullable(Type.Number({ minimum: 0, description: 'Ceiling of the expected cost, in Credits.' })),
+    max_latency_ms: nullable(
       Type.Integer({ minimum: 1, description: 'Ceiling of the expected latency to the end, in ms.' }),
     ),
-    required_languages: Type.Optional(
+    required_languages: nullable(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
         maxItems: 64,
         description: 'Programming languages the model must handle; aliases such as `js` and `golang` are known.',
@@ -161,7 +159,7 @@ export const ChatRequest = Type.Object(
     model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
     messages: Type.Array(ChatMessage, { minItems: 1 }),
     stream: nullable(Type.Boolean({ default: false })),
-    stream_options: nullable(Type.Object({ include_usage: Type.Optional(Type.Boolean()) }, open)),
+    stream_options: nullable(Type.Object({ include_usage: nullable(Type.Boolean()) }, open)),
     max_tokens: tokenCount('Most output tokens.'),
     max_completion_tokens: tokenCount('Most output tokens; the newer name of `max_tokens`.'),
     temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),

@@ -1,39 +1,74 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ChatMessage, RouteConstraints, RouteStrategy } from './chat-request.ts';
+import { ChatRequest, RouteConstraints, RouteStrategy } from './chat-request.ts';
+import { nullable } from './nullable.ts';
+import { isObject } from './object.ts';
 
-/** The route query: what to recommend a model for. All fields are optional. */
+const model = nullable(
+  Type.String({
+    minLength: 1,
+    maxLength: 256,
+    default: 'auto',
+    description: 'A selector, or a model ID to estimate.',
+  }),
+);
+
+/** What only a route query says. Beside messages each overrides what would be read of them. */
+const HINTS = {
+  task_type: nullable(
+    Type.String({
+      maxLength: 64,
+      description:
+        'Such as `coding`. An unknown one is treated as `general`. With `messages`: in place of the task that they are read as.',
+    }),
+  ),
+  estimated_input_tokens: nullable(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description: 'Expected input, in tokens. With `messages`: in place of their own size.',
+    }),
+  ),
+  estimated_output_tokens: nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000_000,
+      description:
+        'Expected output, in tokens. With `messages`: in place of what they ask for; `max_tokens` still caps it.',
+    }),
+  ),
+};
+
+/** What to recommend a model for, without a conversation. All fields are optional, and no others are known. */
 export const RouteQuery = Type.Object(
   {
-    model: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 256,
-        default: 'auto',
-        description: 'A selector, or a model ID to estimate.',
-      }),
-    ),
-    task_type: Type.Optional(
-      Type.String({ maxLength: 64, description: 'Such as `coding`. An unknown one is treated as `general`.' }),
-    ),
-    estimated_input_tokens: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: 'Expected input, in tokens.' }),
-    ),
-    estimated_output_tokens: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Expected output, in tokens.' }),
-    ),
-    messages: Type.Optional(
-      Type.Array(ChatMessage, {
-        minItems: 1,
-        description: 'The real conversation: task and size are then read from it.',
-      }),
-    ),
-    user: Type.Optional(Type.String({ description: 'As in a chat request; for the policy’s rules.' })),
-    metadata: Type.Optional(
+    model,
+    ...HINTS,
+    messages: nullable(Type.Null({ description: 'With messages, the body is a whole chat request.' })),
+    user: nullable(Type.String({ description: 'As in a chat request; for the policy’s rules.' })),
+    metadata: nullable(
       Type.Record(Type.String(), Type.String(), { description: 'As in a chat request; for the policy’s rules.' }),
     ),
-    constraints: Type.Optional(RouteConstraints),
-    route_strategy: Type.Optional(RouteStrategy),
+    constraints: nullable(RouteConstraints),
+    route_strategy: nullable(RouteStrategy),
   },
   { additionalProperties: false, $id: 'RouteQuery' },
 );
 export type RouteQuery = Static<typeof RouteQuery>;
+
+/** A whole chat request that a model is to be recommended for: every field of a chat, with those of a route query. */
+export const RouteChat = Type.Object(
+  { ...ChatRequest.properties, model, ...HINTS },
+  { additionalProperties: true, $id: 'RouteChatRequest' },
+);
+export type RouteChat = Static<typeof RouteChat>;
+
+/** The body of `POST /v1/route`: a chat request where it has messages. */
+export const RouteRequest = Type.Union([RouteQuery, RouteChat]);
+export type RouteRequest = Static<typeof RouteRequest>;
+
+/** Which of its two forms a body of `POST /v1/route` is meant to have. */
+export const isRouteChat = (body: unknown): boolean => isObject(body) && body.messages != null;
+
+/** The chat that a route request is about; null where it has no messages. */
+export const chatOf = (route: RouteRequest): ChatRequest | null =>
+  route.messages ? { ...route, model: route.model ?? 'auto' } : null;

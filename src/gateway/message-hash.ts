@@ -5,7 +5,9 @@ export function hashOfMessage(message: ChatMessage, seed: bigint): bigint {
   const { content, role } = message;
   // Half a surrogate pair would be read like every other half; JSON has its digits.
   if (typeof content !== 'string' || !content.isWellFormed()) {
-    return Bun.hash.rapidhash(JSON.stringify(message), seed);
+    // Without content a message says the same whether it has null there or nothing.
+    const said = content === null ? { ...message, content: undefined } : message;
+    return Bun.hash.rapidhash(JSON.stringify(said), seed);
   }
   const head = isPlain(message) ? role : JSON.stringify({ ...message, content: 0 });
   return Bun.hash.rapidhash(content, Bun.hash.rapidhash(head, seed));

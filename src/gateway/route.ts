@@ -3,7 +3,7 @@ import { toCredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import { atomicOf, type PaymentPolicy } from '../core/payment-policy.ts';
-import type { RouteQuery } from '../core/route-query.ts';
+import { chatOf, type RouteRequest } from '../core/route-query.ts';
 import { isWallet } from '../core/wallet.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { routeFacts } from '../routing/facts.ts';
@@ -14,37 +14,45 @@ import { drainingError } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { exampleOf } from './lesson.ts';
 import type { Observation } from './observe/observation.ts';
-import { screenMessages } from './screen.ts';
+import { namedWallet } from './pay/payer.ts';
+import { screen } from './screen.ts';
 
 /** Advice with what a wallet without a balance would be asked to pay, where the policy takes payments. */
 export type PricedAdvice = Advice & { readonly payment_quote?: ReturnType<typeof paymentQuote> };
 
-/** A recommendation from the decision that a chat request of the same facts would get. Spends nothing. */
+/**
+ * A recommendation from the decision that a chat request of the same facts would get; where the request has messages,
+ * from the one that it would get itself, sent as a chat. Spends nothing, and tries no other model than the best.
+ */
 export async function recommend(
   gateway: Gateway,
-  query: RouteQuery,
+  route: RouteRequest,
   caller: Caller,
   seen: Observation | null,
 ): Promise<PricedAdvice> {
+  const chat = chatOf(route);
+  // A chat that names a wallet which is none, or not the caller's, would be refused before all else.
+  if (chat) namedWallet(chat, caller);
   if (gateway.draining()) throw drainingError();
   seen?.step('pin');
   const runtime = gateway.lease();
   const { snapshot } = runtime;
   seen?.step('profile');
-  if (query.messages) screenMessages(query.messages, snapshot.gateway);
-  const { messages = [] } = query;
-  const conversation = gateway.affinity.conversation(caller.keyId, { messages });
-  const facts = conversation.recall(routeFacts(query, caller, snapshot), snapshot);
+  if (chat) screen(chat, snapshot.gateway);
+  const messages = chat?.messages ?? [];
+  const conversation = gateway.affinity.conversation(caller.keyId, chat ?? { messages });
+  const facts = conversation.recall(routeFacts(route, caller, snapshot), snapshot);
   const features = gateway.learner.read(runtime, questionOf(messages));
+  const { user, metadata } = route;
   const question = {
     facts,
     features,
     isMade: false,
-    forRules: { stream: false, user: query.user, metadata: query.metadata },
-    messages: query.estimated_input_tokens === undefined ? messages : [],
+    forRules: { stream: chat?.stream === true, user, metadata },
+    messages: route.estimated_input_tokens === undefined ? messages : [],
     // A wallet without a balance would be asked to pay.
     windowsOnly: snapshot.payments !== null && isWallet(caller.keyId),
-    promptField: query.messages ? 'messages' : 'estimated_input_tokens',
+    promptField: chat ? 'messages' : 'estimated_input_tokens',
     seen,
   };
   const decision = await decide(gateway, question, caller, runtime);
@@ -56,7 +64,7 @@ export async function recommend(
     ...writes,
     ...gateway.learner.keep(runtime, exampleOf({ runtime, caller, decision, features })),
   ]);
-  const advice = advise(decision, snapshot, taskNote(query.task_type, facts.task));
+  const advice = advise(decision, snapshot, taskNote(route.task_type, facts.task));
   const { payments } = snapshot;
   return payments ? { ...advice, payment_quote: paymentQuote(payments, decision) } : advice;
 }

@@ -67,7 +67,7 @@ function screenBill(request: Readonly<Record<string, unknown>>): void {
 }
 
 /** Checks the number of messages and what each role requires. */
-export function screenMessages(messages: readonly ChatMessage[], limits: GatewayPolicy): void {
+function screenMessages(messages: readonly ChatMessage[], limits: GatewayPolicy): void {
   const { messagesMax } = limits;
   if (messages.length > messagesMax) {
     throw new SignalboxError('out_of_range', `\`messages\` may have at most ${messagesMax} items.`, {

@@ -1,18 +1,15 @@
 import { Elysia } from 'elysia';
 import { ChatRequest } from '../core/chat-request.ts';
 import { beginChat } from '../gateway/chat.ts';
-import { screenKinds } from '../gateway/screen.ts';
 import { jsonBody, tellPrice } from './answer.ts';
 import type { RouteContext } from './context.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './docs/examples.ts';
 import { BODY_ERRORS, type Operation, operation } from './docs/operation.ts';
 import { arrivedAs, payerFor } from './payer.ts';
+import { readChat } from './read-body.ts';
 import { answerOnce, askOf } from './replay.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schemas/completion.ts';
 import { streamResponse } from './stream.ts';
-import { compileCheck } from './validation.ts';
-
-const check = compileCheck(ChatRequest);
 
 const CHAT_OPERATION: Operation = {
   summary: 'Create a chat completion',
@@ -93,9 +90,8 @@ export const chatRoutes = (context: RouteContext) =>
       }
     },
     {
-      transform({ body }) {
-        screenKinds(body);
-        check(body);
+      transform(context) {
+        context.body = readChat(context.body);
       },
       body: ChatRequest,
       ...operation(CHAT_OPERATION),

@@ -1,13 +1,11 @@
 import { Elysia } from 'elysia';
-import { RouteQuery } from '../core/route-query.ts';
+import { RouteRequest } from '../core/route-query.ts';
 import { recommend } from '../gateway/route.ts';
 import type { RouteContext } from './context.ts';
 import { ROUTE_ANSWER, ROUTE_REQUESTS } from './docs/examples.ts';
 import { BODY_ERRORS, operation } from './docs/operation.ts';
+import { readRoute } from './read-body.ts';
 import { RouteAdvice } from './schemas/advice.ts';
-import { compileCheck } from './validation.ts';
-
-const check = compileCheck(RouteQuery);
 
 /** `POST /v1/route`. */
 export const recommendRoutes = ({ gateway, callerOf, seenOf }: RouteContext) =>
@@ -19,8 +17,10 @@ export const recommendRoutes = ({ gateway, callerOf, seenOf }: RouteContext) =>
       return advice;
     },
     {
-      transform: ({ body }) => check(body),
-      body: RouteQuery,
+      transform(context) {
+        context.body = readRoute(context.body);
+      },
+      body: RouteRequest,
       ...operation({
         summary: 'Recommend a model',
         description:

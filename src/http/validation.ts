@@ -1,7 +1,8 @@
-import type { TSchema } from '@sinclair/typebox';
+import type { Static, TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
+import { dropNulls } from '../core/nullable.ts';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 
 /**
@@ -15,6 +16,19 @@ export function compileCheck(schema: TSchema): (value: unknown) => void {
     const error = compiled.Errors(value).First();
     if (!error) throw new SignalboxError('invalid_value', 'The body does not have the documented form.');
     throw toError(mostTelling(error));
+  };
+}
+
+/**
+ * Compiles a schema to what checks a body, as `compileCheck` does, and gives it back as the schema has it: without the
+ * nulls that mean absence.
+ */
+export function compileRead<T extends TSchema>(schema: T): (body: unknown) => Static<T> {
+  const check: (body: unknown) => asserts body is Static<T> = compileCheck(schema);
+  const drop = dropNulls(schema);
+  return (body) => {
+    check(body);
+    return drop(body);
   };
 }
 

@@ -1,16 +1,19 @@
-import { type Static, Type } from '@sinclair/typebox';
-import { RouteQuery } from '../core/route-query.ts';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { withoutNull } from '../core/nullable.ts';
+import { RouteChat } from '../core/route-query.ts';
 import { closed } from './schema-parts.ts';
 
-const query = RouteQuery.properties;
+const query = RouteChat.properties;
+const stated = (schema: TSchema, example: unknown) => Type.Optional({ ...withoutNull(schema), examples: [example] });
+const MESSAGES = { ...query.messages, description: 'The real conversation: task and size are then read from it.' };
 /** The caller's own schemas, with examples. */
 const ROUTE_QUERY = {
-  task_type: { ...query.task_type, examples: ['coding'] },
-  estimated_input_tokens: { ...query.estimated_input_tokens, examples: [500] },
-  estimated_output_tokens: { ...query.estimated_output_tokens, examples: [200] },
-  messages: { ...query.messages, examples: [[{ role: 'user', content: 'hi' }]] },
-  constraints: { ...query.constraints, examples: [{ max_cost_credits: 2 }] },
-  route_strategy: { ...query.route_strategy, examples: [{ cost_weight: 0.3, quality_weight: 0.7 }] },
+  task_type: stated(query.task_type, 'coding'),
+  estimated_input_tokens: stated(query.estimated_input_tokens, 500),
+  estimated_output_tokens: stated(query.estimated_output_tokens, 200),
+  messages: stated(MESSAGES, [{ role: 'user', content: 'hi' }]),
+  constraints: stated(query.constraints, { max_cost_credits: 2 }),
+  route_strategy: stated(query.route_strategy, { cost_weight: 0.3, quality_weight: 0.7 }),
 };
 const labels = (description: string, example: Record<string, string>) =>
   Type.Record(Type.String(), Type.String(), { default: {}, examples: [example], description });

@@ -5,19 +5,28 @@ import { limitFromCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
-import type { RouteQuery } from '../core/route-query.ts';
+import { chatOf, type RouteRequest } from '../core/route-query.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type Profile, profile } from './profile/profile.ts';
 
 const NOTHING: readonly never[] = [];
 
+/** What a request says beside its content. */
+type Terms = Pick<
+  ChatRequest,
+  'model' | 'constraints' | 'route_strategy' | 'budget_limit' | 'max_tokens' | 'max_completion_tokens' | 'n'
+>;
+
 /** The facts of a chat request. Throws SignalboxError where the request contradicts itself or the key. */
 export function chatFacts(request: ChatRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+  return factsOf(request, profile(request), caller, snapshot);
+}
+
+function factsOf(request: Terms, read: Profile, caller: Caller, snapshot: PolicySnapshot): Facts {
   const pinned = isPinned(request.model, caller, snapshot);
   const { constraints, route_strategy: strategy } = request;
   const weights = strategy ? weightsOf(strategy, snapshot) : null;
-  const read = profile(request);
   // Field by field: three spread objects would cost more than reading the prompt.
   return {
     model: request.model,
@@ -41,7 +50,7 @@ export function chatFacts(request: ChatRequest, caller: Caller, snapshot: Policy
     languages: languagesOf(constraints),
     weights,
     ceilings: ceilingsOf(constraints),
-    budget: request.budget_limit == null ? null : limitFromCredits(request.budget_limit),
+    budget: request.budget_limit === undefined ? null : limitFromCredits(request.budget_limit),
     allowedModels: allowedModels(caller),
     funds: null,
     rules: NO_RULES,
@@ -54,44 +63,47 @@ const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
   tool_use: CAPABILITIES.tools.bit,
 };
 
-/** The facts of a route query; a task type that the policy does not know counts as `general`. */
-export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySnapshot): Facts {
-  const model = query.model ?? 'auto';
-  const pinned = isPinned(model, caller, snapshot);
-  const { constraints, route_strategy: strategy } = query;
-  const weights = strategy ? weightsOf(strategy, snapshot) : null;
-  const read: Profile | null = query.messages ? profile({ messages: query.messages }) : null;
-  const task = query.task_type === undefined ? (read?.task ?? 'general') : taskNamed(query.task_type, snapshot);
-  const expected = snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
-  const inputTokens = query.estimated_input_tokens ?? read?.inputTokens ?? expected;
+/** What is read where there are no messages. */
+const SILENCE: Profile = {
+  task: 'general',
+  mix: NOTHING,
+  naturalLanguage: 'und',
+  languagesSeen: NOTHING,
+  inputTokens: 0,
+  inputTokensMax: 0,
+  images: 0,
+  audioBytes: 0,
+  unboundedMedia: 0,
+  outputTokensAsked: null,
+  needs: 0,
+};
+
+/**
+ * The facts of a route request: those of its chat, with what it states in place of what was read. Without messages a
+ * task has its usual size; one that the policy does not know counts as `general`.
+ */
+export function routeFacts(route: RouteRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+  const chat = chatOf(route);
+  const read = chat
+    ? chatFacts(chat, caller, snapshot)
+    : factsOf({ ...route, model: route.model ?? 'auto' }, SILENCE, caller, snapshot);
+  const asTask = route.task_type === undefined ? read : withTask(read, taskNamed(route.task_type, snapshot));
+  const { task, inputTokensMax } = asTask;
+  const usual = chat ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
+  const inputTokens = route.estimated_input_tokens ?? usual;
   return {
-    model,
-    pinned,
-    task,
-    mix: query.task_type === undefined ? (read?.mix ?? NOTHING) : NOTHING,
-    naturalLanguage: read?.naturalLanguage ?? 'und',
-    languagesSeen: read?.languagesSeen ?? NOTHING,
-    inputTokens,
-    inputTokensMax: Math.max(read?.inputTokensMax ?? 0, inputTokens),
-    inputTokensCounted: null,
-    images: read?.images ?? 0,
-    audioBytes: read?.audioBytes ?? 0,
-    unboundedMedia: read?.unboundedMedia ?? 0,
-    outputTokens: query.estimated_output_tokens ?? null,
-    outputTokensAsked: read?.outputTokensAsked ?? null,
-    outputTokensMax: null,
-    choices: 1,
-    needs: (read?.needs ?? 0) | (query.task_type === undefined ? 0 : (NEEDS_OF_TASK[task] ?? 0)),
-    cached: NOTHING,
-    languages: languagesOf(constraints),
-    weights,
-    ceilings: ceilingsOf(constraints),
-    budget: null,
-    allowedModels: allowedModels(caller),
-    funds: null,
-    rules: NO_RULES,
+    ...asTask,
+    ...(inputTokens !== undefined && { inputTokens, inputTokensMax: Math.max(inputTokensMax, inputTokens) }),
+    outputTokens: route.estimated_output_tokens ?? null,
   };
 }
+
+const withTask = (facts: Facts, task: string): Facts => ({
+  ...facts,
+  task,
+  mix: NOTHING,
+  needs: facts.needs | (NEEDS_OF_TASK[task] ?? 0),
+});
 
 /** The policy's task of that name, whatever the case of its letters; `general` for one that it does not know. */
 function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
@@ -125,10 +137,10 @@ function isPinned(name: string, caller: Caller, snapshot: PolicySnapshot): boole
 
 const allowedModels = ({ models }: Caller): Facts['allowedModels'] => (models === null ? null : [...models]);
 
-const languagesOf = (constraints: RouteConstraints | null | undefined): Facts['languages'] =>
+const languagesOf = (constraints: RouteConstraints | undefined): Facts['languages'] =>
   constraints?.required_languages?.map(canonicalLanguage) ?? [];
 
-const ceilingsOf = (constraints: RouteConstraints | null | undefined): Facts['ceilings'] => ({
+const ceilingsOf = (constraints: RouteConstraints | undefined): Facts['ceilings'] => ({
   costCredits: constraints?.max_cost_credits ?? null,
   latencyMs: constraints?.max_latency_ms ?? null,
 });

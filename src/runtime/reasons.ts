@@ -1,8 +1,9 @@
 import { type Decision, REJECTIONS, type Refusal } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import { dropNulls } from '../core/nullable.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
-import type { RouteQuery } from '../core/route-query.ts';
+import { RouteRequest } from '../core/route-query.ts';
 import { hasBit } from '../core/rules.ts';
 import { isRefusal } from '../routing/decide.ts';
 import { routeFacts } from '../routing/facts.ts';
@@ -16,13 +17,15 @@ export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 /** A Wednesday noon, for cases and requests that state no time: what is told must not depend on when. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
 
+const dropped = dropNulls(RouteRequest);
+
 /** The facts of a case's request, with the rules that apply to it. Throws SignalboxError as a request would. */
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
   const { key, metadata, time } = given;
   // Checked with the query's schema when the policy was read.
-  const query: RouteQuery = { ...given.query, model: given.model };
+  const route = dropped({ ...given.query, model: given.model });
   const supposed = { key, metadata, user: '', stream: false, timeMs: Date.parse(time ?? USUAL_TIME) };
-  return suppose((caller) => routeFacts(query, caller, runtime.snapshot), supposed, runtime);
+  return suppose((caller) => routeFacts(route, caller, runtime.snapshot), supposed, runtime);
 }
 
 /** Decides by what the policy states: without readings, an estimate or a draw. */

@@ -6,6 +6,7 @@ import type { PolicyCommand } from '../../src/cli/policy/command.ts';
 import { runPolicy } from '../../src/cli/policy/policy.ts';
 import { certificateBody } from '../../src/http/certificate.ts';
 import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
+import { readRoute } from '../../src/http/read-body.ts';
 import { compileCheck } from '../../src/http/validation.ts';
 import { judgeTools } from '../../src/server/policy.ts';
 import { shippedPolicy } from '../policy/support.ts';
@@ -235,6 +236,6 @@ function commandIn(folder: string): PolicyCommand {
     input: refused,
     write: refused,
     ended: refused,
-    http: { compileCheck, factsBody, certificateBody, decisionBody },
+    http: { compileCheck, readRoute, factsBody, certificateBody, decisionBody },
   };
 }

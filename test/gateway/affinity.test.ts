@@ -102,7 +102,7 @@ describe('the next turn of a conversation', () => {
       { ...QUESTION, response_format: { type: 'json_object' } },
     ];
     for (const other of others) expect(cached(further(other))).toEqual([]);
-    for (const format of [null, { type: 'text' }] as const) {
+    for (const format of [undefined, { type: 'text' }] as const) {
       expect(cached(further({ ...QUESTION, tools: [], response_format: format }))).toHaveLength(1);
     }
   });
@@ -370,7 +370,7 @@ describe('the memory', () => {
   ) as fc.Arbitrary<ChatMessage>;
   const prompts: fc.Arbitrary<Prompt> = fc.record({
     messages: fc.array(message, { minLength: 1, maxLength: 4 }),
-    tools: fc.constantFrom(null, null, [{ type: 'function', function: { name: 'f' } }] as Tool[]),
+    tools: fc.constantFrom(undefined, undefined, [{ type: 'function', function: { name: 'f' } }] as Tool[]),
   });
 
   test('never takes a conversation for another: one and the same text finds it, whatever differs does not', () => {

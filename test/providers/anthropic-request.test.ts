@@ -105,7 +105,7 @@ describe('messages', () => {
       },
       { role: 'assistant', content: '' },
       { role: 'user', content: 'c' },
-      { role: 'assistant', content: 'd', refusal: null },
+      { role: 'assistant', content: 'd' },
       { role: 'assistant', content: null, refusal: 'e' },
       { role: 'user', content: 'f' },
     ]);

@@ -23,17 +23,17 @@ function build(upstream: string, request: Partial<ChatRequest>, rest: Parameters
 }
 
 describe('thinking', () => {
-  test.each<[string, string | null, unknown, unknown, string[]]>([
-    ['claude-haiku-4-5', null, undefined, undefined, []],
+  test.each<[string, string | undefined, unknown, unknown, string[]]>([
+    ['claude-haiku-4-5', undefined, undefined, undefined, []],
     ['claude-haiku-4-5', 'none', undefined, undefined, []],
     ['claude-haiku-4-5', 'minimal', { type: 'enabled', budget_tokens: 1_024 }, undefined, []],
     ['claude-haiku-4-5', 'medium', { type: 'enabled', budget_tokens: 5_000 }, undefined, []],
     ['claude-haiku-4-5', 'often', undefined, undefined, ['reasoning_effort']],
-    ['claude-opus-4-6', null, undefined, undefined, []],
+    ['claude-opus-4-6', undefined, undefined, undefined, []],
     ['claude-opus-4-6', 'xhigh', SHOWN, { effort: 'high' }, []],
     ['claude-opus-4-8', 'xhigh', SHOWN, { effort: 'xhigh' }, []],
     ['claude-opus-4-8', 'none', undefined, undefined, []],
-    ['claude-sonnet-5', null, SHOWN, undefined, []],
+    ['claude-sonnet-5', undefined, SHOWN, undefined, []],
     ['claude-sonnet-5', 'none', { type: 'disabled' }, undefined, []],
     ['claude-sonnet-5', 'often', SHOWN, undefined, ['reasoning_effort']],
     ['claude-sonnet-5-5', 'none', { type: 'between_tools' }, undefined, []],

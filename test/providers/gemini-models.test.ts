@@ -10,13 +10,13 @@ const OLD = 'gemini-2.5-flash';
 
 describe('thinking', () => {
   const model = { capabilities: ['reasoning' as const] };
-  const thinkingOf = (upstream: string, reasoning_effort: string | null): object => {
+  const thinkingOf = (upstream: string, reasoning_effort: string | undefined): object => {
     const call = providerCall({ reasoning_effort }, { upstream, model });
     const { body, dropped } = wireRequest(adapter, call);
     return { ...(body.generationConfig as { thinkingConfig: object }).thinkingConfig, dropped };
   };
 
-  test.each<[string, string | null, object]>([
+  test.each<[string, string | undefined, object]>([
     ['gemini-2.5-flash', 'none', { includeThoughts: false, thinkingBudget: 0 }],
     ['gemini-2.5-flash', 'minimal', { includeThoughts: true, thinkingBudget: 1_024 }],
     ['gemini-2.5-flash-lite', 'high', { includeThoughts: true, thinkingBudget: 24_576 }],
@@ -32,7 +32,7 @@ describe('thinking', () => {
     ['gemini-3.8-flash', 'low', { includeThoughts: true, thinkingLevel: 'LOW' }],
     ['gemini-4-argon', 'xhigh', { includeThoughts: true, thinkingLevel: 'HIGH' }],
     ['gemini-flash-latest', 'none', { includeThoughts: true, thinkingLevel: 'LOW' }],
-    ['gemini-3.8-flash', null, { includeThoughts: true }],
+    ['gemini-3.8-flash', undefined, { includeThoughts: true }],
   ])('is asked for as the model takes it: %s, %s', (upstream, effort, expected) => {
     expect(thinkingOf(upstream, effort)).toEqual({ ...expected, dropped: [] });
   });

@@ -88,7 +88,7 @@ describe('messages', () => {
     expect(
       contentsOf([
         { role: 'user', content: 'Hi' },
-        { role: 'assistant', content: '', refusal: null },
+        { role: 'assistant', content: '' },
         { role: 'assistant', content: null, refusal: 'No.' },
         { role: 'assistant', content: [{ type: 'refusal', refusal: 'Really.' }] },
         {
@@ -215,7 +215,6 @@ describe('tools', () => {
 
   test.each<[ChatRequest['tool_choice'], object]>([
     [undefined, { mode: 'AUTO' }],
-    [null, { mode: 'AUTO' }],
     ['auto', { mode: 'AUTO' }],
     ['none', { mode: 'NONE' }],
     ['required', { mode: 'ANY' }],
@@ -331,7 +330,6 @@ describe('the configuration', () => {
 
   test('says nothing of what says nothing', () => {
     const request: Partial<ChatRequest> = {
-      temperature: null,
       stop: '',
       n: 1,
       logprobs: false,

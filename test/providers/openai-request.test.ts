@@ -44,7 +44,7 @@ describe('the request', () => {
     const answer = {
       role: 'assistant' as const,
       content: null,
-      refusal: null,
+      annotations: null,
       reasoning_content: 'Hm',
       tool_calls: calls,
     };
@@ -63,15 +63,13 @@ describe('the request', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('never carries Signalbox’s own fields, metadata, nulls or unknown fields that no list lets through', () => {
+  test('never carries Signalbox’s own fields, metadata or unknown fields that no list lets through', () => {
     const own = {
       route_strategy: { cost_weight: 1 },
       constraints: {},
       budget_limit: 5,
       agent_wallet: '0x',
       metadata: { team: 'a' },
-      stop: null,
-      temperature: null,
       max_completion_tokens: 5_000,
       store: true,
     };

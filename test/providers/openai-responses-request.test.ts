@@ -77,11 +77,7 @@ describe('a request with tools', () => {
       { text: { format: { type: 'json_schema', name: 's', schema: {}, strict: false } } },
     ],
     ['a user', { user: 'u' }, { user: 'u' }],
-    [
-      'nothing that says nothing',
-      { n: 1, seed: null, stop: [], logprobs: false, presence_penalty: 0, logit_bias: {} },
-      {},
-    ],
+    ['nothing that says nothing', { n: 1, stop: [], logprobs: false, presence_penalty: 0, logit_bias: {} }, {}],
     ['nothing that is for us', { metadata: { a: 'b' }, response_format: { type: 'text' } }, {}],
   ])('asks for %s', (_, asked, fields) => {
     const { body, dropped } = build(asked);
@@ -180,7 +176,7 @@ describe('a conversation', () => {
       { role: 'system', content: 'Be kind.' },
       { role: 'user', content: 'Look.' },
       { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }] },
-      { role: 'assistant', content: 'I did.', refusal: null },
+      { role: 'assistant', content: 'I did.' },
       {
         role: 'assistant',
         content: [
@@ -356,7 +352,7 @@ describe('reasoning that comes back', () => {
 
   test('stands before the words that it led to', () => {
     const said = { type: 'message', role: 'assistant', content: [output('Yes.')] };
-    expect(inputOf([answer([encrypted('d1', 0, 'rs_1')], { content: 'Yes.', tool_calls: null })])).toEqual([
+    expect(inputOf([answer([encrypted('d1', 0, 'rs_1')], { content: 'Yes.', tool_calls: undefined })])).toEqual([
       item('rs_1', 'd1'),
       said,
     ]);
@@ -366,7 +362,7 @@ describe('reasoning that comes back', () => {
     const details = [encrypted('d1', 7, 'rs_1'), encrypted('d2', 7, 'rs_2'), encrypted('d3', 0, 'rs_3')];
     const [first, second, third] = [item('rs_1', 'd1'), item('rs_2', 'd2'), item('rs_3', 'd3')];
     expect(itemsOf(answer(details))).toEqual([callItem('c1'), first, second, third, callItem('c2')]);
-    expect(itemsOf(answer(details, { tool_calls: null }))).toEqual([]);
+    expect(itemsOf(answer(details, { tool_calls: undefined }))).toEqual([]);
   });
 
   test('is left out where it is another’s, or nothing', () => {

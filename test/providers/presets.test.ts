@@ -120,7 +120,7 @@ describe('a request', () => {
 const answer: ChatMessage & Record<string, unknown> = {
   role: 'assistant',
   content: null,
-  refusal: null,
+  annotations: null,
   reasoning_content: 'Hm',
   reasoning_details: [{ type: 'reasoning.text', text: 'Hm', signature: 's', index: 0 }],
   extra_content: { google: { thought_signature: 'm' } },

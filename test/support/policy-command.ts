@@ -4,6 +4,7 @@ import type { PolicyCommand } from '../../src/cli/policy/command.ts';
 import { runPolicy } from '../../src/cli/policy/policy.ts';
 import { certificateBody } from '../../src/http/certificate.ts';
 import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
+import { readRoute } from '../../src/http/read-body.ts';
 import { compileCheck } from '../../src/http/validation.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
 import { parseFiles } from '../../src/runtime/language.ts';
@@ -35,7 +36,7 @@ export async function policyHere(args: readonly string[], { folder, data, env, i
     input: async () => input,
     write: async (text) => void told.push(text),
     ended: () => ({ signal: new AbortController().signal, forget() {} }),
-    http: { compileCheck, factsBody, certificateBody, decisionBody },
+    http: { compileCheck, readRoute, factsBody, certificateBody, decisionBody },
   };
   try {
     const { text, code } = await runPolicy(args, command);

@@ -45,7 +45,7 @@ export const isToolName = (name: string): boolean => NAME.test(name);
 
 /** What a conversation calls must be declared, though it is not to be called again. */
 export function declared(names: readonly string[]): Block[] {
-  return names.map((name) => ({ name, input_schema: schemaOf(null) }));
+  return names.map((name) => ({ name, input_schema: schemaOf(undefined) }));
 }
 
 /** How tools are to be used; undefined where that is left to the model. */

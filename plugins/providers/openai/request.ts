@@ -30,7 +30,7 @@ function askedInChat(call: ProviderCall, chat: WireAdapter, effort: string | und
     request: {
       ...request,
       reasoning_effort: effort,
-      parallel_tool_calls: takesParallel ? request.parallel_tool_calls : null,
+      parallel_tool_calls: takesParallel ? request.parallel_tool_calls : undefined,
     },
   });
   return told(made, request.reasoning_effort ?? undefined, effort);

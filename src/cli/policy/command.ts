@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import type { Facts } from '../../core/facts.ts';
+import type { RouteRequest } from '../../core/route-query.ts';
 import type { Explanation } from '../../gateway/explain.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import type { Certificate } from '../../routing/certificate.ts';
@@ -42,6 +43,8 @@ export interface PolicyCommand {
 export interface HttpForms {
   /** Compiles a schema to a check that throws SignalboxError for the field at fault. */
   compileCheck(schema: TSchema): (value: unknown) => void;
+  /** The body of `POST /v1/route`. Throws SignalboxError for the field at fault. */
+  readRoute(body: unknown): RouteRequest;
   factsBody(facts: Facts): object;
   certificateBody(certificate: Certificate, facts: Facts): object;
   /** As `GET /v1/decisions/{id}` answers. */

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../core/errors.ts';
 import {
   type Answer,
@@ -78,7 +78,7 @@ export interface ComparedRequests {
 
 /** Decides every request of a file, or of the standard input, by both policies. Throws UsageError that names file and line. */
 export async function compareRequests(file: string, a: Side, b: Side, http: HttpForms): Promise<ComparedRequests> {
-  const tools: Tools = { forms: withCompiled(http), counter: createTokenCounter(() => {}) };
+  const tools: Tools = { forms: forLines(http), counter: createTokenCounter(() => {}) };
   const different: DifferentRequest[] = [];
   const moves = new Map<string, Move>();
   let leftOut = 0;
@@ -100,7 +100,7 @@ export async function compareRequests(file: string, a: Side, b: Side, http: Http
 }
 
 interface Tools {
-  readonly forms: HttpForms;
+  readonly forms: LineForms;
   readonly counter: TokenCounter;
 }
 
@@ -114,21 +114,23 @@ const goalOf = (one: Answer): string => (isRefused(one) ? one.code : `${one.mode
 
 const shownName = (file: string): string => (file === '-' ? 'the standard input' : file);
 
-/** Schemas are compiled once for all lines; a body that breaks one could not be sent, whatever the policy. */
-function withCompiled(http: HttpForms): HttpForms {
-  const compiled = new Map<TSchema, (value: unknown) => void>();
-  const compileCheck = (schema: TSchema) => {
-    const check = compiled.get(schema) ?? http.compileCheck(schema);
-    compiled.set(schema, check);
-    return (value: unknown) => {
-      try {
-        check(value);
-      } catch (cause) {
-        throw cause instanceof SignalboxError ? new UsageError(cause.message) : cause;
-      }
-    };
+/** A schema is compiled once for all lines; a body that breaks one could not be sent, whatever the policy. */
+function forLines({ compileCheck, readRoute, ...http }: HttpForms): LineForms {
+  return { ...http, compileCheck, readRoute: ofLine(readRoute), checkAsked: ofLine(compileCheck(Asked)) };
+}
+
+interface LineForms extends HttpForms {
+  checkAsked(value: unknown): void;
+}
+
+function ofLine<T>(read: (value: unknown) => T): (value: unknown) => T {
+  return (value) => {
+    try {
+      return read(value);
+    } catch (cause) {
+      throw cause instanceof SignalboxError ? new UsageError(cause.message) : cause;
+    }
   };
-  return { ...http, compileCheck };
 }
 
 async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
@@ -146,10 +148,10 @@ interface Question {
   readonly timeMs: number;
 }
 
-function askedIn(text: string, { compileCheck }: HttpForms): Question & Pick<Asked, 'name' | 'count'> {
+function askedIn(text: string, { checkAsked }: LineForms): Question & Pick<Asked, 'name' | 'count'> {
   const value = parsed(text);
   const isWrapped = typeof value === 'object' && value !== null && 'request' in value;
-  if (isWrapped) compileCheck(Asked)(value);
+  if (isWrapped) checkAsked(value);
   // Checked by its schema.
   const { request, key = {}, time, ...more } = isWrapped ? (value as Asked) : { request: value };
   const { id = 'request', labels = {}, models = null } = key;

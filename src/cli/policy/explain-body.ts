@@ -1,11 +1,11 @@
 import type { Caller } from '../../core/caller.ts';
-import { type ChatMessage, ChatRequest } from '../../core/chat-request.ts';
+import type { ChatMessage } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
 import { isObject } from '../../core/object.ts';
-import { RouteQuery } from '../../core/route-query.ts';
+import { chatOf } from '../../core/route-query.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
-import { screen, screenKinds, screenMessages } from '../../gateway/screen.ts';
-import { chatFacts, routeFacts } from '../../routing/facts.ts';
+import { screen } from '../../gateway/screen.ts';
+import { routeFacts } from '../../routing/facts.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { pairsOf } from '../keys/terms.ts';
 import { UsageError } from '../options.ts';
@@ -60,51 +60,20 @@ export interface Read {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/**
- * Checks a body as the API does. It is a chat request when it has messages, and no field that only a route query has.
- * Throws SignalboxError, or UsageError for a mixture.
- */
-export function readerOf(body: Body, snapshot: PolicySnapshot, { compileCheck }: HttpForms): Read {
-  const query = QUERY_FIELDS.find((field) => field in body);
-  const chat = CHAT_FIELDS.find((field) => field in body);
-  if (query && chat) {
-    throw new UsageError(`\`${query}\` is of a route query alone, and \`${chat}\` of a chat: leave one of them out.`);
-  }
-  const isChat = 'messages' in body && !query;
-  return isChat ? chatReader(body, snapshot, compileCheck) : queryReader(body, snapshot, compileCheck);
-}
-
-const QUERY_FIELDS = Object.keys(RouteQuery.properties).filter((field) => !(field in ChatRequest.properties));
-const CHAT_FIELDS = Object.keys(ChatRequest.properties).filter((field) => !(field in RouteQuery.properties));
-
-function chatReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpForms['compileCheck']): Read {
-  screenKinds(body);
-  compileCheck(ChatRequest)(body);
-  const request = body as ChatRequest;
-  screen(request, snapshot.gateway);
+/** Checks a body as `POST /v1/route` does: with messages it is a chat request. Throws SignalboxError. */
+export function readerOf(body: Body, snapshot: PolicySnapshot, { readRoute }: HttpForms): Read {
+  const route = readRoute(body);
+  const chat = chatOf(route);
+  if (chat) screen(chat, snapshot.gateway);
+  const messages = chat?.messages ?? [];
   return {
-    task: undefined,
-    read: (caller) => chatFacts(request, caller, snapshot),
-    messages: request.messages,
-    question: questionOf(request.messages),
-    stream: request.stream ?? false,
-    user: request.user ?? '',
-    metadata: request.metadata ?? {},
-  };
-}
-
-function queryReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpForms['compileCheck']): Read {
-  compileCheck(RouteQuery)(body);
-  const query = body as RouteQuery;
-  if (query.messages) screenMessages(query.messages, snapshot.gateway);
-  return {
-    task: query.task_type,
-    read: (caller) => routeFacts(query, caller, snapshot),
-    messages: query.estimated_input_tokens === undefined ? (query.messages ?? []) : [],
-    question: questionOf(query.messages ?? []),
-    stream: false,
-    user: query.user ?? '',
-    metadata: query.metadata ?? {},
+    task: route.task_type,
+    read: (caller) => routeFacts(route, caller, snapshot),
+    messages: route.estimated_input_tokens === undefined ? messages : [],
+    question: questionOf(messages),
+    stream: chat?.stream ?? false,
+    user: route.user ?? '',
+    metadata: route.metadata ?? {},
   };
 }
 

@@ -103,7 +103,10 @@ export function wayOf(gateway: Gateway, payer: Exclude<Payer, { kind: 'nobody' }
 /**
  * `agent_wallet` in lower case. Beside a key that names no wallets it is a label of any form. Throws SignalboxError.
  */
-function namedWallet({ agent_wallet: named }: ChatRequest, key: Caller | null): string | null {
+export function namedWallet(
+  { agent_wallet: named }: Pick<ChatRequest, 'agent_wallet'>,
+  key: Caller | null,
+): string | null {
   if (named == null) return null;
   const wallet = walletOf(named);
   const isLabel = key !== null && !key.wallets && !isWallet(key.keyId);

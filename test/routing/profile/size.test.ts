@@ -72,10 +72,10 @@ describe('what a request needs', () => {
 
   test('is nothing for values that say what leaving them out says', () => {
     const plain: Partial<Profiled>[] = [
-      { seed: null, stop: null, temperature: 1, frequency_penalty: 0, presence_penalty: 0, logit_bias: {}, n: 1 },
+      { temperature: 1, frequency_penalty: 0, presence_penalty: 0, logit_bias: {}, n: 1 },
       { stop: [] },
       { stop: '' },
-      { logit_bias: null, temperature: null, parallel_tool_calls: false, response_format: { type: 'text' } },
+      { parallel_tool_calls: false, response_format: { type: 'text' } },
     ];
     for (const asked of plain) expect(needs(of('x', asked))).toEqual([]);
     const ofTools: Partial<Profiled>[] = [

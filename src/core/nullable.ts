@@ -1,0 +1,96 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { isObject } from './object.ts';
+
+/** Marks a schema made by `nullable`. */
+const DROPS_NULL = Symbol('null is the same as absent');
+
+/**
+ * An optional member for which null means the same as leaving it out. `dropNulls` takes such nulls away before anything
+ * reads the value, so the static type has none.
+ */
+export const nullable = <T extends TSchema>(schema: T) =>
+  Type.Optional(Type.Unsafe<Static<T>>(Object.assign(Type.Union([schema, Type.Null()]), { [DROPS_NULL]: true })));
+
+/** The schema of a nullable member, and of those in it, for what is written by hand: stated or left out, never null. */
+export function withoutNull(schema: TSchema): TSchema {
+  if (Reflect.has(schema, DROPS_NULL)) return Type.Optional(withoutNull(schema.anyOf[0]));
+  const properties: Readonly<Record<string, TSchema>> | undefined = schema.properties;
+  if (!properties) return schema;
+  const stated = Object.entries(properties).map(([name, property]) => [name, withoutNull(property)]);
+  return { ...schema, properties: Object.fromEntries(stated) };
+}
+
+/** Where nulls are to be dropped in a value. */
+interface Plan {
+  readonly nullable: readonly string[];
+  readonly members: readonly (readonly [name: string, Plan])[];
+  /** Of each item of a list. */
+  readonly items: Plan | null;
+}
+
+/**
+ * Prepares what takes the nulls of nullable members away, at any depth. Takes values that the schema admits. What has
+ * none comes back as it is; nothing is written to.
+ */
+export function dropNulls<T extends TSchema>(schema: T): (value: Static<T>) => Static<T> {
+  const plan = planOf(schema);
+  return (value) => (plan === null ? value : (without(value, plan) as Static<T>));
+}
+
+function planOf(schema: TSchema): Plan | null {
+  const variants: readonly TSchema[] | undefined = schema.anyOf;
+  if (variants) return variants.map(planOf).reduce(both, null);
+  const items = isSchema(schema.items) ? planOf(schema.items) : null;
+  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
+  const names = Object.keys(properties).filter((name) => Reflect.has(properties[name]!, DROPS_NULL));
+  const members = Object.entries(properties).flatMap(([name, property]) => {
+    const plan = planOf(property);
+    return plan === null ? [] : [[name, plan] as const];
+  });
+  return names.length + members.length === 0 && items === null ? null : { nullable: names, members, items };
+}
+
+const isSchema = (value: unknown): value is TSchema => isObject(value);
+
+/** Variants of a union name the same thing alike: what is nullable in one is so in all. */
+function both(a: Plan | null, b: Plan | null): Plan | null {
+  if (a === null || b === null) return a ?? b;
+  const members = new Map(a.members);
+  for (const [name, plan] of b.members) members.set(name, both(members.get(name) ?? null, plan)!);
+  return {
+    nullable: [...new Set([...a.nullable, ...b.nullable])],
+    members: [...members],
+    items: both(a.items, b.items),
+  };
+}
+
+function without(value: unknown, plan: Plan): unknown {
+  if (Array.isArray(value)) return plan.items === null ? value : withoutEach(value, plan.items);
+  if (!isObject(value)) return value;
+  let kept: Record<string, unknown> | null = null;
+  for (const name of plan.nullable) {
+    if (value[name] !== null) continue;
+    kept ??= { ...value };
+    delete kept[name];
+  }
+  for (const [name, inner] of plan.members) {
+    const before = value[name];
+    if (before === null || typeof before !== 'object') continue;
+    const after = without(before, inner);
+    if (after === before) continue;
+    kept ??= { ...value };
+    kept[name] = after;
+  }
+  return kept ?? value;
+}
+
+function withoutEach(list: readonly unknown[], plan: Plan): readonly unknown[] {
+  let kept: unknown[] | null = null;
+  for (let at = 0; at < list.length; at++) {
+    const after = without(list[at], plan);
+    if (after === list[at]) continue;
+    kept ??= [...list];
+    kept[at] = after;
+  }
+  return kept ?? list;
+}
