@@ -7,6 +7,16 @@ import { BODY_ERRORS, operation } from './docs/operation.ts';
 import { readRoute } from './read-body.ts';
 import { RouteAdvice } from './schemas/advice.ts';
 
+const DESCRIPTION = `The model that a chat request of the same facts would get, with estimates and alternatives. Calls no
+provider and costs nothing.
+
+With \`messages\`, the body is a whole chat request: every field of a chat counts as it does there, unknown fields are no
+error, and the chat that is sent next, unchanged, is decided alike. \`model\` is \`auto\` when absent. \`task_type\`,
+\`estimated_input_tokens\` and \`estimated_output_tokens\` override what would be read of the messages. Without
+\`messages\`, only the fields of \`RouteQuery\` are known.
+
+A figure of the answer, sent back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`, admits the model that it is of.`;
+
 /** `POST /v1/route`. */
 export const recommendRoutes = ({ gateway, callerOf, seenOf }: RouteContext) =>
   new Elysia({ name: 'route' }).post(
@@ -23,8 +33,7 @@ export const recommendRoutes = ({ gateway, callerOf, seenOf }: RouteContext) =>
       body: RouteRequest,
       ...operation({
         summary: 'Recommend a model',
-        description:
-          'The model that a chat request of the same facts would get, with estimates and alternatives. Calls no provider and costs nothing.',
+        description: DESCRIPTION,
         tag: 'route',
         answer: { schema: RouteAdvice, description: 'The recommendation.', example: ROUTE_ANSWER },
         requests: ROUTE_REQUESTS,
@@ -32,11 +41,14 @@ export const recommendRoutes = ({ gateway, callerOf, seenOf }: RouteContext) =>
         errors: [
           ...BODY_ERRORS,
           'unknown_field',
+          'unsupported_parameter',
           'model_not_found',
+          'budget_limit_too_low',
           'context_length_exceeded',
           'no_eligible_model',
           'insufficient_quota',
           'no_healthy_model',
+          'agent_wallet_mismatch',
         ],
       }),
     },

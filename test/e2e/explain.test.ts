@@ -176,10 +176,7 @@ describe('signalbox policy explain', () => {
       [explainInput([]), 'A request is a JSON object'],
       [explainInput({ messages: [{ role: 'user', content: 7 }] }), '`messages[0].content` must be'],
       [explainInput({ task: 'coding' }), '`task` is not a known field'],
-      [
-        explainInput({ messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 5 }, '--task', 'coding'),
-        '`task_type` is of a route query alone, and `max_tokens` of a chat: leave one of them out.',
-      ],
+      [explainInput({ max_tokens: 5 }, '--task', 'coding'), '`max_tokens` is not a known field'],
       [explainHere('', empty), 'No provider of'],
       [explainHere('', wrong), 'signalbox policy check tells why'],
       [explainHere('', '/no/such/folder'), 'cannot be read'],

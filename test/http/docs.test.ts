@@ -6,7 +6,7 @@ import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 import { ChatRequest } from '../../src/core/chat-request.ts';
 import { FeedbackRequest } from '../../src/core/feedback.ts';
-import { RouteQuery } from '../../src/core/route-query.ts';
+import { RouteRequest } from '../../src/core/route-query.ts';
 import * as examples from '../../src/http/docs/examples.ts';
 import * as admin from '../../src/http/docs/examples-admin.ts';
 import * as feedback from '../../src/http/docs/examples-feedback.ts';
@@ -89,7 +89,7 @@ describe('the OpenAPI document', () => {
   test('shows examples that its own schemas accept', () => {
     const shown: readonly (readonly [TSchema, unknown])[] = [
       ...Object.values(examples.CHAT_REQUESTS).map(({ value }) => [ChatRequest, value] as const),
-      ...Object.values(examples.ROUTE_REQUESTS).map(({ value }) => [RouteQuery, value] as const),
+      ...Object.values(examples.ROUTE_REQUESTS).map(({ value }) => [RouteRequest, value] as const),
       ...Object.values(admin.KEY_REQUESTS).map(({ value }) => [KeyRequest, value] as const),
       ...Object.values(admin.ROTATE_REQUESTS).map(({ value }) => [RotateRequest, value] as const),
       ...Object.values(admin.GRANT_REQUESTS).map(({ value }) => [GrantRequest, value] as const),

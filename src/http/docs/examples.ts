@@ -108,6 +108,17 @@ export const ROUTE_REQUESTS = {
     summary: 'For a real conversation',
     value: { model: 'auto-fast', messages: [{ role: 'user', content: 'What does SIGTERM do?' }] },
   },
+  chat: {
+    summary: 'For a whole chat request',
+    value: {
+      model: 'auto',
+      messages: [{ role: 'user', content: 'Answer as JSON: which port does HTTPS use?' }],
+      response_format: { type: 'json_object' },
+      max_tokens: 200,
+      budget_limit: 5,
+      estimated_output_tokens: 20,
+    },
+  },
 } as const;
 
 export const ROUTE_ANSWER = {

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { type Body, chats, policyFor } from './whole-chat.ts';
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+
+beforeAll(async () => {
+  // Answers that are cut teach nothing, so that a route and the chat after it expect the same.
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { text: ['well'], finish: 'length' } });
+  box = await startSignalbox({ policy: policyFor(upstream), env: UPSTREAM_ENV });
+});
+
+afterAll(async () => {
+  await box.stop();
+  await upstream.stop();
+});
+
+const OF_ITS_OWN: ReadonlySet<string> = new Set(['id', 'created', 'kind', 'seed', 'outcome', 'receipt']);
+
+/** All that a decision's record says of how it was made: neither when, nor what came of it. */
+async function decisionOf(id: string): Promise<object> {
+  const response = await waitFor(async () => {
+    const found = await box.get(`/v1/decisions/${id}`);
+    return found.status === 200 ? found : null;
+  });
+  const record = Object.entries((await response.json()) as Body);
+  return Object.fromEntries(record.filter(([name]) => !OF_ITS_OWN.has(name)));
+}
+
+const outcomes = new Map<string, number>();
+const count = (outcome: string) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+
+/** The route first, then the same chat; `asRead` is what the route makes of it. */
+async function agree(chat: Body, asRead: (chat: Body) => Body): Promise<void> {
+  const routed = await box.post('/v1/route', asRead(chat));
+  const advice = await adviceOf(routed);
+  const chatted = await box.post('/v1/chat/completions', chat);
+  if (routed.status !== 200) {
+    const { error } = await answerOf(chatted);
+    expect({ status: chatted.status, error }).toEqual({ status: routed.status, error: advice.error });
+    return count(error.code);
+  }
+  await chatted.text();
+  const id = chatted.headers.get('x-signalbox-decision-id');
+  expect(id).not.toBeNull();
+  expect(await decisionOf(id!)).toEqual(await decisionOf(advice.decision_id));
+  count('decided');
+  for (const field of Object.keys(chat)) count(field);
+}
+
+/** What was measured becomes what is decided by once a second: that may come between the two once, not three times running. */
+const law = (asRead: (chat: Body) => Body) =>
+  fc.asyncProperty(chats, async (chat) => {
+    for (let left = 2; ; left--) {
+      try {
+        return await agree(chat, asRead);
+      } catch (error) {
+        if (left === 0) throw error;
+      }
+    }
+  });
+
+const without =
+  (...names: readonly string[]) =>
+  (chat: Body): Body =>
+    Object.fromEntries(Object.entries(chat).filter(([name]) => !names.includes(name)));
+
+describe('a chat that was given to /v1/route as it is', () => {
+  test('is decided as it was recommended, by one and the same record, or refused in the same words', async () => {
+    await fc.assert(
+      law((chat) => chat),
+      { numRuns: 400 },
+    );
+    console.log('chats:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
+    const codes = ['no_eligible_model', 'budget_limit_too_low', 'model_not_found', 'invalid_value', 'missing_field'];
+    for (const outcome of ['decided', 'tools', 'response_format', 'n', 'budget_limit', 'never_heard_of', ...codes]) {
+      expect(outcomes.get(outcome) ?? 0).toBeGreaterThan(0);
+    }
+  }, 120_000);
+
+  test.each<[string, (chat: Body) => Body]>([
+    ['tools', without('tools', 'tool_choice', 'parallel_tool_calls')],
+    ['formats', without('response_format')],
+    ['budget_limit', without('budget_limit')],
+    ['stream', without('stream', 'stream_options')],
+    ['max_tokens', without('max_tokens', 'max_completion_tokens')],
+    ['n', without('n')],
+    ['user', without('user')],
+    ['unknown fields, which it refuses', (chat) => ({ ...chat, ...('never_heard_of' in chat && { messages: null }) })],
+  ])(
+    'would not be if the route ignored %s',
+    async (_, asRead) => {
+      const { failed } = await fc.check(law(asRead), { numRuns: 400, endOnFailure: true });
+      expect(failed).toBe(true);
+    },
+    60_000,
+  );
+
+  test('may state what would be read of it, and then does not have it read', async () => {
+    const chat = { messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 300, tools: null };
+    const hints = { task_type: 'coding', estimated_input_tokens: 9000, estimated_output_tokens: 200 };
+    const advice = await adviceOf(await box.post('/v1/route', { ...chat, ...hints }));
+    expect(await decisionOf(advice.decision_id)).toMatchObject({
+      facts: {
+        model: 'auto',
+        task: 'coding',
+        task_shares: [],
+        estimated_input_tokens: 9000,
+        max_input_tokens: 9000,
+        estimated_output_tokens: 200,
+        max_tokens: 300,
+      },
+    });
+  });
+});
