@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { ModelTraits, ProviderCall } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, capabilityNames, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../core/capability.ts';
 import { ChatRequest } from '../core/chat-request.ts';
+import { dropNulls } from '../core/nullable.ts';
 import { anyRequest } from './requests.ts';
 
 /** Names that providers give to models. */
@@ -26,7 +27,9 @@ const caps = fc.integer({ min: 20_011, max: 29_989 });
 export const calls: fc.Arbitrary<ProviderCall> = fc
   .record({
     upstream: upstreams,
-    request: anyRequest(NO_STATE).filter((request) => Value.Check(ChatRequest, request)),
+    request: anyRequest(NO_STATE)
+      .filter((request) => Value.Check(ChatRequest, request))
+      .map(dropNulls(ChatRequest)),
     extras: fc.constantFrom({}, {}, { top_k: 5 }),
     stream: fc.boolean(),
     outputCap: caps,

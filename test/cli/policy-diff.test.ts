@@ -283,7 +283,10 @@ describe('signalbox policy diff', () => {
         bad('{"request": {"messages": []}, "count": 0}'),
         /bad-\d+\.jsonl:2: `count` must be a whole number from 1 to 1000000000\.$/,
       ],
-      [bad('{"model": 5, "task_type": "coding"}'), /bad-\d+\.jsonl:2: `model` must be a string or null, not the number 5\.$/],
+      [
+        bad('{"model": 5, "task_type": "coding"}'),
+        /bad-\d+\.jsonl:2: `model` must be a string or null, not the number 5\.$/,
+      ],
       [bad(JSON.stringify({ request: { messages: [message] } })), /bad-\d+\.jsonl:2: `messages\[0\]\.content` must be/],
       [bad('{"request": {}, "time": "noon"}'), /bad-\d+\.jsonl:2: `time` is written 2026-11-20T08:00:00Z/],
       [bad('{'), /bad-\d+\.jsonl:2: it is not JSON; a line is one request\.$/],

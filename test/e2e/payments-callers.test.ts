@@ -136,6 +136,10 @@ describe('with an API key', () => {
     expect(refused.status).toBe(403);
     expect(await codeOf(refused)).toBe('agent_wallet_mismatch');
 
+    const route = (agent_wallet: string) => paid.box.post('/v1/route', { ...body, agent_wallet }, withKey(key));
+    expect((await route(payer.address)).status).toBe(200);
+    expect(await codeOf(await route(OTHER))).toBe('agent_wallet_mismatch');
+
     const stranger = await paid.payer();
     const header = await paid.sign(stranger, (await paid.quote(body)).required);
     const paying = await paid.send(header, body, withKey(key));

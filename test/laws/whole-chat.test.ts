@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { makeKeys } from '../money/keys.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { type Body, chats, policyFor } from './whole-chat.ts';
 
+/** Answers that are cut teach nothing, so that a route and the chat after it expect the same. */
+const CUT = { text: ['well'], finish: 'length' };
 let upstream: FakeUpstream;
 let box: Signalbox;
 
 beforeAll(async () => {
-  // Answers that are cut teach nothing, so that a route and the chat after it expect the same.
-  upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { text: ['well'], finish: 'length' } });
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: CUT });
   box = await startSignalbox({ policy: policyFor(upstream), env: UPSTREAM_ENV });
 });
 
@@ -36,10 +38,10 @@ const outcomes = new Map<string, number>();
 const count = (outcome: string) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
 
 /** The route first, then the same chat; `asRead` is what the route makes of it. */
-async function agree(chat: Body, asRead: (chat: Body) => Body): Promise<void> {
-  const routed = await box.post('/v1/route', asRead(chat));
+async function agree(chat: Body, asRead: (chat: Body) => Body, by: RequestInit): Promise<void> {
+  const routed = await box.post('/v1/route', asRead(chat), by);
   const advice = await adviceOf(routed);
-  const chatted = await box.post('/v1/chat/completions', chat);
+  const chatted = await box.post('/v1/chat/completions', chat, by);
   if (routed.status !== 200) {
     const { error } = await answerOf(chatted);
     expect({ status: chatted.status, error }).toEqual({ status: routed.status, error: advice.error });
@@ -54,11 +56,11 @@ async function agree(chat: Body, asRead: (chat: Body) => Body): Promise<void> {
 }
 
 /** What was measured becomes what is decided by once a second: that may come between the two once, not three times running. */
-const law = (asRead: (chat: Body) => Body) =>
-  fc.asyncProperty(chats, async (chat) => {
+const law = (asRead: (chat: Body) => Body, callers: readonly RequestInit[] = [{}]) =>
+  fc.asyncProperty(chats, fc.constantFrom(...callers), async (chat, by) => {
     for (let left = 2; ; left--) {
       try {
-        return await agree(chat, asRead);
+        return await agree(chat, asRead, by);
       } catch (error) {
         if (left === 0) throw error;
       }
@@ -81,6 +83,25 @@ describe('a chat that was given to /v1/route as it is', () => {
     for (const outcome of ['decided', 'tools', 'response_format', 'n', 'budget_limit', 'never_heard_of', ...codes]) {
       expect(outcomes.get(outcome) ?? 0).toBeGreaterThan(0);
     }
+  }, 120_000);
+
+  test('is so for keys whose budgets run out as well, whether these downgrade or refuse', async () => {
+    const keys = await makeKeys(
+      box,
+      Array.from({ length: 8 }, (_, at) => ({ kind: at % 4 === 0 ? 'reject' : 'downgrade' })),
+    );
+    const callers = keys.map(({ key }) => ({ headers: { authorization: `Bearer ${key}` } }));
+    // As much output as was allowed, so that budgets are soon spent.
+    upstream.behave(({ body }) => ({
+      ...CUT,
+      usage: { completion_tokens: Number(body.max_completion_tokens ?? body.max_tokens) },
+    }));
+    await fc.assert(
+      law((chat) => chat, callers),
+      { numRuns: 300 },
+    );
+    upstream.behave(CUT);
+    expect(outcomes.get('insufficient_quota') ?? 0).toBeGreaterThan(0);
   }, 120_000);
 
   test.each<[string, (chat: Body) => Body]>([

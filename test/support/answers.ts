@@ -38,6 +38,7 @@ export interface AdviceAnswer extends Pick<Answer, 'error'> {
   readonly alternatives: readonly {
     readonly model: string;
     readonly estimated_cost_credits: number;
+    readonly estimated_latency_ms: number;
     readonly quality_trade_off: string;
   }[];
   readonly decision_id: string;

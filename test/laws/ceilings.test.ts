@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type AdviceAnswer, adviceOf } from '../support/answers.ts';
+import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { testPolicy } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+type Figures = { readonly model: string; readonly cost: number; readonly latency: number };
+
+interface Candidate {
+  readonly model: string;
+  readonly cost_credits: number;
+  readonly latency_ms: number;
+  readonly rejections: readonly { readonly kind: string }[];
+}
+
+/** A policy whose figures are never round. */
+function anyPolicy(seed: number): string {
+  const random = fc.sample(fc.double({ min: 0, max: 1, noNaN: true }), { numRuns: 60, seed })[Symbol.iterator]();
+  const next = () => random.next().value ?? 0.123456789;
+  const made = ['m0', 'm1', 'm2', 'm3', 'm4', 'm5'].map((id) => [
+    id,
+    {
+      endpoints: ['up'],
+      price: { input: Number((next() * 5).toFixed(5)), output: Number((next() * 20).toFixed(5)) },
+      quality: Number(next().toFixed(4)),
+      more: next() < 0.4 ? '    reasoning_tokens: 777\n' : '',
+    },
+  ]);
+  const policy = testPolicy(
+    { up: 'http://127.0.0.1:9/v1' },
+    Object.fromEntries(made),
+    `gateway: { alternatives: 10 }\n`,
+  );
+  return policy.replace(
+    /ttft_ms: 100, output_tokens_per_second: 100/g,
+    () => `ttft_ms: ${(50 + next() * 900).toFixed(0)}, output_tokens_per_second: ${(7 + next() * 200).toFixed(3)}`,
+  );
+}
+
+const words = fc.oneof(
+  fc.constantFrom('Hello!', 'Solve 2x + 3 = 9', 'Write a function in Python', 'Answer in 77 words: why?'),
+  fc.nat({ max: 3000 }).map((n) => 'word '.repeat(n + 1)),
+);
+const bodies: fc.Arbitrary<Body> = fc.record(
+  {
+    model: fc.constantFrom('auto', 'auto-fast', 'auto-cheap'),
+    messages: words.map((content) => [{ role: 'user', content }]),
+    estimated_input_tokens: fc.nat({ max: 9000 }),
+    estimated_output_tokens: fc.integer({ min: 1, max: 3000 }),
+    task_type: fc.constantFrom('coding', 'general', 'strange'),
+    route_strategy: fc.constantFrom({}, { cost_weight: 1, quality_weight: 0 }),
+  },
+  { requiredKeys: [] },
+);
+
+/** The candidates of a decision by their IDs. */
+async function candidatesOf(box: Signalbox, id: string): Promise<ReadonlyMap<string, Candidate>> {
+  const { candidates } = (await (await box.get(`/v1/decisions/${id}`)).json()) as { candidates: Candidate[] };
+  return new Map(candidates.map((one) => [one.model, one]));
+}
+
+/** Asks with the constraints, and expects that these models are not refused by them. */
+async function expectAdmitted(box: Signalbox, body: Body, constraints: object, models: readonly string[]) {
+  const response = await box.post('/v1/route', { ...body, constraints });
+  const advice = await adviceOf(response);
+  expect({ status: response.status, error: advice.error }).toEqual({ status: 200, error: undefined as never });
+  const candidates = await candidatesOf(box, advice.decision_id);
+  for (const model of models) expect(candidates.get(model)?.rejections).toEqual([]);
+}
+
+type Shown = (box: Signalbox, advice: AdviceAnswer) => Promise<readonly Figures[]>;
+
+/** What `/v1/route` itself says of the choice and its alternatives. */
+const asShown: Shown = async (_, advice) => [
+  { model: advice.recommended_model, cost: advice.estimated_cost_credits, latency: advice.estimated_latency_ms },
+  ...advice.alternatives.map((one) => ({
+    model: one.model,
+    cost: one.estimated_cost_credits,
+    latency: one.estimated_latency_ms,
+  })),
+];
+
+/** The figures as `GET /v1/decisions` has them, rounded like this. */
+const roundedBy =
+  (round: (figure: number) => number): Shown =>
+  async (box, advice) =>
+    [...(await candidatesOf(box, advice.decision_id)).values()]
+      .filter(({ rejections }) => rejections.length === 0)
+      .map(({ model, cost_credits: cost, latency_ms: latency }) => ({
+        model,
+        cost: round(cost * 1e6) / 1e6,
+        latency: Math.max(1, round(latency)),
+      }));
+
+async function admits(box: Signalbox, body: Body, shown: Shown): Promise<void> {
+  const advice = await adviceOf(await box.post('/v1/route', body));
+  for (const { model, cost, latency } of await shown(box, advice)) {
+    await expectAdmitted(box, body, { max_cost_credits: cost }, [model]);
+    await expectAdmitted(box, body, { max_latency_ms: latency }, [model]);
+    await expectAdmitted(box, { ...body, model }, { max_cost_credits: cost, max_latency_ms: latency }, [model]);
+  }
+}
+
+let relaxed = 0;
+/** Ceilings that nothing meets are answered with figures that admit what they say. */
+async function relaxes(box: Signalbox, body: Body): Promise<void> {
+  const given = { max_cost_credits: 1e-6, max_latency_ms: 2 };
+  for (const constraints of [{ max_cost_credits: 0 }, { max_latency_ms: 1 }, given]) {
+    const { error } = await adviceOf(await box.post('/v1/route', { ...body, constraints }));
+    // A model that costs nothing is in.
+    if (!error) continue;
+    const relaxation = String(error.details.relaxation);
+    const moved = [...relaxation.matchAll(/(max_\w+) \S+ → (\S+)/g)].map(
+      ([, name, to]) => [name!, Number(to)] as const,
+    );
+    expect(moved.length).toBeGreaterThan(0);
+    await expectAdmitted(box, body, { ...constraints, ...Object.fromEntries(moved) }, [
+      /`(.+)`$/.exec(relaxation)![1]!,
+    ]);
+    relaxed++;
+  }
+}
+
+const law = (box: Signalbox, shown: Shown) =>
+  fc.asyncProperty(bodies, async (body) => {
+    await admits(box, body, shown);
+    if (shown === asShown) await relaxes(box, body);
+  });
+
+describe('a figure that /v1/route has told, as a ceiling,', () => {
+  let live: LivePolicy;
+  let shipped: Signalbox;
+  beforeAll(async () => {
+    [live, shipped] = await Promise.all([startLivePolicy({ 'policy.yaml': anyPolicy(0) }), startSignalbox()]);
+  });
+  afterAll(async () => {
+    await Promise.all([live.stop(), shipped.stop()]);
+  });
+
+  test('admits its model, under any policy, and so do the figures of a refusal', async () => {
+    const first = fc.sample(fc.nat(), 1)[0]!;
+    console.log(`policies from seed ${first} on`);
+    for (let seed = first; seed < first + 4; seed++) {
+      live.replace('policy.yaml', anyPolicy(seed));
+      expect((await live.reload()).status).toBe(200);
+      await fc.assert(law(live.box, asShown), { numRuns: 12 });
+    }
+    expect(relaxed).toBeGreaterThan(50);
+  }, 120_000);
+
+  test('admits its model under the shipped policy', async () => {
+    await fc.assert(law(shipped, asShown), { numRuns: 25 });
+  }, 60_000);
+
+  test('would not if it were rounded to the nearest, or down', async () => {
+    for (const round of [Math.round, Math.floor]) {
+      const { counterexample } = await fc.check(law(live.box, roundedBy(round)), { numRuns: 50, endOnFailure: true });
+      expect(counterexample).not.toBeNull();
+    }
+    // The law itself holds of figures that are rounded up.
+    const up = (figure: number) => Math.ceil(figure) + 1;
+    await fc.assert(law(live.box, roundedBy(up)), { numRuns: 5 });
+  }, 60_000);
+
+  test('may be 0: what costs nothing meets it', async () => {
+    const response = await shipped.post('/v1/route', { constraints: { max_cost_credits: 0 } });
+    const { error } = await adviceOf(response);
+    expect([response.status, error.code]).toEqual([422, 'no_eligible_model']);
+    expect(String(error.details.relaxation)).toMatch(/^max_cost_credits 0 → \S+ admits/);
+  });
+});

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { OptionalKind, type TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import fc from 'fast-check';
+import { isObject } from '../../plugins/providers/json.ts';
+import { anyRequest } from '../../src/conformance/requests.ts';
+import { ChatRequest } from '../../src/core/chat-request.ts';
+import { dropNulls } from '../../src/core/nullable.ts';
+import { RouteChat, RouteQuery } from '../../src/core/route-query.ts';
+import { readChat, readRoute } from '../../src/http/read-body.ts';
+import { type Answer, adviceOf } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** What its absence is not: servers differ in whether it may be missing, so it goes upstream as it came. */
+const KEPT = /^\/messages\/\d+\/content$/;
+
+/** The places of optional members that a value leaves out, by the schema alone: `/tools/0/function/description`. */
+function absentIn(value: unknown, schema: TSchema, at = ''): string[] {
+  const variants: TSchema[] = schema.anyOf ?? [];
+  const fitting = variants.find((one) => Value.Check(one, value));
+  if (variants.length > 0) return fitting ? absentIn(value, fitting, at) : [];
+  if (Array.isArray(value)) {
+    return schema.items ? value.flatMap((item, index) => absentIn(item, schema.items, `${at}/${index}`)) : [];
+  }
+  if (!isObject(value)) return [];
+  return Object.entries<TSchema>(schema.properties ?? {}).flatMap(([name, property]) => {
+    const place = `${at}/${name}`;
+    if (value[name] === undefined) return OptionalKind in property && !KEPT.test(place) ? [place] : [];
+    return absentIn(value[name], property, place);
+  });
+}
+
+/** A copy with null at these places. */
+function withNulls(body: Body, places: readonly string[]): Body {
+  const copy = structuredClone(body);
+  for (const place of places) {
+    const steps = place.split('/').slice(1);
+    const last = steps.pop()!;
+    const owner = steps.reduce<unknown>((inner, step) => Reflect.get(Object(inner), step), copy);
+    Reflect.set(Object(owner), last, null);
+  }
+  return copy;
+}
+
+const clean = dropNulls(ChatRequest);
+/** Nothing that was written as null, or as undefined, is in it. */
+const requests = anyRequest({ ofMessage: fc.constant({}), ofCall: () => ({}) })
+  .filter((request) => Value.Check(ChatRequest, request))
+  .map((request): Body => structuredClone(clean(JSON.parse(JSON.stringify(request)))));
+const steering: fc.Arbitrary<Body> = fc.record(
+  {
+    constraints: fc.constantFrom({}, { max_cost_credits: 5 }, { required_languages: ['python'] }),
+    route_strategy: fc.constantFrom({}, { cost_weight: 1 }),
+    stream_options: fc.constant({}),
+    stream: fc.constant(true),
+    task_type: fc.constant('coding'),
+  },
+  { requiredKeys: [] },
+);
+const chat = fc.tuple(requests, steering).map(([request, more]): Body => ({ ...request, ...more, model: 'auto' }));
+const query: fc.Arbitrary<Body> = steering.map(({ stream: _, stream_options: __, ...rest }) => rest);
+
+/** A body with some of what it leaves out, at any depth, as null. */
+const nulled = (bodies: fc.Arbitrary<Body>, schema: TSchema): fc.Arbitrary<readonly [Body, Body]> =>
+  bodies.chain((body) => fc.subarray(absentIn(body, schema)).map((places) => [body, withNulls(body, places)] as const));
+
+describe('null in any optional field of a body', () => {
+  const same =
+    (read: (body: unknown) => unknown) =>
+    ([body, nulls]: readonly [Body, Body]) => {
+      expect(read(nulls)).toEqual(read(body));
+    };
+
+  test('is read as if it were not there, in chats, in chats given to /v1/route, and in route queries', () => {
+    fc.assert(fc.property(nulled(chat, ChatRequest), same(readChat)), { numRuns: 500 });
+    fc.assert(fc.property(nulled(chat, RouteChat), same(readRoute)), { numRuns: 500 });
+    fc.assert(fc.property(nulled(query, RouteQuery), same(readRoute)), { numRuns: 200 });
+  });
+
+  test('would not be if only the top level were looked at', () => {
+    const shallow = (body: unknown) => {
+      const deep = readChat(body);
+      const own = Object.entries(Object(body)).filter(([, value]) => value !== null);
+      return { ...deep, ...Object.fromEntries(own) };
+    };
+    expect(
+      fc.check(fc.property(nulled(chat, ChatRequest), same(shallow)), { numRuns: 500 }).counterexample,
+    ).not.toBeNull();
+  });
+
+  test('leaves what is not Signalbox’s own as it came, and the content of a message', () => {
+    const body = {
+      model: 'auto',
+      messages: [{ role: 'assistant', content: null, refusal: 'No.', own: null }],
+      tools: [{ type: 'function', function: { name: 'f', parameters: { default: null } }, own: null }],
+      own: null,
+    };
+    expect<unknown>(readChat(body)).toEqual(body);
+  });
+
+  test.each([
+    [{ model: null, messages: [] }, 'model'],
+    [{ model: 'auto', messages: null }, 'messages'],
+    [{ model: 'auto', messages: [{ role: null, content: 'x' }] }, 'messages[0].role'],
+    [
+      { model: 'auto', messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'function', function: null }] },
+      'tools[0].function',
+    ],
+    [
+      { model: 'auto', messages: [{ role: 'user', content: [{ type: 'text', text: null }] }] },
+      'messages[0].content[0].text',
+    ],
+    [{ model: 'auto', messages: [{ role: 'user', content: 'x' }], metadata: { a: null } }, 'metadata.a'],
+  ])('in a required one is refused by its place: %p', (body, param) => {
+    let error: unknown;
+    try {
+      readChat(body);
+    } catch (cause) {
+      error = cause;
+    }
+    expect(error).toMatchObject({ code: expect.stringMatching(/^invalid_(type|value)$/), info: { param } });
+  });
+});
+
+describe('a request with nulls', () => {
+  let upstream: FakeUpstream;
+  let box: Signalbox;
+  beforeAll(async () => {
+    upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { text: ['well'], finish: 'length' } });
+    const policy = testPolicy(
+      { up: upstream.url },
+      { a: { endpoints: ['up'] }, b: { endpoints: ['up'], quality: 0.9 } },
+    );
+    box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  });
+  afterAll(async () => {
+    await box.stop();
+    await upstream.stop();
+  });
+
+  /** What the upstream gets, and what the caller is recommended or refused. */
+  async function outcome(body: Body): Promise<unknown> {
+    const before = upstream.requests.length;
+    const answer = await box.post('/v1/chat/completions', body);
+    const text = await answer.text();
+    const error = answer.status === 200 ? null : (JSON.parse(text) as Answer).error;
+    const advice = await adviceOf(await box.post('/v1/route', body));
+    const { recommended_model, route_reason, estimated_cost_credits, error: refused } = advice;
+    const sent = upstream.requests.slice(before).map((request) => request.body);
+    return { status: answer.status, error, sent, recommended_model, route_reason, estimated_cost_credits, refused };
+  }
+
+  test('gets the same decision and makes the same upstream request as one that leaves them out', async () => {
+    const plain = chat.map(({ task_type: _, ...body }): Body => body);
+    await fc.assert(
+      fc.asyncProperty(nulled(plain, ChatRequest), async ([body, nulls]) => {
+        expect(await outcome(nulls)).toEqual(await outcome(body));
+      }),
+      { numRuns: 120 },
+    );
+    expect(upstream.requests.length).toBeGreaterThan(60);
+  }, 60_000);
+});
