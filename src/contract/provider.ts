@@ -8,7 +8,10 @@ import type { PluginStatus } from './status.ts';
 export interface ProviderCall {
   /** The provider's own name of the model. */
   readonly upstream: string;
-  /** As the caller sent it, checked. Signalbox's own fields are to be ignored. */
+  /**
+   * As the caller sent it, checked, and without optional fields that were null, but for the `content` of messages.
+   * Signalbox's own fields are to be ignored.
+   */
   readonly request: ChatRequest;
   /** Fields unknown to the gateway that this provider's `passthrough` list lets through. */
   readonly extras: Readonly<Record<string, unknown>>;

@@ -11,6 +11,10 @@ const DROPS_NULL = Symbol('null is the same as absent');
 export const nullable = <T extends TSchema>(schema: T) =>
   Type.Optional(Type.Unsafe<Static<T>>(Object.assign(Type.Union([schema, Type.Null()]), { [DROPS_NULL]: true })));
 
+/** A member that may only be left out, or null: it belongs to another form of the body. */
+export const onlyNull = (description: string) =>
+  Type.Optional(Type.Unsafe<undefined>(Object.assign(Type.Null({ description }), { [DROPS_NULL]: true })));
+
 /** The schema of a nullable member, and of those in it, for what is written by hand: stated or left out, never null. */
 export function withoutNull(schema: TSchema): TSchema {
   if (Reflect.has(schema, DROPS_NULL)) return Type.Optional(withoutNull(schema.anyOf[0]));

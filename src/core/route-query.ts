@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ChatRequest, RouteConstraints, RouteStrategy } from './chat-request.ts';
-import { nullable } from './nullable.ts';
+import { nullable, onlyNull } from './nullable.ts';
 import { isObject } from './object.ts';
 
 const model = nullable(
@@ -43,7 +43,7 @@ export const RouteQuery = Type.Object(
   {
     model,
     ...HINTS,
-    messages: nullable(Type.Null({ description: 'With messages, the body is a whole chat request.' })),
+    messages: onlyNull('With messages, the body is a whole chat request.'),
     user: nullable(Type.String({ description: 'As in a chat request; for the policy’s rules.' })),
     metadata: nullable(
       Type.Record(Type.String(), Type.String(), { description: 'As in a chat request; for the policy’s rules.' }),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseId } from '../../src/core/id.ts';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { policyHere } from '../support/policy-command.ts';
 import {
   cleanEnvironment,
@@ -134,6 +134,16 @@ describe('signalbox policy explain', () => {
       route_reason: platform.route_reason,
       policy_revision: platform.policy_revision,
     });
+  });
+
+  test('takes a whole chat with what `/v1/route` lets it state', async () => {
+    const chat = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 60, n: null, mine: 1 };
+    const body = { ...chat, estimated_output_tokens: 40, constraints: { max_cost_credits: null } };
+    const { decision_id: id } = await adviceOf(await box.post('/v1/route', { ...body, task_type: 'coding' }));
+    const { choice, facts } = (await (await box.get(`/v1/decisions/${id}`)).json()) as Readonly<Record<string, object>>;
+    const { out } = await explainPiped(body, '--task', 'coding', '--json');
+    expect(JSON.parse(out)).toMatchObject({ choice, facts });
+    expect(facts).toMatchObject({ task: 'coding', max_tokens: 60, estimated_output_tokens: 40 });
   });
 
   test('says that a task type is not known, as the server does', async () => {
