@@ -18,13 +18,13 @@ interface Candidate {
 
 /** A policy whose figures are never round. */
 function anyPolicy(seed: number): string {
-  const random = fc.sample(fc.double({ min: 0, max: 1, noNaN: true }), { numRuns: 60, seed })[Symbol.iterator]();
-  const next = () => random.next().value ?? 0.123456789;
+  let at = seed;
+  const next = () => Number(Bun.hash.xxHash32(String(at++))) / 2 ** 32;
   const made = ['m0', 'm1', 'm2', 'm3', 'm4', 'm5'].map((id) => [
     id,
     {
       endpoints: ['up'],
-      price: { input: Number((next() * 5).toFixed(5)), output: Number((next() * 20).toFixed(5)) },
+      price: { input: Number((0.01 + next() * 5).toFixed(5)), output: Number((0.01 + next() * 20).toFixed(5)) },
       quality: Number(next().toFixed(4)),
       more: next() < 0.4 ? '    reasoning_tokens: 777\n' : '',
     },
@@ -144,9 +144,9 @@ describe('a figure that /v1/route has told, as a ceiling,', () => {
   });
 
   test('admits its model, under any policy, and so do the figures of a refusal', async () => {
-    const first = fc.sample(fc.nat(), 1)[0]!;
+    const first = fc.sample(fc.nat({ max: 1e6 }), 1)[0]!;
     console.log(`policies from seed ${first} on`);
-    for (let seed = first; seed < first + 4; seed++) {
+    for (let seed = first; seed < first + 400; seed += 100) {
       live.replace('policy.yaml', anyPolicy(seed));
       expect((await live.reload()).status).toBe(200);
       await fc.assert(law(live.box, asShown), { numRuns: 12 });
