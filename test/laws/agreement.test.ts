@@ -96,7 +96,7 @@ interface Asked {
   readonly route_strategy?: object;
 }
 
-/** What both may say. Route has no tools, formats, caps or budgets, so those are left to chat alone. */
+/** Messages and what steers the choice; all else that a chat may say is in `whole-chat.test.ts`. */
 const facts: fc.Arbitrary<Asked> = fc.record(
   {
     model: fc.oneof(

@@ -22,16 +22,22 @@ afterAll(async () => {
   await upstream.stop();
 });
 
+interface Decided {
+  readonly facts: { readonly cached_input_tokens: object };
+  readonly learning: { readonly trust: number };
+  readonly candidates: readonly { readonly estimate: { readonly outcomes: number } | null }[];
+}
+
 const OF_ITS_OWN: ReadonlySet<string> = new Set(['id', 'created', 'kind', 'seed', 'outcome', 'receipt']);
 
 /** All that a decision's record says of how it was made: neither when, nor what came of it. */
-async function decisionOf(id: string): Promise<object> {
+async function decisionOf(id: string): Promise<Decided> {
   const response = await waitFor(async () => {
     const found = await box.get(`/v1/decisions/${id}`);
     return found.status === 200 ? found : null;
   });
   const record = Object.entries((await response.json()) as Body);
-  return Object.fromEntries(record.filter(([name]) => !OF_ITS_OWN.has(name)));
+  return Object.fromEntries(record.filter(([name]) => !OF_ITS_OWN.has(name))) as unknown as Decided;
 }
 
 const outcomes = new Map<string, number>();
@@ -50,7 +56,10 @@ async function agree(chat: Body, asRead: (chat: Body) => Body, by: RequestInit):
   await chatted.text();
   const id = chatted.headers.get('x-signalbox-decision-id');
   expect(id).not.toBeNull();
-  expect(await decisionOf(id!)).toEqual(await decisionOf(advice.decision_id));
+  const decision = await decisionOf(id!);
+  expect(decision).toEqual(await decisionOf(advice.decision_id));
+  if (Object.keys(decision.facts.cached_input_tokens).length > 0) count('cached');
+  if (decision.learning.trust > 0 || decision.candidates.some(({ estimate }) => estimate?.outcomes)) count('learnt');
   count('decided');
   for (const field of Object.keys(chat)) count(field);
 }
@@ -80,7 +89,17 @@ describe('a chat that was given to /v1/route as it is', () => {
     );
     console.log('chats:', [...outcomes].map(([outcome, times]) => `${outcome} ${times}`).join(', '));
     const codes = ['no_eligible_model', 'budget_limit_too_low', 'model_not_found', 'invalid_value', 'missing_field'];
-    for (const outcome of ['decided', 'tools', 'response_format', 'n', 'budget_limit', 'never_heard_of', ...codes]) {
+    for (const outcome of [
+      'decided',
+      'cached',
+      'learnt',
+      'tools',
+      'response_format',
+      'n',
+      'budget_limit',
+      'never_heard_of',
+      ...codes,
+    ]) {
       expect(outcomes.get(outcome) ?? 0).toBeGreaterThan(0);
     }
   }, 120_000);
