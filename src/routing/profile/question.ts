@@ -1,4 +1,4 @@
-import { canonicalLanguage, isKnownLanguage } from '../../core/languages.ts';
+import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 
 /** A stretch of a question's text, in UTF-16 code units. */
@@ -231,7 +231,7 @@ function addFence(question: Question, from: number, to: number): number {
   let at = from + FENCE.length;
   while (at < end && text.charCodeAt(at) > 0x20 && at - from < 24) at++;
   const tag = text.slice(from + FENCE.length, at);
-  if (tag && at < end && isKnownLanguage(tag)) {
+  if (tag && at < end && isCodeLanguage(tag)) {
     question.codeFences++;
     question.fenced.push(canonicalLanguage(tag));
   } else if (tag && at < end) question.documents++;

@@ -336,6 +336,13 @@ export class Reading {
       this.#name(next === 0x23 ? 'csharp' : 'cpp');
       return;
     }
+    if (name === 'fsharp') {
+      // "F#" is a key of music, too.
+      if (next === 0x23 && isCapital && !this.homographs.includes(name)) this.homographs.push(name);
+      return;
+    }
+    // Korean writes JavaScript as one word, which begins as Java does.
+    if (text.startsWith('스크립트', to)) return;
     if (name.length <= 2 && (!isCapital || from === this.#start || "'’.".includes(text.charAt(to)))) return;
     if (!this.homographs.includes(name)) this.homographs.push(name);
   }
