@@ -1,3 +1,4 @@
+import { editDistance } from './edit-distance.ts';
 import { LINGUIST } from './linguist.ts';
 
 /**
@@ -77,6 +78,27 @@ export const isKnownLanguage = (name: string): boolean => CANONICAL.has(plain(na
 
 /** Whether a text in that language is code, and not only data: JSON, CSV, XML. */
 export const isCodeLanguage = (name: string): boolean => isKnownLanguage(name) && !DATA.has(canonicalLanguage(name));
+
+/** No longer name is looked for among those that are alike, nor one that begins otherwise or differs in more letters. */
+const NEAREST_LENGTH = 32;
+const NEAREST_DISTANCE = 2;
+
+/** The canonical name of the language that was most likely meant; null where none is like it. The time is bounded. */
+export function nearestLanguage(name: string): string | null {
+  const own = plain(name);
+  if (own.length < 2 || own.length > NEAREST_LENGTH) return null;
+  let best: string | null = null;
+  let bestDistance = (own.length < 5 ? 1 : NEAREST_DISTANCE) + 1;
+  for (const [other, canonical] of CANONICAL) {
+    if (other[0] !== own[0] || Math.abs(other.length - own.length) >= bestDistance) continue;
+    const distance = editDistance(own, other);
+    if (distance < bestDistance && distance < other.length) {
+      best = canonical;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
 
 /** Every canonical name. */
 export const knownLanguages = (): ReadonlySet<string> => new Set(CANONICAL.values());

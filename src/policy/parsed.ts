@@ -97,7 +97,10 @@ export interface Credit {
 
 /** The sections that are figures alone. */
 export interface Settings
-  extends Pick<PolicySnapshot, 'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth'> {
+  extends Pick<
+    PolicySnapshot,
+    'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'languageWorth'
+  > {
   readonly recordDays: number;
   /** What is kept of the words of requests; null for nothing. */
   readonly content: ContentDraft | null;
@@ -192,7 +195,8 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   const gateway = readGateway(source);
   const defaultWeights = readWeights(source);
   const reference = checkSection('reference_price', ReferencePriceText, source);
-  const answerWorth = readAnswerWorth(source);
+  const answerWorth = readNumber('answer_worth', source);
+  const languageWorth = readNumber('language_worth', source);
   const records = checkSection('records', RecordsText, source);
   const ledger = readLedger(source);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
@@ -200,7 +204,7 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   const recordDays = records.retention_days;
   const content = draftContent(records);
-  return { ledger, gateway, defaultWeights, referencePrice, answerWorth, recordDays, content };
+  return { ledger, gateway, defaultWeights, referencePrice, answerWorth, languageWorth, recordDays, content };
 }
 
 function readGateway(source: Source): GatewayPolicy | null {
@@ -236,12 +240,13 @@ function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {
   return text;
 }
 
-function readAnswerWorth({ sections, report }: Source): number {
-  const entry = sections.get('answer_worth');
-  const fallback = SECTIONS.answer_worth.default;
+/** A section that is one figure. */
+function readNumber(name: 'answer_worth' | 'language_worth', { sections, report }: Source): number {
+  const entry = sections.get(name);
+  const fallback = SECTIONS[name].default;
   if (!entry) return fallback;
-  const subject = { path: 'answer_worth', tree: entry.value, place: entry.place };
-  return checkValue(SECTIONS.answer_worth, subject, report) ?? fallback;
+  const subject = { path: name, tree: entry.value, place: entry.place };
+  return checkValue(SECTIONS[name], subject, report) ?? fallback;
 }
 
 /** The ID of the baseline; null for none. A model that is only left out here is fine. */

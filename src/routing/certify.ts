@@ -4,9 +4,10 @@ import type { Ranked } from '../core/decision.ts';
 import { type Estimate, moved } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
+import { languageState, meanKnown } from '../core/language-support.ts';
 import { priorReadings } from '../core/readings.ts';
 import { hasBit, type Preference } from '../core/rules.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import type {
   AppliedPreference,
   AppliedRule,
@@ -14,6 +15,7 @@ import type {
   Certificate,
   Counterfactual,
   EstimateEntry,
+  LanguageEntry,
   RejectionEntry,
 } from './certificate.ts';
 import { type Circumstances, refusalOf } from './decide.ts';
@@ -27,7 +29,7 @@ import {
   expectedOutput,
   outputCap,
 } from './estimate.ts';
-import { callerWeights, Evaluation } from './evaluate.ts';
+import { callerWeights, Evaluation, languageWorth } from './evaluate.ts';
 import { refusalError } from './refuse.ts';
 import { type Asked, costOn, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
@@ -178,15 +180,16 @@ function judged(index: number, quality: number, { facts, readings }: Asked, snap
 function entryOf(
   { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: Judged,
   { facts, readings, estimateOf }: AskedFor,
-  { models }: PolicySnapshot,
+  snapshot: PolicySnapshot,
 ): CandidateEntry {
-  const model = models[index]!;
+  const model = snapshot.models[index]!;
   const inputTokens = expectedInput(facts, model);
   return {
     model: model.id,
     rank: null,
     quality,
     estimate: estimateOf(index),
+    languages: languagesOf(model, facts, snapshot),
     costCredits,
     latencyMs,
     utility: null,
@@ -203,6 +206,19 @@ function entryOf(
     })),
     rejections: [],
   };
+}
+
+/** What each language that the request is about adds to the quality of a model. */
+function languagesOf(model: Model, facts: Facts, snapshot: PolicySnapshot): LanguageEntry[] {
+  const worth = languageWorth(facts, snapshot);
+  if (worth === 0) return [];
+  const { languagesSeen: seen } = facts;
+  const index = snapshot.modelIndex.get(model.id)!;
+  return seen.map((language) => ({
+    language,
+    state: languageState(model, language),
+    adds: (worth * meanKnown([language], index, snapshot.languages)) / seen.length,
+  }));
 }
 
 function byRankThenId(a: CandidateEntry, b: CandidateEntry): number {

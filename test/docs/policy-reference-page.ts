@@ -15,6 +15,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     tasks: 'routing.md#the-task',
     reference_price: 'routing.md',
     answer_worth: 'policy.md#say-what-a-good-answer-is-worth',
+    language_worth: 'routing.md#programming-languages',
     default_weights: 'routing.md',
     baseline: 'routing.md',
     constraints: 'policy-language.md#constraints',
