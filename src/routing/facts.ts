@@ -8,6 +8,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import type { RouteQuery } from '../core/route-query.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { OutputAsked } from './profile/expected-output.ts';
 import { type Profile, profile } from './profile/profile.ts';
 
 const NOTHING: readonly never[] = [];
@@ -33,7 +34,7 @@ export function chatFacts(request: ChatRequest, caller: Caller, snapshot: Policy
     audioBytes: read.audioBytes,
     unboundedMedia: read.unboundedMedia,
     outputTokens: null,
-    outputTokensAsked: read.outputTokensAsked,
+    outputTokensAsked: outputOf(read.output, read.task, snapshot),
     outputTokensMax: request.max_completion_tokens ?? request.max_tokens ?? null,
     choices: request.n ?? 1,
     needs: read.needs,
@@ -78,7 +79,7 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     audioBytes: read?.audioBytes ?? 0,
     unboundedMedia: read?.unboundedMedia ?? 0,
     outputTokens: query.estimated_output_tokens ?? null,
-    outputTokensAsked: read?.outputTokensAsked ?? null,
+    outputTokensAsked: read && outputOf(read.output, task, snapshot),
     outputTokensMax: null,
     choices: 1,
     needs: (read?.needs ?? 0) | (query.task_type === undefined ? 0 : (NEEDS_OF_TASK[task] ?? 0)),
@@ -91,6 +92,12 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     funds: null,
     rules: NO_RULES,
   };
+}
+
+/** What the request asks for, or where it lets expect less than is usual of its task, so much; null where the task's figure stands. */
+function outputOf({ stated, atMost }: OutputAsked, task: string, { tasks, taskIndex }: PolicySnapshot): number | null {
+  if (stated !== null || atMost === null) return stated;
+  return atMost < tasks[taskIndex.get(task) ?? 0]!.expectedOutputTokens ? atMost : null;
 }
 
 /** The policy's task of that name, whatever the case of its letters; `general` for one that it does not know. */

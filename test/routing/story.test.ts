@@ -165,7 +165,11 @@ describe('a story', () => {
     const languages = ['c', 'go', 'lua', 'perl', 'ruby', 'rust', 'scala', 'swift'];
     const many = snapshot(
       [...Array(500).keys()].map((at) =>
-        model(`m${at}`, { languages: new Set(languages.slice(0, at % 8)), lacksLanguages: new Set(['swift']), maxOutput: 100 + at }),
+        model(`m${at}`, {
+          languages: new Set(languages.slice(0, at % 8)),
+          lacksLanguages: new Set(['swift']),
+          maxOutput: 100 + at,
+        }),
       ),
     );
     const lines = tell(facts({ languages }), many);

@@ -131,6 +131,12 @@ function withoutOuterBlocks(message: string): Stretch & { readonly shown: readon
   return { from, to: Math.max(from, to), shown };
 }
 
+/** A message without what the caller's software adds around it: what asks, and the documents in tags. */
+export function withoutHarness(message: string): string {
+  const { from, to, shown } = withoutOuterBlocks(message);
+  return [...shown, { from, to }].map((part) => message.slice(part.from, part.to)).join('\n');
+}
+
 /** The name of the block that opens at a place; null where none does, or one that asks, or markup. */
 function blockAt(message: string, at: number): string | null {
   if (at >= message.length || message.charCodeAt(at) !== 0x3c) return null;

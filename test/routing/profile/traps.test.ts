@@ -160,7 +160,7 @@ describe('the form', () => {
   });
 
   test('that is hinted at is asked of the answer', () => {
-    const asks = (question: string) => read(question).outputTokensAsked;
+    const asks = (question: string) => read(question).output.stated;
     expect(asks('Who was Ada Lovelace? Answer in one word.')).toBe(4);
     expect(asks('Write an essay of 2,000 words about bees.')).toBe(3_000);
     expect(asks('Explique la pluie en 3 phrases.')).toBe(90);
