@@ -15,9 +15,8 @@ export type LanguageState = 'declared' | 'unknown' | 'lacked';
 type Stated = Pick<Model, 'languages' | 'lacksLanguages'>;
 type Supports = ReadonlyMap<string, LanguageSupport>;
 
-const DECLARED = 1;
-const UNKNOWN = 0.5;
-const LACKED = 0;
+/** How much of a language's worth each state is. */
+export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
 
 /** What a model says of a language, by its canonical name. */
 export function languageState({ languages, lacksLanguages }: Stated, name: string): LanguageState {
@@ -39,8 +38,7 @@ function supportOf(name: string, models: readonly Stated[]): LanguageSupport {
   const wanted = (state: LanguageState) => (states.includes('declared') ? state === 'declared' : state !== 'lacked');
   const qualifies = emptyBits(models.length);
   for (const [at, state] of states.entries()) if (wanted(state)) setBit(qualifies, at);
-  const worth = { declared: DECLARED, unknown: UNKNOWN, lacked: LACKED };
-  return { qualifies, known: Float64Array.from(states, (state) => worth[state]) };
+  return { qualifies, known: Float64Array.from(states, (state) => KNOWN[state]) };
 }
 
 /** Whether a model, by its index, may serve a request that requires the language. A name that is no language leaves nobody. */
@@ -60,9 +58,8 @@ export function qualifiedFor(names: readonly string[], supports: Supports, model
   return bits;
 }
 
-/** How far a model, by its index, is known to handle languages: the mean of 1, ½ and 0. */
-export function meanKnown(names: readonly string[], model: number, supports: Supports): number {
-  let sum = 0;
-  for (let i = 0; i < names.length; i++) sum += supports.get(names[i]!)?.known[model] ?? UNKNOWN;
-  return sum / names.length;
+/** What a language adds to each model's quality, by index, where it is worth so much: all of it, half, or nothing. */
+export function addWorth(to: Float64Array, name: string, worth: number, supports: Supports): void {
+  const known = supports.get(name)?.known;
+  for (let i = 0; i < to.length; i++) to[i]! += worth * (known?.[i] ?? KNOWN.unknown);
 }

@@ -4,7 +4,7 @@ import type { Ranked } from '../core/decision.ts';
 import { type Estimate, moved } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
-import { languageState, meanKnown } from '../core/language-support.ts';
+import { KNOWN, languageState } from '../core/language-support.ts';
 import { priorReadings } from '../core/readings.ts';
 import { hasBit, type Preference } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -213,12 +213,10 @@ function languagesOf(model: Model, facts: Facts, snapshot: PolicySnapshot): Lang
   const worth = languageWorth(facts, snapshot);
   if (worth === 0) return [];
   const { languagesSeen: seen } = facts;
-  const index = snapshot.modelIndex.get(model.id)!;
-  return seen.map((language) => ({
-    language,
-    state: languageState(model, language),
-    adds: (worth * meanKnown([language], index, snapshot.languages)) / seen.length,
-  }));
+  return seen.map((language) => {
+    const state = languageState(model, language);
+    return { language, state, adds: (worth / seen.length) * KNOWN[state] };
+  });
 }
 
 function byRankThenId(a: CandidateEntry, b: CandidateEntry): number {

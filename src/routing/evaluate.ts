@@ -3,7 +3,7 @@ import type { Ranked } from '../core/decision.ts';
 import { declaredByTask, declaredFor } from '../core/declared.ts';
 import type { Draw, Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import { meanKnown } from '../core/language-support.ts';
+import { addWorth } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
@@ -172,8 +172,12 @@ function withWorths(quality: Float64Array, facts: Facts, snapshot: PolicySnapsho
   const { preferences, languages } = snapshot;
   const ofLanguages = languageWorth(facts, snapshot);
   if (ofLanguages === 0 && rules.preferences.length === 0) return quality;
-  return quality.map((own, model) => {
-    let sum = ofLanguages === 0 ? own : own + ofLanguages * meanKnown(languagesSeen, model, languages);
+  const counted = quality.slice();
+  if (ofLanguages > 0) {
+    for (const name of languagesSeen) addWorth(counted, name, ofLanguages / languagesSeen.length, languages);
+  }
+  return counted.map((own, model) => {
+    let sum = own;
     for (const at of rules.preferences) {
       const { prefers, worth } = preferences[at]!;
       if (hasBit(prefers, model)) sum += worth;

@@ -127,8 +127,8 @@ describe('among models alike in all else', () => {
   const isBetter = (a: States, b: States, seen: readonly string[]) =>
     NAMES.every((name, at) => !seen.includes(name) || Reflect.get(RANK, a[at]!) >= Reflect.get(RANK, b[at]!));
 
-  /** `worthOf`: what the snapshot says a language is worth; a mutant gives a negative one. */
-  function checkLaw(worthOf: (worth: number) => number): void {
+  /** `knownAs`: how much of its worth a language counts by what is known of it; a mutant counts another part. */
+  function checkLaw(knownAs: (known: number) => number): void {
     const strategies = [...registry.strategies.values()];
     fc.assert(
       fc.property(
@@ -144,10 +144,14 @@ describe('among models alike in all else', () => {
           const [more, less] = isBetter(a, b, seen) ? [a, b] : [b, a];
           if (!isBetter(more, less, seen)) return;
           const options = Value.Default(plugin.options, {}) as Record<string, unknown>;
-          const from = snapshot([named('x-less', less, q), named('y-more', more, q)], {
+          const plain = snapshot([named('x-less', less, q), named('y-more', more, q)], {
             ...tasks,
-            languageWorth: worthOf(worth),
+            languageWorth: worth,
           });
+          const languages = new Map(
+            Array.from(plain.languages, ([name, each]) => [name, { ...each, known: each.known.map(knownAs) }] as const),
+          );
+          const from = { ...plain, languages };
           const asked = facts({ task: 'coding', languagesSeen: seen, weights: { cost: 0.3, quality: 0.7 } });
           const { ranked } = decisionOf(from, asked, plugin.prepare(options));
           const [first, second] = ranked;
@@ -159,6 +163,7 @@ describe('among models alike in all else', () => {
     );
   }
 
-  test('one that declares a language never ranks behind one that does not', () => checkLaw((worth) => worth));
-  test('which a worth below 0 would break', () => expect(() => checkLaw((worth) => -worth)).toThrow());
+  test('one that declares a language never ranks behind one that does not', () => checkLaw((known) => known));
+  test('which counting the unknown for more than the declared would break', () =>
+    expect(() => checkLaw((known) => (known === 0.5 ? 1.5 : known))).toThrow());
 });
