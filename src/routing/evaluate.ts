@@ -154,9 +154,13 @@ export function callerWeights({ weights }: Facts): CallerWeights | undefined {
   return { cost: cost / largest / sum, quality: quality / largest / sum };
 }
 
-/** The most that the languages of a request add to the quality of a model: 0 where they do not matter to its task. */
-export function languageWorth({ task, mix, languagesSeen }: Facts, { languageWorth: worth }: PolicySnapshot): number {
-  if (languagesSeen.length === 0 || worth === 0) return 0;
+/**
+ * The most that the languages of a request add to the quality of a model: 0 where they do not matter to its task, or the
+ * models are alike in them, for nothing is said of any.
+ */
+export function languageWorth({ task, mix, languagesSeen }: Facts, snapshot: PolicySnapshot): number {
+  const { languageWorth: worth, languages } = snapshot;
+  if (languagesSeen.length === 0 || worth === 0 || !languagesSeen.some((name) => languages.has(name))) return 0;
   if (mix.length === 0) return CODE_TASKS.has(task) ? worth : 0;
   let share = 0;
   for (const one of mix) if (CODE_TASKS.has(one.task)) share += one.share;

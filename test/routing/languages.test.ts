@@ -91,6 +91,8 @@ describe('a language that a request is about', () => {
     ];
     expect(languageWorth(coding(['rust'], { task: 'chat', mix }), from)).toBe(0.01);
     expect(languageWorth(coding([]), from)).toBe(0);
+    // Nobody says anything of it: the models are alike.
+    expect(languageWorth(coding(['haskell']), from)).toBe(0);
   });
 
   test('is shown in the certificate and told in the story', () => {
