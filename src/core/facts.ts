@@ -30,7 +30,10 @@ export interface Facts {
   readonly inputTokensCounted: Readonly<Record<string, number>> | null;
   /** Visible output tokens of one choice that the caller expects, not capped; null where none are stated. */
   readonly outputTokens: number | null;
-  /** The same, as the question itself asks for it ("in one word", "2,000 words"); null where it does not say. */
+  /**
+   * The same, as the request lets expect it: by words ("in one word", "2,000 words"), a schema, the text that is to be
+   * rendered or cut short, or since it is plainly easy; null where the task's figure stands.
+   */
   readonly outputTokensAsked: number | null;
   /** The caller's own cap on output tokens of one choice. */
   readonly outputTokensMax: number | null;

@@ -1,5 +1,6 @@
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
+import type { LanguageSupport } from './language-support.ts';
 import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
 import type { PolicyCase } from './policy-case.ts';
@@ -32,6 +33,10 @@ export interface PolicySnapshot {
   readonly referencePrice: { readonly input: number; readonly output: number };
   /** v: how many reference costs a good answer is worth. */
   readonly answerWorth: number;
+  /** What a language that the request is about adds to the quality of a model that declares it, 0..1; half of it where unknown. */
+  readonly languageWorth: number;
+  /** Canonical name → what the models are said of it. A language of no model is not in it: it is unknown of all. */
+  readonly languages: ReadonlyMap<string, LanguageSupport>;
   /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
   readonly baseline: number | null;
   readonly recordDays: number;
@@ -126,8 +131,10 @@ export interface Model {
   readonly defaultMaxOutput: number;
   /** Bits of `CAPABILITIES`: what it can do at one of its endpoints at least. */
   readonly capabilities: number;
-  /** Programming languages, in their canonical names. */
+  /** Programming languages that it is known to handle, in their canonical names. */
   readonly languages: ReadonlySet<string>;
+  /** Those that it is known not to handle. What is in neither is unknown. */
+  readonly lacksLanguages: ReadonlySet<string>;
   readonly tags: readonly string[];
   /** Models of one family understand each other's signed or opaque reasoning; the model's own ID where the policy names none. */
   readonly family: string;

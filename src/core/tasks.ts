@@ -13,3 +13,6 @@ export const TASK_NAMES = [
   'tool_use',
   'vision',
 ] as const;
+
+/** Tasks whose answers are code, or act on it: there a programming language tells how well a model does. */
+export const CODE_TASKS: ReadonlySet<string> = new Set(['coding', 'tool_use']);

@@ -35,6 +35,7 @@ function candidateBody(entry: CandidateEntry): object {
     rank: entry.rank,
     quality: entry.quality,
     estimate: entry.estimate && estimateBody(entry.estimate),
+    languages: entry.languages,
     cost_credits: entry.costCredits,
     latency_ms: entry.latencyMs,
     latency_basis: entry.latencyBasis,

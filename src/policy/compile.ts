@@ -1,4 +1,5 @@
 import type { LedgerState } from '../core/budget.ts';
+import { languageSupport } from '../core/language-support.ts';
 import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { type Available, environmentFacts, reportNothing, selectAvailable } from './availability.ts';
 import { checkBudgets, compileBudget } from './budgets.ts';
@@ -102,6 +103,7 @@ function assembled(
     models,
     modelIndex,
     selectors: new Map(selectors.map((selector) => [selector.name, selector])),
+    languages: languageSupport(models),
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,
     preferences,

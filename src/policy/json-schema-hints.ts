@@ -37,6 +37,7 @@ export const HINTS: Readonly<Record<string, Hint>> = {
   'models.*.endpoints[].price': { title: 'Price (USD per 1M tokens)' },
   'models.*.endpoints[].price.tiers[]': { title: 'Tier' },
   'models.*.languages[]': { names: 'language' },
+  'models.*.lacks_languages[]': { names: 'language' },
   'models.*.quality': { keys: 'task' },
   'models.*.quality.*': { title: 'Share of good answers' },
   tasks: { isNamed: true, keys: 'task' },

@@ -72,6 +72,7 @@ function draftModel(named: Named<ModelText>, latencyOf: LatencyOf, context: Mode
     return null;
   }
   checkSizes(named, data, context);
+  checkLanguages(named, data, context);
   checkTasks(tree, context);
   const latency = latencyOf(data);
   checkCachedTtft(named, data, latency.ttftMs, context);
@@ -84,6 +85,7 @@ function draftModel(named: Named<ModelText>, latencyOf: LatencyOf, context: Mode
     defaultMaxOutput: data.default_max_output ?? Math.min(DEFAULT_MAX_OUTPUT, data.max_output),
     capabilities: (capabilityBits(data.capabilities) | OF_EVERY_DIALECT) & ~lackingBits(data.lacks),
     languages: new Set(data.languages.map(canonicalLanguage)),
+    lacksLanguages: new Set(data.lacks_languages.map(canonicalLanguage)),
     tags: data.tags,
     family: data.family ?? name,
     tokenizer: data.tokenizer ?? null,
@@ -165,6 +167,21 @@ function checkSizes({ path, tree }: Named<ModelText>, data: Partial<ModelText>, 
   };
   atMost('max_output', data.max_output, 'context_window', data.context_window);
   atMost('default_max_output', data.default_max_output, 'max_output', data.max_output);
+}
+
+/** A model handles a language or it does not. */
+function checkLanguages(
+  { path, tree }: Named<ModelText>,
+  { languages, lacks_languages }: ModelText,
+  { report }: Source,
+) {
+  const declared = new Set(languages.map(canonicalLanguage));
+  for (const [at, name] of lacks_languages.entries()) {
+    if (!declared.has(canonicalLanguage(name))) continue;
+    const message = `\`${path}\` has \`${name}\` in both \`languages\` and \`lacks_languages\``;
+    const place = valueAt(tree, 'lacks_languages', at)?.place ?? placeAt(tree, 'lacks_languages');
+    report.add('conflicting-keys', place, message, { expected: 'it in one of them, or in neither' });
+  }
 }
 
 interface EndpointStated {

@@ -1,3 +1,5 @@
+import { editDistance } from '../core/edit-distance.ts';
+
 /** The known name most like a given one; null when none is close. */
 export function nearest(name: string, known: Iterable<string>): string | null {
   let best: string | null = null;
@@ -63,17 +65,4 @@ export function listNames(names: Iterable<string>): string {
   const count = all.length === NAMES_SHOWN + 1 ? all.length : NAMES_SHOWN;
   const shown = all.slice(0, count).map((name) => `\`${name}\``);
   return shown.join(', ') + (all.length > count ? ` and ${all.length - count} more` : '') || 'none';
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const swap = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }

@@ -98,7 +98,10 @@ export interface Credit {
 
 /** The sections that are figures alone. */
 export interface Settings
-  extends Pick<PolicySnapshot, 'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth'> {
+  extends Pick<
+    PolicySnapshot,
+    'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'languageWorth'
+  > {
   readonly recordDays: number;
   /** What is kept of the words of requests; null for nothing. */
   readonly content: ContentDraft | null;
@@ -197,6 +200,7 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   const defaultWeights = readWeights(source);
   const reference = checkSection('reference_price', ReferencePriceText, source);
   const answerWorth = readValue('answer_worth', source);
+  const languageWorth = readValue('language_worth', source);
   const records = checkSection('records', RecordsText, source);
   const ledger = readLedger(source);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
@@ -204,7 +208,7 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   const recordDays = records.retention_days;
   const content = draftContent(records);
-  return { ledger, gateway, defaultWeights, referencePrice, answerWorth, recordDays, content };
+  return { ledger, gateway, defaultWeights, referencePrice, answerWorth, languageWorth, recordDays, content };
 }
 
 function readGateway(source: Source): GatewayPolicy | null {
@@ -241,7 +245,7 @@ function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {
 }
 
 /** A section that is one value; its default where it is left out or wrong. */
-function readValue<Name extends 'answer_worth' | 'unstated_latency'>(
+function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_latency'>(
   name: Name,
   { sections, report }: Source,
 ): Static<(typeof SECTIONS)[Name]> {

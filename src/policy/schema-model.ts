@@ -219,7 +219,12 @@ export const ModelText = closed(
     languages: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
       default: [],
       examples: [['python', 'typescript']],
-      description: 'Programming languages it handles; usual aliases are known.',
+      description: 'Programming languages it is known to handle; usual aliases are known.',
+    }),
+    lacks_languages: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+      default: [],
+      examples: [['cobol']],
+      description: 'Programming languages it is known not to handle. One in neither list is unknown of the model.',
     }),
     tags: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
       default: [],

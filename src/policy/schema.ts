@@ -246,6 +246,15 @@ const UnstatedLatency = oneOf(['neutral', 'median'], {
   description: 'What stands for a speed that the policy does not state.',
 });
 
+const LanguageWorth = Type.Number({
+  minimum: 0,
+  maximum: 1,
+  default: 0.04,
+  examples: [0.04],
+  description:
+    'What a programming language that a request is about adds to the quality of a model that declares it; half of it where unknown.',
+});
+
 /** Every section of the language. */
 export const SECTIONS = {
   version: Type.Literal(1, { examples: [1], description: 'Version of the policy language.' }),
@@ -264,6 +273,7 @@ export const SECTIONS = {
   reference_price: ReferencePriceText,
   answer_worth: AnswerWorth,
   unstated_latency: UnstatedLatency,
+  language_worth: LanguageWorth,
   constraints: Type.Array(ConstraintText, { description: 'Hard rules: what one does not allow is rejected.' }),
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: what one prefers counts as if it were better.' }),
   budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),

@@ -1,6 +1,7 @@
 import type { Rejection, RejectionGroup } from '../core/decision.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Draw } from '../core/estimate.ts';
+import type { LanguageState } from '../core/language-support.ts';
 import type { LearningMode } from '../core/learning-policy.ts';
 import type { HealthState } from '../core/readings.ts';
 import type { DeclaredLatency } from '../core/snapshot.ts';
@@ -59,7 +60,7 @@ export interface DrawEntry extends Draw {
   readonly best: string;
 }
 
-/** Where a quality comes from, before preferences: `declared` and what was added to it one after the other, as shares. */
+/** Where a quality comes from, before languages and preferences: `declared` and what was added to it one after the other, as shares. */
 export interface EstimateEntry {
   /** Of the task, or of the mix of tasks, 0..1. */
   readonly declared: number;
@@ -75,14 +76,26 @@ export interface EstimateEntry {
   readonly shadow: number | null;
 }
 
+/** What a language that the request is about adds to the quality of a model. */
+export interface LanguageEntry {
+  /** Its canonical name. */
+  readonly language: string;
+  /** What the policy says of the model and the language. */
+  readonly state: LanguageState;
+  /** As a share of good answers, 0..1; before Q is held to 1. */
+  readonly adds: number;
+}
+
 export interface CandidateEntry {
   readonly model: string;
   /** 1 is the choice; null for a model that was left out. */
   readonly rank: number | null;
-  /** Q, 0..1, preferences included. */
+  /** Q, 0..1, languages and preferences included. */
   readonly quality: number;
   /** What Q is made of; null where it is the declared one. */
   readonly estimate: EstimateEntry | null;
+  /** What was added to Q by language; empty where the request is about none, or its task is none where they matter. */
+  readonly languages: readonly LanguageEntry[];
   /** C, Credits. */
   readonly costCredits: number;
   /** L, ms. */

@@ -3,6 +3,7 @@ import type { Ranked } from '../core/decision.ts';
 import { type Estimate, moved } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
+import { KNOWN, languageState } from '../core/language-support.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import { hasBit, type Preference } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -14,6 +15,7 @@ import type {
   Certificate,
   Counterfactual,
   EstimateEntry,
+  LanguageEntry,
   LatencyBasis,
   RejectionEntry,
 } from './certificate.ts';
@@ -30,7 +32,7 @@ import {
   expectedWriting,
   outputCap,
 } from './estimate.ts';
-import { callerWeights, Evaluation, type Scoring } from './evaluate.ts';
+import { callerWeights, Evaluation, languageWorth, type Scoring } from './evaluate.ts';
 import { refusalError } from './refuse.ts';
 import { type Asked, costOn, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
@@ -194,15 +196,16 @@ function judged(index: number, rejections: number, quality: number, asked: Asked
 function entryOf(
   { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: Judged,
   { facts, readings, writing, estimateOf }: AskedFor,
-  { models }: PolicySnapshot,
+  snapshot: PolicySnapshot,
 ): CandidateEntry {
-  const model = models[index]!;
+  const model = snapshot.models[index]!;
   const inputTokens = expectedInput(facts, model);
   return {
     model: model.id,
     rank: null,
     quality,
     estimate: estimateOf(index),
+    languages: languagesOf(model, facts, snapshot),
     costCredits,
     latencyMs,
     latencyBasis: latencyBasisOf(model, open[0] ?? 0, readings),
@@ -229,6 +232,17 @@ function latencyBasisOf({ firstSlot, latency }: Model, endpoint: number, reading
   const isDeclared =
     readings.ttftMs[slot] === latency.ttftMs && readings.tokensPerSecond[slot] === latency.outputTokensPerSecond;
   return isDeclared ? latency.basis : 'measured';
+}
+
+/** What each language that the request is about adds to the quality of a model. */
+function languagesOf(model: Model, facts: Facts, snapshot: PolicySnapshot): LanguageEntry[] {
+  const worth = languageWorth(facts, snapshot);
+  if (worth === 0) return [];
+  const { languagesSeen: seen } = facts;
+  return seen.map((language) => {
+    const state = languageState(model, language);
+    return { language, state, adds: (worth / seen.length) * KNOWN[state] };
+  });
 }
 
 function byRankThenId(a: CandidateEntry, b: CandidateEntry): number {

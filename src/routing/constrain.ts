@@ -14,11 +14,13 @@ export interface Demand {
   readonly allowed: ReadonlySet<string> | null;
   readonly writing: ExpectedWriting;
   readonly limits: Limits;
+  /** Bits by index: models that may serve the languages that are required; null for all. */
+  readonly qualified: Uint32Array | null;
 }
 
-/** What constraints and the selector have against the model at `index`, of which they leave so many `endpoints`. */
+/** What constraints, required languages and the selector have against the model at `index`, of which they leave so many `endpoints`. */
 export function limitRejections(
-  { models, latencyMsMax, costCreditsMax }: Limits,
+  { limits: { models, latencyMsMax, costCreditsMax }, qualified }: Demand,
   index: number,
   endpoints: number,
   costCredits: number,
@@ -26,6 +28,7 @@ export function limitRejections(
 ): number {
   let bits = 0;
   if (models !== null && !hasBit(models, index)) bits |= REJECTIONS.selector.bit;
+  if (qualified !== null && !hasBit(qualified, index)) bits |= REJECTIONS.language.bit;
   if (endpoints === 0 || isAbove(latencyMs, latencyMsMax) || isAbove(costCredits, costCreditsMax))
     bits |= REJECTIONS.constraint.bit;
   return bits;
@@ -45,10 +48,6 @@ export function rejectionsOf(
   let bits = 0;
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
   if (facts.needs !== 0 && !canServe(model, facts.needs)) bits |= REJECTIONS.capability.bit;
-  const { languages } = facts;
-  for (let i = 0; i < languages.length; i++) {
-    if (!model.languages.has(languages[i]!)) bits |= REJECTIONS.language.bit;
-  }
   if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
   const useful = usefulOutput(model, facts, task);
   if (expectedInput(facts, model) + useful > model.contextWindow) bits |= REJECTIONS.context.bit;

@@ -3,10 +3,12 @@ import type { Ranked } from '../core/decision.ts';
 import { declaredByTask, declaredFor } from '../core/declared.ts';
 import type { Draw, Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
+import { addWorth } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { CODE_TASKS } from '../core/tasks.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { drawnBy } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
@@ -65,11 +67,11 @@ export class Evaluation {
     this.#byTask = declaredByTask(snapshot);
   }
 
-  /** Fills the shortlist. Returns Q of every model of the snapshot, preferences included. Without an estimate it is the declared. */
+  /** Fills the shortlist. Returns Q of every model of the snapshot, languages and preferences included. Without an estimate it is the declared. */
   fill(facts: Facts, readings: Readings, estimate: Estimate | null): Float64Array {
     const taskAt = this.#snapshot.taskIndex.get(facts.task) ?? 0;
     const own = estimate === null ? this.declared(facts) : this.#estimated(estimate);
-    const quality = withPreferences(own, facts, this.#snapshot);
+    const quality = withWorths(own, facts, this.#snapshot);
     this.shortlist.fill(facts, this.#snapshot.tasks[taskAt]!, quality, readings);
     return quality;
   }
@@ -174,10 +176,33 @@ export function callerWeights({ weights }: Facts): CallerWeights | undefined {
   return { cost: cost / largest / sum, quality: quality / largest / sum };
 }
 
-/** The qualities as the active preferences let them count, within 0..1. The same array when none is active. */
-function withPreferences(quality: Float64Array, { rules }: Facts, { preferences }: PolicySnapshot): Float64Array {
-  if (rules.preferences.length === 0) return quality;
-  return quality.map((own, model) => {
+/**
+ * The most that the languages of a request add to the quality of a model: 0 where they do not matter to its task, or the
+ * models are alike in them, for nothing is said of any.
+ */
+export function languageWorth({ task, mix, languagesSeen }: Facts, snapshot: PolicySnapshot): number {
+  const { languageWorth: worth, languages } = snapshot;
+  if (languagesSeen.length === 0 || worth === 0 || !languagesSeen.some((name) => languages.has(name))) return 0;
+  if (mix.length === 0) return CODE_TASKS.has(task) ? worth : 0;
+  let share = 0;
+  for (const one of mix) if (CODE_TASKS.has(one.task)) share += one.share;
+  return worth * share;
+}
+
+/**
+ * The qualities as the languages of the request and the active preferences let them count, within 0..1. The same array
+ * where there is neither.
+ */
+function withWorths(quality: Float64Array, facts: Facts, snapshot: PolicySnapshot): Float64Array {
+  const { rules, languagesSeen } = facts;
+  const { preferences, languages } = snapshot;
+  const ofLanguages = languageWorth(facts, snapshot);
+  if (ofLanguages === 0 && rules.preferences.length === 0) return quality;
+  const counted = quality.slice();
+  if (ofLanguages > 0) {
+    for (const name of languagesSeen) addWorth(counted, name, ofLanguages / languagesSeen.length, languages);
+  }
+  return counted.map((own, model) => {
     let sum = own;
     for (const at of rules.preferences) {
       const { prefers, worth } = preferences[at]!;

@@ -8,6 +8,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import { chatOf, type RouteRequest } from '../core/route-query.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { OutputAsked } from './profile/expected-output.ts';
 import { type Profile, profile } from './profile/profile.ts';
 
 const NOTHING: readonly never[] = [];
@@ -42,7 +43,7 @@ function factsOf(request: Terms, read: Profile, caller: Caller, snapshot: Policy
     audioBytes: read.audioBytes,
     unboundedMedia: read.unboundedMedia,
     outputTokens: null,
-    outputTokensAsked: read.outputTokensAsked,
+    outputTokensAsked: outputOf(read.output, read.task, snapshot),
     outputTokensMax: request.max_completion_tokens ?? request.max_tokens ?? null,
     choices: request.n ?? 1,
     needs: read.needs,
@@ -74,7 +75,7 @@ const SILENCE: Profile = {
   images: 0,
   audioBytes: 0,
   unboundedMedia: 0,
-  outputTokensAsked: null,
+  output: { stated: null, atMost: null },
   needs: 0,
 };
 
@@ -84,26 +85,31 @@ const SILENCE: Profile = {
  */
 export function routeFacts(route: RouteRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const chat = chatOf(route);
-  const read = chat
-    ? chatFacts(chat, caller, snapshot)
-    : factsOf({ ...route, model: route.model ?? 'auto' }, SILENCE, caller, snapshot);
-  const asTask = route.task_type === undefined ? read : withTask(read, taskNamed(route.task_type, snapshot));
-  const { task, inputTokensMax } = asTask;
+  const seen = chat ? profile(chat) : SILENCE;
+  const read = route.task_type === undefined ? seen : withTask(seen, taskNamed(route.task_type, snapshot));
+  const facts = factsOf(chat ?? { ...route, model: route.model ?? 'auto' }, read, caller, snapshot);
+  const { task, inputTokensMax } = facts;
   const usual = chat ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
   const inputTokens = route.estimated_input_tokens ?? usual;
   return {
-    ...asTask,
+    ...facts,
     ...(inputTokens !== undefined && { inputTokens, inputTokensMax: Math.max(inputTokensMax, inputTokens) }),
     outputTokens: route.estimated_output_tokens ?? null,
   };
 }
 
-const withTask = (facts: Facts, task: string): Facts => ({
-  ...facts,
+const withTask = (read: Profile, task: string): Profile => ({
+  ...read,
   task,
   mix: NOTHING,
-  needs: facts.needs | (NEEDS_OF_TASK[task] ?? 0),
+  needs: read.needs | (NEEDS_OF_TASK[task] ?? 0),
 });
+
+/** What the request asks for, or where it lets expect less than is usual of its task, so much; null where the task's figure stands. */
+function outputOf({ stated, atMost }: OutputAsked, task: string, { tasks, taskIndex }: PolicySnapshot): number | null {
+  if (stated !== null || atMost === null) return stated;
+  return atMost < tasks[taskIndex.get(task) ?? 0]!.expectedOutputTokens ? atMost : null;
+}
 
 /** The policy's task of that name, whatever the case of its letters; `general` for one that it does not know. */
 function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {

@@ -5,7 +5,7 @@ import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, expectedInput, outputCap, usefulOutput, worstCase } from './estimate.ts';
-import { costOn, healthOf, isSet, latencyOn, outputField, rejectionsAgainst } from './rejections.ts';
+import { costOn, healthOf, isSet, languagesMissing, latencyOn, outputField, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /**
@@ -177,7 +177,7 @@ function withoutBudget(refusal: Refusal, snapshot: PolicySnapshot): string | nul
 }
 
 function fewestLanguages(refusal: Refusal, snapshot: PolicySnapshot): string | null {
-  const missing = (model: Model) => refusal.facts.languages.filter((name) => !model.languages.has(name));
+  const missing = (model: Model) => languagesMissing(model, refusal.facts.languages, snapshot);
   const [first] = heldBackBy(refusal, snapshot, 'language').sort((a, b) => missing(a).length - missing(b).length);
   return first ? `required_languages without ${missing(first).join(', ')} admits \`${first.id}\`` : null;
 }

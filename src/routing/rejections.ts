@@ -2,6 +2,8 @@ import { capabilityNames } from '../core/capability.ts';
 import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import { type LanguageState, languageState, qualifiesFor } from '../core/language-support.ts';
+import { nearestLanguage } from '../core/languages.ts';
 import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -49,7 +51,7 @@ function textsFor(
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
     key_models: () => 'the API key may not use it',
     capability: () => lacking(model, facts.needs),
-    language: () => `it does not declare ${facts.languages.filter((name) => !model.languages.has(name)).join(', ')}`,
+    language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),
     max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
     max_cost: () =>
       `its expected cost of ${shownCredits(costOn(model, rejections, asked, snapshot))} Credits is above max_cost_credits`,
@@ -62,6 +64,40 @@ function textsFor(
     funds: () => 'its worst case exceeds what budgets leave',
     health: () => `it is out for now: ${outBecause(model, asked, snapshot)}`,
   };
+}
+
+/** The languages that a model does not qualify for. */
+export function languagesMissing(model: Model, languages: readonly string[], snapshot: PolicySnapshot): string[] {
+  const index = snapshot.modelIndex.get(model.id)!;
+  return languages.filter((name) => !qualifiesFor(name, index, snapshot.languages));
+}
+
+/** Why a model does not qualify for the languages that are required: it lacks them, nobody says, or they are none. */
+function languagesAgainst(model: Model, languages: readonly string[], snapshot: PolicySnapshot): string[] {
+  const missing = languagesMissing(model, languages, snapshot);
+  const isNone = (name: string) => !snapshot.languages.has(name);
+  const ofState = (state: LanguageState) =>
+    missing.filter((name) => !isNone(name) && languageState(model, name) === state).join(', ');
+  const [lacked, unknown] = [ofState('lacked'), ofState('unknown')];
+  return [
+    ...(lacked ? [`it does not handle ${lacked}`] : []),
+    ...(unknown ? [`it does not declare ${unknown}`] : []),
+    ...missing.filter(isNone).slice(0, NAMES_MAX).map(noLanguage),
+  ];
+}
+
+/** Names that are no languages: so many are told of. */
+const NAMES_MAX = 3;
+
+/** Names in errors are cut here. */
+const NAME_MAX = 64;
+
+function noLanguage(name: string): string {
+  const meant = nearestLanguage(name);
+  const shown = `\`${name.slice(0, NAME_MAX)}\` is no programming language`;
+  return meant === null
+    ? `${shown} of GitHub’s list, nor does a model declare it`
+    : `${shown}: did you mean \`${meant}\`?`;
 }
 
 function lacking({ capabilities }: Model, needs: number): string {

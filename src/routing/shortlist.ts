@@ -1,6 +1,7 @@
 import type { Candidates } from '../contract/strategy.ts';
 import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
+import { qualifiedFor } from '../core/language-support.ts';
 import type { Price, PriceLine } from '../core/price.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
@@ -102,7 +103,10 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   fill(facts: Facts, task: Task, quality: Float64Array, readings: Readings): void {
     const limits = limitsOf(facts, this.#snapshot);
     const allowed = facts.allowedModels === null ? null : new Set(facts.allowedModels);
-    const demand: Demand = { facts, task, allowed, writing: expectedWriting(facts, this.#snapshot, readings), limits };
+    const writing = expectedWriting(facts, this.#snapshot, readings);
+    const { languages, models } = this.#snapshot;
+    const qualified = qualifiedFor(facts.languages, languages, models.length);
+    const demand: Demand = { facts, task, allowed, writing, limits, qualified };
     this.#filled = { demand, quality, readings };
     this.#fill(this.#filled, false);
     // A breaker only turns requests away from an endpoint while they have somewhere else to go.
@@ -168,7 +172,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   /** The bits of what there is against a model on these endpoints. Leaves its estimates behind the last candidate. */
   #judge(entry: Entry, allowed: readonly number[], demand: Demand, readings: Readings): number {
     const { index, model } = entry;
-    const { facts, writing, limits } = demand;
+    const { facts, writing } = demand;
     const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));
     const free = facts.funds?.free ?? null;
     const endpoints = free === null ? allowed : endpointsWithin(free, model, allowed, facts, affordable);
@@ -181,7 +185,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.cap[n] = affordable;
     this.endpoints[n] = endpoints;
     const against = (cost: number, latency: number) =>
-      limitRejections(limits, index, allowed.length, cost, latency) |
+      limitRejections(demand, index, allowed.length, cost, latency) |
       rejectionsOf(model, demand, cost, latency, affordable);
     const rejections = against(costCredits, latencyMs);
     if (endpoints.length === allowed.length || (endpoints.length > 0 && rejections === 0)) return rejections;

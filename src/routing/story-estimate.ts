@@ -6,13 +6,20 @@ export type StrongWords = ReadonlyMap<string, readonly { readonly word: string; 
 
 const WORDS_MAX = 3;
 
+/** What else than its estimate moves the quality of a model; '' for nothing. */
+export function movedBy({ model, languages }: CandidateEntry, preferences: Certificate['preferences']): string {
+  const isPreferred = preferences.some(({ models }) => models.includes(model));
+  return [...(languages.length > 0 ? ['languages'] : []), ...(isPreferred ? ['preferences'] : [])].join(' and ');
+}
+
 /** What the quality of a model is made of; nothing where it is as declared. */
 export function estimated(
-  { model, estimate }: CandidateEntry,
+  candidate: CandidateEntry,
   { learning, preferences }: Certificate,
   { task, mix }: Facts,
   words: StrongWords,
 ): string[] {
+  const { model, estimate } = candidate;
   if (estimate === null || learning === null) return [];
   const { declared, length, outcomes, text, count, shadow } = estimate;
   if (length === 0 && outcomes === 0 && text === 0) return [];
@@ -27,7 +34,8 @@ export function estimated(
     ...(text === 0 ? [] : [`${step(third, last)} by its words (trust ${Number(learning.trust.toFixed(2))})`]),
   ];
   const strongest = wordsText(words.get(model) ?? []);
-  const before = preferences.some(({ models }) => models.includes(model)) ? ' before preferences' : '';
+  const moved = movedBy(candidate, preferences);
+  const before = moved && ` before ${moved}`;
   if (shadow === null) {
     return [`${model}: ${share(last)}${before} = ${[start, ...byLength, ...learnt].join(', ')}${strongest}.`];
   }

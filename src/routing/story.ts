@@ -4,8 +4,15 @@ import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, tradeOff } from './advise.ts';
-import type { AppliedPreference, AppliedRule, CandidateEntry, Certificate, DrawEntry } from './certificate.ts';
-import { estimated, type StrongWords, shadowed } from './story-estimate.ts';
+import type {
+  AppliedPreference,
+  AppliedRule,
+  CandidateEntry,
+  Certificate,
+  DrawEntry,
+  LanguageEntry,
+} from './certificate.ts';
+import { estimated, movedBy, type StrongWords, shadowed } from './story-estimate.ts';
 
 /**
  * A decision in a few sentences, for people: what was asked, who was left out and why, and why the choice won. `words`:
@@ -23,6 +30,7 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
     ...(choice ? [victory(choice, runnerUp, ranked.length, certificate, facts), ...outOf(choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one ? estimated(one, certificate, facts, words) : [])),
     ...(choice ? shadowed(certificate, choice) : []),
+    ...languagesAdd([choice, runnerUp].filter((one) => one !== undefined)),
     ...(preferences.length > 0 ? [preferred(preferences, unpreferred, choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one && one.cachedInputTokens > 0 ? [cached(one)] : [])),
     ...(choice ? baseline(certificate, choice) : []),
@@ -89,9 +97,9 @@ function victory(
   { pinned }: Facts,
 ): string {
   const { model, quality, costCredits, latencyMs } = choice;
-  // What a preference adds is no expectation of anything.
-  const isMoved = preferences.some(({ models }) => models.includes(model));
-  const figures = `expected quality ${percent(quality)}${isMoved ? ' with preferences' : ''}, ${shownCredits(costCredits)} Credits, ${count(shownMs(latencyMs))} ms`;
+  // What a language or a preference adds is no expectation of anything.
+  const moved = movedBy(choice, preferences);
+  const figures = `expected quality ${percent(quality)}${moved && ` with ${moved}`}, ${shownCredits(costCredits)} Credits, ${count(shownMs(latencyMs))} ms`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (draw && draw.best !== model) return `${model} was drawn to learn: ${figures}. ${against(runnerUp, choice, draw)}`;
@@ -139,6 +147,21 @@ function outOf({ model, endpoints }: CandidateEntry): string[] {
   const out = endpoints.filter(({ health }) => health !== 'healthy');
   if (out.length === 0) return [];
   return [`Of ${model}, ${out.map(({ provider, health }) => `${provider} is ${health}`).join(', ')}.`];
+}
+
+/** What languages add to the quality of the first two: `a +0.04 for rust; b +0.02 rust unknown`. */
+function languagesAdd(candidates: readonly CandidateEntry[]): string[] {
+  const told = candidates.filter(({ languages }) => languages.length > 0);
+  if (told.length === 0) return [];
+  const each = told.map(
+    ({ model, languages }) => `${model} ${languages.slice(0, NAMES_MAX).map(languageText).join(', ')}`,
+  );
+  return [`Languages that it is about count as quality: ${each.join('; ')}.`];
+}
+
+function languageText({ language, state, adds }: LanguageEntry): string {
+  if (state === 'lacked') return `nothing for ${language}, which it does not handle`;
+  return state === 'declared' ? `${signed(adds)} for ${language}` : `${signed(adds)} ${language} unknown`;
 }
 
 function preferred(

@@ -69,7 +69,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     });
 
     test('constraints that leave no model are an UnprocessableEntityError', async () => {
-      const error = await create({ constraints: { required_languages: ['cobol'] } });
+      const error = await create({ constraints: { required_languages: ['klingon'] } });
       expect(error).toBeInstanceOf(OpenAI.UnprocessableEntityError);
       expect(error).toMatchObject({ code: 'no_eligible_model' });
     });

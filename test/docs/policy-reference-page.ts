@@ -16,6 +16,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     reference_price: 'routing.md',
     answer_worth: 'policy.md#say-what-a-good-answer-is-worth',
     unstated_latency: 'routing.md#the-three-estimates',
+    language_worth: 'routing.md#programming-languages',
     default_weights: 'routing.md',
     baseline: 'routing.md',
     constraints: 'policy-language.md#constraints',

@@ -124,12 +124,15 @@ test('headers beyond what the server can hold end the connection, with 431 or wi
 
 describe('422 no_eligible_model', () => {
   test('names every model with its reasons, and the nearest relaxation', async () => {
-    const constraints = { max_latency_ms: 10, required_languages: ['rust'] };
+    const constraints = { max_latency_ms: 10, required_languages: ['klingon'] };
     const { details, message } = await expectError(await chat({ constraints }), 'no_eligible_model');
     expect(details.rejected).toEqual(
       ['best', 'hasty', 'plain'].map((model) => ({
         model,
-        reasons: ['it does not declare rust', expect.stringContaining('ms is above max_latency_ms')],
+        reasons: [
+          expect.stringContaining('`klingon` is no programming language'),
+          expect.stringContaining('ms is above max_latency_ms'),
+        ],
       })),
     );
     expect(details).not.toHaveProperty('relaxation');

@@ -42,7 +42,7 @@ afterAll(async () => {
   await Promise.all([box.stop(), plain.stop(), upstream.stop()]);
 });
 
-const hello = [{ role: 'user', content: 'Say hello.' }];
+const hello = [{ role: 'user', content: 'Why is the sky blue?' }];
 const from = (address: string, key?: string) => ({
   headers: { 'x-forwarded-for': address, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
 });

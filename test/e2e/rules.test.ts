@@ -81,7 +81,7 @@ afterAll(async () => {
 const chat = (body: object = {}, key = box.key) =>
   box.post(
     '/v1/chat/completions',
-    { model: 'auto', messages: [{ role: 'user', content: 'Hello.' }], ...body },
+    { model: 'auto', messages: [{ role: 'user', content: 'Why is the sky blue?' }], ...body },
     { headers: { authorization: `Bearer ${key}` } },
   );
 const routedTo = async (body: object = {}, key = box.key) => (await answerOf(await chat(body, key))).platform;
@@ -131,7 +131,7 @@ describe('a constraint', () => {
       { headers: { authorization: `Bearer ${legal}` } },
     );
     expect(asked.status).toBe(422);
-    const query = { messages: [{ role: 'user', content: 'Hello.' }] };
+    const query = { messages: [{ role: 'user', content: 'Why is the sky blue?' }] };
     const advice = await adviceOf(
       await box.post('/v1/route', query, { headers: { authorization: `Bearer ${legal}` } }),
     );

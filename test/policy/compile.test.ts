@@ -96,6 +96,26 @@ tasks:
     expect([...(found?.quality ?? [])].slice(0, 3)).toEqual([0.5, 0.7, 0.5]);
   });
 
+  test('say of a language that they handle it, that they lack it, or nothing', () => {
+    const one = (id: string, more: string) =>
+      `  ${id}:\n    provider: sim\n    price: { input: 1, output: 2 }\n    context_window: 1000\n    max_output: 100\n    quality: { default: 0.5 }\n${more}`;
+    const text = `version: 1
+providers: { sim: { adapter: simulated } }
+language_worth: 0.1
+models:
+${one('a', '    languages: [Rust, terraform]\n    lacks_languages: [COBOL]\n')}${one('b', '')}`;
+    const { languageWorth, languages, models } = snapshotOf(loadText(text));
+    expect(languageWorth).toBe(0.1);
+    expect(models.map(({ lacksLanguages }) => [...lacksLanguages])).toEqual([['cobol'], []]);
+    const found = [...languages].map(([name, { qualifies, known }]) => [name, qualifies[0], [...known]]);
+    expect(found).toEqual([
+      ['rust', 0b01, [1, 0.5]],
+      ['hcl', 0b01, [1, 0.5]],
+      ['cobol', 0b10, [0, 0.5]],
+    ]);
+    expect(snapshotOf(loadText(text.replace('language_worth: 0.1\n', ''))).languageWorth).toBe(0.04);
+  });
+
   test('keep the endpoints that can serve here, each with its own price', () => {
     const text = `version: 1
 providers:

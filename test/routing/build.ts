@@ -3,6 +3,7 @@ import { shipped } from '../../plugins/index.ts';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts, FundFacts } from '../../src/core/facts.ts';
+import { languageSupport } from '../../src/core/language-support.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Readings } from '../../src/core/readings.ts';
 import { NO_RULES } from '../../src/core/rules.ts';
@@ -43,6 +44,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     defaultMaxOutput: 4096,
     capabilities: 0,
     languages: new Set(),
+    lacksLanguages: new Set(),
     tags: [],
     acceptsTemperature: true,
     reasoningTokens: 0,
@@ -116,6 +118,8 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     defaultWeights: { cost: 0.3, quality: 0.7 },
     referencePrice: { input: 1000, output: 4000 },
     answerWorth: 20,
+    languageWorth: 0.04,
+    languages: languageSupport(sorted),
     baseline: null,
     recordDays: 1,
     content: null,

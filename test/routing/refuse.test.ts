@@ -27,7 +27,12 @@ describe('a model is left out', () => {
       { needs: CAPABILITIES.vision.bit },
       { needs: CAPABILITIES.tools.bit },
     ],
-    ['language', { languages: new Set(['go']) }, { languages: ['go', 'cobol'] }, { languages: ['go'] }],
+    [
+      'language',
+      { languages: new Set(['go']), lacksLanguages: new Set(['cobol']) },
+      { languages: ['go', 'cobol'] },
+      { languages: ['go'] },
+    ],
     ['max_output', { maxOutput: 100 }, { outputTokensMax: 101 }, { outputTokensMax: 100 }],
     ['max_output', { maxOutput: 500 }, { outputTokens: 501 }, { outputTokens: 500 }],
     ['context', { contextWindow: 1000 }, { inputTokens: 937 }, { inputTokens: 936 }],
@@ -49,7 +54,7 @@ describe('a model is left out', () => {
   }
 
   test('for all reasons at once, and every one is told', () => {
-    const from = snapshot([model('x', { maxOutput: 10, contextWindow: 20 })]);
+    const from = snapshot([model('x', { maxOutput: 10, contextWindow: 20, lacksLanguages: new Set(['cobol']) })]);
     const asked = facts({
       outputTokensMax: 11,
       needs: CAPABILITIES.vision.bit,
@@ -123,8 +128,15 @@ function paidFor(one: Model, asked: Facts): number[] {
   return worstOn(one, asked).flatMap((cost, at) => (cost <= free ? [at] : []));
 }
 
+/** A model that declares the language; where none does, any that does not lack it, of what is a language at all. */
+function mayServe(one: Model, name: string, all: readonly Model[]): boolean {
+  if (all.some(({ languages }) => languages.has(name))) return one.languages.has(name);
+  const isLanguage = name !== 'klingon';
+  return isLanguage && !one.lacksLanguages.has(name);
+}
+
 /** The rules anew, straight from their description: what speaks against a model. */
-function reasons(one: Model, asked: Facts): Rejection[] {
+function reasons(one: Model, asked: Facts, all: readonly Model[]): Rejection[] {
   const found: Rejection[] = [];
   const expectedOutput = Math.max(
     1,
@@ -135,7 +147,7 @@ function reasons(one: Model, asked: Facts): Rejection[] {
   const useful = Math.min(needed, wantedOutput(one, asked), one.maxOutput);
   if (asked.allowedModels !== null && !asked.allowedModels.includes(one.id)) found.push('key_models');
   if ((asked.needs | one.capabilities) !== one.capabilities) found.push('capability');
-  if (asked.languages.some((name) => !one.languages.has(name))) found.push('language');
+  if (asked.languages.some((name) => !mayServe(one, name, all))) found.push('language');
   if ((asked.outputTokensMax ?? asked.outputTokens ?? 0) > one.maxOutput) found.push('max_output');
   if (input + useful > one.contextWindow) found.push('context');
   const paid = paidFor(one, asked);
@@ -180,7 +192,7 @@ describe('for any catalog and request', () => {
   test('the eligible models and every rejection are those of the rules, and the status follows their precedence', () => {
     fc.assert(
       fc.property(funded, ({ snapshot: from, facts: asked }) => {
-        const expected = from.models.map((one) => reasons(one, asked));
+        const expected = from.models.map((one) => reasons(one, asked, from.models));
         const outcome = outcomeOf(from, asked);
         if (!isRefusal(outcome)) {
           outcomes.decided++;
@@ -321,7 +333,11 @@ describe('funds', () => {
 describe('an error about no model', () => {
   const from = snapshot([
     model('near', { latency: { ttftMs: 150, outputTokensPerSecond: 500 }, cost: price(2, 2) }),
-    model('far', { latency: { ttftMs: 9000, outputTokensPerSecond: 500 }, languages: new Set(['go']) }),
+    model('far', {
+      latency: { ttftMs: 9000, outputTokensPerSecond: 500 },
+      languages: new Set(['go']),
+      lacksLanguages: new Set(['cobol']),
+    }),
   ]);
 
   test('names every model with its reasons, and the smallest relaxation', () => {
@@ -344,8 +360,8 @@ describe('an error about no model', () => {
     expect(errorOf(from, facts({ languages: ['go', 'cobol'] })).info.details).toMatchObject({
       relaxation: 'required_languages without cobol admits `far`',
       rejected: [
-        { model: 'far', reasons: ['it does not declare cobol'] },
-        { model: 'near', reasons: ['it does not declare go, cobol'] },
+        { model: 'far', reasons: ['it does not handle cobol'] },
+        { model: 'near', reasons: ['it does not declare go'] },
       ],
     });
   });

@@ -162,16 +162,20 @@ describe('a story', () => {
   });
 
   test('stays short whatever the catalog: groups the models by their reasons, and counts the rest', () => {
-    const languages = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const languages = ['c', 'go', 'lua', 'perl', 'ruby', 'rust', 'scala', 'swift'];
     const many = snapshot(
       [...Array(500).keys()].map((at) =>
-        model(`m${at}`, { languages: new Set(languages.slice(0, at % 8)), maxOutput: 100 + at }),
+        model(`m${at}`, {
+          languages: new Set(languages.slice(0, at % 8)),
+          lacksLanguages: new Set(['swift']),
+          maxOutput: 100 + at,
+        }),
       ),
     );
     const lines = tell(facts({ languages }), many);
     expect(lines).toHaveLength(1 + 6 + 1 + 1);
     expect(lines[1]).toBe(
-      '63 models left out: it does not declare a, b, c, d, e, f, g, h (m0, m104, m112, m120, m128, m136, m144, m152 and 55 more).',
+      '63 models left out: it does not handle swift, and it does not declare c, go, lua, perl, ruby, rust, scala (m0, m104, m112, m120, m128, m136, m144, m152 and 55 more).',
     );
     expect(lines.at(-2)).toBe('124 more left out for other reasons.');
     const capped = tell(facts({ outputTokensMax: 350 }), many, byQuality);

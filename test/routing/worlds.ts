@@ -36,6 +36,7 @@ const models: fc.Arbitrary<readonly Model[]> = fc
       defaultMaxOutput: fc.constantFrom(40, 500, 8000),
       capabilities: bits,
       languages,
+      lacking: languages,
       reasoningTokens: fc.constantFrom(0, 0, 600, 3000),
       imageTokensMax: some(fc.constant(1600)),
       ttftMs: fc.integer({ min: 10, max: 3000 }),
@@ -44,7 +45,7 @@ const models: fc.Arbitrary<readonly Model[]> = fc
     { minLength: 1, maxLength: 6 },
   )
   .map((list) =>
-    list.map(({ q, prices, maxOutput, defaultMaxOutput, languages: known, ttftMs, rate, ...rest }, at) => {
+    list.map(({ q, prices, maxOutput, defaultMaxOutput, languages: known, lacking, ttftMs, rate, ...rest }, at) => {
       const [first, ...others] = prices.map(({ input, output, tierInput, fee, divisor }) => {
         const flat = price(input, output, { perRequest: fee, divisor });
         const [line] = flat.lines;
@@ -63,6 +64,7 @@ const models: fc.Arbitrary<readonly Model[]> = fc
         maxOutput,
         defaultMaxOutput: Math.min(defaultMaxOutput, maxOutput),
         languages: new Set(known),
+        lacksLanguages: new Set(lacking.filter((name) => !known.includes(name))),
         latency: { ttftMs, outputTokensPerSecond: rate },
       });
     }),
@@ -76,7 +78,7 @@ const requests: fc.Arbitrary<Partial<Facts>> = fc.record({
   outputTokensMax: some(fc.constantFrom(1, 30, 700, 9000)),
   choices: fc.constantFrom(1, 1, 3),
   needs: fc.oneof(fc.constant(0), bits),
-  languages: fc.oneof(fc.constant([]), languages),
+  languages: fc.oneof(fc.constant([]), languages, fc.subarray(['rust', 'elixir', 'klingon'])),
   ceilings: fc.record({
     costCredits: some(fc.double({ min: 1e-4, max: 5, noNaN: true })),
     latencyMs: some(fc.integer({ min: 20, max: 9000 })),

@@ -5,7 +5,12 @@ import { HEALTH } from '../../core/readings.ts';
 import { credits, modelId, orNull, tokens, word } from './parts.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
-const quality = Type.Number({ minimum: 0, maximum: 1, description: 'Q, preferences included.', examples: [0.71] });
+const quality = Type.Number({
+  minimum: 0,
+  maximum: 1,
+  description: 'Q, languages and preferences included.',
+  examples: [0.71],
+});
 const cost = Type.Number({ description: 'C, the expected cost. In Credits.', examples: [0.46] });
 const latency = Type.Number({
   description: 'L, the expected time to the end of the answer. In ms.',
@@ -70,14 +75,23 @@ const Draw = Type.Object({
   best: modelId('The best by utility: the choice itself, or what it was drawn instead of.'),
 });
 
+const Language = Type.Object({
+  language: Type.String({ description: 'Its canonical name.', examples: ['rust'] }),
+  state: word(['declared', 'unknown', 'lacked'], 'What the policy says of the model and the language.'),
+  adds: Type.Number({ minimum: 0, maximum: 1, description: 'What that adds to Q.', examples: [0.04] }),
+});
+
 const Candidate = Type.Object({
   model: modelId('The model.'),
   rank: orNull(Type.Integer(), '1 is the choice; null for a model that was left out.'),
   quality,
   estimate: orNull(
     Estimate,
-    'What Q is made of, before preferences: what is declared, and what was added one after the other; null where it is the declared.',
+    'What Q is made of, before languages and preferences: what is declared, and what was added one after the other; null where it is the declared.',
   ),
+  languages: Type.Array(Language, {
+    description: 'What the languages that the question is about add to Q; empty where none matters to its task.',
+  }),
   cost_credits: cost,
   latency_ms: latency,
   latency_basis: Type.Union(

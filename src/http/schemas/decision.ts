@@ -56,7 +56,7 @@ const Facts = Type.Object(
     ),
     asked_output_tokens: orNull(
       Type.Integer(),
-      'Output tokens of one choice as the question itself asks for them; null where it does not say.',
+      'Output tokens of one choice as the request lets expect them: by words, a schema, its text; null where the task’s figure stands.',
     ),
     max_tokens: orNull(Type.Integer(), 'The caller’s cap on the output tokens of one choice.'),
     n: Type.Integer({ minimum: 1, description: 'Choices asked for.' }),

@@ -29,7 +29,7 @@ export function modelField({ id, deployments }: ModelDraft, common: Common, cont
     { key: 'price', value: price, above: comments.above, ...(comments.beside && { beside: comments.beside }) },
     ...sizes.fields,
     capabilitiesField(id, deployments, known, context),
-    ...catalogFields(known, ['languages', 'family']),
+    ...catalogFields(known, ['languages', 'lacks_languages', 'family']),
     tagsField(deployments),
     isReasonerHere(deployments) ? field('temperature', false) : catalogField(known, 'temperature'),
     ...catalogFields(known, [

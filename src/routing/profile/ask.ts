@@ -1,6 +1,7 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
 import { evidenceOf, type Fitted } from './evidence.ts';
+import { type OutputAsked, outputAsked } from './expected-output.ts';
 import type { View } from './features.ts';
 import { likeliest } from './natural.ts';
 import type { Profiled } from './profile.ts';
@@ -10,7 +11,9 @@ import { shapeOf } from './shape.ts';
 import { likelihoods, sharesOf } from './shares.ts';
 import { forcesTool, isAmidTools, namesTool } from './tools.ts';
 
-export type Asked = Pick<Facts, 'task' | 'mix' | 'naturalLanguage' | 'languagesSeen' | 'outputTokensAsked'>;
+export interface Asked extends Pick<Facts, 'task' | 'mix' | 'naturalLanguage' | 'languagesSeen'> {
+  readonly output: OutputAsked;
+}
 
 /** Messages of the user that are read for a follow-up's sake, the last one included. */
 const TURNS = 4;
@@ -36,7 +39,7 @@ export function asked(request: Profiled): Asked {
     ...decided,
     naturalLanguage: language ?? (last && last.reading.words > 0 ? 'en' : 'und'),
     languagesSeen: programmingLanguages(isCoding ? turns : turns.slice(0, 1), isCoding),
-    outputTokensAsked: last?.reading.asked ?? null,
+    output: outputAsked(request, decided.task, last?.reading ?? null),
   };
 }
 

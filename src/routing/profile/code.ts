@@ -11,6 +11,21 @@ const LINES: readonly (readonly [language: string, start: RegExp])[] = [
     /(?:async )?def \w+ ?\(.*(?::|,)$|def \w+\(.*\): |class [A-Z]\w*(?:\([\w., ]*\))?:$|from [\w.]+ import |import [\w.]+ as \w|(?:elif .+|except\b.*|else|try|finally):$|for \w[\w, ]* in .+:$|(?:if|while|with) .*(?:[=<>)\]_]|\bnot \w+|True|None).*:$|Traceback \(most recent call last\)|File ".+", line \d|>>> |print\(.*\)$|if __name__|(?:ModuleNotFound|Attribute|Indentation|Index|Key|Name|ZeroDivision)Error: /,
   ],
   ['rust', /(?:pub(?:\(\w+\))? )?(?:async )?fn \w+|let mut |use (?:std|crate)::|impl\b.*\{$|#\[|thread '.*' panicked/],
+  [
+    'dockerfile',
+    /FROM [\w.-]+[:/]\S+(?: (?:AS|as) \w+)?$|RUN (?:apt|apk|npm|pip|yarn|cargo|go|mvn|curl|mkdir|chmod)[ -]|(?:COPY|ADD) (?:--\S+ )?\w*[./]\S* \S+$|(?:ENTRYPOINT|CMD) \[|WORKDIR \//,
+  ],
+  ['hcl', /(?:resource|data) "\w+" "[\w-]+" \{|(?:variable|provider|module|output) "[\w-]+" \{/],
+  ['cobol', /(?:IDENTIFICATION|ENVIRONMENT|DATA|PROCEDURE) DIVISION|WORKING-STORAGE SECTION|\d\d +[A-Z][\w-]* +PIC /],
+  ['solidity', /pragma solidity |contract \w+(?: is [\w, ]+)? \{$/],
+  ['elixir', /defmodule [A-Z][\w.]* do$|defp? \w+(?:\(.*\))? do$/],
+  [
+    'scala',
+    /(?:case class|object) [A-Z]\w*.*(?:\)|\{|extends \w+)$|(?:\w+ )?def \w+(?:\[.*\])?(?:\(.*\))?(?:: [A-Z][\w[\], ]*)? = ?/,
+  ],
+  ['dart', /import 'package:|void main\(\) (?:async )?(?:\{|=>)/],
+  ['clojure', /\(defn? |\(ns /],
+  ['erlang', /-module\(\w+\)\.$|-export\(\[/],
   ['swift', /(?:\w+ )?func \w+.*->.*\{$|import (?:SwiftUI|UIKit|Foundation)$|guard let /],
   ['go', /func (?:\(\w+ \*?\w+\) )?\w+\(.*\{$|package \w+$|\w+(?:, \w+)* := |if err != nil|panic: |goroutine \d/],
   ['kotlin', /(?:\w+ )?fun \w+\(|data class |val \w+.* = /],
@@ -62,7 +77,7 @@ const END = /(?:[)}\]] ?;|[)\w>] ?\{|=.{1,160};)$/;
 const MARKS = new Uint8Array(0x80);
 for (const mark of '{};=<>#$[]@') MARKS[mark.charCodeAt(0)] = 1;
 const KEYWORD =
-  /(?:import|from|package|SELECT|select|puts|def|fi|done|else|return|let|npm|git|docker|pip|cargo|curl|sudo|local|panic|at|File) ?/y;
+  /(?:import|from|package|FROM|RUN|COPY|WORKDIR|SELECT|select|puts|def|fi|done|else|return|let|npm|git|docker|pip|cargo|curl|sudo|local|panic|at|File) ?/y;
 
 /** Whether a line has anything of code: a mark, a call, a colon at its end or behind an error's name, a word in front. */
 export function mayBeCode(text: string, from: number, to: number): boolean {

@@ -13,27 +13,41 @@ export interface NumberSeen {
   readonly isOperand: boolean;
 }
 
-/** Reads the number that begins at `from`: `1,500`, `3/8`; dates, times and telephone numbers as one. */
+/** Reads the number that begins at `from`: `1,500`, `3/8`; dates, times and telephone numbers as one. Of a range, `value` is the end. */
 export function numberAt(text: string, from: number, to: number): NumberSeen {
   let at = from;
   let value = 0;
   let joints = 0;
+  let isFraction = false;
   for (; at < to; at++) {
     const code = text.charCodeAt(at);
-    if (FOLDED[code] === DIGIT) value = value * 10 + digitOf(code);
+    if (FOLDED[code] === DIGIT) value = isFraction ? value : value * 10 + digitOf(code);
     else if (at + 1 >= to || FOLDED[text.charCodeAt(at + 1)] !== DIGIT) break;
     else if (code === SLASH) joints++;
-    else if (code === COLON || code === HYPHEN) joints += 2;
-    else if (code !== POINT && code !== COMMA) break;
+    else if (code === COLON || code === HYPHEN || code === DASH) {
+      joints += 2;
+      value = 0;
+      isFraction = false;
+    } else if (code !== POINT && code !== COMMA) break;
+    else isFraction = digitsFrom(text, at + 1, to) !== 3;
   }
   const isYear = at - from === 4 && value >= 1000 && value < 2200;
   const isOperand = !isYear && (hasOperator(text, from - 1, -1) || hasOperator(text, at, 1));
   return { value, to: at, isQuantity: joints <= 1, isOperand };
 }
 
+/** How many digits stand there, up to 4: three make thousands, others a fraction. */
+function digitsFrom(text: string, from: number, to: number): number {
+  let at = from;
+  while (at < to && at < from + 4 && FOLDED[text.charCodeAt(at)] === DIGIT) at++;
+  return at - from;
+}
+
 const SLASH = 0x2f;
 const COLON = 0x3a;
 const HYPHEN = 0x2d;
+/** Between the ends of a range. */
+const DASH = 0x2013;
 const POINT = 0x2e;
 const COMMA = 0x2c;
 const MINUS = 0x2212;

@@ -1,23 +1,12 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
-import { asked } from './ask.ts';
+import { type Asked, asked } from './ask.ts';
 import { measure } from './size.ts';
 
 /** What the content of a request asks for: the part of the facts that is read from it. */
-export type Profile = Pick<
-  Facts,
-  | 'task'
-  | 'mix'
-  | 'naturalLanguage'
-  | 'languagesSeen'
-  | 'inputTokens'
-  | 'inputTokensMax'
-  | 'images'
-  | 'audioBytes'
-  | 'unboundedMedia'
-  | 'outputTokensAsked'
-  | 'needs'
->;
+export interface Profile extends Asked, Sized {}
+
+type Sized = Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'>;
 
 export type Profiled = Pick<
   ChatRequest,
@@ -39,7 +28,7 @@ export type Profiled = Pick<
 /** Reads a request once: how large it is, and what its user asks. Pure. */
 export function profile(request: Profiled): Profile {
   const size = measure(request);
-  const { task, mix, naturalLanguage, languagesSeen, outputTokensAsked } = asked(request);
+  const { task, mix, naturalLanguage, languagesSeen, output } = asked(request);
   return {
     task,
     mix,
@@ -50,7 +39,7 @@ export function profile(request: Profiled): Profile {
     images: size.images,
     audioBytes: size.audioBytes,
     unboundedMedia: size.unboundedMedia,
-    outputTokensAsked,
+    output,
     needs: size.needs,
   };
 }

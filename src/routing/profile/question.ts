@@ -1,4 +1,4 @@
-import { canonicalLanguage, isKnownLanguage } from '../../core/languages.ts';
+import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 
 /** A stretch of a question's text, in UTF-16 code units. */
@@ -131,6 +131,12 @@ function withoutOuterBlocks(message: string): Stretch & { readonly shown: readon
   return { from, to: Math.max(from, to), shown };
 }
 
+/** A message without what the caller's software adds around it: what asks, and the documents in tags. */
+export function withoutHarness(message: string): string {
+  const { from, to, shown } = withoutOuterBlocks(message);
+  return [...shown, { from, to }].map((part) => message.slice(part.from, part.to)).join('\n');
+}
+
 /** The name of the block that opens at a place; null where none does, or one that asks, or markup. */
 function blockAt(message: string, at: number): string | null {
   if (at >= message.length || message.charCodeAt(at) !== 0x3c) return null;
@@ -231,7 +237,7 @@ function addFence(question: Question, from: number, to: number): number {
   let at = from + FENCE.length;
   while (at < end && text.charCodeAt(at) > 0x20 && at - from < 24) at++;
   const tag = text.slice(from + FENCE.length, at);
-  if (tag && at < end && isKnownLanguage(tag)) {
+  if (tag && at < end && isCodeLanguage(tag)) {
     question.codeFences++;
     question.fenced.push(canonicalLanguage(tag));
   } else if (tag && at < end) question.documents++;

@@ -1,6 +1,6 @@
-import { asksFor } from './answer-length.ts';
+import { AnswerLength } from './answer-length.ts';
 import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
-import { EXTENSION, HOMOGRAPH, LEXICON, type Meaning, NAME, SIGN, TOPIC } from './lexicon/lexicon.ts';
+import { EXTENSION, HOMOGRAPH, LEXICON, type Meaning, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
 import { SIGNS } from './lexicon/signs.ts';
 import { isErrorName, isFlag, isLatex, isSentenceEnd, isSymbol, numberAt, quoteEnd } from './marks.ts';
 import { NATURAL, VOTER, VOTES } from './natural.ts';
@@ -75,8 +75,8 @@ export class Reading {
   object = -1;
   /** Stems of the words, as figures; the first two words stand once more as such. */
   readonly stems: number[] = [];
-  /** Output tokens that are asked for; null where nothing is said. */
-  asked: number | null = null;
+  /** How long the answer shall be. */
+  readonly length = new AnswerLength();
 
   readonly #text: string;
   readonly #start: number;
@@ -90,6 +90,7 @@ export class Reading {
   #noun = -1;
   #nounAt = -1;
   #number = 0;
+  #numberFrom = -1;
   #numberEnd = -1;
   /** Words since the sentence began. */
   #place = 0;
@@ -209,7 +210,10 @@ export class Reading {
     const { value, to: end, isQuantity, isOperand } = numberAt(this.#text, from, to);
     if (isQuantity) this.numbers += this.#weight;
     if (isOperand) this.formulas += this.#weight;
-    this.#number = value;
+    // "2 000" is one number.
+    const isGroup = end - from === 3 && from - this.#numberEnd === 1 && this.#number > 0 && this.#number < 1_000;
+    this.#number = isGroup ? this.#number * 1_000 + value : value;
+    if (!isGroup) this.#numberFrom = from;
     this.#numberEnd = end;
     return end;
   }
@@ -275,8 +279,8 @@ export class Reading {
       if (from - this.#start < OPENING) this.signs[sign] = 1;
     } else if (sign >= SIGN.word_unit) {
       const isNumbered = this.#numberEnd >= 0 && from - this.#numberEnd <= 10;
-      const asked = this.#weight < ASKED ? null : asksFor(sign, isNumbered ? this.#number : 0);
-      if (asked !== null) this.asked = this.asked === null ? asked : Math.min(this.asked, asked);
+      if (this.#weight < ASKED) return;
+      this.length.note(sign, isNumbered ? this.#number : 0, isNumbered ? wordBefore(this.#text, this.#numberFrom) : '');
     } else {
       if (sign === SIGN.fact) this.known++;
       this.#sign(sign, from);
@@ -318,7 +322,11 @@ export class Reading {
     const code = text.charCodeAt(from);
     const isCapital = code > 0x40 && code < 0x5b;
     if (sign === TOPIC) this.topics.push(name);
-    else if (sign === EXTENSION) {
+    else if (sign === NUMERAL) {
+      this.#number = Number(name);
+      this.#numberFrom = from;
+      this.#numberEnd = to;
+    } else if (sign === EXTENSION) {
       if (text.charCodeAt(from - 1) === 0x2e && text.charCodeAt(from - 2) > 0x20) this.#name(name);
     } else if (sign === NAME && text.charCodeAt(from - 1) !== 0x2e) {
       this.#name(name);
@@ -336,6 +344,13 @@ export class Reading {
       this.#name(next === 0x23 ? 'csharp' : 'cpp');
       return;
     }
+    if (name === 'fsharp') {
+      // "F#" is a key of music, too.
+      if (next === 0x23 && isCapital && !this.homographs.includes(name)) this.homographs.push(name);
+      return;
+    }
+    // Korean writes JavaScript as one word, which begins as Java does.
+    if (text.startsWith('스크립트', to)) return;
     if (name.length <= 2 && (!isCapital || from === this.#start || "'’.".includes(text.charAt(to)))) return;
     if (!this.homographs.includes(name)) this.homographs.push(name);
   }
@@ -345,15 +360,22 @@ export class Reading {
   }
 }
 
+/** No word that is asked about here is longer. */
+const WORD_LENGTH = 24;
+
+function wordBefore(text: string, at: number): string {
+  let end = at - 1;
+  while (end >= 0 && FOLDED[text.charCodeAt(end)] === GAP) end--;
+  let from = end;
+  while (from >= 0 && end - from < WORD_LENGTH && FOLDED[text.charCodeAt(from)]! > MARK) from--;
+  return text.slice(from + 1, end + 1).toLowerCase();
+}
+
 const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
 
 /** Whether a short word stands before: "in", "auf", "en" do before the language to translate into; "called" does not. */
 function isAfterPreposition(text: string, at: number): boolean {
   if (text.charCodeAt(at) >= 0x250) return true;
-  let end = at - 1;
-  while (end >= 0 && FOLDED[text.charCodeAt(end)] === GAP) end--;
-  let from = end;
-  while (from >= 0 && FOLDED[text.charCodeAt(from)]! > MARK) from--;
-  const before = text.slice(from + 1, end + 1).toLowerCase();
+  const before = wordBefore(text, at);
   return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);
 }

@@ -6,12 +6,12 @@ import { anyCodePoint } from '../../support/any-code-point.ts';
 import { promptsOf } from './prompts.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const asked = ({ task, mix, naturalLanguage, languagesSeen, outputTokensAsked }: Profile) => ({
+const asked = ({ task, mix, naturalLanguage, languagesSeen, output }: Profile) => ({
   task,
   mix,
   naturalLanguage,
   languagesSeen,
-  outputTokensAsked,
+  output,
 });
 
 /** Pieces that the reader has an eye for, in any order and cut anywhere. */
@@ -66,8 +66,8 @@ describe('a profile', () => {
         if (first) expect(read.task).toBe(first.share >= 0.5 ? first.task : 'general');
         expect(read.languagesSeen).toEqual([...new Set(read.languagesSeen)].sort());
         expect(read.naturalLanguage).toMatch(/^(?:[a-z]{2}|und)$/);
-        const { outputTokensAsked: asks } = read;
-        expect(asks === null || (Number.isSafeInteger(asks) && asks > 0)).toBe(true);
+        for (const asks of [read.output.stated, read.output.atMost])
+          expect(asks === null || (Number.isSafeInteger(asks) && asks > 0)).toBe(true);
       }),
       { numRuns: 500 },
     );

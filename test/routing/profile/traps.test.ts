@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
+import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
 import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
 const said = (content: string): ChatMessage => ({ role: 'assistant', content });
@@ -37,10 +39,46 @@ describe('words', () => {
       'Is java coffee strong?',
       'A swift reply, please: when is Easter?',
       'rust on my car',
+      'the elixir of life: what is it?',
+      'Crystal clear: explain',
+      'O que é a lua cheia?',
+      'ma vue sur la mer',
+      'Which scheme should I choose for my pension?',
+      'My racket broke, how do I restring it?',
+      'I play darts; how high is the board?',
+      'Write a haiku about the solidity of stone',
+      'Vitamin D and C',
     ];
     expect(prose.flatMap((question) => read(question).languagesSeen)).toEqual([]);
     expect(read('Write a function in Go that reverses a string.').languagesSeen).toEqual(['go']);
     expect(read('How do I sort an array in C++ or C#?').languagesSeen).toEqual(['cpp', 'csharp']);
+  });
+
+  test.each([
+    ['Write a Scala case class for a user', ['scala']],
+    ['Write a PowerShell script that lists services', ['powershell']],
+    ['Build a Flutter page with a list', ['dart']],
+    ['Escribe un script en R que lea un CSV', ['r']],
+    ['Write an Elixir GenServer', ['elixir']],
+    ['Haskell: what is a monad?', ['haskell']],
+    ['Write a Terraform module for an S3 bucket', ['hcl']],
+    ['Write a Dockerfile for a Go service', ['dockerfile', 'go']],
+    ['Convert this COBOL paragraph to Java', ['cobol', 'java']],
+    ['Como faço um loop em Lua?', ['lua']],
+    ['Write a Solidity contract for an ERC20 token', ['solidity']],
+    ['Write an F# function to parse CSV', ['fsharp']],
+    ['자바스크립트 배열 정렬', ['javascript']],
+    ['resource "aws_s3_bucket" "b" {\n  bucket = "x"\n}\nWhy does this fail?', ['hcl']],
+    ['What does this do?\n```\nFROM node:20\nRUN npm ci\n```', ['dockerfile']],
+    ['Fix it:\n```\ndefmodule Shop do\n  def f(x) do\n  end\nend\n```', ['elixir']],
+    ['Fix it:\n```\ncase class User(name: String)\n```', ['scala']],
+  ])('name the language that is asked for: %s', (question, languages) => {
+    expect(read(question).languagesSeen).toEqual(languages);
+  });
+
+  test('of the lexicon tell languages by their canonical names', () => {
+    const names = [NAMES, HOMOGRAPHS, EXTENSIONS].flatMap((table) => Object.keys(table));
+    expect(names.filter((name) => canonicalLanguage(name) !== name || !isCodeLanguage(name))).toEqual([]);
   });
 
   test('of mathematics in a title make no sum', () => {
@@ -122,7 +160,7 @@ describe('the form', () => {
   });
 
   test('that is hinted at is asked of the answer', () => {
-    const asks = (question: string) => read(question).outputTokensAsked;
+    const asks = (question: string) => read(question).output.stated;
     expect(asks('Who was Ada Lovelace? Answer in one word.')).toBe(4);
     expect(asks('Write an essay of 2,000 words about bees.')).toBe(3_000);
     expect(asks('Explique la pluie en 3 phrases.')).toBe(90);

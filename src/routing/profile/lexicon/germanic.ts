@@ -147,7 +147,14 @@ export const en: Words = {
   sentence_unit: `sentence sentences bullet_point* bullets bullet line lines`,
   paragraph_unit: `paragraph paragraphs`,
   page_unit: `page pages`,
-  one_word: `one_word single_word yes_or_no true_or_false one_token`,
+  char_unit: `characters chars`,
+  item_unit: `ideas examples names tips ways reasons titles options suggestions steps facts questions headlines slogans
+    taglines items synonyms alternatives recommendations jokes quotes benefits keywords hashtags`,
+  verse: `haiku haikus tagline slogan`,
+  post: `tweet limerick caption`,
+  one_word: `one_word single_word yes_or_no true_or_false one_token one_label single_label only_the_label just_the_label
+    label_only label_name_only only_the_category just_the_category category_only single_letter one_letter only_the_letter
+    just_the_number only_the_number number_only one_number`,
   one_sentence: `one_sentence single_sentence a_sentence one_line one_liner`,
   one_paragraph: `one_paragraph a_paragraph single_paragraph`,
   brief: `briefly short_answer brief concise* in_short`,
@@ -221,6 +228,8 @@ export const de: Words = {
   sentence_unit: `satz sätze* stichpunkt* zeilen*`,
   paragraph_unit: `absatz*`,
   page_unit: `seite*`,
+  char_unit: `zeichen`,
+  item_unit: `ideen beispiele* namen tipps gründe* titel vorschläge* schritte* fakten fragen`,
   one_word: `einem_wort ein_wort ja_oder_nein`,
   one_sentence: `einem_satz ein_satz`,
   one_paragraph: `einem_absatz*`,
@@ -276,7 +285,9 @@ export const nl: Words = {
   word_unit: `woord*`,
   sentence_unit: `zin zinnen* regels*`,
   paragraph_unit: `aline*`,
-  one_word: `één_woord* ja_of_nee`,
+  char_unit: `tekens`,
+  item_unit: `ideeën voorbeelden namen tips redenen titels suggesties stappen feiten vragen`,
+  one_word: `één_woord* een_woord ja_of_nee`,
   one_sentence: `één_zin`,
   brief: `kort beknopt*`,
 };

@@ -3,6 +3,7 @@ import { TOPICS } from '../tools.ts';
 import { type Trie, trieOf } from '../trie.ts';
 import { ar, hi, id, ja, ko, tr, vi, zh } from './asian.ts';
 import { de, en, nl } from './germanic.ts';
+import { NUMERALS } from './numerals.ts';
 import { es, fr, it, pt } from './romance.ts';
 import { SIGNS, type Sign, type Words } from './signs.ts';
 import { cs, pl, ru, uk } from './slavic.ts';
@@ -48,6 +49,7 @@ export const NAME = SIGNS.length;
 export const HOMOGRAPH = SIGNS.length + 1;
 export const EXTENSION = SIGNS.length + 2;
 export const TOPIC = SIGNS.length + 3;
+export const NUMERAL = SIGNS.length + 4;
 
 const NOUNS: ReadonlySet<Sign> = new Set([
   'prose',
@@ -60,6 +62,8 @@ const NOUNS: ReadonlySet<Sign> = new Set([
   'amount',
   'given',
   'tongue',
+  'verse',
+  'post',
 ]);
 
 const split = (text: string): string[] => text.split(/\s+/).filter(Boolean);
@@ -80,6 +84,7 @@ function* patterns(): Generator<readonly [string, Meaning]> {
     [HOMOGRAPH]: HOMOGRAPHS,
     [EXTENSION]: EXTENSIONS,
     [TOPIC]: TOPICS,
+    [NUMERAL]: NUMERALS,
   })) {
     for (const [name, text] of Object.entries(names)) {
       for (const pattern of split(text))

@@ -1,0 +1,65 @@
+import { isKnownLanguage } from './languages.ts';
+import { bothBits, emptyBits, hasBit, setBit } from './rules.ts';
+import type { Model } from './snapshot.ts';
+
+/** What the models that can be served are said of one programming language. */
+export interface LanguageSupport {
+  /** Bits by index of the model: those that may serve a request which requires the language. */
+  readonly qualifies: Uint32Array;
+  /** By index of the model: 1 where it is declared, 0.5 where nobody says, 0 where the model lacks it. */
+  readonly known: Float64Array;
+}
+
+export type LanguageState = 'declared' | 'unknown' | 'lacked';
+
+type Stated = Pick<Model, 'languages' | 'lacksLanguages'>;
+type Supports = ReadonlyMap<string, LanguageSupport>;
+
+/** How much of a language's worth each state is. */
+export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
+
+/** What a model says of a language, by its canonical name. */
+export function languageState({ languages, lacksLanguages }: Stated, name: string): LanguageState {
+  if (languages.has(name)) return 'declared';
+  return lacksLanguages.has(name) ? 'lacked' : 'unknown';
+}
+
+/**
+ * A table of every language that a model declares or lacks. Where some model declares it, those qualify that do; where
+ * none does, it is unknown, and all qualify but those that lack it.
+ */
+export function languageSupport(models: readonly Stated[]): Supports {
+  const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));
+  return new Map(Array.from(names, (name) => [name, supportOf(name, models)] as const));
+}
+
+function supportOf(name: string, models: readonly Stated[]): LanguageSupport {
+  const states = models.map((model) => languageState(model, name));
+  const wanted = (state: LanguageState) => (states.includes('declared') ? state === 'declared' : state !== 'lacked');
+  const qualifies = emptyBits(models.length);
+  for (const [at, state] of states.entries()) if (wanted(state)) setBit(qualifies, at);
+  return { qualifies, known: Float64Array.from(states, (state) => KNOWN[state]) };
+}
+
+/** Whether a model, by its index, may serve a request that requires the language. A name that is no language leaves nobody. */
+export function qualifiesFor(name: string, model: number, supports: Supports): boolean {
+  const support = supports.get(name);
+  return support ? hasBit(support.qualifies, model) : isKnownLanguage(name);
+}
+
+/** The models that may serve a request which requires all of these, as bits; null for all. */
+export function qualifiedFor(names: readonly string[], supports: Supports, models: number): Uint32Array | null {
+  let bits: Uint32Array | null = null;
+  for (let i = 0; i < names.length; i++) {
+    const support = supports.get(names[i]!);
+    if (support) bits = bothBits(bits, support.qualifies);
+    else if (!isKnownLanguage(names[i]!)) return emptyBits(models);
+  }
+  return bits;
+}
+
+/** What a language adds to each model's quality, by index, where it is worth so much: all of it, half, or nothing. */
+export function addWorth(to: Float64Array, name: string, worth: number, supports: Supports): void {
+  const known = supports.get(name)?.known;
+  for (let i = 0; i < to.length; i++) to[i]! += worth * (known?.[i] ?? KNOWN.unknown);
+}

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** What a request asks for, as its decision shows it: its length and its programming languages. */
+let box: Signalbox;
+beforeAll(async () => {
+  box = await startSignalbox();
+});
+afterAll(() => box.stop());
+
+interface Shown {
+  readonly facts: { readonly asked_output_tokens: number | null; readonly languages: readonly string[] };
+  readonly expected_output_tokens: number;
+  readonly explanation: readonly string[];
+  readonly candidates: readonly {
+    readonly model: string;
+    readonly quality: number;
+    readonly languages: readonly object[];
+  }[];
+  readonly replay: { readonly matches: boolean };
+}
+
+const shown = (id: string): Promise<Shown> =>
+  waitFor(async () => {
+    const response = await box.get(`/v1/decisions/${id}`);
+    return response.status === 200 ? ((await response.json()) as Shown) : null;
+  });
+
+async function routed(body: object): Promise<Shown> {
+  const response = await box.post('/v1/route', body);
+  expect(response.status).toBe(200);
+  const { decision_id: id } = (await response.json()) as { decision_id: string };
+  return shown(id);
+}
+const asking = (content: string) => ({ messages: [{ role: 'user', content }] });
+
+describe('the expected output', () => {
+  test('of a route query is what its question asks for', async () => {
+    const { facts, expected_output_tokens: expected } = await routed(asking('Is the earth flat? Yes or no.'));
+    expect([facts.asked_output_tokens, expected]).toEqual([4, 4]);
+  });
+
+  test('of a greeting is short, and of a question without a length its task’s', async () => {
+    expect((await routed(asking('Hello!'))).expected_output_tokens).toBeLessThan(50);
+    const { facts, expected_output_tokens: expected } = await routed(asking('Why is the sky blue?'));
+    expect([facts.asked_output_tokens, expected]).toEqual([null, 400]);
+  });
+
+  test('of a chat follows its schema and its system prompt, and `max_tokens` caps it', async () => {
+    const chat = async (more: object) => {
+      const response = await box.post('/v1/chat/completions', {
+        model: 'auto',
+        ...asking('Who was Ada Lovelace?'),
+        ...more,
+      });
+      expect(response.status).toBe(200);
+      const { platform } = await answerOf(response);
+      return shown(platform!.decision_id);
+    };
+    const schema = { type: 'object', properties: { name: { type: 'string' }, born: { type: 'integer' } } };
+    const format = { type: 'json_schema', json_schema: { name: 'person', schema } };
+    const formatted = await chat({ response_format: format });
+    expect(formatted.expected_output_tokens).toBeGreaterThan(15);
+    expect(formatted.expected_output_tokens).toBeLessThan(60);
+    expect((await chat({ response_format: format, max_tokens: 9 })).expected_output_tokens).toBe(9);
+    const system = { role: 'system', content: 'Answer in one word.' };
+    expect(
+      (await chat({ messages: [system, ...asking('What is the capital of France?').messages] })).expected_output_tokens,
+    ).toBe(4);
+  });
+});
+
+describe('programming languages', () => {
+  test('that a question is about count as quality, and are replayed bit for bit', async () => {
+    const { facts, candidates, explanation, replay } = await routed(
+      asking('Write a Rust function that parses a CSV file.'),
+    );
+    expect(facts.languages).toEqual(['rust']);
+    const of = (id: string) => candidates.find(({ model }) => model === id)!;
+    expect(of('sim-coder').languages).toEqual([{ language: 'rust', state: 'declared', adds: expect.any(Number) }]);
+    expect(of('sim-small').languages).toEqual([{ language: 'rust', state: 'unknown', adds: expect.any(Number) }]);
+    expect(explanation.join('\n')).toContain('+0.04 for rust');
+    expect(replay.matches).toBe(true);
+  });
+
+  test('that no model declares are no reason to refuse; what is no language is, with the one that was meant', async () => {
+    for (const name of ['html', 'css', 'scala', 'r', 'dart', 'PowerShell', 'Dockerfile', 'terraform'])
+      await routed({ task_type: 'coding', constraints: { required_languages: [name] } });
+    const response = await box.post('/v1/route', { constraints: { required_languages: ['pyhton'] } });
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    expect([response.status, error.code]).toEqual([422, 'no_eligible_model']);
+    expect(error.message).toContain('`pyhton` is no programming language: did you mean `python`?');
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'bun:test';
+import { Value } from '@sinclair/typebox/value';
+import fc from 'fast-check';
+import type { Facts } from '../../src/core/facts.ts';
+import { certify } from '../../src/routing/certify.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { languageWorth } from '../../src/routing/evaluate.ts';
+import { refusalError } from '../../src/routing/refuse.ts';
+import { story } from '../../src/routing/story.ts';
+import { byQuality, decisionOf, facts, model, outcomeOf, registry, snapshot } from './build.ts';
+
+const TASKS = ['general', 'coding', 'tool_use', 'chat'].map((name) => ({
+  ...{ name, expectedOutputTokens: 400, defaultInputTokens: 500, minUsefulOutput: 64 },
+}));
+const tasks = { tasks: TASKS, taskIndex: new Map(TASKS.map(({ name }, at) => [name, at])) };
+const one = (id: string, languages: readonly string[], lacks: readonly string[] = [], q = 0.8) =>
+  model(id, {
+    ...{ q, quality: Float64Array.from(TASKS, () => q), languages: new Set(languages) },
+    lacksLanguages: new Set(lacks),
+  });
+
+const eligible = (from: ReturnType<typeof snapshot>, languages: readonly string[]): string[] => {
+  const outcome = outcomeOf(from, facts({ languages }));
+  return isRefusal(outcome) ? [] : outcome.ranked.map((each) => from.models[each.model]!.id).sort();
+};
+
+describe('a language that is required', () => {
+  const from = snapshot([one('a', ['rust', 'klingon']), one('b', ['go'], ['cobol']), one('c', [])], tasks);
+
+  test('leaves the models that declare it', () => {
+    expect(eligible(from, ['rust'])).toEqual(['a']);
+    expect(eligible(from, ['rust', 'go'])).toEqual([]);
+  });
+
+  test('that no model declares leaves all but those that lack it', () => {
+    expect(eligible(from, ['haskell'])).toEqual(['a', 'b', 'c']);
+    expect(eligible(from, ['cobol'])).toEqual(['a', 'c']);
+    expect(eligible(from, ['haskell', 'cobol', 'rust'])).toEqual(['a']);
+  });
+
+  test('may be one that only a model knows of', () => {
+    expect(eligible(from, ['klingon'])).toEqual(['a']);
+  });
+
+  test('that is none leaves nobody, and the refusal says what was meant', () => {
+    for (const [name, meant] of [
+      ['brainfuk', ': did you mean `brainfuck`?'],
+      ['pyton', ': did you mean `python`?'],
+      ['dothraki', ''],
+    ] as const) {
+      const outcome = outcomeOf(from, facts({ languages: [name] }));
+      if (!isRefusal(outcome)) throw new Error('not refused');
+      expect(refusalError(outcome, from).message).toContain(`\`${name}\` is no programming language${meant}`);
+    }
+  });
+
+  test('is told of as lacked where it is, and as not declared where nobody says', () => {
+    const outcome = outcomeOf(from, facts({ model: 'b', pinned: true, languages: ['cobol', 'rust'] }));
+    if (!isRefusal(outcome)) throw new Error('not refused');
+    expect(refusalError(outcome, from).message).toContain('it does not handle cobol, and it does not declare rust');
+  });
+});
+
+describe('a language that a request is about', () => {
+  const coding = (languagesSeen: readonly string[], more: Partial<Facts> = {}) =>
+    facts({ task: 'coding', languagesSeen, ...more });
+  const from = snapshot([one('declares', ['rust']), one('lacks', [], ['rust']), one('unknown', [])], tasks);
+
+  test('adds its worth where it is declared, half of it where unknown, nothing where lacked', () => {
+    const { ranked } = decisionOf(from, coding(['rust']), byQuality);
+    expect(ranked.map((each) => [from.models[each.model]!.id, Number(each.quality.toFixed(4))])).toEqual([
+      ['declares', 0.84],
+      ['unknown', 0.82],
+      ['lacks', 0.8],
+    ]);
+  });
+
+  test('adds the mean over all of them, and never makes a quality of more than 1', () => {
+    const { ranked } = decisionOf(from, coding(['go', 'rust']), byQuality);
+    expect(ranked.map((each) => Number(each.quality.toFixed(4)))).toEqual([0.83, 0.82, 0.81]);
+    const good = snapshot([one('best', ['rust'], [], 0.99)], tasks);
+    expect(decisionOf(good, coding(['rust']), byQuality).ranked[0].quality).toBe(1);
+  });
+
+  test('counts by the share of the tasks whose answers are code', () => {
+    expect(languageWorth(coding(['rust'], { task: 'general' }), from)).toBe(0);
+    expect(languageWorth(coding(['rust'], { task: 'tool_use' }), from)).toBe(0.04);
+    const mix = [
+      { task: 'chat', share: 0.75 },
+      { task: 'coding', share: 0.25 },
+    ];
+    expect(languageWorth(coding(['rust'], { task: 'chat', mix }), from)).toBe(0.01);
+    expect(languageWorth(coding([]), from)).toBe(0);
+    // Nobody says anything of it: the models are alike.
+    expect(languageWorth(coding(['haskell']), from)).toBe(0);
+  });
+
+  test('is shown in the certificate and told in the story', () => {
+    const given = { id: 1, seed: '00', strategy: byQuality, reason: 'quality' };
+    const asked = coding(['go', 'rust']);
+    const certificate = certify(from, asked, given);
+    const ofModel = (id: string) => certificate.candidates.find((each) => each.model === id)!.languages;
+    expect(ofModel('declares')).toEqual([
+      { language: 'go', state: 'unknown', adds: 0.01 },
+      { language: 'rust', state: 'declared', adds: 0.02 },
+    ]);
+    expect(ofModel('lacks').map(({ adds }) => adds)).toEqual([0.01, 0]);
+    expect(story(certificate, asked)).toContain(
+      'Languages that it is about count as quality: declares +0.01 go unknown, +0.02 for rust; unknown +0.01 go unknown, +0.01 rust unknown.',
+    );
+    expect(certify(from, facts(), given).candidates.flatMap(({ languages }) => languages)).toEqual([]);
+  });
+});
+
+const NAMES = ['rust', 'go', 'elixir'] as const;
+const state = fc.constantFrom('declared', 'unknown', 'lacked');
+const known = fc.tuple(state, state, state);
+type States = readonly string[];
+const named = (id: string, states: States, q: number) =>
+  one(
+    id,
+    NAMES.filter((_, at) => states[at] === 'declared'),
+    NAMES.filter((_, at) => states[at] === 'lacked'),
+    q,
+  );
+
+describe('among models alike in all else', () => {
+  const RANK = { lacked: 0, unknown: 1, declared: 2 } as const;
+  const isBetter = (a: States, b: States, seen: readonly string[]) =>
+    NAMES.every((name, at) => !seen.includes(name) || Reflect.get(RANK, a[at]!) >= Reflect.get(RANK, b[at]!));
+
+  /** `knownAs`: how much of its worth a language counts by what is known of it; a mutant counts another part. */
+  function checkLaw(knownAs: (known: number) => number): void {
+    const strategies = [...registry.strategies.values()];
+    fc.assert(
+      fc.property(
+        known,
+        known,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.double({ min: 0.001, max: 1, noNaN: true }),
+        fc.subarray([...NAMES], { minLength: 1 }),
+        fc.constantFrom(...strategies.map(({ name }) => name)),
+        (a, b, q, worth, seen, strategy) => {
+          const plugin = strategies.find(({ name }) => name === strategy)!;
+          // The worse one has the ID that ties prefer.
+          const [more, less] = isBetter(a, b, seen) ? [a, b] : [b, a];
+          if (!isBetter(more, less, seen)) return;
+          const options = Value.Default(plugin.options, {}) as Record<string, unknown>;
+          const plain = snapshot([named('x-less', less, q), named('y-more', more, q)], {
+            ...tasks,
+            languageWorth: worth,
+          });
+          const languages = new Map(
+            Array.from(plain.languages, ([name, each]) => [name, { ...each, known: each.known.map(knownAs) }] as const),
+          );
+          const from = { ...plain, languages };
+          const asked = facts({ task: 'coding', languagesSeen: seen, weights: { cost: 0.3, quality: 0.7 } });
+          const { ranked } = decisionOf(from, asked, plugin.prepare(options));
+          const [first, second] = ranked;
+          if (!second) throw new Error('one is missing');
+          const isFirst = from.models[first.model]!.id === 'y-more';
+          expect(isFirst || Math.abs(first.quality - second.quality) < 1e-9).toBe(true);
+        },
+      ),
+    );
+  }
+
+  test('one that declares a language never ranks behind one that does not', () => checkLaw((known) => known));
+  test('which counting the unknown for more than the declared would break', () =>
+    expect(() => checkLaw((known) => (known === 0.5 ? 1.5 : known))).toThrow());
+});
