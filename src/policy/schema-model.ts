@@ -139,6 +139,7 @@ const LatencyText = closed(
       means: MEANS_OF_FIGURE,
       description: 'Where the figures come from.',
     }),
+    as_of: Type.Optional(day('The day of the newest reading behind the figures.')),
   },
   { description: 'How fast the model is, before anything was measured here.' },
 );
@@ -154,6 +155,7 @@ const QualityText = Type.Object(
       means: MEANS_OF_FIGURE,
       description: 'Where the figures come from.',
     }),
+    as_of: Type.Optional(day('The day of the newest evidence behind the figures.')),
   },
   {
     additionalProperties: share('Share of good answers for a task, 0 to 1.'),
