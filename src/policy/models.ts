@@ -78,7 +78,7 @@ function draftModel(named: Named<ModelText>, context: ModelContext): ModelDraft 
     family: data.family ?? name,
     tokenizer: data.tokenizer ?? null,
     acceptsTemperature: data.temperature,
-    reasoningTokens: data.reasoning_tokens,
+    reasoningTokens: reasoningOf(data),
     imageTokensMax: data.image_tokens_max ?? null,
     audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,
     latency: {
@@ -133,7 +133,11 @@ function rateOf(data: ModelText): number {
 
 /** Hidden reasoning is written before the first content, at the same rate. */
 function ttftOf(data: ModelText): number {
-  return data.latency?.ttft_ms ?? Math.round(NEUTRAL_TTFT_MS + (1000 * data.reasoning_tokens) / rateOf(data));
+  return data.latency?.ttft_ms ?? Math.round(NEUTRAL_TTFT_MS + (1000 * reasoningOf(data)) / rateOf(data));
+}
+
+function reasoningOf({ reasoning_tokens: tokens }: ModelText): number {
+  return typeof tokens === 'number' ? tokens : tokens.default;
 }
 
 /** A cache makes nobody wait: the two were most likely mistaken for each other. */

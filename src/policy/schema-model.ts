@@ -163,6 +163,18 @@ const QualityText = Type.Object(
   },
 );
 
+const ReasoningTokens = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000,
+  examples: [600],
+  description: 'For all tasks.',
+});
+
+const ReasoningTokensByTask = Type.Object(
+  { default: ReasoningTokens },
+  { additionalProperties: ReasoningTokens, description: 'By task.' },
+);
+
 const deadline = (description: string, example: number) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000, examples: [example], description }));
 
@@ -240,12 +252,12 @@ export const ModelText = closed(
       examples: [false],
       description: '`false`: the model refuses a temperature, and it is dropped.',
     }),
-    reasoning_tokens: Type.Integer({
-      minimum: 0,
-      maximum: 1_000_000,
+    reasoning_tokens: Type.Union([ReasoningTokens, ReasoningTokensByTask], {
       default: 0,
-      examples: [600],
-      description: 'Hidden reasoning tokens expected at the effort we send; part of the cost.',
+      examples: [600, { default: 300, chat: 40, math: 800 }],
+      expected: 'a whole number, or `default` and tasks with one each',
+      description:
+        'Hidden reasoning tokens expected at the effort we send, for all tasks or by task; part of the cost.',
     }),
     image_tokens_max: Type.Optional(
       count('Most tokens that one image counts; without it no hard limit can hold with images.', 1600),
