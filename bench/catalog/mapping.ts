@@ -6,7 +6,7 @@
  * `ceiling · σ(slope · ability + ease)`. A task's requests are a mixture of easy, usual and hard ones, so its figure is the mean.
  *
  * `ease`: hard requests are as hard as that index for a middling model (a proof, an agent's turn in a large repository),
- * usual and easy ones are those of which a middling model answers 95 and 99 of 100 well. These two, the slopes and the shares were
+ * usual and easy ones those of which it answers 95 and 99 of 100 well. These, the slopes and the shares were
  * set so that the pooled tests on ordinary requests in `facts.json` come out (`npm run catalog -- --check` compares them):
  * school algebra 97 of 100, labels 86 to 99, fields of listings 97, whole listings 78, answers from documents 94.
  *
@@ -18,14 +18,10 @@
 export const EASE = { easy: 4.6, usual: 3, hard: 0 } as const;
 
 export interface TaskMapping {
-  /** Shares of a task's requests; together 1. */
-  readonly easy: number;
-  readonly usual: number;
-  readonly hard: number;
+  /** Shares of a task's easy, usual and hard requests; together 1. */
+  readonly mix: readonly [easy: number, usual: number, hard: number];
   readonly slope: number;
   readonly ceiling: number;
-  /** Measures that speak for the task besides the index. Where a model has none of them, the index alone is the link. */
-  readonly measures: readonly string[];
   /** Share of a gateway's traffic, for `default`; guessed. */
   readonly traffic: number;
 }
@@ -34,87 +30,30 @@ const WORKED_OUT = 1;
 const LANGUAGE = 0.5;
 
 export const TASKS: Readonly<Record<string, TaskMapping>> = {
-  chat: {
-    easy: 0.75,
-    usual: 0.22,
-    hard: 0.03,
-    slope: LANGUAGE,
-    ceiling: 0.98,
-    measures: ['arena_text', 'arena_instructions'],
-    traffic: 0.2,
-  },
-  coding: {
-    easy: 0.52,
-    usual: 0.41,
-    hard: 0.07,
-    slope: WORKED_OUT,
-    ceiling: 0.99,
-    measures: ['coding', 'terminal', 'arena_coding'],
-    traffic: 0.22,
-  },
-  math: { easy: 0.57, usual: 0.36, hard: 0.07, slope: WORKED_OUT, ceiling: 0.99, measures: ['math'], traffic: 0.05 },
-  reasoning: {
-    easy: 0.44,
-    usual: 0.47,
-    hard: 0.09,
-    slope: WORKED_OUT,
-    ceiling: 0.99,
-    measures: ['reasoning'],
-    traffic: 0.1,
-  },
-  writing: {
-    easy: 0.55,
-    usual: 0.38,
-    hard: 0.07,
-    slope: LANGUAGE,
-    ceiling: 0.97,
-    measures: ['arena_text', 'arena_instructions'],
-    traffic: 0.12,
-  },
-  summarization: {
-    easy: 0.55,
-    usual: 0.4,
-    hard: 0.05,
-    slope: LANGUAGE,
-    ceiling: 0.97,
-    measures: ['long_context', 'arena_instructions'],
-    traffic: 0.08,
-  },
-  translation: {
-    easy: 0.6,
-    usual: 0.35,
-    hard: 0.05,
-    slope: LANGUAGE,
-    ceiling: 0.98,
-    measures: ['arena_non_english', 'arena_text'],
-    traffic: 0.05,
-  },
-  extraction: {
-    easy: 0.65,
-    usual: 0.3,
-    hard: 0.05,
-    slope: LANGUAGE,
-    ceiling: 0.985,
-    measures: ['arena_instructions', 'long_context'],
-    traffic: 0.06,
-  },
-  classification: {
-    easy: 0.65,
-    usual: 0.29,
-    hard: 0.06,
-    slope: LANGUAGE,
-    ceiling: 0.985,
-    measures: ['arena_instructions'],
-    traffic: 0.05,
-  },
-  tool_use: {
-    easy: 0.5,
-    usual: 0.42,
-    hard: 0.08,
-    slope: WORKED_OUT,
-    ceiling: 0.985,
-    measures: ['tools_july', 'tools_september', 'tools_telecom'],
-    traffic: 0.05,
-  },
-  vision: { easy: 0.3, usual: 0.44, hard: 0.26, slope: LANGUAGE, ceiling: 0.97, measures: ['vision'], traffic: 0.02 },
+  chat: { mix: [0.75, 0.22, 0.03], slope: LANGUAGE, ceiling: 0.98, traffic: 0.2 },
+  coding: { mix: [0.5, 0.4, 0.1], slope: WORKED_OUT, ceiling: 0.995, traffic: 0.22 },
+  math: { mix: [0.56, 0.36, 0.08], slope: WORKED_OUT, ceiling: 0.995, traffic: 0.05 },
+  reasoning: { mix: [0.44, 0.46, 0.1], slope: WORKED_OUT, ceiling: 0.995, traffic: 0.1 },
+  writing: { mix: [0.55, 0.38, 0.07], slope: LANGUAGE, ceiling: 0.97, traffic: 0.12 },
+  summarization: { mix: [0.55, 0.4, 0.05], slope: LANGUAGE, ceiling: 0.97, traffic: 0.08 },
+  translation: { mix: [0.6, 0.35, 0.05], slope: LANGUAGE, ceiling: 0.98, traffic: 0.05 },
+  extraction: { mix: [0.65, 0.3, 0.05], slope: LANGUAGE, ceiling: 0.985, traffic: 0.06 },
+  classification: { mix: [0.65, 0.29, 0.06], slope: LANGUAGE, ceiling: 0.985, traffic: 0.05 },
+  tool_use: { mix: [0.5, 0.41, 0.09], slope: WORKED_OUT, ceiling: 0.99, traffic: 0.05 },
+  vision: { mix: [0.3, 0.44, 0.26], slope: LANGUAGE, ceiling: 0.97, traffic: 0.02 },
+};
+
+/** Measures that speak for a task besides the index. Where a model has none of them, the index alone is the link. */
+export const MEASURES: Readonly<Record<string, readonly string[]>> = {
+  chat: ['arena_text', 'arena_instructions', 'ordinary'],
+  coding: ['coding', 'terminal', 'arena_coding'],
+  math: ['math'],
+  reasoning: ['reasoning'],
+  writing: ['arena_text', 'arena_instructions', 'ordinary'],
+  summarization: ['long_context', 'arena_instructions', 'ordinary'],
+  translation: ['arena_non_english', 'arena_text'],
+  extraction: ['arena_instructions', 'long_context', 'ordinary'],
+  classification: ['arena_instructions', 'ordinary'],
+  tool_use: ['tools_july', 'tools_september', 'tools_telecom', 'ordinary'],
+  vision: ['vision'],
 };

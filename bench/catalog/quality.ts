@@ -1,6 +1,6 @@
 import { type Abilities, abilitiesOf, type Derivation } from './ability.ts';
 import { EFFORTS, type Effort, type Facts } from './facts.ts';
-import { EASE, TASKS, type TaskMapping } from './mapping.ts';
+import { EASE, MEASURES, TASKS, type TaskMapping } from './mapping.ts';
 
 export interface Quality {
   /** Share of good answers by task, `default` included; rounded. */
@@ -18,7 +18,7 @@ export function qualityOf(abilities: Abilities, model: string, can: (task: strin
   let sum = 0;
   let weights = 0;
   for (const [task, mapping] of Object.entries(TASKS)) {
-    const ability = abilities.of(model, mapping.measures);
+    const ability = abilities.of(model, MEASURES[task] ?? []);
     const share = shareOf(mapping, ability.logits);
     sum += mapping.traffic * share;
     weights += mapping.traffic;
@@ -31,7 +31,7 @@ export function qualityOf(abilities: Abilities, model: string, can: (task: strin
 }
 
 /** Share of good answers, 0 to 1, of a model of this ability. Rises with it. */
-export function shareOf({ easy, usual, hard, slope, ceiling }: TaskMapping, logits: number): number {
+export function shareOf({ mix: [easy, usual, hard], slope, ceiling }: TaskMapping, logits: number): number {
   const chance = (ease: number) => 1 / (1 + Math.exp(-(slope * logits + ease)));
   return ceiling * (easy * chance(EASE.easy) + usual * chance(EASE.usual) + hard * chance(EASE.hard));
 }
@@ -61,15 +61,14 @@ export function compareOrdinary(facts: Facts): Comparison[] {
   });
 }
 
+/** Of `general`, which has no mapping of its own, the mean of all tasks by their traffic. */
 function expected(abilities: Abilities, model: string, effort: Effort, task: string): number {
-  const mapping = TASKS[task];
-  if (mapping) return shareOf(mapping, abilities.of(model, mapping.measures, effort).logits);
-  const all = Object.values(TASKS);
-  const total = all.reduce((sum, { traffic }) => sum + traffic, 0);
-  return all.reduce(
-    (sum, one) => sum + (one.traffic / total) * shareOf(one, abilities.of(model, one.measures, effort).logits),
-    0,
-  );
+  const tasks = Object.entries(TASKS).filter(([name]) => name === task || task === 'general');
+  const total = tasks.reduce((sum, [, { traffic }]) => sum + traffic, 0);
+  return tasks.reduce((sum, [name, mapping]) => {
+    const { logits } = abilities.of(model, MEASURES[name] ?? [], effort);
+    return sum + (mapping.traffic / total) * shareOf(mapping, logits);
+  }, 0);
 }
 
 function effortOf(text: string): Effort {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { type Abilities, abilitiesOf } from '../../bench/catalog/ability.ts';
 import { type Facts, factsOf, readFacts } from '../../bench/catalog/facts.ts';
 import { CATALOG_FILES, modelsOf, readCatalog, withFigures } from '../../bench/catalog/figures.ts';
-import { TASKS, type TaskMapping } from '../../bench/catalog/mapping.ts';
+import { MEASURES, TASKS, type TaskMapping } from '../../bench/catalog/mapping.ts';
 import { compareOrdinary, qualityOf, shareOf } from '../../bench/catalog/quality.ts';
 import { compareCalls, reasoningOf, speedOf } from '../../bench/catalog/speed.ts';
 
@@ -91,7 +91,7 @@ describe('quality', () => {
 
   test('would not pass where hard requests were easier for the less able', () => {
     const mutant = (mapping: TaskMapping, logits: number) =>
-      shareOf({ ...mapping, hard: 0 }, logits) + shareOf({ ...mapping, easy: 0, usual: 0, hard: 0.5 }, -2 * logits);
+      shareOf(mapping, logits) + shareOf({ ...mapping, mix: [0, 0, 0.5] }, -2 * logits);
     expect(dominated(facts, mutant)).not.toEqual([]);
   });
 });
@@ -103,18 +103,18 @@ function dominated(of: Facts, share: typeof shareOf): string[] {
   return Object.entries(TASKS).flatMap(([task, mapping]) =>
     names.flatMap((a) =>
       names
-        .filter((b) => isAsAble(all, a, b, mapping))
-        .filter((b) => share(mapping, logits(all, a, mapping)) < share(mapping, logits(all, b, mapping)) - 1e-12)
+        .filter((b) => isAsAble(all, a, b, task))
+        .filter((b) => share(mapping, logits(all, a, task)) < share(mapping, logits(all, b, task)) - 1e-12)
         .map((b) => `${task}: ${a} below ${b}`),
     ),
   );
 }
 
-const logits = (all: Abilities, model: string, { measures }: TaskMapping) => all.of(model, measures).logits;
+const logits = (all: Abilities, model: string, task: string) => all.of(model, MEASURES[task] ?? []).logits;
 
 /** Whether both have the same measures and `a` is nowhere below. */
-function isAsAble(all: Abilities, a: string, b: string, { measures }: TaskMapping): boolean {
-  return ['index', ...measures].every((measure) => {
+function isAsAble(all: Abilities, a: string, b: string, task: string): boolean {
+  return ['index', ...(MEASURES[task] ?? [])].every((measure) => {
     const [mine, other] = [all.by(a, measure), all.by(b, measure)];
     return mine === null || other === null ? mine === other : mine >= other;
   });
