@@ -59,7 +59,8 @@ function editsOf(text: string, { key, value }: Pair, facts: Facts, abilities: Ab
   let absent = '';
   for (const name of KEYS) {
     const written = lines[name];
-    const own = written === null ? '' : `${' '.repeat(INDENT)}${name}: ${written}\n`;
+    const own =
+      written === null ? '' : `${' '.repeat(INDENT)}${name}:${written.startsWith('\n') ? '' : ' '}${written}\n`;
     const span = spanOf(text, value, name);
     if (!span) absent += own;
     else {
@@ -108,18 +109,18 @@ function linesOf(model: string, capabilities: ReadonlySet<string>, facts: Facts,
 const entriesOf = (entries: readonly (readonly [string, number])[]): string[] =>
   entries.map(([task, value]) => `${task}: ${value}`);
 
-/** `{ a: 1, b: 2 }`, on as many lines as it needs. */
+/** `{ a: 1, b: 2 }`, behind its key or, where that is too long, on lines of its own. */
 function flow(name: string, entries: readonly string[]): string {
   const whole = `{ ${entries.join(', ')} }`;
-  const inner = ' '.repeat(INDENT + 2);
   if (INDENT + name.length + 2 + whole.length <= LINE_LENGTH) return whole;
+  const inner = ' '.repeat(INDENT + 2);
   const lines: string[] = [];
   for (const entry of entries) {
     const last = lines.at(-1);
-    if (last !== undefined && inner.length + last.length + entry.length + 3 <= LINE_LENGTH) {
-      lines[lines.length - 1] = `${last} ${entry},`;
-    } else lines.push(`${entry},`);
+    // Two more: the brace, or the blank that stands below it, and the comma.
+    if (last !== undefined && inner.length + 2 + last.length + entry.length + 4 <= LINE_LENGTH) {
+      lines[lines.length - 1] = `${last}, ${entry}`;
+    } else lines.push(entry);
   }
-  const body = lines.map((line) => `${inner}${line}`).join('\n');
-  return `{\n${body.replace(/,$/, '')}\n${' '.repeat(INDENT)}}`;
+  return `\n${inner}{ ${lines.join(`,\n${inner}  `)} }`;
 }

@@ -26,9 +26,9 @@ describe('the figures of the shipped catalog', () => {
     test(`of ${basename(file)} are written in place: whatever they were, all else stays byte for byte`, () => {
       const text = withFigures(readCatalog(file), facts);
       const other = text
-        .replaceAll(/^ {4}quality: \{[^}]*\}/gm, '    quality: { default: 0.5, basis: guessed } # by hand')
+        .replaceAll(/^ {4}quality:\s+\{[^}]*\}/gm, '    quality: { default: 0.5, basis: guessed } # by hand')
         .replaceAll(/^ {4}latency: .*\n/gm, '')
-        .replaceAll(/^ {4}reasoning_tokens: \{[^}]*\}/gm, '    reasoning_tokens: 7');
+        .replaceAll(/^ {4}reasoning_tokens:\s+\{[^}]*\}/gm, '    reasoning_tokens: 7');
       expect(other).not.toBe(text);
       expect(withFigures(other, facts)).toBe(text);
     });

@@ -111,7 +111,7 @@ describe('the shipped policy', () => {
       expect(models.length, path).toBeGreaterThan(2);
       for (const model of models) {
         expect(model).toMatch(/price:[\s\S]*as_of: \d{4}-\d\d-\d\d,?\s+basis: (vendor-list|aggregator|own)/);
-        expect(model).toMatch(/quality: \{[^}]*basis: (guessed|unknown)[^}]*\}/);
+        expect(model).toMatch(/quality:\s+\{[^}]*basis: (guessed|unknown)[^}]*\}/);
       }
     }
   });
