@@ -124,7 +124,7 @@ export const DIAGNOSTICS = {
   },
   'free-model': { severity: 'warning', means: 'a provider with a key is priced at 0: its use would not be metered' },
   'passthrough-all': { severity: 'warning', means: '`*` lets callers send any field to the provider, priced or not' },
-  'stale-figure': { severity: 'warning', means: 'a price was seen more than 90 days ago. Only `policy check` tells' },
+  'stale-figure': { severity: 'warning', means: 'a figure was seen more than 90 days ago. Only `policy check` tells' },
   'unverified-figure': {
     severity: 'warning',
     means: 'nobody says when or where a figure was seen. Only `policy check` tells',

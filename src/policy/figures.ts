@@ -18,31 +18,39 @@ export interface Figure {
   readonly expected: string;
 }
 
-/** Days after which a price is called old. */
+/** Days after which a figure is called old. */
 const STALE_AFTER_DAYS = 90;
 const DAY_MS = 86_400_000;
 
 /** The figures of a model: its prices, quality and speed. */
 export function figuresOf({ path, tree }: Named<ModelText>, data: ModelText): Figure[] {
-  const figures = [quality(path, tree, data)];
+  const figures = [stated('quality', path, tree, data.quality)];
   if (data.price) figures.push(price(path, valueAt(tree, 'price') ?? tree, data.price));
   for (const [at, endpoint] of (data.endpoints ?? []).entries()) {
     const own = valueAt(tree, 'endpoints', at, 'price');
     if (own && endpoint.price) figures.push(price(`${path}.endpoints[${at}]`, own, endpoint.price));
   }
-  if (data.latency) {
-    const place = placeAt(tree, 'latency', 'basis');
-    const isVerified = data.latency.basis !== 'unknown';
-    figures.push({ path: `${path}.latency`, place, isVerified, expected: BASIS });
-  }
+  if (data.latency) figures.push(stated('latency', path, tree, data.latency));
   return figures;
 }
 
 const BASIS = '`basis: measured`, or `basis: guessed` where it is';
 
-function quality(path: string, tree: Tree, data: ModelText): Figure {
-  const isVerified = data.quality.basis !== 'unknown';
-  return { path: `${path}.quality`, place: placeAt(tree, 'quality', 'basis'), isVerified, expected: BASIS };
+/** Quality or latency. Without a day they do not age: most operators' own figures have none. */
+function stated(
+  key: 'quality' | 'latency',
+  path: string,
+  tree: Tree,
+  { basis, as_of: asOf }: ModelText['quality'] | NonNullable<ModelText['latency']>,
+): Figure {
+  return {
+    path: `${path}.${key}`,
+    place: placeAt(tree, key, 'basis'),
+    dayPlace: placeAt(tree, key, 'as_of'),
+    asOf,
+    isVerified: basis !== 'unknown',
+    expected: BASIS,
+  };
 }
 
 function price(path: string, tree: Tree, text: PriceText): Figure {
@@ -67,6 +75,6 @@ export function reviewFigure(figure: Figure, today: string, report: Report): voi
   const days = Math.round((Date.parse(today) - Date.parse(asOf)) / DAY_MS);
   if (days <= STALE_AFTER_DAYS) return;
   report.add('stale-figure', dayPlace, `\`${path}\` was seen ${days} days ago, on ${asOf}`, {
-    hint: 'look the price up again, and correct it or its `as_of`',
+    hint: 'look it up again, and correct the figure or its `as_of`',
   });
 }

@@ -140,6 +140,7 @@ const LatencyText = closed(
       means: MEANS_OF_FIGURE,
       description: 'Where the figures come from.',
     }),
+    as_of: Type.Optional(day('The day of the newest reading behind the figures.')),
   },
   { description: 'How fast the model is, before anything was measured here.' },
 );
@@ -155,6 +156,7 @@ const QualityText = Type.Object(
       means: MEANS_OF_FIGURE,
       description: 'Where the figures come from.',
     }),
+    as_of: Type.Optional(day('The day of the newest evidence behind the figures.')),
   },
   {
     additionalProperties: share('Share of good answers for a task, 0 to 1.'),
@@ -255,6 +257,7 @@ export const ModelText = closed(
     reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
       default: 0,
       examples: [600, { default: 400, chat: 60, math: 1800 }],
+      expected: 'a whole number, or `default` and tasks with one each',
       description: `${REASONING}; part of the cost and of the time to the first token. One figure, or one by task.`,
     }),
     image_tokens_max: Type.Optional(

@@ -7,7 +7,7 @@ import { costOf } from '../../src/core/price.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import type { PolicyFile } from '../../src/policy/load.ts';
 import { routeFacts } from '../../src/routing/facts.ts';
-import { decisionOf, prepared } from '../routing/build.ts';
+import { decisionOf, weighted } from '../routing/build.ts';
 import { rehearsed } from './rehearsal.ts';
 import { EVERY_VARIABLE, loadShipped as load, SERVICES } from './shipped.ts';
 import { shippedPolicy, snapshotOf } from './support.ts';
@@ -56,7 +56,7 @@ describe('the shipped policy', () => {
     });
   });
 
-  test('serves Claude once its key is set, and routes code to the best of its line', () => {
+  test('serves Claude once its key is set, and routes code by quality alone to the best of its line', () => {
     const snapshot = snapshotOf(load(files, { ANTHROPIC_API_KEY: 'anything' }));
     expect(snapshot.models.every(({ id }) => id.startsWith('claude-'))).toBeTrue();
     const caller = {
@@ -67,8 +67,9 @@ describe('the shipped policy', () => {
       limits: null,
       budgets: [],
     };
-    const asked = routeFacts({ model: 'auto', task_type: 'coding' }, caller, snapshot);
-    const [best] = decisionOf(snapshot, asked, prepared(snapshot, 'auto')).ranked;
+    const byQuality = { cost_weight: 0, quality_weight: 1 };
+    const asked = routeFacts({ task_type: 'coding', route_strategy: byQuality }, caller, snapshot);
+    const [best] = decisionOf(snapshot, asked, weighted).ranked;
     expect(snapshot.models[best.model]?.id).toBe('claude-opus-5-5');
   });
 
@@ -110,7 +111,7 @@ describe('the shipped policy', () => {
       expect(models.length, path).toBeGreaterThan(2);
       for (const model of models) {
         expect(model).toMatch(/price:[\s\S]*as_of: \d{4}-\d\d-\d\d,?\s+basis: (vendor-list|aggregator|own)/);
-        expect(model).toMatch(/quality: \{.*basis: (guessed|unknown) \}/);
+        expect(model).toMatch(/quality:\s+\{[^}]*basis: (guessed|unknown)[^}]*\}/);
       }
     }
   });

@@ -1,0 +1,63 @@
+import { type Facts, factsOf, median } from './facts.ts';
+
+export interface Speed {
+  /** ms to the first token of the answer, for a request on which the model reasons `reasoning.default` tokens. */
+  readonly ttftMs: number;
+  /** Output tokens per second. */
+  readonly rate: number;
+  /** `measured`: whole calls that somebody clocked agree with it. */
+  readonly basis: 'measured' | 'guessed';
+  /** Day of the newest reading. */
+  readonly asOf: string;
+}
+
+/** Hidden reasoning tokens at the default effort, by task; `default` is an ordinary request. All 0 where it reasons only when asked to. */
+export function reasoningOf(facts: Facts, model: string): Readonly<Record<string, number>> {
+  const readings = factsOf(facts, model).reasoning ?? [];
+  if (readings.length === 0) throw new TypeError(`${model} needs readings of \`reasoning\``);
+  const usual = median(readings.map(({ tokens }) => tokens));
+  if (usual === 0) return { default: 0 };
+  const factors = Object.entries(facts.reasoning_by_task);
+  const tasks = factors.map(
+    ([task, { value }]) => [task, Math.max(10, Math.round((usual * value) / 10) * 10)] as const,
+  );
+  return { default: twoDigits(usual), ...Object.fromEntries(tasks) };
+}
+
+/** How fast a model answers; null where nobody has published it. */
+export function speedOf(facts: Facts, model: string): Speed | null {
+  const { first_chunk_ms: first, tokens_per_second: rate, calls = [], reasoning = [] } = factsOf(facts, model);
+  if (!first || !rate) return null;
+  const days = [first, rate, ...calls, ...reasoning].map(({ date }) => date);
+  return {
+    ttftMs: twoDigits(first.value + (1000 * (reasoningOf(facts, model).default ?? 0)) / rate.value),
+    rate: rate.value,
+    basis: calls.length > 0 ? 'measured' : 'guessed',
+    asOf: days.sort().at(-1) ?? '',
+  };
+}
+
+export interface ClockedCall {
+  readonly model: string;
+  readonly what: string;
+  readonly clockedS: number;
+  readonly computedS: number;
+}
+
+/** The calls that somebody clocked, beside what the figures give for them. */
+export function compareCalls(facts: Facts): ClockedCall[] {
+  return Object.keys(facts.models).flatMap((model) => {
+    const { first_chunk_ms: first, tokens_per_second: rate, calls = [] } = factsOf(facts, model);
+    if (!first || !rate) return [];
+    const reasoning = reasoningOf(facts, model);
+    return calls.map(({ what, seconds, task, answer_tokens: answer }) => {
+      const tokens = (reasoning[task] ?? reasoning.default ?? 0) + answer;
+      return { model, what, clockedS: seconds, computedS: first.value / 1000 + tokens / rate.value };
+    });
+  });
+}
+
+/** Two significant digits: more were not known. */
+function twoDigits(value: number): number {
+  return value === 0 ? 0 : Number(value.toPrecision(2));
+}
