@@ -24,6 +24,7 @@ export function chatFacts(request: ChatRequest, caller: Caller, snapshot: Policy
     pinned,
     task: read.task,
     mix: read.mix,
+    difficulty: read.difficulty,
     naturalLanguage: read.naturalLanguage,
     languagesSeen: read.languagesSeen,
     inputTokens: read.inputTokens,
@@ -69,6 +70,8 @@ export function routeFacts(query: RouteQuery, caller: Caller, snapshot: PolicySn
     pinned,
     task,
     mix: query.task_type === undefined ? (read?.mix ?? NOTHING) : NOTHING,
+    // A task that the caller names, other than the one read, is one that the reader does not see.
+    difficulty: read !== null && task === read.task ? read.difficulty : 'usual',
     naturalLanguage: read?.naturalLanguage ?? 'und',
     languagesSeen: read?.languagesSeen ?? NOTHING,
     inputTokens,

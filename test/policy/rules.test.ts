@@ -41,6 +41,7 @@ const scope = (request: Partial<RuleScope['request']> = {}, more: Partial<RuleSc
   request: {
     model: 'auto',
     task: 'general',
+    difficulty: 'usual',
     input_tokens: 0,
     max_tokens: 0,
     stream: false,

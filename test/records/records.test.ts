@@ -25,6 +25,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
       pinned: false,
       task: 'coding',
       mix: [],
+      difficulty: 'easy',
       naturalLanguage: 'en',
       languagesSeen: ['python'],
       inputTokens: 12,

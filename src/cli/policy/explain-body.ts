@@ -6,6 +6,7 @@ import { RouteQuery } from '../../core/route-query.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { screen, screenKinds, screenMessages } from '../../gateway/screen.ts';
 import { chatFacts, routeFacts } from '../../routing/facts.ts';
+import type { Profiled } from '../../routing/profile/profile.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { pairsOf } from '../keys/terms.ts';
 import { UsageError } from '../options.ts';
@@ -53,6 +54,8 @@ export interface Read {
   readonly task: string | undefined;
   /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
   readonly messages: readonly ChatMessage[];
+  /** What its task is read from; null where the caller names the task, or nothing is said. */
+  readonly profiled: Profiled | null;
   /** What its user asks; null where nobody says. */
   readonly question: string | null;
   readonly stream: boolean;
@@ -86,6 +89,7 @@ function chatReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpForm
     task: undefined,
     read: (caller) => chatFacts(request, caller, snapshot),
     messages: request.messages,
+    profiled: request,
     question: questionOf(request.messages),
     stream: request.stream ?? false,
     user: request.user ?? '',
@@ -101,6 +105,7 @@ function queryReader(body: Body, snapshot: PolicySnapshot, compileCheck: HttpFor
     task: query.task_type,
     read: (caller) => routeFacts(query, caller, snapshot),
     messages: query.estimated_input_tokens === undefined ? (query.messages ?? []) : [],
+    profiled: query.messages && query.task_type === undefined ? { messages: query.messages } : null,
     question: questionOf(query.messages ?? []),
     stream: false,
     user: query.user ?? '',

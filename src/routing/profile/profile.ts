@@ -8,6 +8,7 @@ export type Profile = Pick<
   Facts,
   | 'task'
   | 'mix'
+  | 'difficulty'
   | 'naturalLanguage'
   | 'languagesSeen'
   | 'inputTokens'
@@ -39,10 +40,13 @@ export type Profiled = Pick<
 /** Reads a request once: how large it is, and what its user asks. Pure. */
 export function profile(request: Profiled): Profile {
   const size = measure(request);
-  const { task, mix, naturalLanguage, languagesSeen, outputTokensAsked } = asked(request);
+  const { task, mix, difficulty, naturalLanguage, languagesSeen, outputTokensAsked } = asked(request);
+  const isText = size.images + size.audioBytes + size.unboundedMedia === 0;
   return {
     task,
     mix,
+    // What comes with words is not read.
+    difficulty: isText ? difficulty : 'usual',
     naturalLanguage,
     languagesSeen,
     inputTokens: Math.max(1, size.tokens),

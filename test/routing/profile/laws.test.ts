@@ -81,13 +81,28 @@ SELECT 1;
 \`\`\`
 How many are 3 + 4?`;
 
-  test('does not hear what the system prompt says', () => {
+  test('does not hear of a system prompt what language it is in, nor the length that it asks for', () => {
     fc.assert(
-      fc.property(prompt, (one) => {
-        const system: ChatMessage = { role: 'system', content: NOISE.repeat(20) };
-        expect(asked(profile({ ...one, messages: [system, ...one.messages] }))).toEqual(asked(profile(one)));
+      fc.property(prompt, text, (one, content) => {
+        const told = profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] });
+        const { naturalLanguage, outputTokensAsked } = profile(one);
+        expect([told.naturalLanguage, told.outputTokensAsked]).toEqual([naturalLanguage, outputTokensAsked]);
       }),
       { numRuns: 200 },
+    );
+  });
+
+  test('does not hear what a system prompt shows between tags and fences', () => {
+    const shown = `You are a helpful assistant.\n\n<document>\n${NOISE}\n</document>`;
+    const [bland, noisy] = ['You are a helpful assistant.\n\n<document>\nNothing.\n</document>', shown];
+    fc.assert(
+      fc.property(prompt, (one) => {
+        const [a, b] = [bland, noisy].map((content) =>
+          asked(profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] })),
+        );
+        expect(b!.task).toBe(a!.task);
+      }),
+      { numRuns: 100 },
     );
   });
 
