@@ -252,20 +252,32 @@ for (const [name, examples] of sets) {
 }
 
 const weights = fit([...sets.values()].flat());
-const named = FEATURE_NAMES.flatMap((name, at) => {
-  const row = [...weights.subarray(at * TASKS.length, (at + 1) * TASKS.length)];
-  return row.every((one) => one === 0) ? [] : [`  ${JSON.stringify(name)}: [${row.join(', ')}],`];
-});
-writeFileSync(
-  join(import.meta.dir, '../src/routing/profile/weights.ts'),
-  `/**
- * What each feature of a question adds to the log-odds of each of \`TASKS\`. Written by \`bun bench/fit-profile.ts\`
- * from the labelled prompts of the tests; not to be edited by hand.
- */
-export const WEIGHTS: Readonly<Record<string, readonly number[]>> = {
-${named.join('\n')}
-};
-`,
+/** Writes the rows of some features. */
+function writeWeights(file: string, name: string, comment: string, isOf: (at: number) => boolean): void {
+  const named = FEATURE_NAMES.flatMap((feature, at) => {
+    const row = [...weights.subarray(at * TASKS.length, (at + 1) * TASKS.length)];
+    return !isOf(at) || row.every((one) => one === 0) ? [] : [`  ${JSON.stringify(feature)}: [${row.join(', ')}],`];
+  });
+  writeFileSync(
+    join(import.meta.dir, '../src/routing/profile', file),
+    `/**\n${comment}\n */\nexport const ${name}: Readonly<Record<string, readonly number[]>> = {\n${named.join('\n')}\n};\n`,
+  );
+}
+
+const isStanding = (at: number): boolean => (IS_UNDER[at] ?? false) || (IS_STANDING[at] ?? false);
+writeWeights(
+  'weights.ts',
+  'WEIGHTS',
+  ` * What each feature of a question adds to the log-odds of each of \`TASKS\`. Written by \`bun bench/fit-profile.ts\`
+ * from the labelled prompts of the tests; not to be edited by hand.`,
+  (at) => !isStanding(at),
+);
+writeWeights(
+  'weights-standing.ts',
+  'STANDING_WEIGHTS',
+  ` * What a system prompt adds to the log-odds of each of \`TASKS\`, where a question is weighed under it (\`under …\`) and where it
+ * is itself weighed (\`… what to do\`). Written by \`bun bench/fit-profile.ts\` beside \`weights.ts\`; not to be edited by hand.`,
+  isStanding,
 );
 
 /** Stems on a line. */

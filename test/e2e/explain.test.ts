@@ -116,7 +116,11 @@ describe('signalbox policy explain', () => {
     };
     const told = JSON.parse((await explainInput(chat, '--json')).out);
     expect(told.task_reasons).toMatchObject({ task: 'classification' });
-    expect(told.task_reasons.words[0]).toEqual({ text: expect.any(String), of: 'system prompt', adds: expect.any(Number) });
+    expect(told.task_reasons.words[0]).toEqual({
+      text: expect.any(String),
+      of: 'system prompt',
+      adds: expect.any(Number),
+    });
     expect(told.facts.difficulty).toBe('easy');
     // A task that the caller names was made by no word.
     const named = await explain('--task', 'coding', '--json');

@@ -3,6 +3,7 @@ import { fold, STEM_LETTERS, STEM_PLACES, STEM_STANDING, stemOn } from './letter
 import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
 import { WEIGHTS } from './weights.ts';
+import { STANDING_WEIGHTS } from './weights-standing.ts';
 
 /** Logits of each task, in the order of `TASKS`; only their differences count. */
 export type Evidence = Float64Array;
@@ -76,7 +77,7 @@ export function stemNamed(name: string): number {
 const FITTED = fitted();
 
 function fitted(): Fitted {
-  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? TASKS.map(() => 0));
+  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? STANDING_WEIGHTS[name] ?? TASKS.map(() => 0));
   const entries = STEMS.trim()
     .split(/\s+/)
     .filter(Boolean)

@@ -24,7 +24,10 @@ describe('a system prompt', () => {
       under('Generate SQL for the schema users(id, name). Return only SQL.', user('who signed up last week?')),
     ).toBe('coding');
     expect(
-      under('Summarize whatever the user sends in one sentence.', user('The bridge is closed until May. Buses go round it.')),
+      under(
+        'Summarize whatever the user sends in one sentence.',
+        user('The bridge is closed until May. Buses go round it.'),
+      ),
     ).toBe('summarization');
     expect(under('Extract name, date and amount as JSON.', user('Ann Lee paid 30 euros on 3 May.'))).toBe('extraction');
     expect(under('Traduis en anglais tout ce que l’utilisateur écrit.', user('Le magasin ferme à midi.'))).toBe(
