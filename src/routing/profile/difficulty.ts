@@ -65,7 +65,8 @@ function isBare({ question, reading, shape, tools }: View): boolean {
 const isFree = ({ before, standing }: View): boolean => before === null && standing?.binds !== true;
 
 function isSmallTalk(view: View): boolean {
-  const { words, known, numbers, asksMark } = view.reading;
+  const { words, known, numbers, asksMark, languages, homographs } = view.reading;
+  if (languages.length + homographs.length > 0) return false;
   const phrases = seen(view, 'greet') + seen(view, 'thanks');
   if (words > TALK_WORDS_MAX || phrases < 0.5 || numbers > 0 || words - known - phrases > TALK_OTHERS_MAX) return false;
   if (seen(view, 'make', 'mend', 'write', 'weigh', 'puzzle', 'solve', 'act', 'also', 'code', 'program', 'feel') > 0)

@@ -60,6 +60,7 @@ const HARD = [
   'Hello, can you prove that the square root of 2 is irrational?',
   'hi, my chest hurts and my left arm is numb',
   'thanks, now refactor the parser',
+  'nice. now in Rust',
   'Which is correct?\nA. 2\nB. 3\nC. 4\nD. 5',
   'Fact or opinion, and why: "The tax is too high."',
   'I feel so alone today.',
