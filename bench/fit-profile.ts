@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lastView } from '../src/routing/profile/ask.ts';
+import { lastView, standingView } from '../src/routing/profile/ask.ts';
 import { type Fitted, mayCall, stemNamed, visitStems } from '../src/routing/profile/evidence.ts';
-import { FEATURE_NAMES, visitFeatures } from '../src/routing/profile/features.ts';
+import { FEATURE_NAMES, type View, visitFeatures } from '../src/routing/profile/features.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
 import type { Profiled } from '../src/routing/profile/profile.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
@@ -15,7 +15,19 @@ import { fixed } from './stats.ts';
  * same prompts. First, by leaving one set of prompts out after the other, how well it does on what it was not fitted to.
  */
 const PROMPTS = join(import.meta.dir, '../test/routing/prompts');
-const SETS = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'exams'];
+const SETS = [
+  'dev',
+  'acts',
+  'everyday',
+  'everyday-more',
+  'terse',
+  'traps',
+  'talks',
+  'exams',
+  'standing',
+  'standing-more',
+  'misread',
+];
 const EPOCHS = 30;
 const RATE = 0.2;
 /** Share of features that are left out of an example each time. This and the penalty do best on what is left out. */
@@ -27,18 +39,27 @@ const SETTLED = 9;
 /** That tools are offered speaks for one or against it, and leaves the odds between the other tasks as they are. */
 const IS_OF_TOOLS = FEATURE_NAMES.map((name) => /\btools?\b/.test(name));
 const TOOL_USE = TASKS.indexOf('tool_use');
+/** Of what a system prompt asks for, where a question is weighed; and of a system prompt that is itself weighed. */
+const IS_UNDER = FEATURE_NAMES.map((name) => /^under |^a system prompt$/.test(name));
+const IS_STANDING = FEATURE_NAMES.map((name) => /what to do/.test(name));
 
 interface Labelled {
   readonly task: string;
+  /** What the system prompt asks for; `general` for one that asks nothing in particular. */
+  readonly standing?: string;
   readonly request: Profiled;
 }
 
 interface Example {
+  /** Whether it is a prompt as it stands in its file. */
+  readonly isOwn: boolean;
   /** Features that are not 0: place and value. */
   readonly features: readonly (readonly [at: number, value: number])[];
   readonly task: number;
   /** Whether it can be a tool that is asked for. */
   readonly offers: boolean;
+  /** What it teaches the weights of. */
+  readonly teaches: 'all' | 'under' | 'standing';
 }
 
 const promptsOf = (name: string): Labelled[] =>
@@ -53,11 +74,12 @@ const PROMPTS_MIN = 4;
 /** The stems that the prompts have often enough, by name, in the order of the alphabet. */
 function usualStems(prompts: readonly Labelled[]): string[] {
   const counts = new Map<string, number>();
-  for (const { request } of prompts) {
-    const view = lastView(request, NOTHING);
+  const count = (view: View | null, prefix: string) => {
     for (const name of new Set(view === null ? [] : stemsIn(view.question)))
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
+      counts.set(prefix + name, (counts.get(prefix + name) ?? 0) + 1);
+  };
+  for (const { request } of prompts) count(lastView(request, NOTHING), '');
+  for (const { request } of systemPrompts(prompts)) count(standingView(request), '=');
   return [...counts].flatMap(([name, count]) => (count < PROMPTS_MIN ? [] : [name])).sort();
 }
 
@@ -81,17 +103,62 @@ function wordsIn(line: string): string[] {
   return words.map((word) => fold(word).slice(0, STEM_LETTERS)).filter(Boolean);
 }
 
-/** Of a set's prompts: images go by rules, not by weights. `fitted` so far weighs the questions before. */
+/** Of a set's prompts: images go by rules, not by weights. `fitted` so far weighs what stands before the question. */
 function examplesOf(name: string, fitted: Fitted): Example[] {
-  return promptsOf(name).flatMap(({ task, request }) => {
-    const at = TASKS.indexOf(task);
-    const view = lastView(request, fitted);
-    if (at < 0 || view === null) return [];
-    const features: (readonly [number, number])[] = [];
-    visitFeatures(view, (place, value) => features.push([place, value]));
-    visitStems(view, fitted.rows, (place, value) => features.push([place, value]));
-    return [{ features, task: at, offers: mayCall(view) }];
+  const prompts = promptsOf(name);
+  // The words of a text that only the system prompt says what to do with teach nothing of that.
+  const questions = prompts.flatMap(({ task, standing, request }) =>
+    exampleOf(
+      lastView(request, fitted),
+      task,
+      standing === task && isBound(request, task, fitted) ? 'under' : 'all',
+      fitted,
+    ),
+  );
+  // Who answers changes nothing of what is asked: every few prompts once more, under a system prompt that asks for nothing.
+  const posed = prompts.flatMap(({ task, standing, request }, at) => {
+    const persona = at % EVERY === 0 ? PERSONAS[(at / EVERY) % PERSONAS.length] : undefined;
+    if (standing !== undefined || persona === undefined) return [];
+    const messages = [persona, ...request.messages];
+    return exampleOf(lastView({ ...request, messages }, fitted), task, 'under', fitted);
   });
+  // Beside so many that a system prompt says nothing of, those that it says all of count again.
+  const again = prompts.flatMap(({ task, standing, request }) =>
+    standing === undefined ? [] : exampleOf(lastView(request, fitted), task, 'under', fitted),
+  );
+  const systems = systemPrompts(prompts).flatMap(({ standing, request }) =>
+    standing === undefined ? [] : exampleOf(standingView(request), standing, 'standing', fitted),
+  );
+  return [...questions.map((one) => ({ ...one, isOwn: true })), ...posed, ...systems, ...again];
+}
+
+const EVERY = 2;
+/** A system prompt of a coding agent that is so long, in UTF-16 code units, tells how it works; who uses it asks anything. */
+const LONG = 300;
+/** System prompts that say who answers, and not what. */
+const PERSONAS = systemPrompts(SETS.flatMap(promptsOf)).flatMap(({ standing, request }) => {
+  const isAgent = standing === 'coding' && (request.messages[0]?.content?.length ?? 0) > LONG;
+  return standing === 'general' || isAgent ? request.messages.slice(0, 1) : [];
+});
+
+/** What a system prompt may ask for without saying what is to be done with a text, unless it binds. */
+const LOOSE = ['general', 'chat', 'coding', 'math', 'reasoning'];
+const isBound = (request: Profiled, task: string, fitted: Fitted): boolean =>
+  !LOOSE.includes(task) || lastView(request, fitted)?.standing?.binds === true;
+
+/** Each system prompt once, however many questions are asked under it. */
+function systemPrompts(prompts: readonly Labelled[]): Labelled[] {
+  const labelled = prompts.filter(({ standing }) => standing !== undefined);
+  return [...new Map(labelled.map((prompt) => [prompt.request.messages[0]?.content, prompt])).values()];
+}
+
+function exampleOf(view: View | null, task: string, teaches: Example['teaches'], fitted: Fitted): Example[] {
+  const at = TASKS.indexOf(task);
+  if (at < 0 || view === null) return [];
+  const features: (readonly [number, number])[] = [];
+  visitFeatures(view, (place, value) => features.push([place, value]));
+  visitStems(view, fitted.rows, (place, value) => features.push([place, value]));
+  return [{ features, task: at, offers: mayCall(view), teaches, isOwn: false }];
 }
 
 /** Numbers as chance would give them, and always the same. */
@@ -106,6 +173,7 @@ function lottery(): () => number {
 /** Knows no word and weighs nothing. */
 const NOTHING: Fitted = { weights: new Float64Array(FEATURE_NAMES.length * TASKS.length), rows: new Map() };
 const stems = usualStems(SETS.flatMap(promptsOf));
+const isOfSystem = stems.map((name) => name.startsWith('='));
 const rows = new Map(stems.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at]));
 
 /** By feature, then by task. */
@@ -133,12 +201,18 @@ const thinned = ({ features, ...rest }: Example, draw: () => number): Example =>
   ...rest,
 });
 
-function step({ features, task, offers }: Example, weights: Float64Array, squares: Float64Array): void {
+function step({ features, task, offers, teaches }: Example, weights: Float64Array, squares: Float64Array): void {
   const likely = likelihoodsOf(features, offers, weights);
   for (let t = 0; t < TASKS.length; t++) {
     const error = likely[t]! - (t === task ? 1 : 0);
     for (const [at, value] of features) {
       if (IS_OF_TOOLS[at] && t !== TOOL_USE) continue;
+      if (teaches === 'under' && !IS_UNDER[at]) continue;
+      if (
+        teaches === 'standing' &&
+        !(at < FEATURE_NAMES.length ? IS_STANDING[at] : isOfSystem[at - FEATURE_NAMES.length])
+      )
+        continue;
       const place = at * TASKS.length + t;
       const slope = error * value + PENALTY * weights[place]!;
       squares[place]! += slope * slope;
@@ -158,12 +232,13 @@ function likelihoodsOf(features: Example['features'], offers: boolean, weights: 
 
 /** The share of examples whose likeliest task is the right one; where none is likelier than not, `general` is told. */
 function accuracy(examples: readonly Example[], weights: Float64Array): number {
-  const right = examples.filter(({ features, task, offers }) => {
+  const questions = examples.filter(({ isOwn }) => isOwn);
+  const right = questions.filter(({ features, task, offers }) => {
     const likely = likelihoodsOf(features, offers, weights);
     const most = Math.max(...likely);
     return (most < 0.5 ? 0 : likely.indexOf(most)) === task;
   });
-  return right.length / examples.length;
+  return right.length / questions.length;
 }
 
 const setsBy = (weights: Float64Array) => new Map(SETS.map((name) => [name, examplesOf(name, { weights, rows })]));
@@ -177,20 +252,32 @@ for (const [name, examples] of sets) {
 }
 
 const weights = fit([...sets.values()].flat());
-const named = FEATURE_NAMES.flatMap((name, at) => {
-  const row = [...weights.subarray(at * TASKS.length, (at + 1) * TASKS.length)];
-  return row.every((one) => one === 0) ? [] : [`  ${JSON.stringify(name)}: [${row.join(', ')}],`];
-});
-writeFileSync(
-  join(import.meta.dir, '../src/routing/profile/weights.ts'),
-  `/**
- * What each feature of a question adds to the log-odds of each of \`TASKS\`. Written by \`bun bench/fit-profile.ts\`
- * from the labelled prompts of the tests; not to be edited by hand.
- */
-export const WEIGHTS: Readonly<Record<string, readonly number[]>> = {
-${named.join('\n')}
-};
-`,
+/** Writes the rows of some features. */
+function writeWeights(file: string, name: string, comment: string, isOf: (at: number) => boolean): void {
+  const named = FEATURE_NAMES.flatMap((feature, at) => {
+    const row = [...weights.subarray(at * TASKS.length, (at + 1) * TASKS.length)];
+    return !isOf(at) || row.every((one) => one === 0) ? [] : [`  ${JSON.stringify(feature)}: [${row.join(', ')}],`];
+  });
+  writeFileSync(
+    join(import.meta.dir, '../src/routing/profile', file),
+    `/**\n${comment}\n */\nexport const ${name}: Readonly<Record<string, readonly number[]>> = {\n${named.join('\n')}\n};\n`,
+  );
+}
+
+const isStanding = (at: number): boolean => (IS_UNDER[at] ?? false) || (IS_STANDING[at] ?? false);
+writeWeights(
+  'weights.ts',
+  'WEIGHTS',
+  ` * What each feature of a question adds to the log-odds of each of \`TASKS\`. Written by \`bun bench/fit-profile.ts\`
+ * from the labelled prompts of the tests; not to be edited by hand.`,
+  (at) => !isStanding(at),
+);
+writeWeights(
+  'weights-standing.ts',
+  'STANDING_WEIGHTS',
+  ` * What a system prompt adds to the log-odds of each of \`TASKS\`, where a question is weighed under it (\`under …\`) and where it
+ * is itself weighed (\`… what to do\`). Written by \`bun bench/fit-profile.ts\` beside \`weights.ts\`; not to be edited by hand.`,
+  isStanding,
 );
 
 /** Stems on a line. */

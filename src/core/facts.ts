@@ -10,6 +10,8 @@ export interface Facts {
   readonly task: string;
   /** The tasks that it may be, the likeliest first, with shares that sum to 1; empty where `task` is certain. */
   readonly mix: readonly TaskShare[];
+  /** Whether it is plainly easy: what every model of a catalog does well. In doubt it is `usual`. */
+  readonly difficulty: Difficulty;
   /** Natural language of the question, ISO 639-1; `und` where it cannot be told. */
   readonly naturalLanguage: string;
   /** Programming languages that the question is about, in canonical names, ascending. They exclude no model. */
@@ -56,6 +58,9 @@ export interface Facts {
   /** The key's model list. */
   readonly allowedModels: readonly string[] | null;
 }
+
+export type Difficulty = (typeof DIFFICULTIES)[number];
+export const DIFFICULTIES = ['easy', 'usual'] as const;
 
 export interface TaskShare {
   readonly task: string;

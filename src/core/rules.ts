@@ -10,6 +10,7 @@ export interface RuleScope {
     /** The `model` of the request: a selector's name or a model's ID. */
     readonly model: string;
     readonly task: string;
+    readonly difficulty: string;
     /** Expected input, tokens. */
     readonly input_tokens: number;
     /** The caller's cap on output tokens; 0 without one. */

@@ -40,6 +40,7 @@ export function factsBody(facts: Facts): object {
     pinned: facts.pinned,
     task: facts.task,
     task_shares: facts.mix,
+    difficulty: facts.difficulty,
     natural_language: facts.naturalLanguage,
     languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,

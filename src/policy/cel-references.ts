@@ -1,4 +1,5 @@
 import { MODEL_CAPABILITIES } from '../core/capability.ts';
+import { DIFFICULTIES } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Checked, Program } from './cel-check.ts';
@@ -79,6 +80,8 @@ function knownAt(path: string, names: KnownNames): [string, readonly string[] | 
   switch (path) {
     case 'request.task':
       return ['task', names.tasks];
+    case 'request.difficulty':
+      return ['difficulty', DIFFICULTIES];
     case 'request.model':
       return ['selector or model', [...names.selectors, ...names.models]];
     case 'model.id':

@@ -18,6 +18,7 @@ export const FIELDS = {
   Request: {
     model: ['string', 'The `model` of the request: a selector or the ID of a model.'],
     task: ['string', 'Its task, such as `coding`.'],
+    difficulty: ['string', '`easy` where it is plainly so, else `usual`.'],
     input_tokens: ['double', 'Expected input, tokens.'],
     max_tokens: ['double', "The caller's cap on output tokens; 0 without one."],
     stream: ['bool', 'Whether it asks for a stream.'],
@@ -122,6 +123,7 @@ type FieldsOf<Name extends TypeName> = {
 class Request implements FieldsOf<'Request'> {
   readonly model: string;
   readonly task: string;
+  readonly difficulty: string;
   readonly input_tokens: number;
   readonly max_tokens: number;
   readonly stream: boolean;
@@ -137,6 +139,7 @@ class Request implements FieldsOf<'Request'> {
   constructor(from: RuleScope['request']) {
     this.model = from.model;
     this.task = from.task;
+    this.difficulty = from.difficulty;
     this.input_tokens = from.input_tokens;
     this.max_tokens = from.max_tokens;
     this.stream = from.stream;

@@ -63,6 +63,7 @@ const NOTHING: RuleScope = {
   request: {
     model: 'auto',
     task: 'general',
+    difficulty: 'usual',
     input_tokens: 0,
     max_tokens: 0,
     stream: false,

@@ -39,6 +39,7 @@ const FACTS = fieldsOf<Facts>()([
   'inputTokensCounted',
   'outputTokensAsked',
   'cached',
+  'difficulty',
 ]);
 const OUTCOME = fieldsOf<Outcome>()([
   'status',
@@ -106,6 +107,7 @@ const packFacts = (facts: Facts): Packed<Facts, typeof FACTS> => [
   facts.inputTokensCounted,
   facts.outputTokensAsked,
   facts.cached,
+  facts.difficulty,
 ];
 
 const packOutcome = (outcome: Outcome): readonly unknown[] => [
@@ -171,6 +173,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   inputTokensCounted: null,
   outputTokensAsked: null,
   cached: [],
+  difficulty: 'usual',
 };
 
 /** By name what stood by place. Written by `encodeBody` alone, so the shape is known. */

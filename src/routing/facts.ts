@@ -34,6 +34,7 @@ function factsOf(request: Terms, read: Profile, caller: Caller, snapshot: Policy
     pinned,
     task: read.task,
     mix: read.mix,
+    difficulty: read.difficulty,
     naturalLanguage: read.naturalLanguage,
     languagesSeen: read.languagesSeen,
     inputTokens: read.inputTokens,
@@ -68,6 +69,7 @@ const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
 const SILENCE: Profile = {
   task: 'general',
   mix: NOTHING,
+  difficulty: 'usual',
   naturalLanguage: 'und',
   languagesSeen: NOTHING,
   inputTokens: 0,
@@ -102,6 +104,8 @@ const withTask = (read: Profile, task: string): Profile => ({
   ...read,
   task,
   mix: NOTHING,
+  // A task that the caller names, other than the one read, is one that the reader does not see.
+  difficulty: task === read.task ? read.difficulty : 'usual',
   needs: read.needs | (NEEDS_OF_TASK[task] ?? 0),
 });
 

@@ -26,6 +26,7 @@ function ruleScope(
     request: {
       model: facts.model,
       task: facts.task,
+      difficulty: facts.difficulty,
       input_tokens: facts.inputTokens,
       max_tokens: facts.outputTokensMax ?? 0,
       stream,

@@ -91,7 +91,11 @@ describe('a server with the policy of docs/policy.md', () => {
   test('cap a team’s month: what may not fit is refused for the team alone', async () => {
     const [team, nobody] = [await keyWith({ team: 'billing' }), await keyWith({})];
     // Its worst case is 128,000 tokens at 50 USD per 1M.
-    const dear = { model: 'gpt-6-astra', max_tokens: 128_000, messages: code(1) };
+    const dear = {
+      model: 'gpt-6-astra',
+      max_tokens: 128_000,
+      messages: [{ role: 'user', content: 'Why is the sky blue?' }],
+    };
     expect(await expectError(await chat(team.key, dear), 'insufficient_quota')).toMatchObject({
       details: { budget: 'team-month', subject: 'billing', limit_credits: 5000 },
     });

@@ -105,6 +105,28 @@ describe('signalbox policy explain', () => {
     expect((await explain('--metadata', 'n=5')).out).not.toContain('counts as true');
   });
 
+  test('shows the words that made the task, of the question and of the system prompt', async () => {
+    const { out } = await explain('--message', 'Translate "good morning" into French');
+    expect(out).toMatch(/Task: translation \(\d+ %; .*“Translate.*French”.*\)\./);
+    const chat = {
+      messages: [
+        { role: 'system', content: 'You classify tickets into billing or technical. Reply with the label only.' },
+        { role: 'user', content: 'My card was charged twice' },
+      ],
+    };
+    const told = JSON.parse((await explainInput(chat, '--json')).out);
+    expect(told.task_reasons).toMatchObject({ task: 'classification' });
+    expect(told.task_reasons.words[0]).toEqual({
+      text: expect.any(String),
+      of: 'system prompt',
+      adds: expect.any(Number),
+    });
+    expect(told.facts.difficulty).toBe('easy');
+    // A task that the caller names was made by no word.
+    const named = await explain('--task', 'coding', '--json');
+    expect(JSON.parse(named.out).task_reasons).toBeNull();
+  });
+
   test('takes the time, metadata, the models of the key, weights and sizes from flags', async () => {
     expect((await explained('--time', '2026-11-20T03:00:00Z', '--metadata', 'batch=yes')).choice).toBe('cheap');
     expect((await explained('--time', '2026-11-20T13:00:00Z', '--metadata', 'batch=yes')).choice).toBe('best');

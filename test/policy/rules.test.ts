@@ -41,6 +41,7 @@ const scope = (request: Partial<RuleScope['request']> = {}, more: Partial<RuleSc
   request: {
     model: 'auto',
     task: 'general',
+    difficulty: 'usual',
     input_tokens: 0,
     max_tokens: 0,
     stream: false,
@@ -70,6 +71,8 @@ const conditionOf = (when: string) => {
 
 describe('`when`', () => {
   test.each([
+    ['request.difficulty == "easy"', scope({ difficulty: 'easy' }), true],
+    ['request.difficulty == "easy"', scope(), false],
     ['request.task == "chat" && request.input_tokens < 500', scope({ task: 'chat', input_tokens: 499 }), true],
     ['request.task == "chat" && request.input_tokens < 500', scope({ task: 'chat', input_tokens: 500 }), false],
     ['request.input_tokens == 100.0', scope({ input_tokens: 100 }), true],

@@ -25,6 +25,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
       pinned: false,
       task: 'coding',
       mix: [],
+      difficulty: 'easy',
       naturalLanguage: 'en',
       languagesSeen: ['python'],
       inputTokens: 12,
@@ -245,7 +246,14 @@ test('records and revisions of earlier versions are read: what they did not know
     estimate: null,
     draw: null,
     lastResorts: [],
-    facts: { mix: [], naturalLanguage: 'und', rules: { constraints: [], preferences: [] }, cached: [], funds: null },
+    facts: {
+      mix: [],
+      naturalLanguage: 'und',
+      difficulty: 'usual',
+      rules: { constraints: [], preferences: [] },
+      cached: [],
+      funds: null,
+    },
     outcome: { totalMs: 14, attempts: [{ model: 'm', failure: null, endpoint: null }] },
   });
   expect(await records.findRevision('r1')).toMatchObject({ models: ['m'], surroundings: null });

@@ -142,6 +142,7 @@ export function facts(more: Partial<Facts> = {}): Facts {
     pinned: false,
     task: 'general',
     mix: [],
+    difficulty: 'usual',
     naturalLanguage: 'und',
     languagesSeen: [],
     inputTokens: 500,

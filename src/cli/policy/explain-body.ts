@@ -6,6 +6,7 @@ import { chatOf } from '../../core/route-query.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { screen } from '../../gateway/screen.ts';
 import { routeFacts } from '../../routing/facts.ts';
+import type { Profiled } from '../../routing/profile/profile.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { pairsOf } from '../keys/terms.ts';
 import { UsageError } from '../options.ts';
@@ -53,6 +54,8 @@ export interface Read {
   readonly task: string | undefined;
   /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
   readonly messages: readonly ChatMessage[];
+  /** What its task is read from; null where the caller names the task, or nothing is said. */
+  readonly profiled: Profiled | null;
   /** What its user asks; null where nobody says. */
   readonly question: string | null;
   readonly stream: boolean;
@@ -70,6 +73,7 @@ export function readerOf(body: Body, snapshot: PolicySnapshot, { readRoute }: Ht
     task: route.task_type,
     read: (caller) => routeFacts(route, caller, snapshot),
     messages: route.estimated_input_tokens === undefined ? messages : [],
+    profiled: chat && route.task_type === undefined ? chat : null,
     question: questionOf(messages),
     stream: chat?.stream ?? false,
     user: route.user ?? '',

@@ -12,6 +12,7 @@ import { explainCase } from './explain-case.ts';
 import { told } from './explain-told.ts';
 import { learntOf } from './learnt.ts';
 import { supposed } from './supposed.ts';
+import { taskBody, taskReasons, taskText } from './task-words.ts';
 
 const FLAGS = {
   model: { type: 'string' },
@@ -62,7 +63,13 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
     failed.set(rule.name, `The condition of ${rule.name} failed and counts as true: ${reasonOf(error)}.`),
   );
   const note = taskNote(task, facts.task);
-  const form = { json: flags.json ?? false, before: note ? [note.trim()] : [], after: [...failed.values()] };
+  const reasons = reader.profiled && taskReasons(reader.profiled, facts);
+  const form = {
+    json: flags.json ?? false,
+    before: [...(note ? [note.trim()] : []), ...(reasons ? [taskText(reasons)] : [])],
+    after: [...failed.values()],
+    head: { task_reasons: reasons && taskBody(reasons) },
+  };
   const learnt = await learntOf(facts, reader.question, runtime, command.database);
   return told(facts, learnt, runtime, { ...form, note: NOTE, missing: leftOutProviders(runtime.snapshot) }, command);
 }

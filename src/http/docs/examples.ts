@@ -169,6 +169,7 @@ export const DECISION_ANSWER = {
     pinned: false,
     task: 'general',
     task_shares: [],
+    difficulty: 'usual',
     natural_language: 'en',
     languages: [],
     estimated_input_tokens: 15,

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../../core/capability.ts';
+import { DIFFICULTIES } from '../../core/facts.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 import { Platform, Usage } from './completion.ts';
 import { ERROR_CODES } from './error.ts';
@@ -32,6 +33,7 @@ const Facts = Type.Object(
       }),
       { description: 'The tasks that it may be, the likeliest first; empty where `task` is certain.' },
     ),
+    difficulty: word(DIFFICULTIES, '`easy` where it is plainly so, as a greeting or a small sum is; else `usual`.'),
     natural_language: Type.String({
       description: 'Of the question, ISO 639-1; `und` where it cannot be told.',
       examples: ['en'],

@@ -1,17 +1,20 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
+import { difficultyOf } from './difficulty.ts';
 import { evidenceOf, type Fitted } from './evidence.ts';
 import { type OutputAsked, outputAsked } from './expected-output.ts';
-import type { View } from './features.ts';
+import type { Standing, View } from './features.ts';
+import { SIGN } from './lexicon/lexicon.ts';
 import { likeliest } from './natural.ts';
 import type { Profiled } from './profile.ts';
 import { type Question, readQuestion } from './question.ts';
 import { Reading } from './reading.ts';
 import { shapeOf } from './shape.ts';
 import { likelihoods, sharesOf } from './shares.ts';
+import { standingText } from './standing.ts';
 import { forcesTool, isAmidTools, namesTool } from './tools.ts';
 
-export interface Asked extends Pick<Facts, 'task' | 'mix' | 'naturalLanguage' | 'languagesSeen'> {
+export interface Asked extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
   readonly output: OutputAsked;
 }
 
@@ -28,24 +31,34 @@ interface Turn {
   readonly hasImage: boolean;
 }
 
-/** What the user asks in the last message, in the light of those before that it may lean on. */
+/** What the user asks in the last message, in the light of those before that it may lean on, and of the system prompt. */
 export function asked(request: Profiled): Asked {
   const turns = turnsOf(request.messages);
   const [last] = turns;
-  const language = turns.map(({ reading }) => likeliest(reading.votes)).find((told) => told !== null);
-  const decided = decide(request, turns);
+  const told = last === undefined ? null : standingView(request);
+  const language = turns.map(({ reading }) => likeliest(reading.votes)).find((one) => one !== null);
+  const decided = decide(request, turns, told);
   const isCoding = decided.task === 'coding';
   return {
     ...decided,
     naturalLanguage: language ?? (last && last.reading.words > 0 ? 'en' : 'und'),
-    languagesSeen: programmingLanguages(isCoding ? turns : turns.slice(0, 1), isCoding),
-    output: outputAsked(request, decided.task, last?.reading ?? null),
+    languagesSeen: isCoding ? languagesOfCode(turns, told) : programmingLanguages(turns.slice(0, 1), false),
+    output: outputAsked(request, decided, last?.reading ?? null),
   };
 }
 
-/** What is read of the last question; null where there is none. `fitted` weighs the questions before; see `evidenceOf`. */
-export const lastView = (request: Profiled, fitted: Fitted): View | null =>
-  viewOf(request, turnsOf(request.messages), fitted);
+/** What is read of the last question; null where there is none. `fitted` weighs what stands before; see `evidenceOf`. */
+export const lastView = (request: Profiled, fitted?: Fitted): View | null =>
+  viewOf(request, turnsOf(request.messages), standingView(request), fitted);
+
+/** What is read of the system prompt as if it asked; null where there is none. */
+export function standingView({ messages }: Pick<Profiled, 'messages'>): View | null {
+  const text = standingText(messages);
+  if (!text) return null;
+  const question = readQuestion(text);
+  const reading = new Reading(question);
+  return { question, reading, shape: shapeOf(question), tools: null, before: null, standing: null, isStanding: true };
+}
 
 /** The last question, the one before where that may be needed to understand it, and so on: the last one first. */
 function turnsOf(messages: readonly ChatMessage[]): Turn[] {
@@ -81,29 +94,65 @@ function turnOf({ content }: ChatMessage, isUnwrapped: boolean): Turn {
 const mayLean = ({ question, reading, hasImage }: Turn): boolean =>
   !hasImage && question.codeFences === 0 && question.length <= LEANING && reading.words <= LEANING_WORDS;
 
-/** The last of the turns in the light of the others. */
-function viewOf({ messages, tools, tool_choice: choice }: Profiled, turns: readonly Turn[], fitted?: Fitted) {
+/** Characters of a system prompt that has one word that binds; a long one, of an agent, has one by chance. */
+const BINDING = 500;
+const BINDING_MOST = 640;
+
+const bindsAll = ({ question, reading }: View): boolean => {
+  const words = reading.signs[SIGN.bind]!;
+  return words > 0.4 && words * BINDING >= Math.min(question.length, BINDING_MOST);
+};
+
+/** The last of the turns in the light of the others, and of the system prompt. */
+function viewOf(
+  { messages, tools, tool_choice: choice }: Profiled,
+  turns: readonly Turn[],
+  told: View | null,
+  fitted?: Fitted,
+): View | null {
+  const standing: Standing | null = told && {
+    tasks: likelihoods(evidenceOf(told, fitted)),
+    binds: bindsAll(told),
+    text: told.question.text,
+  };
   let before: View['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
     const { question, reading } = turns[at]!;
     const isOffered = at === 0 && tools?.length && choice !== 'none';
     const offer = isOffered ? { named: namesTool(tools, question, reading), amid: isAmidTools(messages) } : null;
-    const view: View = { question, reading, shape: shapeOf(question), tools: offer, before };
+    const shape = shapeOf(question);
+    const view: View = { question, reading, shape, tools: offer, before, standing, isStanding: false };
     if (at === 0) return view;
     before = likelihoods(evidenceOf(view, fitted));
   }
   return null;
 }
 
-function decide(request: Profiled, turns: readonly Turn[]): Pick<Asked, 'task' | 'mix'> {
+function decide(request: Profiled, turns: readonly Turn[], standing: View | null): Decided {
   const [last, earlier] = turns;
-  if (last?.hasImage) return { task: 'vision', mix: [] };
-  if (forcesTool(request)) return { task: 'tool_use', mix: [] };
-  const view = viewOf(request, turns);
-  if (view === null) return { task: 'general', mix: [] };
-  const told = sharesOf(evidenceOf(view));
+  if (last?.hasImage) return usually('vision');
+  if (forcesTool(request)) return usually('tool_use');
+  const view = viewOf(request, turns, standing);
+  if (view === null) return usually('general');
+  const { task, mix } = sharesOf(evidenceOf(view));
   // What is asked next about an image is mostly about the image.
-  return earlier?.hasImage && told.task === 'general' ? { task: 'vision', mix: [] } : told;
+  if (earlier?.hasImage && task === 'general') return usually('vision');
+  return { task, mix, difficulty: difficultyOf(view, { task, mix }) };
+}
+
+type Decided = Pick<Asked, 'task' | 'mix' | 'difficulty'>;
+
+const usually = (task: string): Decided => ({ task, mix: [], difficulty: 'usual' });
+
+/** A system prompt that names more languages than this says what its writer knows, not what the answer is to be in. */
+const LANGUAGES_TOLD = 2;
+
+/** Programming languages of the questions, or those of the system prompt: "Generate SQL …". */
+function languagesOfCode(turns: readonly Turn[], told: View | null): string[] {
+  const seen = programmingLanguages(turns, true);
+  if (seen.length > 0 || told === null) return seen;
+  const { languages } = told.reading;
+  return languages.length > LANGUAGES_TOLD ? seen : [...languages].sort();
 }
 
 /** Programming languages of the last question, or of the one before where it names none and leans on that. */

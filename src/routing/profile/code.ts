@@ -8,7 +8,7 @@ const LINE = 160;
 const LINES: readonly (readonly [language: string, start: RegExp])[] = [
   [
     'python',
-    /(?:async )?def \w+ ?\(.*(?::|,)$|def \w+\(.*\): |class [A-Z]\w*(?:\([\w., ]*\))?:$|from [\w.]+ import |import [\w.]+ as \w|(?:elif .+|except\b.*|else|try|finally):$|for \w[\w, ]* in .+:$|(?:if|while|with) .*(?:[=<>)\]_]|\bnot \w+|True|None).*:$|Traceback \(most recent call last\)|File ".+", line \d|>>> |print\(.*\)$|if __name__|(?:ModuleNotFound|Attribute|Indentation|Index|Key|Name|ZeroDivision)Error: /,
+    /(?:async )?def \w+ ?\(.*(?::|,)$|def \w+\(.*\): |class [A-Z]\w*(?:\([\w., ]*\))?:$|from [\w.]+ import |import [\w.]+ as \w|(?:elif .+|except\b.*|else|try|finally):$|for \w[\w, ]* in .+:$|for \w+ in \w+\(.*\): ?\w|(?:if|while|with) .*(?:[=<>)\]_]|\bnot \w+|True|None).*:$|Traceback \(most recent call last\)|File ".+", line \d|>>> |print\(.*\)$|if __name__|(?:ModuleNotFound|Attribute|Indentation|Index|Key|Name|ZeroDivision)Error: /,
   ],
   ['rust', /(?:pub(?:\(\w+\))? )?(?:async )?fn \w+|let mut |use (?:std|crate)::|impl\b.*\{$|#\[|thread '.*' panicked/],
   [
@@ -66,7 +66,7 @@ const LINES: readonly (readonly [language: string, start: RegExp])[] = [
   ['perl', /my [$@%]\w+|use strict;/],
   [
     '',
-    /(?:export )?(?:abstract )?(?:class|struct|enum|interface) [A-Z]\w*.{0,80}[:{]$|(?:return|throw|await|yield)\b.*[;)]$|(?:\w+\.)?\w*(?:Error|Exception)(?::| at )|@@ -\d|(?:if|for|while|switch) ?\(.*\{?$|[\w.[\]]+ ?[-+*|]?= ?.*;$|FROM \w+[:/]|\w+(?:\.\w+)*\(.*\);$|(?:npm|git|docker|pip|kubectl|cargo|curl) [a-z-]+ .*(?:-|\/)\w/,
+    /(?:export )?(?:abstract )?(?:class|struct|enum|interface) [A-Z]\w*.{0,80}[:{]$|(?:return|throw|await|yield)\b.*[;)]$|(?:\w+\.)?\w*(?:Error|Exception)(?::| at )|@@ -\d|(?:if|for|while|switch) ?\(.*\{?$|[\w.[\]]+ ?[-+*|]?= ?.*;$|[\w.]+\(.*=>.*\);?$|FROM \w+[:/]|\w+(?:\.\w+)*\(.*\);$|(?:npm|git|docker|pip|kubectl|cargo|curl) [a-z-]+ .*(?:-|\/)\w/,
   ],
 ];
 

@@ -1,8 +1,9 @@
 import { FEATURE_NAMES, type View, visitFeatures } from './features.ts';
-import { fold, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
+import { fold, STEM_LETTERS, STEM_PLACES, STEM_STANDING, stemOn } from './letters.ts';
 import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
 import { WEIGHTS } from './weights.ts';
+import { STANDING_WEIGHTS } from './weights-standing.ts';
 
 /** Logits of each task, in the order of `TASKS`; only their differences count. */
 export type Evidence = Float64Array;
@@ -48,9 +49,9 @@ const WORTH = 3.5;
 const FEW = 8;
 const MANY = 80;
 
-/** Visits the rows of the stems that are known. */
+/** Visits the rows of the stems that are known; in a system prompt a stem has a row of its own beside that. */
 export function visitStems(
-  { reading: { stems } }: View,
+  { reading: { stems }, isStanding }: View,
   rows: ReadonlyMap<number, number>,
   visit: (at: number, value: number) => void,
 ): void {
@@ -58,11 +59,14 @@ export function visitStems(
   for (let i = 0; i < stems.length; i++) {
     const at = rows.get(stems[i]!);
     if (at !== undefined) visit(at, value);
+    const told = isStanding ? rows.get(stems[i]! ^ STEM_STANDING) : undefined;
+    if (told !== undefined) visit(told, value);
   }
 }
 
-/** A stem of `STEMS` as the reader has it: `write`; `^write` as the first word, `^^write` as the second. */
+/** A stem of `STEMS` as the reader has it: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
 export function stemNamed(name: string): number {
+  if (name.startsWith('=')) return stemNamed(name.slice(1)) ^ STEM_STANDING;
   const word = name.replace(/^\^+/, '');
   let stem = 0;
   for (const letter of fold(word).slice(0, STEM_LETTERS)) stem = stemOn(stem, letter.charCodeAt(0));
@@ -73,7 +77,7 @@ export function stemNamed(name: string): number {
 const FITTED = fitted();
 
 function fitted(): Fitted {
-  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? TASKS.map(() => 0));
+  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? STANDING_WEIGHTS[name] ?? TASKS.map(() => 0));
   const entries = STEMS.trim()
     .split(/\s+/)
     .filter(Boolean)

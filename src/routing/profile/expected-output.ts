@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
+import type { Facts } from '../../core/facts.ts';
 import { estimateTokens } from '../../core/tokens.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import type { Profiled } from './profile.ts';
@@ -27,14 +28,18 @@ const PROSE_TASKS: ReadonlySet<string> = new Set(['writing', 'general', 'summari
 const SUMMARY_SHARE = 0.3;
 const SUMMARY_MIN = 30;
 
+/** What was read of the request before. */
+type Decided = Pick<Facts, 'task' | 'difficulty'>;
+
 /** How long the answer is expected to be by what is asked. `task` is the likeliest; `last` reads the last question. */
-export function outputAsked(request: Profiled, task: string, last: Reading | null): OutputAsked {
+export function outputAsked(request: Profiled, decided: Decided, last: Reading | null): OutputAsked {
+  const { task } = decided;
   const shaped = shapedTokens(request);
   const worded = last?.length.tokens(task) ?? standingLength(request.messages) ?? null;
   if (shaped !== null)
     return { stated: Math.max(shaped, worded ?? 0, textLength(request, task, last) ?? 0), atMost: null };
   if (worded !== null) return { stated: worded, atMost: null };
-  return { stated: textLength(request, task, last), atMost: last === null ? null : shortAnswer(request, task, last) };
+  return { stated: textLength(request, task, last), atMost: shortAnswer(request, decided) };
 }
 
 /** By the schema of the answer, or of the only call that can be made. */
@@ -72,26 +77,16 @@ function textLength(request: Profiled, task: string, last: Reading | null): numb
   return tokens < TEXT_MIN ? null : tokens;
 }
 
-function shortAnswer({ messages }: Profiled, task: string, last: Reading): number | null {
+function shortAnswer({ messages }: Profiled, { task, difficulty }: Decided): number | null {
   if (task === 'summarization') {
     const tokens = objectTokens(messages);
     return tokens < TEXT_MIN ? null : Math.max(SUMMARY_MIN, Math.ceil(SUMMARY_SHARE * tokens));
   }
-  return easyAnswer(task, last);
+  return difficulty === 'easy' ? (EASY[task] ?? null) : null;
 }
 
-/** Most words of a greeting, thanks, or a sum in a line. */
-const EASY_WORDS = 8;
-const SMALL_TALK = 40;
-const SUM = 40;
-
-/** What is plainly easy has a short answer: a greeting, thanks, one line of arithmetic. */
-function easyAnswer(task: string, { words, signs, formulas, latex, lead }: Reading): number | null {
-  if (words > EASY_WORDS || lead === SIGN.make) return null;
-  if (task === 'chat' && (signs[SIGN.greet]! > 0 || signs[SIGN.thanks]! > 0)) return SMALL_TALK;
-  const isSum = task === 'math' && formulas >= 1 && latex === 0 && signs[SIGN.maths] === 0;
-  return isSum ? SUM : null;
-}
+/** The answer to a plainly easy request, by its task: a greeting, a sum in a line, a label of a few, a plain fact. */
+const EASY: Readonly<Record<string, number>> = { chat: 40, math: 40, classification: 10, general: 60 };
 
 /** Tokens of the text that the last question is about: its own, or where that is too short to have one, the one before. */
 function objectTokens(messages: readonly ChatMessage[]): number {

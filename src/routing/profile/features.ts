@@ -13,6 +13,20 @@ export interface View {
   readonly tools: Offer | null;
   /** How likely the tasks of the question before are, where this one may lean on it. */
   readonly before: Float64Array | null;
+  /** What the system prompt says; null without one. */
+  readonly standing: Standing | null;
+  /** Whether it is the system prompt itself that is weighed. */
+  readonly isStanding: boolean;
+}
+
+/** A standing instruction: what the system prompt says is to be done with what the user sends. */
+export interface Standing {
+  /** How likely each task is the one that it asks for. */
+  readonly tasks: Float64Array;
+  /** Whether it binds every answer: "translate everything", "the label only". */
+  readonly binds: boolean;
+  /** What is read of it. */
+  readonly text: string;
 }
 
 /** What tools have to do with a question, where any are offered. */
@@ -24,7 +38,7 @@ export interface Offer {
 }
 
 /** What most questions lack, and all features of it with it. */
-type Lacking = Sign | 'before' | 'tools';
+type Lacking = Sign | 'before' | 'tools' | 'standing' | 'standing itself';
 
 /** `of` is asked only where there is that which it is 0 without. */
 type Feature = readonly [name: string, of: (view: View) => number, without?: Lacking];
@@ -76,6 +90,14 @@ const isLoneOfCode = (view: View): boolean => {
 const after = (name: string, holds: (view: View) => boolean): Feature[] =>
   TASKS.map((task, at) => [`after ${task}${name}`, (view) => (holds(view) ? view.before![at]! : 0), 'before']);
 
+/** The tasks of the system prompt, where something holds of the question. */
+const under = (name: string, holds: (view: View) => boolean): Feature[] =>
+  TASKS.map((task, at) => [
+    `under ${task}${name}`,
+    (view) => (holds(view) ? view.standing!.tasks[at]! : 0),
+    'standing',
+  ]);
+
 /** What tells more together than by itself. */
 const MEETINGS: readonly Feature[] = [
   flag(
@@ -90,6 +112,20 @@ const MEETINGS: readonly Feature[] = [
   flag('code alone', isLoneOfCode, 'code'),
   flag('program alone', isLoneOfCode, 'program'),
   flag('program alone, of a fact', (view) => isLoneOfCode(view) && sum(view, 'fact', 'self') > 0.4, 'program'),
+  flag(
+    'a fact about one word of code',
+    (view) => {
+      const { reading } = view;
+      const others = reading.words - reading.known;
+      const isOfCode = reading.named + reading.homographs.length + sum(view, 'code', 'program') > 0;
+      return isOfCode && others <= 1 && reading.openings[SIGN.fact] === 1 && view.question.codeLines === 0;
+    },
+    'fact',
+  ),
+  flag('two programming languages', ({ reading }) => reading.languages.length + reading.homographs.length > 1),
+  ...together('of a programming language', ({ reading }) => reading.named > 0.5, [
+    ...(['translate', 'edit', 'extract', 'make', 'given', 'prose'] as const),
+  ]),
   flag('code and program', (view) => sum(view, 'code') > 0.4, 'program'),
   flag('maths alone', (view) => !hasFigures(view) && sum(view, 'maths', 'solve', 'count') < 1.5, 'maths'),
   ...(['translate', 'summarize', 'extract', 'classify', 'edit', 'labels'] as const).map((sign) =>
@@ -143,6 +179,13 @@ const MEETINGS: readonly Feature[] = [
   ),
 ];
 
+/** Words that weigh otherwise in a system prompt, which tells of all that its writer thought of. */
+const STANDING: readonly Sign[] = [
+  ...(['translate', 'tongue', 'summarize', 'extract', 'classify', 'labels', 'edit', 'make', 'write', 'prose'] as const),
+  ...(['piece', 'fields', 'code', 'program', 'mend', 'maths', 'solve', 'given', 'fact', 'act', 'weigh'] as const),
+  ...(['puzzle', 'feel', 'self', 'greet'] as const),
+];
+
 /** Everything that speaks for a task or against it, by name. `weights.ts` has a row for each. */
 const FEATURES: readonly Feature[] = [
   ['always', () => 1],
@@ -184,6 +227,7 @@ const FEATURES: readonly Feature[] = [
     'program',
     'prose',
   ]),
+  flag('nothing but code', ({ question }) => question.codeLines > 0 && question.length === 0),
   flag('code in a fence', ({ question }) => question.codeFences > 0),
   flag('a line of code', ({ question }) => question.codeLines > 0),
   flag('lines of code', ({ question }) => question.codeLines > 1),
@@ -239,6 +283,29 @@ const FEATURES: readonly Feature[] = [
   ...after('', () => true),
   ...after(', in few words', ({ reading }) => reading.words <= 8),
   ...after(', referring to it', (view) => sum(view, 'more', 'also', 'edit') > 0),
+  // What the system prompt asks for, and what tells whether the user asks for something else.
+  flag('a system prompt', () => true, 'standing'),
+  ...under('', () => true),
+  ...under(', which binds', ({ standing }) => standing!.binds),
+  ...under(', which binds, with a verb for a task', ({ reading, standing }) => standing!.binds && reading.lead >= 0),
+  ...under(', turned away from', (view) => sum(view, 'away') > 0.4),
+  ...under(', in few words', ({ reading }) => reading.words <= 4),
+  ...under(', with a verb for a task', ({ reading }) => reading.lead >= 0),
+  ...under(', with a question mark', ({ reading }) => reading.asksMark),
+  ...under(', with thanks or a greeting', (view) => sum(view, 'thanks', 'greet') > 0.4),
+  ...under(', after another question', ({ before }) => before !== null),
+  // The system prompt itself.
+  flag('says what to do', () => true, 'standing itself'),
+  flag('says what to do, and binds', (view) => sum(view, 'bind') > 0.4, 'standing itself'),
+  ...STANDING.map((sign): Feature => {
+    const seen = upTo(1.5, sign);
+    return [`${sign} as what to do`, seen, 'standing itself'];
+  }),
+  ...oneOf(
+    'first, as what to do,',
+    ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'],
+    (reading) => reading.lead,
+  ).map(([name, of]): Feature => [name, of, 'standing itself']),
   // Tools that are offered.
   flag('tools', () => true, 'tools'),
   flag('a tool that is named', ({ tools }) => tools!.named, 'tools'),
@@ -272,6 +339,8 @@ const VALUES = FEATURES.map(([, of]) => of);
 const ALWAYS = placesOf(undefined);
 const AFTER = placesOf('before');
 const WITH_TOOLS = placesOf('tools');
+const UNDER = placesOf('standing');
+const STANDING_ITSELF = placesOf('standing itself');
 const BY_SIGN = SIGNS.map(placesOf);
 
 function placesOf(lacking: Lacking | undefined): readonly number[] {
@@ -284,6 +353,8 @@ export function visitFeatures(view: View, visit: (at: number, value: number) => 
   visitAll(ALWAYS, view, visit);
   if (view.before !== null) visitAll(AFTER, view, visit);
   if (view.tools !== null) visitAll(WITH_TOOLS, view, visit);
+  if (view.standing !== null) visitAll(UNDER, view, visit);
+  if (view.isStanding) visitAll(STANDING_ITSELF, view, visit);
   for (let sign = 0; sign < signs.length; sign++) if (signs[sign]! > 0) visitAll(BY_SIGN[sign]!, view, visit);
 }
 

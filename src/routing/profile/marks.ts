@@ -1,4 +1,4 @@
-import { DIGIT, FOLDED, GAP } from './letters.ts';
+import { DIGIT, FOLDED, GAP, MARK } from './letters.ts';
 
 /** What stands between words and tells something: numbers, operators, quotes, the signs of code. */
 
@@ -144,14 +144,38 @@ export function isLatex(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   const next = text.charCodeAt(at + 1);
   if (code >= 0x2200 && code < 0x2300) return code !== MINUS;
+  if (code === 0x28) return isApplied(text, at);
+  // ℝ and its kin, and the arrow of a map.
+  if ((code >= 0x2102 && code < 0x2125) || code === 0x21a6) return true;
+  if (code === 0x2192) return isLetter(text, at - 1) || isLetter(text, at + 1);
   if (code === 0x5e) return FOLDED[text.charCodeAt(at - 1)]! >= DIGIT && FOLDED[next]! >= DIGIT;
   if (code === 0x5c) return next < 0x80 && isLetter(text, at + 1);
   return code === 0x24 && (next === 0x24 || next === 0x5c || isLetter(text, at + 1));
 }
 
-/** Names of errors: `KeyError`, `IOException`. */
+/** `f(x)`: a function of one letter, and what it is applied to. */
+const isApplied = (text: string, at: number): boolean =>
+  isLetter(text, at - 1) && FOLDED[text.charCodeAt(at - 2)]! <= MARK && FOLDED[text.charCodeAt(at + 1)]! >= DIGIT;
+
+/** Names of errors: `KeyError`, `IOException`; and of what happens, in three words or more: `CrashLoopBackOff`. */
 export function isErrorName(text: string, from: number, to: number): boolean {
+  let capitals = 0;
+  for (let at = from; at < to && capitals >= 0; at++)
+    if (isCapital(text, at)) capitals = isCapital(text, at + 1) ? -1 : capitals + 1;
+  if (capitals > 2) return true;
   return text.endsWith('Error', to) ? to - from > 6 : to - from > 10 && text.endsWith('Exception', to);
 }
 
+const isCapital = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at);
+  return code > 0x40 && code < 0x5b;
+};
 const isLetter = (text: string, at: number): boolean => FOLDED[text.charCodeAt(at)]! > DIGIT;
+
+/** Whether what looks like a word is a name of a formula: `sin(x)`, `e^x`, `\in`, `d_1`. Such tell no natural language. */
+export function isOfFormula(text: string, from: number, to: number): boolean {
+  const next = text.charCodeAt(to);
+  if (next === 0x28 || next === 0x5e || next === 0x5f) return true;
+  const before = text.charCodeAt(from - 1);
+  return before === 0x5c || before === 0x5e || before === 0x5f;
+}

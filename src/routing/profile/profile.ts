@@ -28,10 +28,13 @@ export type Profiled = Pick<
 /** Reads a request once: how large it is, and what its user asks. Pure. */
 export function profile(request: Profiled): Profile {
   const size = measure(request);
-  const { task, mix, naturalLanguage, languagesSeen, output } = asked(request);
+  const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = asked(request);
+  const isText = size.images + size.audioBytes + size.unboundedMedia === 0;
   return {
     task,
     mix,
+    // What comes with words is not read.
+    difficulty: isText ? difficulty : 'usual',
     naturalLanguage,
     languagesSeen,
     inputTokens: Math.max(1, size.tokens),

@@ -2,7 +2,7 @@ import { AnswerLength } from './answer-length.ts';
 import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, type Meaning, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
 import { SIGNS } from './lexicon/signs.ts';
-import { isErrorName, isFlag, isLatex, isSentenceEnd, isSymbol, numberAt, quoteEnd } from './marks.ts';
+import { isErrorName, isFlag, isLatex, isOfFormula, isSentenceEnd, isSymbol, numberAt, quoteEnd } from './marks.ts';
 import { NATURAL, VOTER, VOTES } from './natural.ts';
 import type { Question } from './question.ts';
 import { matchAt } from './trie.ts';
@@ -92,6 +92,8 @@ export class Reading {
   #number = 0;
   #numberFrom = -1;
   #numberEnd = -1;
+  /** Where the last homograph stands. */
+  #homographAt = -1;
   /** Words since the sentence began. */
   #place = 0;
 
@@ -252,9 +254,10 @@ export class Reading {
   /** Takes the meanings of a word that belong to the language of late, or to English, whose nouns are everywhere. */
   found(values: readonly Meaning[], from: number, to: number): void {
     const recent = this.#recent;
+    const isWord = !isOfFormula(this.#text, from, to);
     for (let at = 0; at < values.length; at++) {
       const { language, vote } = values[at]!;
-      if (language < 0) continue;
+      if (language < 0 || !isWord) continue;
       this.votes[language]! += vote * this.#weight;
       const votes = recent[language]! + vote * this.#weight;
       recent[language] = votes;
@@ -329,6 +332,8 @@ export class Reading {
     } else if (sign === EXTENSION) {
       if (text.charCodeAt(from - 1) === 0x2e && text.charCodeAt(from - 2) > 0x20) this.#name(name);
     } else if (sign === NAME && text.charCodeAt(from - 1) !== 0x2e) {
+      // Where words are not parted by blanks, the beginning of a longer name is none: 자바 in 자바스크립트.
+      if (from === this.#homographAt) this.homographs.pop();
       this.#name(name);
       // The snake, too, is a python.
       this.named = Math.max(this.named, isCapital || name !== 'python' || code >= 0x80 ? 1 : 0.4);
@@ -352,7 +357,9 @@ export class Reading {
     // Korean writes JavaScript as one word, which begins as Java does.
     if (text.startsWith('스크립트', to)) return;
     if (name.length <= 2 && (!isCapital || from === this.#start || "'’.".includes(text.charAt(to)))) return;
-    if (!this.homographs.includes(name)) this.homographs.push(name);
+    if (this.homographs.includes(name)) return;
+    this.homographs.push(name);
+    this.#homographAt = from;
   }
 
   #name(name: string): void {

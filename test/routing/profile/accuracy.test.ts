@@ -5,8 +5,15 @@ import { bytesOf, promptsOf, type Score, scoreOf } from './prompts.ts';
  * Labelled prompts: `frozen` was written by somebody else before the reader was tuned, and nobody tunes on it. The pin
  * keeps it so: whoever edits it has to say so here. The others are what the reader is fitted to.
  */
-const TUNED = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'exams'];
-const FROZEN_SHA256 = 'b94b8ebc7bd26583bdba5d5662c5700854ac674cc54949b3b023fe0de8432ad2';
+const TUNED = [
+  ...['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'exams'],
+  ...['standing', 'standing-more', 'misread'],
+];
+/** Prompts that nobody tunes on. `standing-heldout`: under system prompts, written before the reader read any. */
+const KEPT = {
+  frozen: 'b94b8ebc7bd26583bdba5d5662c5700854ac674cc54949b3b023fe0de8432ad2',
+  'standing-heldout': 'd8b67bec457d9dfb4b5b72c7e62d4e4057394efcff6ae9881f46b6cef27c35a7',
+} as const;
 
 const report = ({ shares, byTask, confusions }: Score): string =>
   [JSON.stringify(shares), JSON.stringify(byTask), ...confusions].join('\n');
@@ -23,7 +30,7 @@ function expectAtLeast(score: Score, least: number): void {
 
 describe('labelled prompts', () => {
   test('are many, of every task, in a dozen languages and more', () => {
-    const all = [...TUNED.flatMap(promptsOf), ...promptsOf('frozen')];
+    const all = [...TUNED, ...Object.keys(KEPT)].flatMap(promptsOf);
     const kinds = (of: (prompt: (typeof all)[number]) => string) => Map.groupBy(all, of);
     expect(all.length).toBeGreaterThanOrEqual(400);
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
@@ -34,8 +41,10 @@ describe('labelled prompts', () => {
   });
 
   test('that nobody tuned on are the ones that were frozen', () => {
-    const hash = new Bun.CryptoHasher('sha256').update(bytesOf('frozen')).digest('hex');
-    expect(hash).toBe(FROZEN_SHA256);
+    for (const [name, sha256] of Object.entries(KEPT)) {
+      const hash = new Bun.CryptoHasher('sha256').update(bytesOf(name)).digest('hex');
+      expect([name, hash]).toEqual([name, sha256]);
+    }
   });
 
   test('are read rightly where they were tuned on', () => {
@@ -44,5 +53,9 @@ describe('labelled prompts', () => {
 
   test('are read rightly, nine of ten at least, where nobody tuned on them', () => {
     expectAtLeast(scoreOf(promptsOf('frozen')), 0.9);
+  });
+
+  test('are read rightly under system prompts, nine of ten at least, where nobody tuned on them', () => {
+    expectAtLeast(scoreOf(promptsOf('standing-heldout')), 0.9);
   });
 });

@@ -66,8 +66,9 @@ describe('a profile', () => {
         if (first) expect(read.task).toBe(first.share >= 0.5 ? first.task : 'general');
         expect(read.languagesSeen).toEqual([...new Set(read.languagesSeen)].sort());
         expect(read.naturalLanguage).toMatch(/^(?:[a-z]{2}|und)$/);
-        for (const asks of [read.output.stated, read.output.atMost])
+        for (const asks of Object.values(read.output)) {
           expect(asks === null || (Number.isSafeInteger(asks) && asks > 0)).toBe(true);
+        }
       }),
       { numRuns: 500 },
     );
@@ -81,13 +82,27 @@ SELECT 1;
 \`\`\`
 How many are 3 + 4?`;
 
-  test('does not hear what the system prompt says', () => {
+  test('does not hear of a system prompt what language it is in', () => {
     fc.assert(
-      fc.property(prompt, (one) => {
-        const system: ChatMessage = { role: 'system', content: NOISE.repeat(20) };
-        expect(asked(profile({ ...one, messages: [system, ...one.messages] }))).toEqual(asked(profile(one)));
+      fc.property(prompt, text, (one, content) => {
+        const told = profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] });
+        expect(told.naturalLanguage).toBe(profile(one).naturalLanguage);
       }),
       { numRuns: 200 },
+    );
+  });
+
+  test('does not hear what a system prompt shows between tags and fences', () => {
+    const shown = `You are a helpful assistant.\n\n<document>\n${NOISE}\n</document>`;
+    const [bland, noisy] = ['You are a helpful assistant.\n\n<document>\nNothing.\n</document>', shown];
+    fc.assert(
+      fc.property(prompt, (one) => {
+        const [a, b] = [bland, noisy].map((content) =>
+          asked(profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] })),
+        );
+        expect(b!.task).toBe(a!.task);
+      }),
+      { numRuns: 100 },
     );
   });
 

@@ -51,7 +51,10 @@ export const en: Words = {
     companies invoice_number order_number due_date skills quantities ingredients locations entities keywords
     people_mentioned delivery_address ingredient quantity address number columns total salary location
     skills_mentioned job_title age participants people dosages buyer seller price last_employer`,
-  code: `garbage_collection permission_denied cors http_request status_code stack_overflow deploy_to compile_time
+  code: `helm_upgrade helm_chart helm_install helm_release tolerate persistentvolume* mountvolume* statuscode pull_image ingress flex_container grid_template css_grid center_a_* centre_a_* text_to_sql jq
+    crashloopbackoff imagepullbackoff errimagepull oomkilled failedscheduling kubelet configmap* statefulset*
+    daemonset* readiness_probe liveness_probe div divs flexbox z_index media_query null_reference econnrefused
+    garbage_collection permission_denied cors http_request status_code stack_overflow deploy_to compile_time
     type_error express_* node_app type_hint endpoint endpoints regex* regular_expression* stack_trace stacktrace
     traceback compiler compile compiles compilation debug* refactor* segfault segmentation_fault unit_test*
     api_endpoint rest_api codebase npm pip docker* kubernetes kubectl k8s git github gitlab pull_request
@@ -67,7 +70,8 @@ export const en: Words = {
     loop loops http_status vim emacs array arrays database s3 boolean async_await red_black b_tree hash_table*
     implement_a_* sorting_algorithm phpunit composer commit commits committed squash optional_chaining borrow_checker
     postgres index_on url http https readme json_schema`,
-  program: `interface abstract undefined middleware formula excel spreadsheet request requests async function
+  program: `pod pods node nodes taint footer navbar
+    interface abstract undefined middleware formula excel spreadsheet request requests async function
     functions method methods class classes script scripts code program programming array arrays list lists string
     strings variable variables bug bugs error errors query queries database server app file files library module
     package pointer pointers thread stack queue cache config* deploy* test tests lint branch terminal shell command
@@ -78,7 +82,8 @@ export const en: Words = {
   mend: `fix implement* convert* optimi* port crash* fails failing broken not_working throws undefined add review
     validate validates returns return parse parses sorts check checks reverse reverses count counts remove merge
     rename sort_a sort_the sort_by sort_list`,
-  maths: `derivative* integral* equation* probability theorem prime_number* a_prime primes sqrt square_root squared
+  maths: `such_that all_functions functions_f function_f all_real real_x all_x positive_integers all_primes real_solutions all_polynomials all_pairs integers_n real_numbers
+    derivative* integral* equation* probability theorem prime_number* a_prime primes sqrt square_root squared
     cubed matrix determinant eigen* polynomial* quadratic hypotenuse perimeter circumference radius diameter
     logarithm* percent percentage fraction* irrational arithmetic geometric average median standard_deviation
     divisible divisor* least_common remainder_when vector_space convergen* limit_of f_x how_many_ways combinations
@@ -126,7 +131,7 @@ export const en: Words = {
     sleep_well`,
   thanks: `thanks thank_you thx ty cheers perfect awesome lol haha* great nice cool wow much_appreciated that_s_all
     that_was_everything`,
-  feel: `do_you_ever rough_day tired_of_talking i_feel lonely bored joke pretend role_play roleplay my_day how_s_your
+  feel: `do_you_ever rough_day stay_in_character in_character break_character act_as play_the_role tired_of_talking i_feel lonely bored joke pretend role_play roleplay my_day how_s_your
     do_you_like your_favo* on_your_mind i_m_so_* can_t_sleep miss_you miss_my feeling_sad feeling_down feeling_lonely
     had_such any_plans you_re_funny good_day bad_day someone_to_listen somebody_to_listen so_alone are_you_there
     my_birthday`,
@@ -143,6 +148,15 @@ export const en: Words = {
     this_log the_log the_conversation this_post this_statement this_tweet this_song this_customer the_message
     this_paragraph transaction headline each_line these_animals the_author this_invoice notes thread call_transcript
     chat_log the_post`,
+  away: `actually forget_the forget_that something_else never_mind nevermind different_question another_question off_topic unrelated by_the_way btw one_more_thing`,
+  bind: `no_prose natural_language plain_english command_only from_short every_message each_message all_messages
+    any_message every_ticket each_ticket everything_the whatever_the the_user_sends the_user_writes the_user_pastes
+    the_user_provides the_user_gives the_user_describes user_message user_input every_incoming reply_with
+    respond_with answer_with output_only only_output return_only only_return output_the output_a return_json in_json
+    reply_only respond_only nothing_else no_explanation* no_comment* without_comment* with_the_label label_only
+    number_only sql_only code_only only_sql translation_only exactly_one one_of_the_following with_one_word
+    single_word into_one_of the_user_s_message the_user_s_text the_user_s_request the_user_s_sentence user_messages
+    users_paste`,
   word_unit: `word words`,
   sentence_unit: `sentence sentences bullet_point* bullets bullet line lines`,
   paragraph_unit: `paragraph paragraphs`,
@@ -187,11 +201,13 @@ export const de: Words = {
     reim entschuldigung`,
   fields: `namen* daten* termin* telefonnummer* e_mail_adressen* adressen* personen* orte beträg* preis* firmen*
     rechnungsnummer* fristen* zutaten* datum* mengen*`,
-  code: `rekursiv* befehl_* schleife*`,
+  code: `zentriere_ich_ein_div
+    rekursiv* befehl_* schleife*`,
   program: `klasse* funktion* skript* schleife* interfac* root code programm* liste* server* datei* ordner* befehl*
     array* branch*`,
   mend: `beheb* prüft* sortier* löscht* ausgibt* zusammenführ* umbenenn* schneller* schlägt_fehl`,
-  maths: `ableitung* integral* gleichung* wahrscheinlichkeit* primzahl* wurzel* matrix* polynom* umfang* radius*
+  maths: `alle_funktionen reelle*
+    ableitung* integral* gleichung* wahrscheinlichkeit* primzahl* wurzel* matrix* polynom* umfang* radius*
     durchmesser* prozent* bruch* durchschnitt* summe* flächeninhalt* volumen* dreieck* rechteck* würfel* zinsen*
     nullstelle* quadrat* teilbar* beweis* kreises* kugel* mittelwert*`,
   solve: `berechne* rechn* löse lösen* bestimm* beweis* ermittl* ableiten* vereinfach*`,
@@ -212,7 +228,8 @@ export const de: Words = {
   self: `ich mir mich mein meine*`,
   greet: `hallo* guten_tag guten_morgen* guten_abend* gute_nacht* moin servus* wie_geht* tschüss* grüß_gott`,
   thanks: `danke* vielen_dank super* toll prima* klasse_danke* perfekt*`,
-  feel: `langweilig* einsam* traurig* witz ich_fühle* magst_du bist_du lieblings* erzähl_mir mein_tag freue*
+  feel: `rollenspiel* in_der_rolle du_spielst
+    langweilig* einsam* traurig* witz ich_fühle* magst_du bist_du lieblings* erzähl_mir mein_tag freue*
     gestresst* miesen_tag scheißtag* schlechten_tag alles_klar allein`,
   fact: `was_ist was_sind wer wann wo warum* wieso* weshalb* wie_funktioniert* erklär* empfiehl* empfehl* unterschied*
     bedeutung* tipps* welch*`,
@@ -224,6 +241,10 @@ export const de: Words = {
   given: `folgend* text artikel* absatz* protokoll* bewertung* nachricht* diesen_satz dieser_rezension* rezension*
     beitrag* mail diesem_text satz diese_nachricht* schreiben* rezept* vertrag* rechnung* gespräch* kommentar* anfrag*
     stichworten*`,
+  away: `eigentlich etwas_anderes was_anderes andere_frage vergiss übrigens`,
+  bind: `jede_nachricht alle_nachrichten jede_anfrage jede_kundenanfrage jeden_text jede_eingabe alles_was
+    des_nutzers der_nutzer des_benutzers antworte_nur antworte_mit gib_nur gib_ausschließlich nur_die nur_den
+    nur_das ausschließlich keine_erklärung* ohne_kommentar ohne_erklärung nichts_anderes genau_einer einem_wort`,
   word_unit: `wort wörte*`,
   sentence_unit: `satz sätze* stichpunkt* zeilen*`,
   paragraph_unit: `absatz*`,
@@ -274,7 +295,8 @@ export const nl: Words = {
   self: `ik mij mijn me`,
   greet: `hallo* hoi goedem* goedenavond* hoe_gaat dag doei`,
   thanks: `bedankt* dank_je dankjewel* dank_u top super*`,
-  feel: `verveel* eenzaam* verdrietig* mop grap ik_voel favoriet* ben_jij`,
+  feel: `rollenspel*
+    verveel* eenzaam* verdrietig* mop grap ik_voel favoriet* ben_jij`,
   fact: `wat_is wat_zijn wie wanneer* waar waarom* leg_uit uitleggen* verschil* betekenis* tips welke* hoe_werkt*
     aanraden*`,
   more: `het dat nog verder* korter* langer* meer opnieuw* ga_door anders* eenvoudiger* ja nee hem`,
@@ -282,6 +304,9 @@ export const nl: Words = {
   act: `zet boek reserveer* speel* voeg herinner* bel bestel* stuur* annuleer* doe schakel*`,
   given: `volgend* deze_tekst* tekst* artikel* aline* bericht* recensi* onderstaand* zin recept* contract* factuur*
     gesprek* mail`,
+  away: `eigenlijk iets_anders andere_vraag trouwens`,
+  bind: `elk_bericht alle_berichten elke_bericht alles_wat van_de_gebruiker de_gebruiker antwoord_alleen
+    antwoord_met alleen_de alleen_het geen_uitleg zonder_uitleg niets_anders één_woord`,
   word_unit: `woord*`,
   sentence_unit: `zin zinnen* regels*`,
   paragraph_unit: `aline*`,

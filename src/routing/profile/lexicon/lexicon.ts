@@ -1,7 +1,8 @@
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../programming.ts';
 import { TOPICS } from '../tools.ts';
 import { type Trie, trieOf } from '../trie.ts';
-import { ar, hi, id, ja, ko, tr, vi, zh } from './asian.ts';
+import { ar, hi, id, tr, vi } from './asian.ts';
+import { ja, ko, zh } from './east-asian.ts';
 import { de, en, nl } from './germanic.ts';
 import { NUMERALS } from './numerals.ts';
 import { es, fr, it, pt } from './romance.ts';

@@ -27,7 +27,8 @@ export const fr: Words = {
   program: `fonction* class* script* code boucl* tablea* dictionnair* chaîn* erreur* requêt* command* branch* liste*
     entiers* base`,
   mend: `converti* vérifi* plant* marche_pas renvoi* supprim*`,
-  maths: `dérivé* intégral* équation* probabilit* nombre_premier* nombres_premiers* racin* aire périmètr* rayon*
+  maths: `toutes_les_fonctions telles_que tels_que
+    dérivé* intégral* équation* probabilit* nombre_premier* nombres_premiers* racin* aire périmètr* rayon*
     diamètr* pour_cent pourcentag* moyenn* somme* triangl* rectangl* matric* polynôme* théorèm* fraction* cercl*
     volum* suite* limit*`,
   solve: `calcul* résou* démontre* prouve* détermin* simplifi* dériv*`,
@@ -47,7 +48,8 @@ export const fr: Words = {
   self: `je j moi mon ma`,
   greet: `bonjour* salut* bonsoir* couco* ça_va comment_vas_tu comment_allez_vous bonne_nuit au_revoir* quoi_de_neuf`,
   thanks: `merci* super* génial* parfait* top`,
-  feel: `trist* m_ennui* blagu* seul seule* tu_aimes* es_tu préfér* raconte_moi ma_journé* fatigu* tu_fais_quoi`,
+  feel: `personnage jeu_de_rôle jouons_un_rôle tu_joues
+    trist* m_ennui* blagu* seul seule* tu_aimes* es_tu préfér* raconte_moi ma_journé* fatigu* tu_fais_quoi`,
   fact: `qui quand* où pourquo* quel* expliqu* différenc* recommande* conseil* définition* comment*`,
   more: `ça encor* continu* plus_court* plus_long autre* même plutôt* elle corrige_la corrige_le suite* plus_simpl*
     refais* non oui cela le_même`,
@@ -57,6 +59,10 @@ export const fr: Words = {
   given: `suivant* ce_texte* texte* cet_articl* phras* cette_phras* paragraph* cet_avis ce_messag* ce_mail ci_dessous*
     avis courriel* document* cette_recett* recett* contrat* factur* conversation* compte_rendu* commentair*
     ce_courriel* messag* cette_factur*`,
+  away: `en_fait autre_chose oublie au_fait autre_question`,
+  bind: `chaque_message chaque_avis tous_les_messages tout_ce_que l_utilisateur de_l_utilisateur réponds_par
+    réponds_uniquement réponds_seulement répondez_uniquement uniquement sans_commentaire* sans_explication*
+    rien_d_autre un_seul_mot réponds_en`,
   word_unit: `mot mots`,
   sentence_unit: `phras* lignes*`,
   paragraph_unit: `paragraph*`,
@@ -94,7 +100,8 @@ export const es: Words = {
   code: `depur* segmentación* bucle*`,
   program: `función* métod* clase* script* códig* program* bucle* lista* arregl* error* consult* comand* api valid*`,
   mend: `optimiza* arregl* orden* funcion* devuelv* elimin*`,
-  maths: `derivad* integral* ecuación* probabilidad* primo* raíz área perímetr* radio* diámetr* por_cient* porcentaj*
+  maths: `todas_las_funciones tales_que
+    derivad* integral* ecuación* probabilidad* primo* raíz área perímetr* radio* diámetr* por_cient* porcentaj*
     promedi* suma triángul* rectángul* matriz* polinomi* teorem* fracción* volumen* círcul* media* límit*`,
   solve: `calcul* resuelv* resolver* demuestr* determin* halla* simplific* deriv*`,
   count: `cuánt* qué_porcentaj*`,
@@ -113,7 +120,8 @@ export const es: Words = {
   self: `yo me mi estoy*`,
   greet: `hola buenos_días buenas_tardes* buenas_noches* qué_tal cómo_estás* cómo_va adiós*`,
   thanks: `gracias* genial* perfect* estupend*`,
-  feel: `me_sient* trist* aburrid* chist* te_gusta* eres favorit* cuéntam* mi_día cansad*`,
+  feel: `personaje juego_de_rol juguemos_a
+    me_sient* trist* aburrid* chist* te_gusta* eres favorit* cuéntam* mi_día cansad*`,
   fact: `qué_es quién* cuánd* dónde* por_qué cuál explica* diferenci* recomienda* significad* consejos* qué_son
     cómo_funcion* qué`,
   more: `lo eso otra_vez continú* sigue* más_corto* más_largo* hazlo* otro mism* más_simpl* más_sencill* no sí ella`,
@@ -121,6 +129,10 @@ export const es: Words = {
   act: `pon ponme* reserva* añade* agreg* recuérda* llama* pide envía* manda* cancel* enciend* apaga* agend* avísa*`,
   given: `siguient* este_texto* texto* este_corre* frase* artícul* párraf* este_mensaj* esta_reseñ* reseñ* factur*
     opinión* comentari* recet* contrat* conversación* mensaj* este_product* esta_frase* corre* ofert*`,
+  away: `en_realidad otra_cosa olvida por_cierto otra_pregunta`,
+  bind: `cada_mensaje cada_reseña cada_texto todo_lo_que el_usuario del_usuario responde_solo responde_únicamente
+    responde_con devuelve_solo devuelve_json únicamente sin_explicacion* sin_comentario* nada_más una_sola_palabra
+    una_sola_categoría`,
   word_unit: `palabr*`,
   sentence_unit: `frase* oraciones* líneas*`,
   paragraph_unit: `párraf*`,
@@ -154,7 +166,8 @@ export const pt: Words = {
   code: `compil* endpoint*`,
   program: `funçã* class* script* códig* lista* consult* servidor* arquiv* array* api duplicados*`,
   mend: `valid* orden* remover* receb*`,
-  maths: `derivad* integral* equaçã* equações* probabilidad* primo* raiz área perímetr* raio diâmetr* por_cento*
+  maths: `todas_as_funções tais_que
+    derivad* integral* equaçã* equações* probabilidad* primo* raiz área perímetr* raio diâmetr* por_cento*
     porcentagem* média* soma triângul* retângul* matriz* polinômi* teorem* fraçã* volum* círcul* limit* ímpares*
     pares*`,
   solve: `calcul* resolv* demonstr* prove* determin* ache simplifiqu*`,
@@ -172,13 +185,17 @@ export const pt: Words = {
   self: `eu me meu minha* estou*`,
   greet: `olá oi bom_dia boa_tarde* boa_noite* tudo_bem como_vai como_você_está tchau* e_aí`,
   thanks: `obrigad* valeu* ótimo* perfeit* legal*`,
-  feel: `me_sinto* sinto_me trist* entediad* piada* sozinh* você_gosta* favorit* meu_dia conte_me cansad*`,
+  feel: `faz_de_conta jogo_de_papéis
+    me_sinto* sinto_me trist* entediad* piada* sozinh* você_gosta* favorit* meu_dia conte_me cansad*`,
   fact: `quem quand* onde por_que qual expli* diferenç* recomend* significad* dicas* quais* como_funcion*`,
   more: `isso de_novo continu* mais_curto* mais_longo* outro* mesmo* refaç* mais_simples* não sim ele ela`,
   also: `e agora* também* mas`,
   act: `coloc* põe reserva* toca adicion* lembr* liga pede envia* manda* cancel* acend* apaga* agend* marca* avisa*`,
   given: `seguint* este_texto* texto* abaix* deste_texto* frase* desta_frase* artig* parágraf* avaliaçã* comentári*
     receit* contrat* convers* mensagem* este_comentári* nota_fiscal* e_mail`,
+  away: `na_verdade outra_coisa esquece aliás outra_pergunta`,
+  bind: `cada_mensagem cada_texto tudo_o_que o_usuário do_usuário pelo_usuário do_utilizador responda_apenas
+    responda_com retorne_apenas devolva_apenas apenas_com sem_explicaç* sem_comentário* nada_mais uma_palavra`,
   word_unit: `palavr*`,
   sentence_unit: `frases* linhas*`,
   paragraph_unit: `parágrafos*`,
@@ -213,7 +230,8 @@ export const it: Words = {
   code: `test_unitar*`,
   program: `element* funzion* class* ciclo* lista* array* string* error* file coda`,
   mend: `convert* gestir*`,
-  maths: `derivat* integral* equazion* probabilità* numero_primo* radic* area perimetr* raggi* diametr* per_cento*
+  maths: `tutte_le_funzioni tali_che
+    derivat* integral* equazion* probabilità* numero_primo* radic* area perimetr* raggi* diametr* per_cento*
     percentual* media* somma* triangol* rettangol* matric* polinomi* teorem* frazion* volum* cerchi* quanto_fa
     limit*`,
   solve: `calcol* risolv* dimostr* determin* semplific* deriv*`,
@@ -230,7 +248,8 @@ export const it: Words = {
   self: `io mi mio sono`,
   greet: `ciao buongiorn* buonaser* buonanott* salve* come_stai come_va arrivederc*`,
   thanks: `grazi* fantastic* perfett* ottim*`,
-  feel: `mi_sento* trist* annoi* barzellett* solo sola ti_piace* sei_un preferit* raccontam* giornat* stanc*
+  feel: `gioco_di_ruolo facciamo_finta
+    mi_sento* trist* annoi* barzellett* solo sola ti_piace* sei_un preferit* raccontam* giornat* stanc*
     sei_simpatic*`,
   fact: `cos_è chi quand* dove perch* qual* spiega* differenz* consigli* significat* come_funzion*`,
   more: `lo ancor* continu* più_corto* più_breve* più_lungo* altro* stess* rifall* più_semplic* no sì`,
@@ -238,6 +257,9 @@ export const it: Words = {
   act: `metti* prenota* aggiung* ricordam* chiam* ordin* invia* manda* annull* accend* spegn* avvis*`,
   given: `seguent* questo_testo* testo* articol* frase* paragraf* questa_email* recension* comment* ricett* contratt*
     fattur* conversazion* messaggi* questa_frase* email*`,
+  away: `in_realtà altra_cosa lascia_perdere a_proposito altra_domanda`,
+  bind: `ogni_messaggio ogni_testo tutto_ciò tutto_quello dell_utente l_utente rispondi_solo rispondi_con
+    restituisci_solo soltanto_con senza_spiegazion* senza_comment* senza_aggiungere nient_altro una_sola_parola`,
   word_unit: `parol*`,
   sentence_unit: `frasi* righe*`,
   paragraph_unit: `paragraf*`,

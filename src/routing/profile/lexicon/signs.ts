@@ -36,6 +36,10 @@ export const SIGNS = [
   'also',
   'act',
   'given',
+  // Binds every answer, or takes every message: a standing instruction.
+  'bind',
+  // Turns to something else.
+  'away',
   // How long the answer shall be.
   'word_unit',
   'sentence_unit',

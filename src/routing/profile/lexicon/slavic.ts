@@ -26,7 +26,8 @@ export const pl: Words = {
   code: `zapytanie_sql`,
   program: `funkcj* klas* skrypt* kod tablic* zmienn* błąd zapytani* słownik* napis* liczb* tabel* duplikat* list*`,
   mend: `napraw* posortować* sprawdz* zwrac* dział* usuwa* wyskakuj*`,
-  maths: `pochodn* całk* równani* prawdopodobieństw* liczb*_pierwsz* liczba_pierwsz* pierwiast* pole obwód* promie*
+  maths: `wszystkie_funkcje takie_że
+    pochodn* całk* równani* prawdopodobieństw* liczb*_pierwsz* liczba_pierwsz* pierwiast* pole obwód* promie*
     procent* średni* suma sumę trójkąt* prostokąt* macierz* wielomian* twierdzeni* ułam* objętość* koła kwadrat* kąt
     granic* podzieln*`,
   solve: `oblicz* policz* wylicz* rozwiąż* udowodnij* wykaż* wyznacz* uprość*`,
@@ -44,7 +45,8 @@ export const pl: Words = {
   self: `ja mi mam jestem* mnie`,
   greet: `cześć* hej wita* siema* dzień_dobry* dobry_wieczór* dobranoc* co_u_ciebi* co_słychać* jak_się_masz`,
   thanks: `dzięk* super* świetni* wielkie_dzięk* ekstr*`,
-  feel: `smutn* samotn* nudz* dowcip* żart czuję_się lubisz* jesteś* ulubion* opowiedz_mi pogadaj* zmęczon* mój_dzień*`,
+  feel: `zabawmy_się odgrywamy
+    smutn* samotn* nudz* dowcip* żart czuję_się lubisz* jesteś* ulubion* opowiedz_mi pogadaj* zmęczon* mój_dzień*`,
   fact: `co_to czym_jest kto kiedy* gdzie* dlaczeg* jaki jaka jakie* wyjaśnij* wytłumacz* poleć* różni* znaczeni*
     porad* któr*`,
   more: `to jeszcz* dalej* kontynuuj* krócej* dłużej* ponowni* inaczej* zamiast* tego prościej* go ją nie tak`,
@@ -52,6 +54,9 @@ export const pl: Words = {
   act: `ustaw* zarezerwuj* dodaj* przypomnij* zadzwoń* zamów* wyślij* odwołaj* włącz* wyłącz* zapisz* puść`,
   given: `poniższ* następując* ten_tekst* tekst* artykuł* akapit* zdani* opini* tej_opini* recenzj* wiadomośc*
     ta_wiadomość* przepis* umow* rozmow* faktur* komentarz* ogłoszeni*`,
+  away: `właściwie coś_innego inne_pytanie zapomnij przy_okazji`,
+  bind: `każdą_wiadomość każde_zgłoszeni* wszystko_co użytkownika użytkownik odpowiadaj_tylko odpowiadaj_jednym
+    odpowiadaj_wyłącznie zwróć_tylko wyłącznie bez_wyjaśnień bez_komentarz* jednym_słowem`,
   word_unit: `słow*`,
   sentence_unit: `zdani* zdań punkt*`,
   paragraph_unit: `akapit*`,
@@ -107,6 +112,9 @@ export const cs: Words = {
   act: `nastav* rezervuj* zarezervuj* přidej* připomeň* zavolej* objednej* pošli* zruš zapni* vypni* pusť`,
   given: `následujíc* tento_text text textu* článek* odstavec* recenz* níže větu recept* smlouv* zpráv* věta rozhovor*
     komentář* tuto_zpráv*`,
+  away: `vlastně něco_jiného jiná_otázka zapomeň mimochodem`,
+  bind: `každou_zprávu každý_text vše_co uživatele uživatel odpovídej_pouze odpověz_jen vrať_pouze bez_vysvětlení
+    bez_komentář* jedním_slovem`,
   word_unit: `slov slova*`,
   sentence_unit: `věty větách* vět bodech*`,
   paragraph_unit: `odstavc*`,
@@ -140,7 +148,8 @@ export const ru: Words = {
   code: `регулярн* указател* отличается_let let_от`,
   program: `функци* скрипт* код цикл* списк* список* словар* ошибк* файл* таблиц* связны*`,
   mend: `реализу* возвращает* падает* переворачивает*`,
-  maths: `производн* интеграл* уравнени* вероятност* простое_число* простые_числа* прост*_числ корен* корни* площад*
+  maths: `все_функции такие_что
+    производн* интеграл* уравнени* вероятност* простое_число* простые_числа* прост*_числ корен* корни* площад*
     периметр* радиус* диаметр* процент* средн* сумм* треугольник* прямоугольник* матриц* многочлен* теорем* дроб*
     объём* предел* чётн* нечётн* умножит* разделит*`,
   solve: `вычисли* посчита* рассчита* реши решит* докаж* найди_значени* упрост* найдит*`,
@@ -158,7 +167,8 @@ export const ru: Words = {
   self: `я мне меня мой`,
   greet: `привет* здравствуй* добрый_день доброе_утро добрый_вечер* как_дела спокойной_ночи пока`,
   thanks: `спасиб* благодар* отличн* супер* круто*`,
-  feel: `грустн* скучн* одинок* анекдот* шутк* пошут* я_чувству* ты_любиш* любим* поболтаем* поговор* устал* мой_день
+  feel: `ролев*
+    грустн* скучн* одинок* анекдот* шутк* пошут* я_чувству* ты_любиш* любим* поболтаем* поговор* устал* мой_день
     твой_день как_прошёл*`,
   fact: `что_такое* кто когда* где почем* како* какая* какие* объясн* расскаж* посовету* порекоменду* разниц*
     чем_отличаетс* зачем*`,
@@ -167,6 +177,9 @@ export const ru: Words = {
   act: `постав* заброниру* добав* напомн* позвон* закаж* отправ* отмен* включ* выключ* запиш*`,
   given: `следующ* этот_текст* этого_текст* текст* стать* абзац* предложени* отзыв* сообщени* нижеследующ* обращени*
     письм* фраза* рецепт* договор* переписк* комментари*`,
+  away: `вообще_то кое_что_другое забудь кстати другой_вопрос`,
+  bind: `каждое_сообщени* каждый_отзыв все_сообщени* всё_что пользовател* отвечай_только ответь_одним только_ответ*
+    верни_только ничего_не_объясня* без_пояснени* без_комментари* одним_словом`,
   word_unit: `слов слова*`,
   sentence_unit: `предложени* пунктах*`,
   paragraph_unit: `абзац*`,
@@ -220,6 +233,9 @@ export const uk: Words = {
   act: `постав* заброню* додай* нагада* подзвон* замов* надішл* скасу* увімкн* ввімкн* вимкн* запиш*`,
   given: `наступн* цей_текст* цього_текст* текст* статт* абзац* реченн* відгук* повідомленн* лист рецепт* договір*
     переписк* коментар* зверненн*`,
+  away: `взагалі_то щось_інше забудь до_речі інше_питання`,
+  bind: `кожне_повідомленн* кожен_відгук усе_що користувач* відповідай_лише відповідай_тільки поверни_лише
+    без_пояснен* одним_словом`,
   word_unit: `слів слова*`,
   sentence_unit: `речен*`,
   paragraph_unit: `абзац*`,

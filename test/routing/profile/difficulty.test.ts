@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'bun:test';
+import type { ChatMessage } from '../../../src/core/chat-request.ts';
+import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { promptsOf } from './prompts.ts';
+
+const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
+const system = (content: string): ChatMessage => ({ role: 'system', content });
+const difficultyOf = (question: string, standing?: string, more: Partial<Profiled> = {}) =>
+  profile({ messages: [...(standing ? [system(standing)] : []), user(question)], ...more }).difficulty;
+
+const EASY = [
+  ...[
+    'hi',
+    'Hello!',
+    'Good morning',
+    'thanks!',
+    'Thank you so much, bye',
+    'Hallo, wie geht es dir?',
+    '¡Gracias!',
+    '你好',
+  ],
+  ...['17 * 23', 'What is 17 * 23?', '2+2', 'what is 15% of 80', 'Wie viel ist 12 mal 9?', '7 x 8 = ?', '12 + 30 - 5'],
+  'Translate "good morning" into Spanish.',
+  'How do you say "thank you" in Japanese?',
+  'Is this review positive or negative? "The soup was cold and the waiter rude."',
+  'What is the capital of France?',
+  'What is the opposite of hot?',
+];
+
+const HARD = [
+  ...[
+    'Is P = NP?',
+    "Prove Fermat's last theorem",
+    'Is 2^61-1 prime?',
+    'Prove that 1 + 1 = 2',
+    '9817 * 4421',
+    '∫ x e^x dx',
+  ],
+  ...[
+    'What is 2 + 2 in the ring Z/3?',
+    'Is 91 prime?',
+    '17^23 mod 5',
+    'Solve x + 3 = 7',
+    'What is the largest known prime?',
+  ],
+  ...['Factor 8051', '2 + 2 = 5, true or false? Explain.', 'sqrt(2) + sqrt(3)', 'Why is 0! = 1?', '1 2 3'],
+  ...['Why?', 'Explain quantum gravity', 'Who was the third wife of Henry IV of Castile?', 'What is consciousness?'],
+  ...[
+    'What is the capital of structural power in Bourdieu?',
+    'write a haiku',
+    'fix it',
+    'center a div',
+    'What is Python?',
+  ],
+  'Translate "To be, or not to be, that is the question: whether \'tis nobler in the mind to suffer the slings and arrows" into Latin.',
+  'Translate the idiom "kick the bucket" into Polish.',
+  'Write a poem in Spanish: "night"',
+  'Is this argument valid? "All cats are mortal. Socrates is mortal. So Socrates is a cat." yes or no',
+  'Is this sarcastic or sincere? "Great, another meeting."',
+  'Hello, can you prove that the square root of 2 is irrational?',
+  'hi, my chest hurts and my left arm is numb',
+  'thanks, now refactor the parser',
+  'nice. now in Rust',
+  'Which is correct?\nA. 2\nB. 3\nC. 4\nD. 5',
+  'Fact or opinion, and why: "The tax is too high."',
+  'I feel so alone today.',
+];
+
+describe('difficulty', () => {
+  test('is easy for a greeting, thanks, a small sum, a label, a line to translate, a fact of school', () => {
+    expect(EASY.filter((question) => difficultyOf(question) !== 'easy')).toEqual([]);
+    expect(
+      difficultyOf('My card was charged twice.', 'Classify the ticket: billing, technical, other. Label only.'),
+    ).toBe('easy');
+    expect(difficultyOf('The shop opens at ten.', 'Translate everything the user writes into German.')).toBe('easy');
+  });
+
+  test('is usual for what is merely short', () => {
+    expect(HARD.filter((question) => difficultyOf(question) !== 'usual')).toEqual([]);
+  });
+
+  test('is usual for every question of an exam, whatever it asks', () => {
+    expect(promptsOf('exams').filter(({ request }) => profile(request).difficulty === 'easy')).toEqual([]);
+  });
+
+  test('is usual for code, reasons, texts to summarize, acts and what is not said in words', () => {
+    const tasks = ['coding', 'reasoning', 'summarization', 'extraction', 'writing', 'vision', 'tool_use'];
+    const sets = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'standing', 'frozen'];
+    const prompts = sets.flatMap(promptsOf).filter(({ task }) => tasks.includes(task));
+    const easy = prompts.filter(({ request }) => profile(request).difficulty === 'easy');
+    expect(easy.length / prompts.length).toBeLessThan(0.005);
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+    expect(profile({ messages: [user([{ type: 'text', text: 'hi' }, image])] }).difficulty).toBe('usual');
+  });
+
+  test('is usual under a long system prompt that labels, and for a follow-up of a sum', () => {
+    const guideline = `Classify the ticket: billing, technical, other. ${'A refund that is late counts as technical where the gateway failed, and as billing else. '.repeat(8)}`;
+    expect(difficultyOf('My card was charged twice.', guideline)).toBe('usual');
+    const before = [
+      user('Prove that there are infinitely many primes.'),
+      { role: 'assistant', content: 'Sure.' } as const,
+    ];
+    expect(profile({ messages: [...before, user('and 2 + 2?')] }).difficulty).toBe('usual');
+    expect(profile({ messages: [...before, user('thanks!')] }).difficulty).toBe('easy');
+  });
+});

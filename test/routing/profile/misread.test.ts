@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'bun:test';
+import { profile } from '../../../src/routing/profile/profile.ts';
+
+const read = (content: string) => profile({ messages: [{ role: 'user', content }] });
+const mistaken = (task: string, questions: readonly string[]) =>
+  questions.filter((question) => read(question).task !== task).map((question) => [question, read(question).task]);
+
+describe('what was misread', () => {
+  test('functions of mathematics are not to be extracted', () => {
+    const maths = [
+      'Find all functions f: R→R such that f(x+y) = f(x) + f(y) for all real x, y.',
+      'Find all functions $f:\\mathbb{R}\\to\\mathbb{R}$ with f(f(x)) = x',
+      'Find all functions f: R→R such that f(x f(y)) = y f(x)',
+    ];
+    expect(mistaken('math', maths)).toEqual([]);
+    expect(read('Find all names in this text: Ann met Bob.').task).toBe('extraction');
+  });
+
+  test('code to be converted is code, whatever it looks like', () => {
+    const cobol = '\n\n       CALC-TOTAL.\n           ADD ITEM-PRICE TO WS-TOTAL.\n           PERFORM APPLY-DISCOUNT.';
+    expect(
+      mistaken('coding', ['Convert this COBOL paragraph to Java', `Convert this COBOL paragraph to Java:${cobol}`]),
+    ).toEqual([]);
+    expect(read(`Convert this COBOL paragraph to Java:${cobol}`).languagesSeen).toEqual(['cobol', 'java']);
+  });
+
+  test('a role that is played is talk', () => {
+    const plays = [
+      'You are Captain Mira, a sarcastic starship pilot. Stay in character. "So, Captain, where are we heading?"',
+      "Let's role-play: you are a medieval innkeeper and I am a weary traveler. Greet me.",
+    ];
+    expect(mistaken('chat', plays)).toEqual([]);
+  });
+
+  test('a line of code alone is code', () => {
+    const lines = [
+      'for(let i=0;i<10;i++){console.log(i)}',
+      'for(let i = 0; i < arr.length; i++) sum += arr[i]',
+      'for (let i = 0; i <= arr.length; i++) {',
+    ];
+    expect(mistaken('coding', lines)).toEqual([]);
+  });
+
+  test('layouts of pages and errors of clusters are code', () => {
+    const questions = [
+      ...['center a div', 'How do I center a div?', 'my pod is in CrashLoopBackOff, what now'],
+      'Warning  FailedScheduling  default-scheduler  0/3 nodes are available: 3 Insufficient cpu.',
+      'Back-off restarting failed container, ImagePullBackOff. what should I do?',
+    ];
+    expect(mistaken('coding', questions)).toEqual([]);
+  });
+
+  test('a question about a journey is a question', () => {
+    const questions = [
+      '¿Qué me recomiendas visitar en Lisboa en tres días?',
+      'Voy a viajar a Japón en abril, ¿qué ropa debería llevar?',
+      'Quiero viajar a Perú con mi familia dos semanas, ¿qué lugares nos recomiendas?',
+    ];
+    expect(mistaken('general', questions)).toEqual([]);
+  });
+
+  test('what something of programming is asks for a fact, and how to use it for code', () => {
+    expect(
+      mistaken('general', ['What is Python?', 'What is JavaScript?', 'what is kubernetes', 'Who created Java?']),
+    ).toEqual([]);
+    expect(
+      mistaken('coding', [
+        'How do I sort a list in Python?',
+        'What is the difference between let and var in JavaScript?',
+      ]),
+    ).toEqual([]);
+  });
+
+  test('자바스크립트 is JavaScript, and 자바 is Java', () => {
+    expect(read('자바스크립트로 배열을 정렬하는 함수를 작성해줘').languagesSeen).toEqual(['javascript']);
+    expect(read('자바로 정렬 함수를 작성해줘').languagesSeen).toEqual(['java']);
+  });
+
+  test('letters of formulas tell no natural language', () => {
+    for (const formula of [
+      '∫ x e^x dx',
+      'integrate x^2 sin(x) dx',
+      '\\int_0^\\pi \\sin x dx',
+      '∫ sin(x) cos(x) dx = ?',
+    ]) {
+      expect([formula, read(formula).task]).toEqual([formula, 'math']);
+      expect(['en', 'und']).toContain(read(formula).naturalLanguage);
+    }
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { ChatMessage } from '../../../src/core/chat-request.ts';
+import { profile } from '../../../src/routing/profile/profile.ts';
+import { promptsOf } from './prompts.ts';
+
+const user = (content: string): ChatMessage => ({ role: 'user', content });
+const said = (content: string): ChatMessage => ({ role: 'assistant', content });
+const under = (content: string, ...messages: ChatMessage[]) =>
+  profile({ messages: [{ role: 'system', content }, ...messages] }).task;
+
+const AGENT = `You are Loom, a coding agent working in the repository. You read files, edit them and run the tests. Keep diffs small and
+follow the style of the project. Never commit without being asked. Answer in at most four lines.\n\n# Tools\n${'Prefer the search tool to guessing names. '.repeat(60)}`;
+
+describe('a system prompt', () => {
+  test('that says what is to be done is the asking, and the message its object', () => {
+    expect(
+      under('You classify tickets into billing, technical or other. Reply with the label.', user('How do I pay?')),
+    ).toBe('classification');
+    expect(under('Translate everything the user writes into German.', user('Where is the station?'))).toBe(
+      'translation',
+    );
+    expect(
+      under('Generate SQL for the schema users(id, name). Return only SQL.', user('who signed up last week?')),
+    ).toBe('coding');
+    expect(
+      under(
+        'Summarize whatever the user sends in one sentence.',
+        user('The bridge is closed until May. Buses go round it.'),
+      ),
+    ).toBe('summarization');
+    expect(under('Extract name, date and amount as JSON.', user('Ann Lee paid 30 euros on 3 May.'))).toBe('extraction');
+    expect(under('Traduis en anglais tout ce que l’utilisateur écrit.', user('Le magasin ferme à midi.'))).toBe(
+      'translation',
+    );
+  });
+
+  test('of the role `developer` counts as one of the role `system`, as does one in parts', () => {
+    const text = 'Translate everything the user writes into German. Output only the translation.';
+    const messages = [user('Where is the station?')];
+    expect(profile({ messages: [{ role: 'developer', content: text }, ...messages] }).task).toBe('translation');
+    const parts: ChatMessage = { role: 'system', content: [{ type: 'text', text }] };
+    expect(profile({ messages: [parts, ...messages] }).task).toBe('translation');
+  });
+
+  test('names the programming language where the question does not', () => {
+    const messages: ChatMessage[] = [
+      { role: 'system', content: 'Generate PostgreSQL for the question. Return only SQL.' },
+      user('who signed up last week?'),
+    ];
+    expect(profile({ messages }).languagesSeen).toEqual(['sql']);
+  });
+
+  test('of an agent leaves small talk and other wishes as they are', () => {
+    const before = [user('the login test fails'), said('Fixed.')];
+    expect(under(AGENT, ...before, user('thanks!'))).toBe('chat');
+    expect(under(AGENT, user('hello'))).toBe('chat');
+    expect(under(AGENT, user('write a birthday poem for my dad'))).toBe('writing');
+    expect(
+      under(
+        'You classify tickets. Label only.',
+        user('My card is lost.'),
+        said('account'),
+        user('actually, write a poem about the sea'),
+      ),
+    ).toBe('writing');
+  });
+
+  test('that only says who answers leaves nine of ten tasks and more as they are', () => {
+    const personas = [
+      'You are a very capable assistant who gives short and correct answers.',
+      'You are Otto, the virtual assistant of Halvorsen Outdoor. You help customers with tents, boots and orders. Be kind and brief. Never talk about politics.',
+      'Du bist ein hilfsbereiter Assistent der Firma Nordlicht. Antworte freundlich und in ganzen Sätzen.',
+    ];
+    const prompts = promptsOf('frozen').filter(({ request }) => request.messages[0]?.role === 'user');
+    for (const content of personas) {
+      const same = prompts.filter(
+        ({ request }) =>
+          under(content, ...request.messages) === profile({ messages: request.messages }).task || request.tools?.length,
+      );
+      expect(same.length / prompts.length).toBeGreaterThan(0.93);
+    }
+  });
+
+  test('is read at its head and its tail, however long it is between', () => {
+    const filler = 'The company was founded in 1921 and makes kettles. ';
+    fc.assert(
+      fc.property(fc.integer({ min: 30, max: 3_000 }), (times) => {
+        const head = `Translate everything the user writes into German. Output only the translation.\n\n`;
+        const [a, b] = [times, times + 500].map((n) => under(head + filler.repeat(n), user('Where is the station?')));
+        expect(a).toBe(b!);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('asks for nothing where nobody says anything', () => {
+    expect(under('Translate everything into German.')).toBe('general');
+  });
+});
