@@ -3,6 +3,7 @@ import type { Facts } from '../core/facts.ts';
 import { costBound, lineFor, outputWithin, type Price, type PriceLine } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
+import { reasoningFactor } from './difficulty.ts';
 
 /** Tokens assumed for an image where the model states no maximum; for estimates only. */
 const IMAGE_TOKENS = 1_000;
@@ -74,14 +75,20 @@ export interface ExpectedWriting {
   readonly outputTokens: number;
   /** Tasks that the request may be, by their indexes, with shares that sum to 1. */
   readonly tasks: readonly { readonly index: number; readonly share: number }[];
+  /** Times the hidden reasoning that is usual of these. */
+  readonly reasoningFactor: number;
 }
+
+/** What hidden reasoning goes by. */
+type ExpectedReasoning = Pick<ExpectedWriting, 'tasks' | 'reasoningFactor'>;
 
 /** What a request is expected to have any model write. */
 export function expectedWriting(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedWriting {
-  const { task, mix } = facts;
+  const { task, mix, difficulty } = facts;
   const indexOf = (name: string): number => snapshot.taskIndex.get(name) ?? 0;
   return {
     outputTokens: expectedOutput(facts, snapshot, readings),
+    reasoningFactor: reasoningFactor(difficulty),
     tasks:
       mix.length === 0
         ? [{ index: indexOf(task), share: 1 }]
@@ -90,10 +97,13 @@ export function expectedWriting(facts: Facts, snapshot: Tasks, readings: Reading
 }
 
 /** Hidden reasoning tokens of one choice on a model. */
-export function expectedReasoning({ reasoningByTask }: Model, { tasks }: Pick<ExpectedWriting, 'tasks'>): number {
+export function expectedReasoning(
+  { reasoningByTask }: Model,
+  { tasks, reasoningFactor: factor }: ExpectedReasoning,
+): number {
   let sum = 0;
   for (let i = 0; i < tasks.length; i++) sum += tasks[i]!.share * reasoningByTask[tasks[i]!.index]!;
-  return sum;
+  return sum * factor;
 }
 
 /** C: expected Credits at an endpoint. Whoever has its price at hand gives it, and its line where it has just one. */
@@ -134,7 +144,7 @@ export function expectedTtft(
   endpoint: number,
   facts: Facts,
   readings: Readings,
-  writing: Pick<ExpectedWriting, 'tasks'>,
+  writing: ExpectedReasoning,
 ): number {
   const slot = model.firstSlot + endpoint;
   const usualMs = isWarm(facts, model, endpoint) ? readings.warmTtftMs[slot]! : readings.ttftMs[slot]!;
@@ -146,12 +156,7 @@ export function expectedTtft(
  * How many times the usual time to the first content a request takes, by what it has a model reason. Readings are of usual
  * requests: what was seen is divided by this before it counts.
  */
-export function ttftFactor(
-  model: Model,
-  endpoint: number,
-  readings: Readings,
-  writing: Pick<ExpectedWriting, 'tasks'>,
-): number {
+export function ttftFactor(model: Model, endpoint: number, readings: Readings, writing: ExpectedReasoning): number {
   const slot = model.firstSlot + endpoint;
   const usualMs = readings.ttftMs[slot]!;
   if (usualMs <= 0) return 1;

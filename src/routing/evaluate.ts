@@ -9,6 +9,7 @@ import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { CODE_TASKS } from '../core/tasks.ts';
+import { atDifficulty } from './difficulty.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { drawnBy } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
@@ -67,11 +68,14 @@ export class Evaluation {
     this.#byTask = declaredByTask(snapshot);
   }
 
-  /** Fills the shortlist. Returns Q of every model of the snapshot, languages and preferences included. Without an estimate it is the declared. */
+  /**
+   * Fills the shortlist. Returns Q of every model of the snapshot: the estimated, or without an estimate the declared, as the
+   * request's difficulty has it, languages and preferences included.
+   */
   fill(facts: Facts, readings: Readings, estimate: Estimate | null): Float64Array {
     const taskAt = this.#snapshot.taskIndex.get(facts.task) ?? 0;
     const own = estimate === null ? this.declared(facts) : this.#estimated(estimate);
-    const quality = withWorths(own, facts, this.#snapshot);
+    const quality = withWorths(atDifficulty(own, facts.difficulty), facts, this.#snapshot);
     this.shortlist.fill(facts, this.#snapshot.tasks[taskAt]!, quality, readings);
     return quality;
   }

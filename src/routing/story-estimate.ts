@@ -16,7 +16,7 @@ export function movedBy({ model, languages }: CandidateEntry, preferences: Certi
 export function estimated(
   candidate: CandidateEntry,
   { learning, preferences }: Certificate,
-  { task, mix }: Facts,
+  { task, mix, difficulty }: Facts,
   words: StrongWords,
 ): string[] {
   const { model, estimate } = candidate;
@@ -34,8 +34,9 @@ export function estimated(
     ...(text === 0 ? [] : [`${step(third, last)} by its words (trust ${Number(learning.trust.toFixed(2))})`]),
   ];
   const strongest = wordsText(words.get(model) ?? []);
-  const moved = movedBy(candidate, preferences);
-  const before = moved && ` before ${moved}`;
+  const moved = [...(difficulty === 'usual' ? [] : ['difficulty']), movedBy(candidate, preferences)];
+  const later = moved.filter((one) => one !== '').join(' and ');
+  const before = later && ` before ${later}`;
   if (shadow === null) {
     return [`${model}: ${share(last)}${before} = ${[start, ...byLength, ...learnt].join(', ')}${strongest}.`];
   }

@@ -1,7 +1,7 @@
 import { capabilityNames } from '../core/capability.ts';
 import { shownCredits, shownMs } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
-import type { Facts } from '../core/facts.ts';
+import type { Difficulty, Facts } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, tradeOff } from './advise.ts';
 import type {
@@ -42,13 +42,20 @@ export const shortPlace = ({ file, line }: SourcePlace): string => `${file.slice
 
 const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 
+/** What a difficulty means for the choice. */
+const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
+  easy: 'plainly easy, so models differ little',
+  usual: false,
+};
+
 function asked({ outputTokens, candidates }: Certificate, facts: Facts): string {
-  const { model, task, mix, weights, ceilings, budget, funds, choices } = facts;
+  const { model, task, mix, difficulty, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
   // Images count differently on each model: the best of them is the one that the figures below are of.
   const input = candidates[0]?.inputTokens ?? facts.inputTokens;
   const needs = capabilityNames(facts.needs);
   const terms = [
+    DIFFICULTY[difficulty],
     needs.length > 0 && `needs ${needs.join(', ')}`,
     facts.languages.length > 0 && `must handle ${facts.languages.join(', ')}`,
     choices > 1 && `${choices} choices`,
