@@ -1,5 +1,5 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
-import { patience, qualityFloor, rawWeight, SHIPPED, weigh } from './weighing.ts';
+import { DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './weighing.ts';
 
 const weight = (value: number, of: string) => ({
   ...rawWeight(`How much ${of} counts against the other two.`),
@@ -15,12 +15,12 @@ export const auto = defineStrategy({
   status: 'stable',
   options: Type.Object(
     {
-      quality: weight(SHIPPED.quality, 'quality'),
-      cost: weight(SHIPPED.cost, 'cost'),
-      latency: weight(SHIPPED.latency, 'latency'),
+      quality: weight(DEFAULTS.quality, 'quality'),
+      cost: weight(DEFAULTS.cost, 'cost'),
+      latency: weight(DEFAULTS.latency, 'latency'),
       patience_ms: {
         ...patience('T: the wait, in ms, that weighs as much as a whole good answer.'),
-        default: SHIPPED.patience_ms,
+        default: DEFAULTS.patience_ms,
       },
       quality_floor: qualityFloor,
     },

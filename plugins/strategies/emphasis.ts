@@ -1,5 +1,5 @@
 import { type Inheritance, Type } from 'signalbox/plugin';
-import { patience, qualityFloor, rawWeight, SHIPPED, type Weighing } from './weighing.ts';
+import { DEFAULTS, patience, qualityFloor, rawWeight, type Weighing } from './weighing.ts';
 
 const OF_AUTO = 'Default: that of the selector `auto`.';
 
@@ -34,4 +34,4 @@ export const fromAuto: Inheritance = {
 };
 
 /** The weights that are stated or inherited; the shipped ones where a strategy is prepared on its own. */
-export const weighingOf = (options: Partial<Weighing>): Weighing => ({ ...SHIPPED, ...options });
+export const weighingOf = (options: Partial<Weighing>): Weighing => ({ ...DEFAULTS, ...options });

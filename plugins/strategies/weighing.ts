@@ -9,8 +9,8 @@ export interface Weighing {
   readonly quality_floor?: number;
 }
 
-/** The shipped balance. `auto-cheap` and `auto-fast` start from it where no policy says otherwise. */
-export const SHIPPED: Weighing = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
+/** What a policy that states no weights has had since 0.1. The shipped policy states others. */
+export const DEFAULTS: Weighing = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
 
 /** Schema of one raw weight. */
 export const rawWeight = (description: string) => Type.Number({ minimum: 0, maximum: 1_000_000, description });

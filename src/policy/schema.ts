@@ -191,7 +191,7 @@ export const SelectorText = closed(
     strategy: Type.String({ minLength: 1, examples: ['auto'], description: 'The strategy plugin that scores.' }),
     options: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
-      examples: [{ emphasis: 6 }],
+      examples: [{ emphasis: 12 }],
       description: "The strategy's options, checked by its schema.",
     }),
     models: Type.Optional(SelectorModelsText),

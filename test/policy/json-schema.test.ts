@@ -32,6 +32,7 @@ const UNSEEN: ReadonlyMap<string, string> = new Map([
   ...['address-not-http', 'address-of-a-call', 'payments-node-not-http', 'gateway-proxies-wrong'].map(
     (name) => [name, 'an address is taken apart'] as const,
   ),
+  ['languages-both-ways', 'two lists are compared'],
   ['cors-origin-with-path', 'an address is taken apart'],
   ['address-missing', 'the adapter is asked'],
   ['plugin-option-wrong-type', 'a plugin of its own is asked'],

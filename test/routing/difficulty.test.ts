@@ -8,16 +8,20 @@ import { decisionOf, facts, model, snapshot } from './build.ts';
 describe('what a request’s difficulty does to qualities', () => {
   test('keeps their order and their range, at every difficulty', () => {
     fc.assert(
-      fc.property(fc.array(quality, { minLength: 2, maxLength: 9 }), fc.constantFrom(...DIFFICULTIES), (shares, one) => {
-        const moved = atDifficulty(Float64Array.from(shares), one);
-        for (const [at, share] of shares.entries()) {
-          expect(moved[at]!).toBeGreaterThanOrEqual(0);
-          expect(moved[at]!).toBeLessThanOrEqual(1);
-          for (const [other, than] of shares.entries()) {
-            if (share <= than) expect(moved[at]!).toBeLessThanOrEqual(moved[other]!);
+      fc.property(
+        fc.array(quality, { minLength: 2, maxLength: 9 }),
+        fc.constantFrom(...DIFFICULTIES),
+        (shares, one) => {
+          const moved = atDifficulty(Float64Array.from(shares), one);
+          for (const [at, share] of shares.entries()) {
+            expect(moved[at]!).toBeGreaterThanOrEqual(0);
+            expect(moved[at]!).toBeLessThanOrEqual(1);
+            for (const [other, than] of shares.entries()) {
+              if (share <= than) expect(moved[at]!).toBeLessThanOrEqual(moved[other]!);
+            }
           }
-        }
-      }),
+        },
+      ),
     );
   });
 

@@ -48,7 +48,7 @@ describe('a case that holds lets the policy pass:', () => {
     `given: { model: dear, key: { labels: { department: legal } } }, expect: { refused: no_eligible_model }`,
     `given: { time: "2026-11-20T03:00:00Z" }, expect: { model: cheap, rejected: { dear: nights-are-cheap } }`,
     `given: { task_type: writing }, expect: { task: writing }`,
-    `given: { messages: [{ role: user, content: "2x + 3 = 9" }] }, expect: { task: math, model: dear }`,
+    `given: { messages: [{ role: user, content: "Solve 2x + 3 = 9, and show each step." }] }, expect: { task: math, model: dear }`,
     `given: { key: { models: [cheap] } }, expect: { rejected: { dear: key_models } }`,
     `given: ${legal}, expect: { cost_below_credits: 1, latency_below_ms: 60000, quality_above: 0.5 }`,
   ];
