@@ -46,7 +46,7 @@ const BEFORE = policy('input: 1, output: 4', 0.8);
 const AFTER = policy('input: 1.5, output: 4', 0.95);
 
 const REQUESTS = [
-  { messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 },
+  { messages: [{ role: 'user', content: 'Why are there tides?' }], max_tokens: 100 },
   { name: 'nightly', count: 40, request: { model: 'mine', task_type: 'coding' }, key: { labels: { team: 'a' } } },
   { model: 'nosuch', messages: [{ role: 'user', content: 'hi' }] },
 ].map((one) => JSON.stringify(one));
