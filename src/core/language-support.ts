@@ -13,7 +13,14 @@ export interface LanguageSupport {
 export type LanguageState = 'declared' | 'unknown' | 'lacked';
 
 type Stated = Pick<Model, 'languages' | 'lacksLanguages'>;
-type Supports = ReadonlyMap<string, LanguageSupport>;
+
+/** What is known of programming languages, of all models that can be served. */
+export interface Languages {
+  /** Every language that a model declares or lacks. */
+  readonly byName: ReadonlyMap<string, LanguageSupport>;
+  /** Whether a language that no model declares is unknown of all, and so excludes nobody; else it excludes all. */
+  readonly admitUnstated: boolean;
+}
 
 /** How much of a language's worth each state is. */
 export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
@@ -25,41 +32,47 @@ export function languageState({ languages, lacksLanguages }: Stated, name: strin
 }
 
 /**
- * A table of every language that a model declares or lacks. Where some model declares it, those qualify that do; where
- * none does, it is unknown, and all qualify but those that lack it.
+ * Tables of every language that a model declares or lacks. Where some model declares it, those qualify that do. Where
+ * none does, it is unknown of all: with `admitUnstated` all qualify but those that lack it, without it none does.
  */
-export function languageSupport(models: readonly Stated[]): Supports {
+export function languageSupport(models: readonly Stated[], admitUnstated: boolean): Languages {
   const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));
-  return new Map(Array.from(names, (name) => [name, supportOf(name, models)] as const));
+  const byName = new Map(Array.from(names, (name) => [name, supportOf(name, models, admitUnstated)] as const));
+  return { byName, admitUnstated };
 }
 
-function supportOf(name: string, models: readonly Stated[]): LanguageSupport {
+function supportOf(name: string, models: readonly Stated[], admitUnstated: boolean): LanguageSupport {
   const states = models.map((model) => languageState(model, name));
-  const wanted = (state: LanguageState) => (states.includes('declared') ? state === 'declared' : state !== 'lacked');
+  const isUnstated = admitUnstated && !states.includes('declared');
+  const wanted = (state: LanguageState) => (isUnstated ? state !== 'lacked' : state === 'declared');
   const qualifies = emptyBits(models.length);
   for (const [at, state] of states.entries()) if (wanted(state)) setBit(qualifies, at);
   return { qualifies, known: Float64Array.from(states, (state) => KNOWN[state]) };
 }
 
 /** Whether a model, by its index, may serve a request that requires the language. A name that is no language leaves nobody. */
-export function qualifiesFor(name: string, model: number, supports: Supports): boolean {
-  const support = supports.get(name);
-  return support ? hasBit(support.qualifies, model) : isKnownLanguage(name);
+export function qualifiesFor(name: string, model: number, { byName, admitUnstated }: Languages): boolean {
+  const support = byName.get(name);
+  return support ? hasBit(support.qualifies, model) : admitUnstated && isKnownLanguage(name);
 }
 
 /** The models that may serve a request which requires all of these, as bits; null for all. */
-export function qualifiedFor(names: readonly string[], supports: Supports, models: number): Uint32Array | null {
+export function qualifiedFor(
+  names: readonly string[],
+  { byName, admitUnstated }: Languages,
+  models: number,
+): Uint32Array | null {
   let bits: Uint32Array | null = null;
   for (let i = 0; i < names.length; i++) {
-    const support = supports.get(names[i]!);
+    const support = byName.get(names[i]!);
     if (support) bits = bothBits(bits, support.qualifies);
-    else if (!isKnownLanguage(names[i]!)) return emptyBits(models);
+    else if (!admitUnstated || !isKnownLanguage(names[i]!)) return emptyBits(models);
   }
   return bits;
 }
 
 /** What a language adds to each model's quality, by index, where it is worth so much: all of it, half, or nothing. */
-export function addWorth(to: Float64Array, name: string, worth: number, supports: Supports): void {
-  const known = supports.get(name)?.known;
+export function addWorth(to: Float64Array, name: string, worth: number, { byName }: Languages): void {
+  const known = byName.get(name)?.known;
   for (let i = 0; i < to.length; i++) to[i]! += worth * (known?.[i] ?? KNOWN.unknown);
 }

@@ -1,6 +1,6 @@
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
-import type { LanguageSupport } from './language-support.ts';
+import type { Languages } from './language-support.ts';
 import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
 import type { PolicyCase } from './policy-case.ts';
@@ -36,7 +36,7 @@ export interface PolicySnapshot {
   /** What a language that the request is about adds to the quality of a model that declares it, 0..1; half of it where unknown. */
   readonly languageWorth: number;
   /** Canonical name → what the models are said of it. A language of no model is not in it: it is unknown of all. */
-  readonly languages: ReadonlyMap<string, LanguageSupport>;
+  readonly languages: Languages;
   /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
   readonly baseline: number | null;
   readonly recordDays: number;

@@ -87,7 +87,7 @@ interface Parts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content
 /** Puts a snapshot together. Checks nothing. */
 function assembled(
   { tasks, cases, payments }: ParsedPolicy,
-  { baseline, ...figures }: Settings,
+  { baseline, admitUnstated, ...figures }: Settings,
   usdPerCredit: string,
   { providers, models, leftOut }: Available,
   { rules: { constraints, preferences }, selectors, ...parts }: Parts,
@@ -103,7 +103,7 @@ function assembled(
     models,
     modelIndex,
     selectors: new Map(selectors.map((selector) => [selector.name, selector])),
-    languages: languageSupport(models),
+    languages: languageSupport(models, admitUnstated),
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,
     preferences,

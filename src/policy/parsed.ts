@@ -103,6 +103,8 @@ export interface Settings
     'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'languageWorth'
   > {
   readonly recordDays: number;
+  /** Whether a programming language that no model declares excludes nobody. */
+  readonly admitUnstated: boolean;
   /** What is kept of the words of requests; null for nothing. */
   readonly content: ContentDraft | null;
   /** ID of a model of the catalog. */
@@ -201,6 +203,7 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   const reference = checkSection('reference_price', ReferencePriceText, source);
   const answerWorth = readValue('answer_worth', source);
   const languageWorth = readValue('language_worth', source);
+  const admitUnstated = readValue('unstated_languages', source) === 'admit';
   const records = checkSection('records', RecordsText, source);
   const ledger = readLedger(source);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
@@ -208,7 +211,17 @@ function readSettings(source: Source, credit: Decimal): Omit<Settings, 'baseline
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   const recordDays = records.retention_days;
   const content = draftContent(records);
-  return { ledger, gateway, defaultWeights, referencePrice, answerWorth, languageWorth, recordDays, content };
+  return {
+    ledger,
+    gateway,
+    defaultWeights,
+    referencePrice,
+    answerWorth,
+    languageWorth,
+    admitUnstated,
+    recordDays,
+    content,
+  };
 }
 
 function readGateway(source: Source): GatewayPolicy | null {
@@ -245,7 +258,7 @@ function readWeights(source: Source): PolicySnapshot['defaultWeights'] | null {
 }
 
 /** A section that is one value; its default where it is left out or wrong. */
-function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_latency'>(
+function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_latency' | 'unstated_languages'>(
   name: Name,
   { sections, report }: Source,
 ): Static<(typeof SECTIONS)[Name]> {

@@ -246,6 +246,16 @@ const UnstatedLatency = oneOf(['neutral', 'median'], {
   description: 'What stands for a speed that the policy does not state.',
 });
 
+const UnstatedLanguages = oneOf(['exclude', 'admit'], {
+  default: 'exclude',
+  examples: ['admit'],
+  means: {
+    exclude: 'Requiring it leaves no model.',
+    admit: 'It is unknown of all models: requiring it leaves those that are not said to lack it.',
+  },
+  description: 'What `required_languages` does with a programming language that no model declares.',
+});
+
 const LanguageWorth = Type.Number({
   minimum: 0,
   maximum: 1,
@@ -274,6 +284,7 @@ export const SECTIONS = {
   answer_worth: AnswerWorth,
   unstated_latency: UnstatedLatency,
   language_worth: LanguageWorth,
+  unstated_languages: UnstatedLanguages,
   constraints: Type.Array(ConstraintText, { description: 'Hard rules: what one does not allow is rejected.' }),
   preferences: Type.Array(PreferenceText, { description: 'Soft rules: what one prefers counts as if it were better.' }),
   budgets: Type.Array(BudgetText, { description: 'Limits on what may be spent in a window of time.' }),

@@ -186,7 +186,7 @@ export function callerWeights({ weights }: Facts): CallerWeights | undefined {
  */
 export function languageWorth({ task, mix, languagesSeen }: Facts, snapshot: PolicySnapshot): number {
   const { languageWorth: worth, languages } = snapshot;
-  if (languagesSeen.length === 0 || worth === 0 || !languagesSeen.some((name) => languages.has(name))) return 0;
+  if (languagesSeen.length === 0 || worth === 0 || !languagesSeen.some((name) => languages.byName.has(name))) return 0;
   if (mix.length === 0) return CODE_TASKS.has(task) ? worth : 0;
   let share = 0;
   for (const one of mix) if (CODE_TASKS.has(one.task)) share += one.share;

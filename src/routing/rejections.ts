@@ -3,7 +3,7 @@ import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { type LanguageState, languageState, qualifiesFor } from '../core/language-support.ts';
-import { nearestLanguage } from '../core/languages.ts';
+import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
 import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -75,7 +75,7 @@ export function languagesMissing(model: Model, languages: readonly string[], sna
 /** Why a model does not qualify for the languages that are required: it lacks them, nobody says, or they are none. */
 function languagesAgainst(model: Model, languages: readonly string[], snapshot: PolicySnapshot): string[] {
   const missing = languagesMissing(model, languages, snapshot);
-  const isNone = (name: string) => !snapshot.languages.has(name);
+  const isNone = (name: string) => !snapshot.languages.byName.has(name) && !isKnownLanguage(name);
   const ofState = (state: LanguageState) =>
     missing.filter((name) => !isNone(name) && languageState(model, name) === state).join(', ');
   const [lacked, unknown] = [ofState('lacked'), ofState('unknown')];

@@ -75,7 +75,7 @@ const ROW = 30;
 const TOP = 176;
 /** Where utility is 0, and how many pixels 1 is. */
 const ZERO = 470;
-const SCALE = 540;
+const SCALE = 490;
 const [INK, DIM, LINE] = ['#1f2328', '#656d76', '#d0d7de'];
 const [GAIN, COST, TIME, CHOSEN] = ['#2f81f7', '#e16f24', '#9a9fa6', '#ddf4ff'];
 

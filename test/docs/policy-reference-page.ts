@@ -17,6 +17,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<keyof typeof SECTIONS, stri
     answer_worth: 'policy.md#say-what-a-good-answer-is-worth',
     unstated_latency: 'routing.md#the-three-estimates',
     language_worth: 'routing.md#programming-languages',
+    unstated_languages: 'routing.md#programming-languages',
     default_weights: 'routing.md',
     baseline: 'routing.md',
     constraints: 'policy-language.md#constraints',

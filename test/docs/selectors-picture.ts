@@ -95,13 +95,12 @@ function plot({ title, points, choices }: Panel, left: number, top: number): str
     text(left, top - 14, title, 'font-size="14" font-weight="600"'),
     ...decades.map((decade) => {
       const at = x(10 ** decade);
-      return `<line x1="${at.toFixed(1)}" x2="${at.toFixed(1)}" y1="${top}" y2="${top + height}" stroke="${LINE}"/>${text(at, top + height + 16, String(Number((10 ** decade).toPrecision(1))), `fill="${DIM}" text-anchor="middle"`)}`;
+      return `<line x1="${at.toFixed(1)}" x2="${at.toFixed(1)}" y1="${top}" y2="${top + height}" stroke="${LINE}"/>${text(at, top + height + 16, `${Number((10 ** decade).toPrecision(1))}${decade === to ? ' Credits' : ''}`, `fill="${DIM}" text-anchor="${decade === to ? 'end' : 'middle'}"`)}`;
     }),
     ...shares.map(
       (share) =>
         `<line x1="${left}" x2="${left + width}" y1="${y(share).toFixed(1)}" y2="${y(share).toFixed(1)}" stroke="${LINE}"/>${text(left - 8, y(share) + 4, `${Math.round(share * 100)} %`, `fill="${DIM}" text-anchor="end"`)}`,
     ),
-    text(left - 18, top + height + 16, 'Credits', `fill="${DIM}" text-anchor="end"`),
     ...points.map(
       ({ cost, quality }) => `<circle cx="${x(cost).toFixed(1)}" cy="${y(quality).toFixed(1)}" r="3" fill="${DIM}"/>`,
     ),

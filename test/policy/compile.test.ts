@@ -102,12 +102,13 @@ tasks:
     const text = `version: 1
 providers: { sim: { adapter: simulated } }
 language_worth: 0.1
+unstated_languages: admit
 models:
 ${one('a', '    languages: [Rust, terraform]\n    lacks_languages: [COBOL]\n')}${one('b', '')}`;
     const { languageWorth, languages, models } = snapshotOf(loadText(text));
     expect(languageWorth).toBe(0.1);
     expect(models.map(({ lacksLanguages }) => [...lacksLanguages])).toEqual([['cobol'], []]);
-    const found = [...languages].map(([name, { qualifies, known }]) => [name, qualifies[0], [...known]]);
+    const found = [...languages.byName].map(([name, { qualifies, known }]) => [name, qualifies[0], [...known]]);
     expect(found).toEqual([
       ['rust', 0b01, [1, 0.5]],
       ['hcl', 0b01, [1, 0.5]],

@@ -119,7 +119,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     referencePrice: { input: 1000, output: 4000 },
     answerWorth: 20,
     languageWorth: 0.04,
-    languages: languageSupport(sorted),
+    languages: languageSupport(sorted, true),
     baseline: null,
     recordDays: 1,
     content: null,

@@ -150,9 +150,13 @@ describe('among models alike in all else', () => {
             ...tasks,
             languageWorth: worth,
           });
-          const languages = new Map(
-            Array.from(plain.languages, ([name, each]) => [name, { ...each, known: each.known.map(knownAs) }] as const),
+          const byName = new Map(
+            Array.from(
+              plain.languages.byName,
+              ([name, each]) => [name, { ...each, known: each.known.map(knownAs) }] as const,
+            ),
           );
+          const languages = { ...plain.languages, byName };
           const from = { ...plain, languages };
           const asked = facts({ task: 'coding', languagesSeen: seen, weights: { cost: 0.3, quality: 0.7 } });
           const { ranked } = decisionOf(from, asked, plugin.prepare(options));

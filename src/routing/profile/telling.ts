@@ -62,7 +62,7 @@ const READERS: Readonly<Record<TellingWord['of'], (request: Profiled, place: Pla
     lastView({ ...request, messages: request.messages.slice(0, message + 1) }),
 };
 
-/** Log odds of a task; null where nothing asks. */
+/** How likely a task is, in logits; null where nothing asks. */
 function oddsOf(view: View | null, task: number): number | null {
   if (view === null) return null;
   const evidence = evidenceOf(view);
