@@ -115,7 +115,7 @@ const LatencyText = closed(
         maximum: 3_600_000,
         examples: [600],
         description:
-          'Median ms to the first content part, at the effort we send, of a request that takes the usual `reasoning_tokens`. Default: the median of the catalog’s models of the same kind.',
+          'Median ms to the first content part, at the effort we send, of a request that takes the usual `reasoning_tokens`. Default: by `unstated_latency`, 1,000 and the time that these take, or a median.',
       }),
     ),
     cached_ttft_ms: Type.Optional(
@@ -131,7 +131,7 @@ const LatencyText = closed(
         exclusiveMinimum: 0,
         maximum: 100_000,
         examples: [110],
-        description: 'Median rate of visible output. Default: the median of the catalog’s models of the same kind.',
+        description: 'Median rate of visible output. Default: by `unstated_latency`, 50 or a median.',
       }),
     ),
     basis: oneOf(BASIS_OF_FIGURE, {

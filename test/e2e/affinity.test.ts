@@ -51,7 +51,7 @@ const ANSWER = 'A fake.';
 let conversations = 0;
 /** Between 1,000 and 1,700 tokens that nobody has asked before. */
 const opening = (): Message[] => [
-  { role: 'system', content: `Conversation ${++conversations}. ${'You answer in one short sentence. '.repeat(170)}` },
+  { role: 'system', content: `Conversation ${++conversations}. ${'You know the tides of the sea. '.repeat(170)}` },
   { role: 'user', content: 'Who are you?' },
 ];
 const nextTurn = (messages: readonly Message[], more: object = {}): Message[] => [

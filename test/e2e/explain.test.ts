@@ -83,7 +83,7 @@ describe('signalbox policy explain', () => {
     const { out, err, code } = await runCommand(['policy', 'explain', folder]);
     expect({ err, code }).toEqual({ err: '', code: 0 });
     const [head, first, second, third] = out.split('\n');
-    expect(head).toMatch(/^ +model +Q +C +L +utility +quality +cost +latency$/);
+    expect(head).toMatch(/^ +model +Q +C +L +L by +utility +quality +cost +latency$/);
     expect([first, second, third].map((line) => line!.slice(0, 8).trim())).toEqual(['1  best', '2  good', '3  cheap']);
     expect(out).toContain('best is the best of 3 by auto:balanced');
     expect(out).toContain('Left out with the variables that are set here: absent (NOT_SET is not set).');
@@ -226,7 +226,7 @@ describe('signalbox policy explain', () => {
 });
 
 describe('signalbox policy explain --decision', () => {
-  const body = { model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] };
+  const body = { model: 'auto', messages: [{ role: 'user', content: 'Why are there tides?' }] };
   const recorded = async (id: string, ...args: string[]) => {
     // A record rides with a later commit.
     const run = () => box.run('policy', 'explain', folder, '--decision', id, ...args);

@@ -192,7 +192,7 @@ describe('hover', () => {
     const text = await hoverAt('models:\n  m:\n    latency: { output_tok¦ens_per_second: 110 }');
     expect(text).toContain('#### Output (tokens per second)');
     expect(text).toContain('Median rate of visible output.');
-    expect(text).toContain('Number, above 0, at most 100,000. Default: `50`.');
+    expect(text).toContain('Number, above 0, at most 100,000.');
     const wait = await hoverAt('gateway:\n  queue¦_ms: 5');
     expect(wait).toContain('Whole number, 1 to 10,000. Default: `1000`.');
     expect(wait).toContain('Milliseconds');
