@@ -60,7 +60,7 @@ export interface Facts {
 }
 
 export type Difficulty = (typeof DIFFICULTIES)[number];
-export const DIFFICULTIES = ['easy', 'usual'] as const;
+export const DIFFICULTIES = ['easy', 'usual', 'hard'] as const;
 
 export interface TaskShare {
   readonly task: string;

@@ -18,7 +18,7 @@ export const FIELDS = {
   Request: {
     model: ['string', 'The `model` of the request: a selector or the ID of a model.'],
     task: ['string', 'Its task, such as `coding`.'],
-    difficulty: ['string', '`easy` where it is plainly so, else `usual`.'],
+    difficulty: ['string', '`easy` or `hard` where it is plainly so, else `usual`.'],
     input_tokens: ['double', 'Expected input, tokens.'],
     max_tokens: ['double', "The caller's cap on output tokens; 0 without one."],
     stream: ['bool', 'Whether it asks for a stream.'],

@@ -191,7 +191,7 @@ export const SelectorText = closed(
     strategy: Type.String({ minLength: 1, examples: ['auto'], description: 'The strategy plugin that scores.' }),
     options: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
-      examples: [{ emphasis: 12 }],
+      examples: [{ emphasis: 16 }],
       description: "The strategy's options, checked by its schema.",
     }),
     models: Type.Optional(SelectorModelsText),

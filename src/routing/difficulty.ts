@@ -6,6 +6,8 @@ interface Effect {
   readonly logits: number;
   /** Times the hidden reasoning that is usual of the task. */
   readonly reasoning: number;
+  /** Times what a good answer is worth: what is hard takes more work, whoever does it. */
+  readonly worth: number;
 }
 
 /**
@@ -15,9 +17,13 @@ interface Effect {
  * easy part in `bench/catalog/mapping.ts`. The figures are guesses, like the qualities that they move.
  */
 const EFFECTS: Readonly<Record<Difficulty, Effect>> = {
-  easy: { logits: 1.5, reasoning: 0.25 },
-  usual: { logits: 0, reasoning: 1 },
+  easy: { logits: 1.5, reasoning: 0.25, worth: 1 },
+  usual: { logits: 0, reasoning: 1, worth: 1 },
+  hard: { logits: -2, reasoning: 2, worth: 2 },
 };
+
+/** Times what a good answer is worth. */
+export const worthFactor = (difficulty: Difficulty): number => EFFECTS[difficulty].worth;
 
 /** Times the hidden reasoning that is usual of the task. */
 export const reasoningFactor = (difficulty: Difficulty): number => EFFECTS[difficulty].reasoning;

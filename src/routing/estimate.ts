@@ -3,7 +3,7 @@ import type { Facts } from '../core/facts.ts';
 import { costBound, lineFor, outputWithin, type Price, type PriceLine } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { reasoningFactor } from './difficulty.ts';
+import { reasoningFactor, worthFactor } from './difficulty.ts';
 
 /** Tokens assumed for an image where the model states no maximum; for estimates only. */
 const IMAGE_TOKENS = 1_000;
@@ -192,7 +192,7 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
 export function costReference(snapshot: PolicySnapshot, facts: Facts): number {
   const { input, output } = snapshot.referencePrice;
   const reference = (Math.max(1, facts.inputTokens) * input + declaredOutput(facts, snapshot) * output) / 1_000_000;
-  return snapshot.answerWorth * reference;
+  return snapshot.answerWorth * worthFactor(facts.difficulty) * reference;
 }
 
 /** The least output of one choice, in tokens, that is worth paying for; never more than is asked for or can come. */

@@ -46,6 +46,7 @@ const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlac
 const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
   easy: 'plainly easy, so models differ little',
   usual: false,
+  hard: 'plainly hard, so models differ more',
 };
 
 function asked({ outputTokens, candidates }: Certificate, facts: Facts): string {

@@ -73,6 +73,7 @@ describe('`when`', () => {
   test.each([
     ['request.difficulty == "easy"', scope({ difficulty: 'easy' }), true],
     ['request.difficulty == "easy"', scope(), false],
+    ['request.difficulty == "hard"', scope({ difficulty: 'hard' }), true],
     ['request.task == "chat" && request.input_tokens < 500', scope({ task: 'chat', input_tokens: 499 }), true],
     ['request.task == "chat" && request.input_tokens < 500', scope({ task: 'chat', input_tokens: 500 }), false],
     ['request.input_tokens == 100.0', scope({ input_tokens: 100 }), true],

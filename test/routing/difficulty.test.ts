@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { quality } from '../../src/conformance/candidates.ts';
 import { DIFFICULTIES } from '../../src/core/facts.ts';
-import { atDifficulty, reasoningFactor } from '../../src/routing/difficulty.ts';
+import { atDifficulty, reasoningFactor, worthFactor } from '../../src/routing/difficulty.ts';
 import { decisionOf, facts, model, snapshot } from './build.ts';
 
 describe('what a request’s difficulty does to qualities', () => {
@@ -25,11 +25,13 @@ describe('what a request’s difficulty does to qualities', () => {
     );
   });
 
-  test('leaves a usual request alone, and brings models closer for an easy one', () => {
+  test('leaves a usual request alone, brings models closer for an easy one, and parts them for a hard one', () => {
     const shares = Float64Array.of(0.8, 0.95);
     expect(atDifficulty(shares, 'usual')).toBe(shares);
     expect([...atDifficulty(shares, 'easy')].map((share) => share.toFixed(2))).toEqual(['0.95', '0.99']);
     expect([...atDifficulty(Float64Array.of(0, 1), 'easy')]).toEqual([0, 1]);
+    expect([...atDifficulty(shares, 'hard')].map((share) => share.toFixed(2))).toEqual(['0.35', '0.72']);
+    expect([reasoningFactor('hard'), worthFactor('hard')]).toEqual([2, 2]);
     expect(reasoningFactor('easy')).toBeLessThan(1);
   });
 

@@ -33,7 +33,10 @@ const Facts = Type.Object(
       }),
       { description: 'The tasks that it may be, the likeliest first; empty where `task` is certain.' },
     ),
-    difficulty: word(DIFFICULTIES, '`easy` where it is plainly so, as a greeting or a small sum is; else `usual`.'),
+    difficulty: word(
+      DIFFICULTIES,
+      '`easy` where it is plainly so, as a greeting or a small sum is; `hard` where it takes an expert, as a proof does; else `usual`.',
+    ),
     natural_language: Type.String({
       description: 'Of the question, ISO 639-1; `und` where it cannot be told.',
       examples: ['en'],

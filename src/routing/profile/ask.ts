@@ -1,9 +1,9 @@
-import type { ChatMessage } from '../../core/chat-request.ts';
+import type { ChatMessage, Tool } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
 import { difficultyOf } from './difficulty.ts';
 import { evidenceOf, type Fitted } from './evidence.ts';
 import { type OutputAsked, outputAsked } from './expected-output.ts';
-import type { Standing, View } from './features.ts';
+import type { Offer, Standing, View } from './features.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { likeliest } from './natural.ts';
 import type { Profiled } from './profile.ts';
@@ -12,7 +12,7 @@ import { Reading } from './reading.ts';
 import { shapeOf } from './shape.ts';
 import { likelihoods, sharesOf } from './shares.ts';
 import { standingText } from './standing.ts';
-import { forcesTool, isAmidTools, namesTool } from './tools.ts';
+import { forcesTool, isAmidTools, namesTool, resultsOf } from './tools.ts';
 
 export interface Asked extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
   readonly output: OutputAsked;
@@ -119,7 +119,7 @@ function viewOf(
   for (let at = turns.length - 1; at >= 0; at--) {
     const { question, reading } = turns[at]!;
     const isOffered = at === 0 && tools?.length && choice !== 'none';
-    const offer = isOffered ? { named: namesTool(tools, question, reading), amid: isAmidTools(messages) } : null;
+    const offer = isOffered ? offerOf(tools, messages, turns[at]!) : null;
     const shape = shapeOf(question);
     const view: View = { question, reading, shape, tools: offer, before, standing, isStanding: false };
     if (at === 0) return view;
@@ -127,6 +127,12 @@ function viewOf(
   }
   return null;
 }
+
+function offerOf(tools: readonly Tool[], messages: readonly ChatMessage[], { question, reading }: Turn): Offer {
+  const amid = isAmidTools(messages);
+  return { named: namesTool(tools, question, reading), amid, ...(amid ? resultsOf(messages) : NO_RESULTS) };
+}
+const NO_RESULTS = { calls: 0, result: '' } as const;
 
 function decide(request: Profiled, turns: readonly Turn[], standing: View | null): Decided {
   const [last, earlier] = turns;

@@ -1,11 +1,14 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
 import type { View } from './features.ts';
+import { isHard } from './hard.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import type { Sign } from './lexicon/signs.ts';
 import { TASKS } from './tasks.ts';
 
 /**
- * Which requests are plainly easy. A request is `easy` where one of these holds, and `usual` else; what is in doubt is usual:
+ * Which requests are plainly easy, and which plainly hard; all else, and what is in doubt, is `usual`.
+ *
+ * A request is `easy` where one of these holds:
  *
  * - **small talk**: a greeting or thanks of at most 8 words, with no other question;
  * - **a small sum**: one line of at most 3 numbers and words for arithmetic, such as "17 * 23" or "what is 15% of 80";
@@ -15,8 +18,23 @@ import { TASKS } from './tasks.ts';
  *
  * A short question is not easy for being short: "Is P = NP?" is none of these. Neither is a question with answers to choose from,
  * nor one with code, an image, a document or tools, nor one whose task is uncertain.
+ *
+ * A request is `hard` where one of these holds (`hard.ts`, words in `lexicon/expert.ts`):
+ *
+ * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement (3 signs of formulas or quantifiers);
+ * - **a competition's problem**: all functions, polynomials or pairs that satisfy a condition; bounds such as "n <= 10^5";
+ * - **an expert's code to be made**: lock-free, consensus, a compiler, type inference, cryptography, numerics;
+ * - **a large change**: a migration or rewrite of a whole code base;
+ * - **a hunt**: a failure in code of several threads (12 lines or more), or in 4,000 characters of code, logs or traces;
+ * - **a puzzle** of 5 clues or more;
+ * - **law**: a contract to be drafted, a clause to be reviewed, compared or translated;
+ * - **verse** to be translated, and **a paper or an argument** to be reviewed critically;
+ * - **an agent that is stuck**: 8 calls of tools or more since the user spoke, the last of which failed.
+ *
+ * A question that only names a subject, such as "what is a deadlock?", is not hard.
  */
 export function difficultyOf(view: View, { task, mix }: Pick<Facts, 'task' | 'mix'>): Difficulty {
+  if (isHard(view, task)) return 'hard';
   const isSure = mix.length === 0 || mix[0]!.share >= SURE;
   const rule = isSure && isBare(view) ? RULES[task] : undefined;
   return rule?.(view, saidIn(view)) ? 'easy' : 'usual';

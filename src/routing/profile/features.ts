@@ -35,6 +35,9 @@ export interface Offer {
   readonly named: boolean;
   /** Whether their results are the last that was said. */
   readonly amid: boolean;
+  /** Results of tools since the user spoke, and the end of the last one; 0 and '' where none are the last that was said. */
+  readonly calls: number;
+  readonly result: string;
 }
 
 /** What most questions lack, and all features of it with it. */

@@ -17,6 +17,8 @@ export interface Question {
   readonly code: Stretch[];
   /** Characters of these lines. */
   length: number;
+  /** UTF-16 code units of the whole message. */
+  readonly size: number;
   /** A long text asks in its first paragraph, which ends at `head`, and its last, which begins at `tail`. */
   head: number;
   tail: number;
@@ -65,6 +67,7 @@ export function readQuestion(message: string, unwrapped = false): Question {
     lines: [],
     code: [],
     length: 0,
+    size: message.length,
     head: text.length,
     tail: text.length,
     codeLines: 0,

@@ -94,6 +94,29 @@ export function isAmidTools(messages: readonly ChatMessage[]): boolean {
   return last?.role === 'tool' || Boolean(last?.tool_calls?.length);
 }
 
+/** UTF-16 code units at the end of a result that are read: there it says how it went. */
+const RESULT_TAIL = 600;
+/** More results than this are not counted. */
+const CALLS_MAX = 64;
+
+/** How many results of tools came since the user spoke, and the end of the last one. */
+export function resultsOf(messages: readonly ChatMessage[]): { readonly calls: number; readonly result: string } {
+  let calls = 0;
+  for (let at = messages.length - 1; at >= 0 && calls < CALLS_MAX; at--) {
+    const { role } = messages[at]!;
+    if (role === 'user') break;
+    if (role === 'tool') calls++;
+  }
+  const last = messages.at(-1);
+  return { calls, result: last?.role === 'tool' ? textOf(last).slice(-RESULT_TAIL) : '' };
+}
+
+function textOf({ content }: ChatMessage): string {
+  if (typeof content === 'string') return content;
+  const last = content?.at(-1);
+  return last?.type === 'text' ? last.text : '';
+}
+
 /** Whether the caller leaves the model no choice but to call one. */
 export function forcesTool({ tools, tool_choice: choice }: Profiled): boolean {
   return Boolean(tools?.length) && (choice === 'required' || (typeof choice === 'object' && choice !== null));

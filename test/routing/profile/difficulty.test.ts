@@ -27,15 +27,8 @@ const EASY = [
   'What is the opposite of hot?',
 ];
 
-const HARD = [
-  ...[
-    'Is P = NP?',
-    "Prove Fermat's last theorem",
-    'Is 2^61-1 prime?',
-    'Prove that 1 + 1 = 2',
-    '9817 * 4421',
-    '∫ x e^x dx',
-  ],
+const MERELY_SHORT = [
+  ...['Is P = NP?', 'Is 2^61-1 prime?', 'Prove that 1 + 1 = 2', '9817 * 4421', '∫ x e^x dx'],
   ...[
     'What is 2 + 2 in the ring Z/3?',
     'Is 91 prime?',
@@ -76,7 +69,7 @@ describe('difficulty', () => {
   });
 
   test('is usual for what is merely short', () => {
-    expect(HARD.filter((question) => difficultyOf(question) !== 'usual')).toEqual([]);
+    expect(MERELY_SHORT.filter((question) => difficultyOf(question) !== 'usual')).toEqual([]);
   });
 
   test('is usual for every question of an exam, whatever it asks', () => {

@@ -31,6 +31,7 @@ const HOSTILE: Record<string, string> = {
   'blocks upon blocks': '<a>x</a>\n'.repeat(MB),
   'words of the lexicon': 'translate summarize how do you say '.repeat(MB / 4),
   'beginnings of phrases': 'how do you '.repeat(MB),
+  'words of experts': 'prove that even a compact group draft a b c contract compare this clause '.repeat(MB / 8),
   ideographs: '翻译总结'.repeat(2 * MB),
   marks: '\u0301'.repeat(10 * MB),
 };

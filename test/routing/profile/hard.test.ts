@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { ChatMessage } from '../../../src/core/chat-request.ts';
+import type { Difficulty } from '../../../src/core/facts.ts';
+import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { bytesOf, promptsOf } from './prompts.ts';
+
+interface Graded {
+  readonly id: string;
+  readonly difficulty: Difficulty;
+  readonly request: Profiled;
+}
+
+const gradedOf = (name: string): Graded[] =>
+  readFileSync(join(import.meta.dir, '..', 'prompts', `${name}.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line): Graded => JSON.parse(line));
+
+/** Written before the rule, by its author; nobody tunes on it. */
+const HELD_OUT = 'difficulty-heldout';
+const HELD_OUT_SHA256 = '5a21aace8ed3f67bb9e96f033399f4534ae723117cbad11f2dbb966aa10b3113';
+
+const user = (content: string): ChatMessage => ({ role: 'user', content });
+const difficultyOf = (content: string): Difficulty => profile({ messages: [user(content)] }).difficulty;
+const notOf = (difficulty: Difficulty, questions: readonly string[]) =>
+  questions.filter((question) => difficultyOf(question) !== difficulty);
+
+/** How many of what is hard are called so, and how many of what is called so are. */
+function scoreOf(prompts: readonly Graded[]): { precision: number; recall: number } {
+  const read = prompts.map(({ difficulty, request }) => [difficulty, profile(request).difficulty] as const);
+  const hits = read.filter(([told, seen]) => told === 'hard' && seen === 'hard').length;
+  const of = (at: 0 | 1): number => read.filter((pair) => pair[at] === 'hard').length;
+  return { precision: hits / of(1), recall: hits / of(0) };
+}
+
+const goCode = (functions: number): string =>
+  Array.from(
+    { length: functions },
+    (_, at) =>
+      `func (s *Store) Put${at}(key string, value int) {\n\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\ts.rows[key] = value\n}`,
+  ).join('\n');
+
+describe('hard', () => {
+  test('is what labelled prompts say, of those that nobody tuned on too', () => {
+    const kept = new Bun.CryptoHasher('sha256').update(bytesOf(HELD_OUT)).digest('hex');
+    expect(kept).toBe(HELD_OUT_SHA256);
+    for (const name of ['difficulty', HELD_OUT]) {
+      const { precision, recall } = scoreOf(gradedOf(name));
+      expect(precision).toBeGreaterThanOrEqual(0.97);
+      expect(recall).toBeGreaterThanOrEqual(0.9);
+    }
+  });
+
+  test('is what takes an expert: proofs, code, law, verse, reviews', () => {
+    const questions = [
+      'Prove that every finite group of odd order is solvable — sketch the argument',
+      "Prove Fermat's last theorem",
+      'Design a lock-free MPMC queue in Rust with hazard pointers',
+      'Translate this clause of the lease into English: …',
+      'our mutex based cache is the bottleneck at 64 cores; rewrite it lock free',
+      'Port our entire codebase from Flow to TypeScript, 900 files, keep git blame',
+      'Schreibe einen Gesellschaftsvertrag für eine GmbH mit Vesting und Vorkaufsrecht',
+      'Übersetze dieses Gedicht ins Französische, Reim und Metrum erhalten:\n\nWer reitet so spät durch Nacht und Wind?\nEs ist der Vater mit seinem Kind;\nEr hat den Knaben wohl in dem Arm,',
+    ];
+    expect(notOf('hard', questions)).toEqual([]);
+  });
+
+  test('is no question that names a subject, nor a proof of school', () => {
+    const questions = [
+      'what is a deadlock?',
+      'explain Raft',
+      'what is a race condition',
+      'How do I write a compiler?',
+      'should I use a lock-free queue or a mutex?',
+      'Prove that sqrt(2) is irrational',
+      'Prove that the angles of a triangle add up to 180 degrees.',
+      'Why does this deadlock?',
+      'center a div',
+      'write a birthday poem',
+    ];
+    expect(notOf('usual', questions)).toEqual([]);
+  });
+
+  test('is nothing that only sounds like it', () => {
+    const questions = [
+      'write a raft of jokes about boats',
+      'add a lock-free door icon to my landing page',
+      'write a docker compose for a raft cluster',
+      'design a logo for our compiler team',
+      'fix this compiler error: expected ; before }',
+      'Show that you care in a group setting, compact answer',
+      'Prove to me that my group is compact',
+      'The proof is in the pudding, write a proof of concept for abelian sandpile art',
+      'write a contract test with Pact for this API',
+      'Write a smart contract in Solidity that stores a number',
+      'Draft a reply to this mail: can we meet on Monday to sign the contract?',
+      'translate: "the Santa Clause" into German with its article',
+      'critical path of my project: which task first, given this abstract plan of mine with five tasks and two people?',
+      'Upgrade all 12 files to the new logo',
+      'print numbers up to n <= 10^5',
+      'show that group by order works in SQL with example',
+    ];
+    expect(notOf('usual', questions)).toEqual([]);
+  });
+
+  test('is never a question about a subject, in whatever words it is asked', () => {
+    const frames = [
+      ...[
+        'What is ',
+        'Tell me about ',
+        'Explain how to write ',
+        'How do I implement ',
+        'Should I build ',
+        'Is it hard to draft ',
+      ],
+      ...['What is the best way to compare ', 'When would one prove that there is '],
+    ];
+    const subjects = [
+      ...['a lock-free queue', 'a compiler in Rust', 'type inference', 'the Raft consensus algorithm', 'X25519'],
+      ...['a limitation of liability clause', 'a compact metric space', 'an indemnity clause of a contract'],
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...frames), fc.constantFrom(...subjects), fc.boolean(), (frame, subject, asks) => {
+        expect(difficultyOf(`${frame}${subject}${asks ? '?' : ''}`)).not.toBe('hard');
+      }),
+    );
+  });
+
+  test('is a failure in 12 lines of code of several threads, not in fewer, and not another task on it', () => {
+    expect(difficultyOf(`Why does this deadlock?\n\n\`\`\`go\n${goCode(12)}\n\`\`\``)).toBe('hard');
+    expect(difficultyOf(`Why does this deadlock?\n\n${goCode(12)}`)).toBe('hard');
+    expect(difficultyOf(`Why does this deadlock?\n\n\`\`\`go\n${goCode(1)}\n\`\`\``)).toBe('usual');
+    expect(difficultyOf(`Add comments to this.\n\n\`\`\`go\n${goCode(12)}\n\`\`\``)).toBe('usual');
+  });
+
+  test('is a failure in 4,000 characters of a log, not in fewer, and not a summary of it', () => {
+    const log = (lines: number): string =>
+      Array.from({ length: lines }, (_, at) => `12:00:${at} level=info node=a msg="append entries" index=${at}`).join(
+        '\n',
+      );
+    const asking = 'The cluster lost its leader last night. Find out why from these logs.';
+    expect(difficultyOf(`${asking}\n\n\`\`\`\n${log(90)}\n\`\`\``)).toBe('hard');
+    expect(difficultyOf(`${asking}\n\n\`\`\`\n${log(20)}\n\`\`\``)).toBe('usual');
+    expect(difficultyOf(`Summarize these logs.\n\n\`\`\`\n${log(90)}\n\`\`\``)).toBe('usual');
+  });
+
+  test('is an agent that is stuck: many calls, the last of which failed, since the user spoke', () => {
+    const tools = [{ type: 'function', function: { name: 'run', parameters: { type: 'object' } } }] as const;
+    const call = (id: number, content: string): ChatMessage[] => [
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: `c${id}`, type: 'function', function: { name: 'run', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: `c${id}`, content },
+    ];
+    const calls = (count: number, last: string): ChatMessage[] =>
+      Array.from({ length: count }, (_, at) => call(at, at === count - 1 ? last : 'done')).flat();
+    const asked = user('Make the test suite pass.');
+    const of = (...messages: ChatMessage[]) => profile({ messages, tools: [...tools] }).difficulty;
+    const failed = '3 passed, 2 failed\nAssertionError: expected 2 to be 1';
+    expect(of(asked, ...calls(8, failed))).toBe('hard');
+    expect(of(asked, ...calls(7, failed))).toBe('usual');
+    expect(of(asked, ...calls(8, '42 passed, 0 failed, no errors'))).toBe('usual');
+    expect(of(asked, ...calls(8, failed), user('go on'), ...calls(1, failed))).toBe('usual');
+    expect(of(asked, ...calls(8, failed), user('thanks, stop here'))).not.toBe('hard');
+  });
+
+  test('is no question with answers to choose from, no image, and no label, summary or extraction', () => {
+    const question = 'Let X be a compact space. Show that every closed subset of it is\nA. open\nB. compact\nC. finite';
+    expect(difficultyOf(question)).toBe('usual');
+    const sets = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'standing', 'standing-more'];
+    const tasks = ['chat', 'classification', 'summarization', 'extraction', 'vision', 'tool_use'];
+    const others = sets.flatMap(promptsOf).filter(({ task }) => tasks.includes(task));
+    expect(others.filter(({ request }) => profile(request).difficulty === 'hard').map(({ id }) => id)).toEqual([]);
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+    const words = { type: 'text', text: 'Prove that every finite group of odd order is solvable.' } as const;
+    expect(profile({ messages: [{ role: 'user', content: [words, image] }] }).difficulty).toBe('usual');
+  });
+});
