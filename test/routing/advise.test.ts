@@ -93,6 +93,18 @@ describe('the facts of a route query', () => {
     expect(outcomeOf(from, asked)).toMatchObject({ group: 'constraints' });
   });
 
+  test('has the difficulty of its messages, which a task other than the one read takes away', () => {
+    const hard = {
+      messages: [{ role: 'user' as const, content: 'Write a lock-free queue in Rust, with hazard pointers.' }],
+    };
+    const knowing = { ...from, taskIndex: new Map([...from.taskIndex, ['coding', 0]]) };
+    const difficultyOf = (query: Parameters<typeof routeFacts>[0]) => routeFacts(query, caller, knowing).difficulty;
+    expect(difficultyOf(hard)).toBe('hard');
+    expect(difficultyOf({ ...hard, task_type: 'coding' })).toBe('hard');
+    expect(difficultyOf({ ...hard, task_type: 'general' })).toBe('usual');
+    expect(difficultyOf({ task_type: 'coding' })).toBe('usual');
+  });
+
   test('know languages by their aliases and complete the weights', () => {
     const query = { constraints: { required_languages: ['JS', 'golang'] }, route_strategy: { cost_weight: 1 } };
     expect(routeFacts(query, caller, from)).toMatchObject({

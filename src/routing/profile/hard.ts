@@ -85,7 +85,7 @@ const RULES: readonly (readonly [tasks: readonly string[], holds: (ask: Ask) => 
 export function isHard(view: View, task: string): boolean {
   const { question, reading, shape, tools } = view;
   if (tools?.amid) return tools.calls >= CALLS_MIN && isFailure(tools.result);
-  // Answers to choose from make a hard question easier, and a text of several sentences is no puzzle for having them.
+  // Answers to choose from leave little to prove, make or draft.
   if (shape.choices > CHOICES_MAX) return false;
   if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
   let ask: Ask | null = null;
