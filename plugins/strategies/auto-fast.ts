@@ -7,7 +7,7 @@ export const autoFast = defineStrategy({
   name: 'auto-fast',
   status: 'stable',
   options: emphasisOptions(
-    20,
+    12,
     'latency',
     'The balance of `auto` with latency weighing more: never slower than `auto`.',
   ),
