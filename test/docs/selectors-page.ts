@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRefusal } from '../../src/routing/decide.ts';
 import type { Runtime } from '../../src/runtime/runtime.ts';
-import { decideOne, factsFor, runtimeWith } from '../panel/decide.ts';
+import { decideAll, decideOne, factsFor, runtimeWith, type Verdict } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
 import { KEY_SETS } from '../panel/offers.ts';
-import { type Case, panelOf } from '../panel/panel.ts';
+import { type Case, type PARTS, panelOf } from '../panel/panel.ts';
 
 const PATH = join(import.meta.dir, '../../docs/selectors.md');
 
@@ -36,6 +36,8 @@ const REQUESTS: readonly (readonly [id: string, name: string])[] = [
 /** `docs/selectors.md`, with the tables between its marks made anew; a test holds the file to it. */
 export async function selectorsPage(): Promise<string> {
   let page = readFileSync(PATH, 'utf8');
+  page = page.replace(PANEL, (_, begin: string, end: string) => `${begin}\n@@\n\n${end}`);
+  page = page.replace('@@', tableOf(await heldRows()));
   for (const keys of KEY_SETS) {
     const mark = new RegExp(`^(<!-- made: ${keys.name} -->\n)[\\s\\S]*?^(<!-- end -->)$`, 'm');
     if (!mark.test(page)) throw new Error(`docs/selectors.md has no mark for ${keys.name}`);
@@ -44,6 +46,41 @@ export async function selectorsPage(): Promise<string> {
   }
   return page;
 }
+
+const PANEL = /^(<!-- made: panel -->\n)[\s\S]*?^(<!-- end -->)$/m;
+
+/**
+ * What held at the commit of the panel, before any figure was changed for it: `auto`, `auto-cheap`, `auto-fast`, both
+ * laws together, by set of keys.
+ */
+const BEFORE: Readonly<Record<string, Readonly<Record<(typeof PARTS)[number], readonly number[]>>>> = {
+  openai: { requests: [76, 27, 94, 128], aside: [32, 12, 42, 60] },
+  anthropic: { requests: [75, 8, 32, 142], aside: [32, 5, 17, 60] },
+  gemini: { requests: [89, 51, 90, 4], aside: [41, 25, 45, 5] },
+  three: { requests: [38, 15, 10, 121], aside: [20, 7, 8, 60] },
+  all: { requests: [19, 23, 10, 97], aside: [9, 8, 7, 48] },
+  ollama: { requests: [118, 118, 118, 0], aside: [57, 57, 57, 0] },
+};
+
+/** How many choices of the panel hold, before and now. */
+async function heldRows(): Promise<string[][]> {
+  const rows = [['keys', 'of', ...SELECTORS.map((selector) => `\`${selector}\``), 'against its name']];
+  for (const keys of KEY_SETS) {
+    for (const part of ['requests', 'aside'] as const) {
+      const verdicts = await decideAll(panelOf(part), keys);
+      const counts = [...SELECTORS.map((selector) => held(verdicts, selector)), broken(verdicts)];
+      const shown = counts.map((count, at) => `${BEFORE[keys.name]![part][at]} → ${count}`);
+      rows.push([keys.name, `${verdicts.length}${part === 'aside' ? ' aside' : ''}`, ...shown]);
+    }
+  }
+  return rows;
+}
+
+const held = (verdicts: readonly Verdict[], selector: Selector): number =>
+  verdicts.filter(({ choices }) => choices[selector].faults.length === 0).length;
+
+const broken = (verdicts: readonly Verdict[]): number =>
+  verdicts.reduce((sum, { lawsBroken }) => sum + lawsBroken.length, 0);
 
 async function rowsOf(runtime: Runtime): Promise<string[][]> {
   const rows = [['request', 'task', ...SELECTORS.map((selector) => `\`${selector}\``)]];
