@@ -1,7 +1,7 @@
 import { defineStrategy } from 'signalbox/plugin';
 import { marginOptions, preferWithin } from './margin.ts';
 
-/** The cheapest of the models that are good enough; when none but one is, the better one. */
+/** The cheapest of the models whose quality is within a margin of the best. */
 export const cheapestWithinMargin = defineStrategy({
   name: 'cheapest-within-margin',
   status: 'stable',

@@ -23,8 +23,8 @@ export const emphasisOptions = (emphasis: number, of: 'cost' | 'latency', descri
   );
 
 /**
- * What such a selector leaves out is that of `auto`. By the weight law its choice then never costs more (is never slower)
- * than the choice of `auto`, however `auto` is tuned.
+ * A selector takes the options that it leaves out from `auto`. By the weight law its choice then never costs more (is never
+ * slower) than the choice of `auto`, however `auto` is tuned.
  */
 export const fromAuto: Inheritance = {
   selector: 'auto',

@@ -4,7 +4,7 @@ import { marginOptions, preferWithin } from './margin.ts';
 /** Latency that scores half, in ms. */
 const HALF_MS = 20_000;
 
-/** The fastest of the models that are good enough; when none but one is, the better one. */
+/** The fastest of the models whose quality is within a margin of the best. */
 export const fastestWithinMargin = defineStrategy({
   name: 'fastest-within-margin',
   status: 'stable',

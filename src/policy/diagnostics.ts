@@ -85,6 +85,10 @@ export const DIAGNOSTICS = {
     severity: 'warning',
     means: 'an option of an earlier version: the selector runs as it did then, by a strategy of another name',
   },
+  'departs-from-base': {
+    severity: 'warning',
+    means: 'a selector named like its strategy states what it would inherit: it may not keep what its name promises',
+  },
   'selector-idle': { severity: 'warning', means: 'no model that can be served here passes the filter of a selector' },
   'satisfied-by-none': {
     severity: 'warning',

@@ -9,7 +9,7 @@ const PRICE_CLASSES = [1, 5] as const;
 const OF_PROVIDER_MIN = 2;
 
 /** What is known of a model's speed, and of what kind it is. */
-interface Known {
+interface SpeedFacts {
   readonly reasons: boolean;
   readonly priceClass: number;
   readonly provider: string;
@@ -31,13 +31,13 @@ export const usualReasoning = ({ reasoning_tokens: stated }: Pick<ModelText, 're
  * come from; null: every speed that is not stated is neutral.
  */
 export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<string> | null): LatencyOf {
-  // What costs nothing runs on hardware of the operator's own, whatever dialect it speaks.
-  const isKnown = ({ provider, isFree, startMs, tokensPerSecond }: Known) =>
+  // A free model runs on the operator's own hardware, whatever dialect it speaks.
+  const isKnown = ({ provider, isFree, startMs, tokensPerSecond }: SpeedFacts) =>
     hosted?.has(provider) === true && !isFree && (startMs !== null || tokensPerSecond !== null);
-  const known = catalog.map(knownOf).filter(isKnown);
+  const known = catalog.map(speedFactsOf).filter(isKnown);
   return (model) => {
     const { latency } = model;
-    const own = knownOf(model);
+    const own = speedFactsOf(model);
     const reasoning = usualReasoning(model);
     const tokensPerSecond = latency?.output_tokens_per_second ?? typical(own, known, 'tokensPerSecond');
     // Hidden reasoning is written before the first content, at the rate of the output.
@@ -53,7 +53,7 @@ export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<str
   };
 }
 
-function knownOf(model: ModelText): Known {
+function speedFactsOf(model: ModelText): SpeedFacts {
   const { provider = '', price = model.price } = model.endpoints?.[0] ?? model;
   const { ttft_ms: ttftMs, output_tokens_per_second: rate, basis = 'unknown' } = model.latency ?? {};
   const reasoning = usualReasoning(model);
@@ -70,10 +70,10 @@ function knownOf(model: ModelText): Known {
 }
 
 /** The median of a figure over the models that are most alike. */
-function typical(own: Known, known: readonly Known[], figure: 'startMs' | 'tokensPerSecond'): number {
-  const isKind = (one: Known) => one.reasons === own.reasons;
-  const isClass = (one: Known) => isKind(one) && one.priceClass === own.priceClass;
-  const isProviders = (one: Known) => isClass(one) && one.provider === own.provider;
+function typical(own: SpeedFacts, known: readonly SpeedFacts[], figure: 'startMs' | 'tokensPerSecond'): number {
+  const isKind = (one: SpeedFacts) => one.reasons === own.reasons;
+  const isClass = (one: SpeedFacts) => isKind(one) && one.priceClass === own.priceClass;
+  const isProviders = (one: SpeedFacts) => isClass(one) && one.provider === own.provider;
   const groups = [
     [isProviders, OF_PROVIDER_MIN],
     [isClass, 1],

@@ -33,7 +33,7 @@ interface Scope {
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
 }
 
-type Stated = Named<SelectorText>;
+type StatedSelector = Named<SelectorText>;
 
 /** A selector but for its filter of models, which is that of the selector `filterOf`. */
 export interface SelectorDraft extends Omit<Selector, 'allows'> {
@@ -44,7 +44,10 @@ export interface SelectorDraft extends Omit<Selector, 'allows'> {
  * Checks selectors against their strategies, and fills in what a strategy has them inherit: once here, so that whoever reads
  * a snapshot finds all options in it. Those that are wrong are in the report instead.
  */
-export function* compileSelectors(stated: readonly Stated[], scope: Scope): Generator<undefined, SelectorDraft[]> {
+export function* compileSelectors(
+  stated: readonly StatedSelector[],
+  scope: Scope,
+): Generator<undefined, SelectorDraft[]> {
   const drafts: SelectorDraft[] = [];
   const byName = new Map(stated.map((selector) => [selector.name, selector]));
   for (const selector of stated) {
@@ -56,8 +59,8 @@ export function* compileSelectors(stated: readonly Stated[], scope: Scope): Gene
 }
 
 function compileSelector(
-  named: Stated,
-  others: ReadonlyMap<string, Stated>,
+  named: StatedSelector,
+  others: ReadonlyMap<string, StatedSelector>,
   { strategies, report }: Scope,
 ): SelectorDraft | null {
   const { name, tree, data } = named;
@@ -71,12 +74,14 @@ function compileSelector(
   const inherited = inheritedBy(strategy, named, others, { strategies, report });
   const options = inherited && optionsOf(strategy, optionsSubject(named), report, inherited);
   if (!options) return null;
+  const hasBase = Object.keys(inherited).length > 0;
+  if (hasBase && strategy.name === name) warnOfDepartures(strategy, named, inherited, options, report);
   const base = strategy.inherits?.selector;
   const filterOf = data.models === undefined && base !== undefined ? base : name;
   return { name, strategy: strategy.name, options, filterOf };
 }
 
-const optionsSubject = ({ path, tree, place }: Stated): Subject => ({
+const optionsSubject = ({ path, tree, place }: StatedSelector): Subject => ({
   path: `${path}.options`,
   tree: valueAt(tree, 'options') ?? emptyMap(place),
   place,
@@ -85,7 +90,7 @@ const optionsSubject = ({ path, tree, place }: Stated): Subject => ({
 /** The strategy that still takes what the selector states from an earlier version; null where all is of today. */
 function formerStrategy(
   { name, formerly }: StrategyPlugin,
-  { path, tree }: Stated,
+  { path, tree }: StatedSelector,
   strategies: ReadonlyMap<string, StrategyPlugin>,
   report: Report,
 ): StrategyPlugin | null {
@@ -99,11 +104,30 @@ function formerStrategy(
   return by;
 }
 
+/** A selector that is named like its strategy is relied upon by that name: options of its own may break what it promises. */
+function warnOfDepartures(
+  { name, inherits }: StrategyPlugin,
+  selector: StatedSelector,
+  inherited: Readonly<Record<string, unknown>>,
+  options: Readonly<Record<string, unknown>>,
+  report: Report,
+): void {
+  const { tree } = optionsSubject(selector);
+  for (const key of [...(inherits?.required ?? []), ...(inherits?.optional ?? [])]) {
+    const own = entryOf(tree, key);
+    if (!own || inherited[key] === options[key]) continue;
+    const message = `\`${selector.path}\` states a \`${key}\` other than that of the selector \`${inherits?.selector}\``;
+    report.add('departs-from-base', own.place, message, {
+      hint: `it can then be dearer or slower than \`${inherits?.selector}\`; leave \`${key}\` out, or give a selector of another name \`strategy: ${name}\``,
+    });
+  }
+}
+
 /** Options that a selector leaves out and its strategy has it inherit; null where they cannot be had, and the report says why. */
 function inheritedBy(
   { name: strategy, inherits }: StrategyPlugin,
-  selector: Stated,
-  others: ReadonlyMap<string, Stated>,
+  selector: StatedSelector,
+  others: ReadonlyMap<string, StatedSelector>,
   { strategies, report }: Scope,
 ): Readonly<Record<string, unknown>> | null {
   if (!inherits) return {};

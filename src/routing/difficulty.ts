@@ -19,7 +19,7 @@ interface Effect {
 const EFFECTS: Readonly<Record<Difficulty, Effect>> = {
   easy: { logits: 1.5, reasoning: 0.25, worth: 1 },
   usual: { logits: 0, reasoning: 1, worth: 1 },
-  hard: { logits: -2, reasoning: 2, worth: 2 },
+  hard: { logits: -1.5, reasoning: 2, worth: 2 },
 };
 
 /** Times what a good answer is worth. */

@@ -119,6 +119,10 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'selector-former-option',
       mended: ['strategy: auto-fast', 'strategy: fastest-within-margin'],
     },
+    'departs-from-base': {
+      golden: 'selector-departs-from-base',
+      mended: [', quality_floor: 0.9', ''],
+    },
     'selector-empty': { golden: 'selector-tag-misspelt', mended: ['"privat"', '"private"'] },
     'selector-idle': { golden: 'selector-idle', mended: 'Set the variable of its provider, here `CLOUD_KEY`.' },
     'prefers-none': { golden: 'preference-prefers-none', mended: ['"lokal"', '"local"'] },

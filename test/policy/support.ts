@@ -15,6 +15,7 @@ const OF_AUTO = {
   selector: 'auto',
   strategy: 'auto',
   required: ['quality', 'cost', 'latency', 'patience_ms'],
+  optional: ['quality_floor'],
 };
 
 const strategies: StrategyPlugin[] = [
@@ -38,7 +39,7 @@ const strategies: StrategyPlugin[] = [
   defineStrategy({
     name: 'auto-fast',
     status,
-    options: Type.Object({ emphasis: Type.Number({ minimum: 1, default: 8 }) }),
+    options: Type.Object({ emphasis: Type.Number({ minimum: 1, default: 8 }), quality_floor: Type.Optional(share(0)) }),
     inherits: OF_AUTO,
     formerly: { options: ['quality_margin'], by: 'fastest-within-margin' },
     prepare,
@@ -46,7 +47,7 @@ const strategies: StrategyPlugin[] = [
   defineStrategy({
     name: 'auto-cheap',
     status,
-    options: Type.Object({ emphasis: Type.Number({ minimum: 1, default: 6 }) }),
+    options: Type.Object({ emphasis: Type.Number({ minimum: 1, default: 6 }), quality_floor: Type.Optional(share(0)) }),
     inherits: OF_AUTO,
     prepare,
   }),

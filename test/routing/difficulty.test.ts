@@ -30,7 +30,7 @@ describe('what a request’s difficulty does to qualities', () => {
     expect(atDifficulty(shares, 'usual')).toBe(shares);
     expect([...atDifficulty(shares, 'easy')].map((share) => share.toFixed(2))).toEqual(['0.95', '0.99']);
     expect([...atDifficulty(Float64Array.of(0, 1), 'easy')]).toEqual([0, 1]);
-    expect([...atDifficulty(shares, 'hard')].map((share) => share.toFixed(2))).toEqual(['0.35', '0.72']);
+    expect([...atDifficulty(shares, 'hard')].map((share) => share.toFixed(2))).toEqual(['0.47', '0.81']);
     expect([reasoningFactor('hard'), worthFactor('hard')]).toEqual([2, 2]);
     expect(reasoningFactor('easy')).toBeLessThan(1);
   });
