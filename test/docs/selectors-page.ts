@@ -38,6 +38,8 @@ export async function selectorsPage(): Promise<string> {
   let page = readFileSync(PATH, 'utf8');
   page = page.replace(PANEL, (_, begin: string, end: string) => `${begin}\n@@\n\n${end}`);
   page = page.replace('@@', tableOf(await heldRows()));
+  page = page.replace(MISREAD, (_, begin: string, end: string) => `${begin}\n@@\n\n${end}`);
+  page = page.replace('@@', await misreadList());
   for (const keys of KEY_SETS) {
     const mark = new RegExp(`^(<!-- made: ${keys.name} -->\n)[\\s\\S]*?^(<!-- end -->)$`, 'm');
     if (!mark.test(page)) throw new Error(`docs/selectors.md has no mark for ${keys.name}`);
@@ -74,6 +76,18 @@ async function heldRows(): Promise<string[][]> {
     }
   }
   return rows;
+}
+
+const MISREAD = /^(<!-- made: misread -->\n)[\s\S]*?^(<!-- end -->)$/m;
+
+/** The requests of the panel whose task is misread: as expected, and as read. The keys make no difference to it. */
+async function misreadList(): Promise<string> {
+  const cases = (['requests', 'aside'] as const).flatMap((part) => panelOf(part));
+  const verdicts = await decideAll(cases, KEY_SETS[0]!);
+  const missed = verdicts.flatMap(({ id, task, isTaskRight }, at) =>
+    isTaskRight ? [] : [`\`${id}\` (${cases[at]!.task} → ${task})`],
+  );
+  return `Read right: ${cases.length - missed.length} of ${cases.length}. Misread: ${missed.join(', ')}.`;
 }
 
 const held = (verdicts: readonly Verdict[], selector: Selector): number =>
