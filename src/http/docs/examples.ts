@@ -203,7 +203,7 @@ export const DECISION_ANSWER = {
     'gpt-6-luna is the best of 2 by auto:balanced: expected quality 71 %, 0.2015 Credits, 2,480 ms. It is 0.0565 ahead of mistral-small-4: quality +0.054, cost −0.000743, latency +0.0032.',
     'gpt-6-luna: 0.71 = declared 0.74 for general, −0.02 for length, −0.01 from 212 outcomes on this task.',
     'mistral-small-4: 0.62 = declared 0.64 for general, −0.02 for length, +0.00 from 187 outcomes on this task.',
-    'The baseline, gpt-6-astra, would cost 4.03 Credits: 22 percentage points higher expected quality at 20 times the cost.',
+    'The baseline, gpt-6-astra, would cost 4.03 Credits: 22 percentage points higher expected quality at 20 times the cost, in 4.4 s instead of 2.5 s.',
   ],
   expected_output_tokens: 400,
   answer_worth_credits: 32.3,
