@@ -6,16 +6,20 @@ import { MICROCREDITS } from './credits.ts';
  * admits the model that it was shown for. Nothing else rounds an estimate.
  */
 
-/** Expected Credits with at most 6 decimals, never below what they were. */
+/** An estimate is a sum of doubles, exact to about this share of itself: by less than that it is above nothing. */
+const SLACK = 1e-12;
+
+/** Expected Credits with at most 6 decimals, never below what they were but for the last bits of a sum. */
 export function shownCredits(credits: number): number {
-  const micros = Math.ceil(credits * MICROCREDITS);
+  const micros = Math.ceil(credits * MICROCREDITS * (1 - SLACK));
   const shown = micros / MICROCREDITS;
   // A double may round the product down.
-  return shown < credits ? (micros + 1) / MICROCREDITS : shown;
+  return isAbove(credits, shown) ? (micros + 1) / MICROCREDITS : shown;
 }
 
-/** Expected milliseconds, whole, never below what they were. */
-export const shownMs = (ms: number): number => Math.ceil(ms);
+/** Expected milliseconds, whole, never below what they were but for the last bits of a sum. */
+export const shownMs = (ms: number): number => Math.ceil(ms * (1 - SLACK));
 
-/** Whether an estimate exceeds a ceiling; null is no ceiling. */
-export const isAbove = (estimate: number, ceiling: number | null): boolean => ceiling !== null && estimate > ceiling;
+/** Whether an estimate exceeds a ceiling by more than the last bits of a sum; null is no ceiling. */
+export const isAbove = (estimate: number, ceiling: number | null): boolean =>
+  ceiling !== null && estimate * (1 - 2 * SLACK) > ceiling;

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nullable } from './nullable.ts';
+import { nullable, nullableMembers } from './nullable.ts';
 
 /**
  * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the
@@ -171,14 +171,14 @@ export const ChatRequest = Type.Object(
     seed: nullable(Type.Integer()),
     logprobs: nullable(Type.Boolean()),
     top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
-    logit_bias: nullable(Type.Record(Type.String(), Type.Number())),
+    logit_bias: nullable(nullableMembers(Type.Number())),
     tools: nullable(Type.Array(Tool)),
     tool_choice: nullable(ToolChoice),
     parallel_tool_calls: nullable(Type.Boolean()),
     response_format: nullable(ResponseFormat),
     reasoning_effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
     user: nullable(Type.String()),
-    metadata: nullable(Type.Record(Type.String(), Type.String())),
+    metadata: nullable(nullableMembers(Type.String())),
     route_strategy: nullable(RouteStrategy),
     constraints: nullable(RouteConstraints),
     budget_limit: nullable(

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
 import { isObject } from './object.ts';
 
 /** Marks a schema made by `nullable`. */
@@ -10,6 +10,12 @@ const DROPS_NULL = Symbol('null is the same as absent');
  */
 export const nullable = <T extends TSchema>(schema: T) =>
   Type.Optional(Type.Unsafe<Static<T>>(Object.assign(Type.Union([schema, Type.Null()]), { [DROPS_NULL]: true })));
+
+/** A map whose members may each be null, which is the same as not being in it. */
+export const nullableMembers = <T extends TSchema>(member: T, options: SchemaOptions = {}) =>
+  Type.Unsafe<Record<string, Static<T>>>(
+    Type.Record(Type.String(), Object.assign(Type.Union([member, Type.Null()]), { [DROPS_NULL]: true }), options),
+  );
 
 /** A member that may only be left out, or null: it belongs to another form of the body. */
 export const onlyNull = (description: string) =>
@@ -27,6 +33,8 @@ export function withoutNull(schema: TSchema): TSchema {
 /** Where nulls are to be dropped in a value. */
 interface Plan {
   readonly nullable: readonly string[];
+  /** Whether any member may be null: those of a map have no names here. */
+  readonly isMap: boolean;
   readonly members: readonly (readonly [name: string, Plan])[];
   /** Of each item of a list. */
   readonly items: Plan | null;
@@ -47,11 +55,13 @@ function planOf(schema: TSchema): Plan | null {
   const items = isSchema(schema.items) ? planOf(schema.items) : null;
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
   const names = Object.keys(properties).filter((name) => Reflect.has(properties[name]!, DROPS_NULL));
+  const isMap = Object.values<TSchema>(schema.patternProperties ?? {}).some((one) => Reflect.has(one, DROPS_NULL));
   const members = Object.entries(properties).flatMap(([name, property]) => {
     const plan = planOf(property);
     return plan === null ? [] : [[name, plan] as const];
   });
-  return names.length + members.length === 0 && items === null ? null : { nullable: names, members, items };
+  const isNone = names.length + members.length === 0 && items === null && !isMap;
+  return isNone ? null : { nullable: names, isMap, members, items };
 }
 
 const isSchema = (value: unknown): value is TSchema => isObject(value);
@@ -63,6 +73,7 @@ function both(a: Plan | null, b: Plan | null): Plan | null {
   for (const [name, plan] of b.members) members.set(name, both(members.get(name) ?? null, plan)!);
   return {
     nullable: [...new Set([...a.nullable, ...b.nullable])],
+    isMap: a.isMap || b.isMap,
     members: [...members],
     items: both(a.items, b.items),
   };
@@ -72,7 +83,7 @@ function without(value: unknown, plan: Plan): unknown {
   if (Array.isArray(value)) return plan.items === null ? value : withoutEach(value, plan.items);
   if (!isObject(value)) return value;
   let kept: Record<string, unknown> | null = null;
-  for (const name of plan.nullable) {
+  for (const name of plan.isMap ? Object.keys(value) : plan.nullable) {
     if (value[name] !== null) continue;
     kept ??= { ...value };
     delete kept[name];

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ChatRequest, RouteConstraints, RouteStrategy } from './chat-request.ts';
-import { nullable, onlyNull } from './nullable.ts';
+import { nullable, nullableMembers, onlyNull } from './nullable.ts';
 import { isObject } from './object.ts';
 
 const model = nullable(
@@ -46,7 +46,7 @@ export const RouteQuery = Type.Object(
     messages: onlyNull('With messages, the body is a whole chat request.'),
     user: nullable(Type.String({ description: 'As in a chat request; for the policy’s rules.' })),
     metadata: nullable(
-      Type.Record(Type.String(), Type.String(), { description: 'As in a chat request; for the policy’s rules.' }),
+      nullableMembers(Type.String(), { description: 'As in a chat request; for the policy’s rules.' }),
     ),
     constraints: nullable(RouteConstraints),
     route_strategy: nullable(RouteStrategy),

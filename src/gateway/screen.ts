@@ -13,7 +13,8 @@ export function screen(request: ChatRequest, limits: GatewayPolicy): void {
   if (short != null && long != null && short !== long) {
     throw invalid('max_completion_tokens', 'max_tokens and max_completion_tokens differ; send one of them.');
   }
-  if (request.stream_options && !request.stream) {
+  // Nulls are gone: options that state nothing are none.
+  if (!request.stream && Object.keys(request.stream_options ?? {}).length > 0) {
     throw invalid('stream_options', '`stream_options` goes with stream: true.');
   }
   if (request.top_logprobs != null && !request.logprobs) {

@@ -1,3 +1,4 @@
+import { shownCredits } from '../core/ceiling.ts';
 import type { Facts } from '../core/facts.ts';
 import type {
   AppliedRule,
@@ -16,7 +17,7 @@ export function certificateBody(certificate: Certificate | null, facts: Facts): 
   return {
     explanation: story(certificate, facts),
     expected_output_tokens: certificate.outputTokens,
-    answer_worth_credits: certificate.answerWorth,
+    answer_worth_credits: shownCredits(certificate.answerWorth),
     candidates: certificate.candidates.map(candidateBody),
     constraints: constraints.map(ruleBody),
     preferences: preferences.map((rule) => ({ ...ruleBody(rule), worth: rule.worth, models: rule.models })),

@@ -13,6 +13,8 @@ export interface Subject {
   readonly tree: Tree;
   /** The place of its name, which stands for keys that are missing. */
   readonly place: Place;
+  /** What to say of a key that it does not have, where no known one is like it. */
+  readonly unknownHint?: string;
 }
 
 /** Fills in defaults and checks a value; null when it does not fit, and then the report says why. */
@@ -103,6 +105,7 @@ function explainUnknown(error: ValueError, subject: Subject, steps: readonly str
   const owner = nameOf(subject.path, subject.tree, parent);
   report.add('unknown-key', place, `\`${owner}\` has no key \`${key}\``, {
     expected: known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all',
+    ...(subject.unknownHint && { hint: subject.unknownHint }),
     ...didYouMean(key, known),
   });
 }

@@ -11,6 +11,7 @@ import { deepFreeze } from './freeze.ts';
 import { compileLearning } from './learning.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkRateLimits, compileRateLimit } from './limits.ts';
+import { reviewLanguage } from './odd-languages.ts';
 import type { ParsedPolicy, Settings } from './parsed.ts';
 import { type Installed, type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { compileProvider, type Environment, type ProviderState } from './providers.ts';
@@ -49,7 +50,7 @@ export function* compile(
   const rateLimits = yield* checkRateLimits(parsed, check, report);
   const contentMatch = check.match(parsed.contentMatch, 'budget');
   if (ledger) checkLedgerState(parsed, ledger, report);
-  if (today !== undefined) for (const { figures } of parsed.models) review(figures, today, report);
+  if (today !== undefined) for (const model of parsed.models) review(model, today, report);
   // Whether anything can be served is asked only of a policy that is right.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit || !learning) {
@@ -125,8 +126,10 @@ function* compileProviders(
   return states;
 }
 
-function review(figures: ParsedPolicy['models'][number]['figures'], today: string, report: Report): void {
+/** What `policy check` alone tells. */
+function review({ figures, oddLanguages }: ParsedPolicy['models'][number], today: string, report: Report): void {
   for (const figure of figures) reviewFigure(figure, today, report);
+  for (const odd of oddLanguages) reviewLanguage(odd, report);
 }
 
 /** What rules do to the catalog of a policy that is wrong elsewhere, so that all is told at once. */

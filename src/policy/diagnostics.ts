@@ -128,6 +128,10 @@ export const DIAGNOSTICS = {
   },
   'free-model': { severity: 'warning', means: 'a provider with a key is priced at 0: its use would not be metered' },
   'passthrough-all': { severity: 'warning', means: '`*` lets callers send any field to the provider, priced or not' },
+  'unknown-language': {
+    severity: 'warning',
+    means: 'a programming language of a model is none that is known, and like one that is. Only `policy check` tells',
+  },
   'stale-figure': { severity: 'warning', means: 'a figure was seen more than 90 days ago. Only `policy check` tells' },
   'unverified-figure': {
     severity: 'warning',

@@ -19,7 +19,7 @@ export interface LoadContext extends Installed {
   readonly env: Environment;
   /** What loading the policy's own plugins gave, by specifier. Their option schemas are checked, and `prepare` is tried. */
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
-  /** The day, as `2026-10-07`. Given, figures that are old or unverified are warned of. */
+  /** The day, as `2026-10-07`. Given, figures that are old or unverified are warned of, and languages that may be misspelt. */
   readonly today?: string;
   /** The ledger that the policy would spend from. Given, the policy must fit to it. */
   readonly ledger?: LedgerState;

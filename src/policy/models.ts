@@ -6,6 +6,7 @@ import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapsh
 import type { Place } from './diagnostics.ts';
 import { type Figure, figuresOf } from './figures.ts';
 import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
+import { type OddLanguage, oddLanguagesOf } from './odd-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
 import { readable } from './readable.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
@@ -23,6 +24,8 @@ export interface ModelDraft {
   /** Share of good answers for tasks without a figure of their own, 0 to 1. */
   readonly defaultQuality: number;
   readonly figures: readonly Figure[];
+  /** Names of languages that may be misspelt. */
+  readonly oddLanguages: readonly OddLanguage[];
 }
 
 export interface EndpointDraft {
@@ -109,6 +112,7 @@ function draftModel(named: Named<ModelText>, latencyOf: LatencyOf, context: Mode
     endpoints: draftEndpoints(named, data, model.capabilities, context),
     defaultQuality: data.quality.default,
     figures: figuresOf(named, data),
+    oddLanguages: oddLanguagesOf(named, data),
   };
 }
 

@@ -70,9 +70,12 @@ function compileSelector(
     unknownOfPlugins('strategy', data.strategy, strategies.keys(), placeAt(tree, 'strategy'), report);
     return null;
   }
-  const strategy = formerStrategy(plugin, named, strategies, report) ?? plugin;
+  const former = formerStrategy(plugin, named, strategies, report);
+  const strategy = former?.by ?? plugin;
   const inherited = inheritedBy(strategy, named, others, { strategies, report });
-  const options = inherited && optionsOf(strategy, optionsSubject(named), report, inherited);
+  const unknownHint = former && `it runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
+  const subject = { ...optionsSubject(named), ...(unknownHint !== null && { unknownHint }) };
+  const options = inherited && optionsOf(strategy, subject, report, inherited);
   if (!options) return null;
   const hasBase = Object.keys(inherited).length > 0;
   if (hasBase && strategy.name === name) warnOfDepartures(strategy, named, inherited, options, report);
@@ -87,13 +90,18 @@ const optionsSubject = ({ path, tree, place }: StatedSelector): Subject => ({
   place,
 });
 
+interface Former {
+  readonly by: StrategyPlugin;
+  readonly option: string;
+}
+
 /** The strategy that still takes what the selector states from an earlier version; null where all is of today. */
 function formerStrategy(
   { name, formerly }: StrategyPlugin,
   { path, tree }: StatedSelector,
   strategies: ReadonlyMap<string, StrategyPlugin>,
   report: Report,
-): StrategyPlugin | null {
+): Former | null {
   const options = valueAt(tree, 'options');
   const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
   const by = formerly && strategies.get(formerly.by);
@@ -101,7 +109,7 @@ function formerStrategy(
   report.add('former-option', old.place, `\`${path}\` states \`${old.key}\`, which \`${name}\` no longer has`, {
     hint: `it runs as \`${by.name}\`: write \`strategy: ${by.name}\` to keep that, or leave \`${old.key}\` out to weigh as \`${name}\` does now`,
   });
-  return by;
+  return { by, option: old.key };
 }
 
 /** A selector that is named like its strategy is relied upon by that name: options of its own may break what it promises. */

@@ -63,16 +63,33 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
 }
 
-type Worth = Pick<Ranked, 'quality' | 'costCredits'>;
+type Worth = Pick<Ranked, 'quality' | 'costCredits' | 'latencyMs'>;
 
-/** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost.` */
+/** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.` */
 export function tradeOff(other: Worth, choice: Worth): string {
   const difference = Math.round((other.quality - choice.quality) * 1000) / 10;
+  const points = Math.abs(difference) === 1 ? 'percentage point' : 'percentage points';
   const quality =
     difference === 0
       ? 'The same expected quality'
-      : `${Math.abs(difference)} percentage points ${difference > 0 ? 'higher' : 'lower'} expected quality`;
-  return `${quality} at ${costRatio(other.costCredits, choice.costCredits)}.`;
+      : `${Math.abs(difference)} ${points} ${difference > 0 ? 'higher' : 'lower'} expected quality`;
+  return `${quality} at ${costRatio(other.costCredits, choice.costCredits)}${timeInstead(other.latencyMs, choice.latencyMs)}.`;
+}
+
+/** A person feels no smaller difference in time, ms; nor one of a smaller share. */
+const FELT_MS = 100;
+const FELT_SHARE = 0.1;
+
+function timeInstead(other: number, choice: number): string {
+  const difference = Math.abs(other - choice);
+  if (difference < FELT_MS || difference < FELT_SHARE * choice) return '';
+  return `, in ${seconds(other)} s instead of ${seconds(choice)} s`;
+}
+
+/** Milliseconds as seconds: two decimals below one second, one below a hundred. */
+function seconds(ms: number): string {
+  const decimals = ms < 1000 ? 100 : ms < 100_000 ? 10 : 1;
+  return (Math.round((ms / 1000) * decimals) / decimals).toLocaleString('en');
 }
 
 function costRatio(other: number, choice: number): string {

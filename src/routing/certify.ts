@@ -7,7 +7,6 @@ import { KNOWN, languageState } from '../core/language-support.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import { hasBit, type Preference } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
-import { percent } from './advise.ts';
 import type {
   AppliedPreference,
   AppliedRule,
@@ -148,9 +147,18 @@ function eligibleEntries(
 function unwantedFor(quality: number, floor: number | undefined): RejectionEntry {
   const isBelow = floor !== undefined && quality < floor;
   const text = isBelow
-    ? `its expected quality of ${percent(quality)} is below the \`quality_floor\` of ${percent(floor)}`
+    ? `its expected quality of ${percentBelow(quality, floor)} is below the \`quality_floor\` of ${exactPercent(floor)} %`
     : 'the strategy does not want it';
   return { kind: 'strategy', text, rules: [] };
+}
+
+/** In percent as it stands, without the noise of doubles. */
+const exactPercent = (share: number): number => Number((share * 100).toPrecision(12));
+
+/** A quality with the fewest decimals that show it below the floor. */
+function percentBelow(quality: number, floor: number): string {
+  const decimals = [0, 1, 2, 3, 4, 5].find((each) => Number((quality * 100).toFixed(each)) < exactPercent(floor));
+  return `${Number((quality * 100).toFixed(decimals ?? 6))} %`;
 }
 
 /** Utilities are rounded to a billionth; and sums of doubles to their last bits, whatever the scale. */

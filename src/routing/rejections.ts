@@ -97,7 +97,7 @@ function noLanguage(name: string): string {
   const shown = `\`${name.slice(0, NAME_MAX)}\` is no programming language`;
   return meant === null
     ? `${shown} of GitHub’s list, nor does a model declare it`
-    : `${shown}: did you mean \`${meant}\`?`;
+    : `${shown} (did you mean \`${meant}\`?)`;
 }
 
 function lacking({ capabilities }: Model, needs: number): string {

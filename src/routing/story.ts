@@ -89,7 +89,7 @@ function leftOut(rejected: readonly CandidateEntry[]): string[] {
 }
 
 /** A reason without the model's own figure: what is left is the same for many. */
-const general = (text: string): string => text.replace(/ of \d\S*(?: (?:Credits|ms|tokens))?/, '');
+const general = (text: string): string => text.replace(/ of \d\S*(?: (?:Credits|ms|tokens|%))?/, '');
 
 function names(models: readonly { readonly model: string }[]): string {
   const shown = models.slice(0, NAMES_MAX).map(({ model }) => model);

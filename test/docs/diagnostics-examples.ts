@@ -71,6 +71,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mended: ['price: { input: 0, output: 0 }', 'price: { input: 0.25, output: 2 }'],
     },
     'passthrough-all': { golden: 'passthrough-all', mended: ['["*"]', '[verbosity]'] },
+    'unknown-language': { golden: 'language-misspelt', mended: ['pythn', 'python'] },
     'stale-figure': { golden: 'figures-stale', mended: ['as_of: 2026-01-05', 'as_of: 2026-11-20'] },
     'unverified-figure': {
       golden: 'figures-unverified',

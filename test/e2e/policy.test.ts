@@ -230,6 +230,18 @@ describe('signalbox policy check', () => {
     expect(told.diagnostics.map((found) => found.code)).toContain('unknown-key');
   });
 
+  test('tells beside errors the warning that explains them, and no other', async () => {
+    const frugal = 'selectors:\n  frugal: { strategy: auto-cheap, options: { quality_margin: 0.05 } }\n';
+    const cases = 'cases:\n  - { name: weighs, given: { model: frugal }, expect: { reason: "auto-cheap:cost" } }\n';
+    const folder = newFolder({ 'policy.yaml': `${policy}${frugal}${cases}`, 'spare.yaml': spare });
+    const { code, out } = await policyHere(['check', folder], { folder: '', data: folder, env: UPSTREAM_ENV });
+    expect(code).toBe(2);
+    expect(out).toContain('warning former-option  `selectors.frugal` states `quality_margin`');
+    expect(out).toContain('case-failed');
+    expect(out).not.toContain('unverified-figure');
+    expect(out).toMatch(/1 error, \d+ warnings \(\d+ not shown\)/);
+  });
+
   test('ends with 0 for warnings, and with 2 when they count', async () => {
     const folder = newFolder({ 'policy.yaml': policy.replace('passthrough: [verbosity]', 'passthrough: ["*"]') });
     expect((await check(folder)).code).toBe(0);

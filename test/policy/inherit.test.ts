@@ -83,6 +83,14 @@ describe('a policy of 0.1', () => {
     expect(snapshot!.selectors.get('auto-fast')!.strategy).toBe('fastest-within-margin');
   });
 
+  test('that mixes an option of then with one of now is told which strategy refuses it, and why', () => {
+    const found = foundIn('  frugal: { strategy: auto-cheap, options: { emphasis: 4, quality_margin: 0.05 } }\n');
+    expect(found.map(({ code }) => code)).toEqual(['unknown-key', 'former-option']);
+    expect(found[0]!.hint).toBe(
+      'it runs as `cheapest-within-margin` because of `quality_margin`, which `auto-cheap` no longer has',
+    );
+  });
+
   test('has no warning once it says what the warning asks for', () => {
     const mended = old.replace('strategy: auto-fast', 'strategy: fastest-within-margin');
     expect(foundIn(mended.replace('strategy: auto-cheap', 'strategy: cheapest-within-margin'))).toEqual([]);

@@ -27,6 +27,8 @@ function absentIn(value: unknown, schema: TSchema, at = ''): string[] {
     return schema.items ? value.flatMap((item, index) => absentIn(item, schema.items, `${at}/${index}`)) : [];
   }
   if (!isObject(value)) return [];
+  // Of a map any member is optional, and none has a name: one that is not there.
+  if (schema.patternProperties) return 'absent' in value ? [] : [`${at}/absent`];
   return Object.entries<TSchema>(schema.properties ?? {}).flatMap(([name, property]) => {
     const place = `${at}/${name}`;
     if (value[name] === undefined) return OptionalKind in property && !KEPT.test(place) ? [place] : [];
@@ -56,13 +58,15 @@ const steering: fc.Arbitrary<Body> = fc.record(
     constraints: fc.constantFrom({}, { max_cost_credits: 5 }, { required_languages: ['python'] }),
     route_strategy: fc.constantFrom({}, { cost_weight: 1 }),
     stream_options: fc.constant({}),
+    metadata: fc.constantFrom({}, { team: 'a' }),
+    logit_bias: fc.constantFrom({}, { 50256: -100 }),
     stream: fc.constant(true),
     task_type: fc.constant('coding'),
   },
   { requiredKeys: [] },
 );
 const chat = fc.tuple(requests, steering).map(([request, more]): Body => ({ ...request, ...more, model: 'auto' }));
-const query: fc.Arbitrary<Body> = steering.map(({ stream: _, stream_options: __, ...rest }) => rest);
+const query: fc.Arbitrary<Body> = steering.map(({ stream: _, stream_options: __, logit_bias: ___, ...rest }) => rest);
 
 /** A body with some of what it leaves out, at any depth, as null. */
 const nulled = (bodies: fc.Arbitrary<Body>, schema: TSchema): fc.Arbitrary<readonly [Body, Body]> =>
@@ -92,6 +96,15 @@ describe('null in any optional field of a body', () => {
     ).not.toBeNull();
   });
 
+  test('in a map is a member that is not there, and options of nulls alone are none', () => {
+    const messages = [{ role: 'user', content: 'x' }];
+    const nulls = { metadata: { k: null, team: 'a' }, logit_bias: { 1: null } };
+    const read = { metadata: { team: 'a' }, logit_bias: {} };
+    expect<unknown>(readChat({ model: 'auto', messages, ...nulls })).toEqual({ model: 'auto', messages, ...read });
+    expect<unknown>(readRoute({ messages, ...nulls })).toEqual({ messages, ...read });
+    expect<unknown>(readRoute({ metadata: { k: null } })).toEqual({ metadata: {} });
+  });
+
   test('leaves what is not Signalbox’s own as it came, and the content of a message', () => {
     const body = {
       model: 'auto',
@@ -114,7 +127,7 @@ describe('null in any optional field of a body', () => {
       { model: 'auto', messages: [{ role: 'user', content: [{ type: 'text', text: null }] }] },
       'messages[0].content[0].text',
     ],
-    [{ model: 'auto', messages: [{ role: 'user', content: 'x' }], metadata: { a: null } }, 'metadata.a'],
+    [{ model: 'auto', messages: [{ role: 'user', content: 'x' }], metadata: { a: 5 } }, 'metadata.a'],
   ])('in a required one is refused by its place: %p', (body, param) => {
     let error: unknown;
     try {
@@ -153,6 +166,13 @@ describe('a request with nulls', () => {
     const sent = upstream.requests.slice(before).map((request) => request.body);
     return { status: answer.status, error, sent, recommended_model, route_reason, estimated_cost_credits, refused };
   }
+
+  test('is served though it states nothing but nulls in a map, and in options that go with a stream', async () => {
+    const body = { model: 'auto', messages: [{ role: 'user', content: 'x' }] };
+    const nulls = { ...body, metadata: { k: null }, stream_options: { include_usage: null } };
+    expect(await outcome(nulls)).toMatchObject({ status: 200, recommended_model: 'b', refused: undefined });
+    expect(await outcome({ ...body, stream_options: { include_usage: true } })).toMatchObject({ status: 400 });
+  });
 
   test('gets the same decision and makes the same upstream request as one that leaves them out', async () => {
     const plain = chat.map(({ task_type: _, ...body }): Body => body);

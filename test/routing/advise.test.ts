@@ -4,11 +4,11 @@ import { advise, tradeOff } from '../../src/routing/advise.ts';
 import { routeFacts } from '../../src/routing/facts.ts';
 import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts';
 
-const ranked = (quality: number, costCredits: number): Ranked => ({
+const ranked = (quality: number, costCredits: number, latencyMs = 100): Ranked => ({
   model: 0,
   quality,
   costCredits,
-  latencyMs: 100,
+  latencyMs,
   utility: 0,
   outputCap: 1,
   endpoints: [0],
@@ -16,7 +16,8 @@ const ranked = (quality: number, costCredits: number): Ranked => ({
 });
 
 describe('a trade-off', () => {
-  const between = (other: [number, number], choice: [number, number]) => tradeOff(ranked(...other), ranked(...choice));
+  type Figures = [quality: number, cost: number, ms?: number];
+  const between = (other: Figures, choice: Figures) => tradeOff(ranked(...other), ranked(...choice));
 
   test('tells the difference of quality in percentage points and the cost in proportion', () => {
     expect(between([0.87, 0.12], [0.9, 1])).toBe('3 percentage points lower expected quality at 12 % of the cost.');
@@ -24,6 +25,21 @@ describe('a trade-off', () => {
     expect(between([0.9, 40], [0.9, 1])).toBe('The same expected quality at 40 times the cost.');
     expect(between([0.895, 1], [0.9, 1])).toBe('0.5 percentage points lower expected quality at the same cost.');
     expect(between([0.5, 0.004], [0.9, 1])).toBe('40 percentage points lower expected quality at 0.4 % of the cost.');
+  });
+
+  test('of one percentage point is singular', () => {
+    expect(between([0.91, 1], [0.9, 1])).toStartWith('1 percentage point higher');
+    expect(between([0.915, 1], [0.9, 1])).toStartWith('1.5 percentage points higher');
+  });
+
+  test('tells the time where a person feels the difference', () => {
+    const timed = (other: number, choice: number) => between([0.905, 0.3, other], [0.9, 1, choice]);
+    const plain = '0.5 percentage points higher expected quality at 30 % of the cost';
+    expect(timed(38_200, 15_249)).toBe(`${plain}, in 38.2 s instead of 15.2 s.`);
+    expect(timed(350, 980)).toBe(`${plain}, in 0.35 s instead of 0.98 s.`);
+    expect(timed(250_400, 99_960)).toBe(`${plain}, in 250 s instead of 100 s.`);
+    expect(timed(2200, 2000)).toBe(`${plain}, in 2.2 s instead of 2 s.`);
+    expect([timed(199, 100), timed(2199, 2000), timed(1801, 2000)]).toEqual(Array(3).fill(`${plain}.`));
   });
 
   test('has words for free models', () => {

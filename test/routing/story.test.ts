@@ -97,6 +97,23 @@ describe('a story', () => {
     ]);
   });
 
+  test('tells of a floor of quality, with the decimals that tell a quality from it', () => {
+    const floored: PreparedStrategy = {
+      ...byQuality,
+      qualityFloor: 0.93,
+      score: ({ n, quality }, out) => {
+        for (let at = 0; at < n; at++) out[at] = quality[at]! < 0.93 ? Number.NEGATIVE_INFINITY : quality[at]!;
+      },
+    };
+    const of = (...qualities: number[]) =>
+      tell(facts(), snapshot([0.95, ...qualities].map((q, at) => model(`m${at}`, { q }))), floored)[1];
+    const why = 'below the `quality_floor` of 93 %';
+    expect(of(0.8)).toBe(`m1 left out: its expected quality of 80 % is ${why}.`);
+    expect(of(0.928)).toBe(`m1 left out: its expected quality of 92.8 % is ${why}.`);
+    expect(of(0.92999)).toBe(`m1 left out: its expected quality of 92.999 % is ${why}.`);
+    expect(of(0.8, 0.928)).toBe(`2 models left out: its expected quality is ${why} (m1, m2).`);
+  });
+
   test('tells who was pinned, who is alone, and what ordered equals', () => {
     expect(tell(facts({ model: 'good', pinned: true }))[1]).toStartWith('good was asked for by name: expected');
     expect(tell(facts({ allowedModels: ['good'] })).at(-2)).toStartWith('good is the only model left: expected');

@@ -60,6 +60,9 @@ async function judgeHere(bundle: Bundle, tools: Judge): Promise<Here> {
 const isSame = (a: Diagnostic, b: Diagnostic): boolean =>
   a.code === b.code && a.file === b.file && a.line === b.line && a.column === b.column && a.message === b.message;
 
+/** Errors, and what explains them: a selector that runs another strategy than it names may be why a case fails. */
+const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || code === 'former-option';
+
 const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   found.filter((one) => one.severity === severity).length;
 
@@ -99,7 +102,7 @@ interface Checked {
 function asText({ folder, bundle, snapshot, found, missing, unread, all }: Checked, colour: boolean): string {
   const errors = countOf(found, 'error');
   // Warnings would bury what keeps the policy from serving.
-  const shown = errors > 0 ? found.filter(({ severity }) => severity === 'error') : found;
+  const shown = errors > 0 ? found.filter(isTold) : found;
   const figures = shown.filter(isOfFigure);
   const told = shown.filter((one) => !isOfFigure(one));
   const parts = told.length === 0 ? [] : [problemsText(told, bundle, colour)];
@@ -107,7 +110,8 @@ function asText({ folder, bundle, snapshot, found, missing, unread, all }: Check
     parts.push(`Figures to look up again:\n${(all ? figures.map(inALine) : folded(figures)).join('\n')}`);
   if (unread.length > 0) parts.push(`Not read: ${visible(unread.join(', '))}`);
   const warnings = countOf(found, 'warning') + unread.length;
-  const hidden = errors > 0 ? ' (not shown)' : '';
+  const unseen = found.length - shown.length;
+  const hidden = unseen === 0 ? '' : unseen === warnings ? ' (not shown)' : ` (${unseen} not shown)`;
   const counts = [
     errors > 0 && plural(errors, 'error'),
     warnings > 0 && `${plural(warnings, 'warning')}${hidden}`,

@@ -1,0 +1,34 @@
+import { expect, test } from 'bun:test';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { policyHere } from '../support/policy-command.ts';
+import { writePolicy } from '../support/signalbox.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+const RULE = `constraints:
+  - { name: legal-stays-off-flash, when: key.labels.team == "legal", require: '!("fast" in model.tags)' }
+`;
+
+test('docs/explain.md shows what its command prints', async () => {
+  const page = readFileSync(join(ROOT, 'docs/explain.md'), 'utf8');
+  const [, flags = '', shown = ''] =
+    /^```text\n\$ signalbox policy explain \.\/policies (.+)\n([\s\S]*?)^```$/m.exec(page) ?? [];
+  const folder = writePolicy({ 'policy.yaml': '' });
+  try {
+    cpSync(join(ROOT, 'policies'), folder, { recursive: true });
+    rmSync(join(folder, 'policy.yaml'));
+    writeFileSync(join(folder, 'rules.yaml'), RULE);
+    const { out, code } = await policyHere(['explain', folder, ...flags.split(' ')], { folder, data: folder, env: {} });
+    expect(code).toBe(0);
+    // What the page leaves out: the providers that are not set, and what is not known here.
+    const [told = ''] = out.split('\nLeft out with the variables');
+    expect(words(told)).toBe(words(shown));
+    const table = (text: string) => text.slice(0, text.indexOf('\n\nAsked for'));
+    expect(table(told)).toBe(table(shown));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** The page has shorter lines. */
+const words = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
