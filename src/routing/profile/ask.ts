@@ -6,6 +6,7 @@ import { type OutputAsked, outputAsked } from './expected-output.ts';
 import type { Offer, Standing, View } from './features.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { likeliest } from './natural.ts';
+import { orderOf } from './order.ts';
 import type { Profiled } from './profile.ts';
 import { type Question, readQuestion } from './question.ts';
 import { Reading } from './reading.ts';
@@ -113,6 +114,7 @@ function viewOf(
   const standing: Standing | null = told && {
     tasks: likelihoods(evidenceOf(told, fitted)),
     binds: bindsAll(told),
+    order: orderOf(told),
     text: told.question.text,
   };
   let before: View['before'] = null;

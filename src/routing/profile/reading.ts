@@ -85,6 +85,10 @@ export class Reading {
   readonly #recent = new Float64Array(NATURAL.length);
   #leader = 0;
   #weight = 1;
+  /** Where the last word with a meaning stands, and how it votes for English, and for another language at most. */
+  #sharedAt = -1;
+  #english = 0;
+  #foreign = 0;
   #made = -1;
   #placed = 0;
   #noun = -1;
@@ -259,10 +263,10 @@ export class Reading {
       const { language, vote } = values[at]!;
       if (language < 0 || !isWord) continue;
       this.votes[language]! += vote * this.#weight;
-      const votes = recent[language]! + vote * this.#weight;
-      recent[language] = votes;
-      if (votes > recent[this.#leader]!) this.#leader = language;
+      recent[language]! += vote * this.#weight;
+      this.#lead(language);
     }
+    if (isWord) this.#share(values, from);
     const leader = this.#leader;
     let isOwn = false;
     for (let at = 0; at < values.length; at++) if (values[at]!.language === leader) isOwn = true;
@@ -274,6 +278,33 @@ export class Reading {
         this.#meaning(value, from);
       }
     }
+  }
+
+  /** Of languages that are as likely, English leads: its words are lent most. */
+  #lead(language: number): void {
+    const recent = this.#recent;
+    const over = recent[language]! - recent[this.#leader]!;
+    if (over > 0 || (language === 0 && over === 0)) this.#leader = language;
+  }
+
+  /** A word that English has too tells no other language: "class", "solve", "ideas". */
+  #share(values: readonly Meaning[], from: number): void {
+    if (from !== this.#sharedAt) {
+      this.#sharedAt = from;
+      this.#english = 0;
+      this.#foreign = 0;
+    }
+    for (let at = 0; at < values.length; at++) {
+      const { language, vote } = values[at]!;
+      if (language === 0) this.#english += vote;
+      else if (language > 0) this.#foreign = Math.max(this.#foreign, vote);
+    }
+    const lacks = this.#foreign - this.#english;
+    if (this.#english === 0 || lacks <= 0) return;
+    this.#english += lacks;
+    this.votes[0]! += lacks * this.#weight;
+    this.#recent[0]! += lacks * this.#weight;
+    this.#lead(0);
   }
 
   #meaning({ sign }: Meaning, from: number): void {

@@ -87,4 +87,16 @@ describe('what was misread', () => {
       expect(['en', 'und']).toContain(read(formula).naturalLanguage);
     }
   });
+
+  test('a word that English has too tells no other language', () => {
+    const english = [
+      ...['Solve x^2-5x+6=0', 'scala case class pattern matching', 'Give me 10 startup ideas'],
+      'top ten customers last month',
+    ];
+    expect(english.map((question) => [question, read(question).naturalLanguage])).toEqual(
+      english.map((question) => [question, 'en']),
+    );
+    const others = { de: 'Schreibe mir ein Script', es: 'Dame 10 ideas', fr: 'Une idée de script pour ma classe ?' };
+    for (const [language, question] of Object.entries(others)) expect(read(question).naturalLanguage).toBe(language);
+  });
 });

@@ -3,7 +3,7 @@ import type { Words } from './signs.ts';
 export const en: Words = {
   words: `a i the is are was were what how why who which where when this these those my your you me do does did can
     could should would please with from and not have has had of to it be if about their there will an we our so just
-    every than then as at by for on in he she his her up out all some more get any one no only always`,
+    every than then as at by for on in he she his her up out all some more get give any one no only always top`,
   translate: `render_this word_for translat* how_do_you_say how_do_i_say how_would_i_say english_version
     french_version german_version spanish_version what_does_it_say the_italian_for the_spanish_for into_plain`,
   say: `say said mean means`,
