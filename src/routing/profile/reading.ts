@@ -2,7 +2,17 @@ import { AnswerLength } from './answer-length.ts';
 import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, type Meaning, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
 import { SIGNS } from './lexicon/signs.ts';
-import { isErrorName, isFlag, isLatex, isOfFormula, isSentenceEnd, isSymbol, numberAt, quoteEnd } from './marks.ts';
+import {
+  isDefinition,
+  isErrorName,
+  isFlag,
+  isLatex,
+  isOfFormula,
+  isSentenceEnd,
+  isSymbol,
+  numberAt,
+  quoteEnd,
+} from './marks.ts';
 import { NATURAL, VOTER, VOTES } from './natural.ts';
 import type { Question } from './question.ts';
 import { matchAt } from './trie.ts';
@@ -239,7 +249,8 @@ export class Reading {
         return end;
       }
     }
-    if (isSymbol(text, at)) this.symbols += this.#weight;
+    if (isDefinition(text, at)) this.symbols += 2 * this.#weight;
+    else if (isSymbol(text, at)) this.symbols += this.#weight;
     else if (isFlag(text, at)) this.flags++;
     else if (isLatex(text, at)) this.latex += (code < 0x80 ? 0.5 : 1) * this.#weight;
     return 0;
@@ -339,7 +350,12 @@ export class Reading {
       }
     }
     if (sign === SIGN.thanks && at - this.#start > THANKS && this.#end - at > THANKS) return;
-    if (sign === SIGN.tongue && !isAfterPreposition(this.#text, at)) weight *= 0.3;
+    if (sign === SIGN.tongue) {
+      const before = wordBefore(this.#text, at);
+      // "Under German law" is about Germany.
+      if (before === 'under') return;
+      if (!isPreposition(before, this.#text.charCodeAt(at))) weight *= 0.3;
+    }
     this.signs[sign]! += weight;
   }
 
@@ -411,9 +427,8 @@ function wordBefore(text: string, at: number): string {
 
 const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
 
-/** Whether a short word stands before: "in", "auf", "en" do before the language to translate into; "called" does not. */
-function isAfterPreposition(text: string, at: number): boolean {
-  if (text.charCodeAt(at) >= 0x250) return true;
-  const before = wordBefore(text, at);
+/** Whether it is a short word that stands before: "in", "auf", "en" do before the language to translate into; "called" does not. */
+function isPreposition(before: string, next: number): boolean {
+  if (next >= 0x250) return true;
   return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);
 }
