@@ -1,4 +1,5 @@
 import { AnswerLength } from './answer-length.ts';
+import { Ballot } from './ballot.ts';
 import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, type Meaning, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
 import { SIGNS } from './lexicon/signs.ts';
@@ -13,7 +14,6 @@ import {
   numberAt,
   quoteEnd,
 } from './marks.ts';
-import { NATURAL, VOTER, VOTES } from './natural.ts';
 import type { Question } from './question.ts';
 import { matchAt } from './trie.ts';
 
@@ -23,9 +23,6 @@ const SHOWN = 0.15;
 const AFTER_TEXT = 0.3;
 /** From this weight on a word can be a verb that leads, or what shall be made. */
 const ASKED = 0.4;
-
-/** What votes for a language count in the next line. */
-const FADING = 0.04;
 
 /** Verbs that name a task. The first one leads; one after it is mostly about what it shall be done to. */
 const LEADS: ReadonlySet<number> = new Set([
@@ -56,7 +53,7 @@ export class Reading {
   /** Signs that a sentence begins with, or nearly so: 1 for each. */
   readonly openings = new Uint8Array(SIGNS.length);
   /** How much was seen of each natural language, in the order of `NATURAL`. */
-  readonly votes = new Float64Array(NATURAL.length);
+  readonly votes: Float64Array;
   /** Programming languages by name, and names that are everyday words too. */
   readonly languages: string[] = [];
   readonly homographs: string[] = [];
@@ -91,14 +88,8 @@ export class Reading {
   readonly #text: string;
   readonly #start: number;
   readonly #end: number;
-  /** Votes of late: a text may be in one language, and what is asked of it in another. */
-  readonly #recent = new Float64Array(NATURAL.length);
-  #leader = 0;
+  readonly #ballot = new Ballot();
   #weight = 1;
-  /** Where the last word with a meaning stands, and how it votes for English, and for another language at most. */
-  #sharedAt = -1;
-  #english = 0;
-  #foreign = 0;
   #made = -1;
   #placed = 0;
   #noun = -1;
@@ -113,6 +104,7 @@ export class Reading {
 
   constructor({ text, lines, length, head, tail }: Question) {
     this.#text = text;
+    this.votes = this.#ballot.votes;
     this.#start = lines[0]?.from ?? 0;
     this.#end = lines.at(-1)?.to ?? 0;
     // Nothing but code: its names and comments tell the natural language at least.
@@ -142,7 +134,7 @@ export class Reading {
   #line(from: number, to: number, weight: number): void {
     const text = this.#text;
     const { lead } = this;
-    for (let language = 0; language < this.#recent.length; language++) this.#recent[language]! *= FADING;
+    this.#ballot.fade();
     this.#weight = weight;
     this.#place = 0;
     let quoted = 0;
@@ -167,7 +159,7 @@ export class Reading {
       }
     }
     // A line that names the task asks in its own language, whatever that of the text is.
-    if (this.lead >= 0 && lead < 0) this.votes[this.#leader]! += 3;
+    if (this.lead >= 0 && lead < 0) this.votes[this.#ballot.leader]! += 3;
   }
 
   /** Reads a word; gives the place behind it. */
@@ -215,11 +207,7 @@ export class Reading {
   }
 
   #vote(code: number): void {
-    const voter = VOTER[code]!;
-    if (voter === 0) return;
-    const vote = VOTES[code]! * this.#weight;
-    this.votes[voter - 1]! += vote;
-    this.#recent[voter - 1]! += vote;
+    this.#ballot.letter(code, this.#weight);
   }
 
   #digits(from: number, to: number): number {
@@ -268,17 +256,8 @@ export class Reading {
 
   /** Takes the meanings of a word that belong to the language of late, or to English, whose nouns are everywhere. */
   found(values: readonly Meaning[], from: number, to: number): void {
-    const recent = this.#recent;
-    const isWord = !isOfFormula(this.#text, from, to);
-    for (let at = 0; at < values.length; at++) {
-      const { language, vote } = values[at]!;
-      if (language < 0 || !isWord) continue;
-      this.votes[language]! += vote * this.#weight;
-      recent[language]! += vote * this.#weight;
-      this.#lead(language);
-    }
-    if (isWord) this.#share(values, from);
-    const leader = this.#leader;
+    if (!isOfFormula(this.#text, from, to)) this.#ballot.word(values, from, this.#weight);
+    const { leader, recent } = this.#ballot;
     let isOwn = false;
     for (let at = 0; at < values.length; at++) if (values[at]!.language === leader) isOwn = true;
     for (let at = 0; at < values.length; at++) {
@@ -289,33 +268,6 @@ export class Reading {
         this.#meaning(value, from);
       }
     }
-  }
-
-  /** Of languages that are as likely, English leads: its words are lent most. */
-  #lead(language: number): void {
-    const recent = this.#recent;
-    const over = recent[language]! - recent[this.#leader]!;
-    if (over > 0 || (language === 0 && over === 0)) this.#leader = language;
-  }
-
-  /** A word that English has too tells no other language: "class", "solve", "ideas". */
-  #share(values: readonly Meaning[], from: number): void {
-    if (from !== this.#sharedAt) {
-      this.#sharedAt = from;
-      this.#english = 0;
-      this.#foreign = 0;
-    }
-    for (let at = 0; at < values.length; at++) {
-      const { language, vote } = values[at]!;
-      if (language === 0) this.#english += vote;
-      else if (language > 0) this.#foreign = Math.max(this.#foreign, vote);
-    }
-    const lacks = this.#foreign - this.#english;
-    if (this.#english === 0 || lacks <= 0) return;
-    this.#english += lacks;
-    this.votes[0]! += lacks * this.#weight;
-    this.#recent[0]! += lacks * this.#weight;
-    this.#lead(0);
   }
 
   #meaning({ sign }: Meaning, from: number): void {

@@ -135,7 +135,7 @@ export const en: Words = {
     do_you_like your_favo* on_your_mind i_m_so_* can_t_sleep miss_you miss_my feeling_sad feeling_down feeling_lonely
     had_such any_plans you_re_funny good_day bad_day someone_to_listen somebody_to_listen so_alone are_you_there
     my_birthday`,
-  fact: `what_is what_s what_are who when where why how_does how_do how_to recommend* explain tell_me_about
+  fact: `can_t_log_in can_t_log_into cannot_log_in can_t_sign_in cannot_sign_in unable_to_log unable_to_sign what_is what_s what_are who when where why how_does how_do how_to recommend* explain tell_me_about
     difference_between meaning_of definition tips best is_it which what_happened what_does`,
   more: `it that them this again continue shorter longer instead another same previous keep_going go_on more too
     simpler yes no ok okay still they its the_first the_second the_last`,
