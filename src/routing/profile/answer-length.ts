@@ -56,7 +56,8 @@ export class AnswerLength {
    * are mostly of what it works on; a poem or a post is a length only where one is to be written.
    */
   tokens(task: string): number | null {
-    const isCode = task === 'coding' || task === 'tool_use';
+    // "20 questions" is a game.
+    const isCode = task === 'coding' || task === 'tool_use' || task === 'chat';
     const piece = task === 'writing' ? this.#piece : null;
     return whole(this.#word ?? (isCode ? this.#led : this.#counted) ?? piece ?? this.#whole);
   }

@@ -1,17 +1,19 @@
 import type { ChatMessage, Tool } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
 import { difficultyOf } from './difficulty.ts';
-import { evidenceOf, type Fitted } from './evidence.ts';
+import { type Evidence, evidenceOf, type Fitted } from './evidence.ts';
 import { type OutputAsked, outputAsked } from './expected-output.ts';
 import type { Offer, Standing, View } from './features.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { likeliest } from './natural.ts';
+import { orderOf } from './order.ts';
 import type { Profiled } from './profile.ts';
 import { type Question, readQuestion } from './question.ts';
 import { Reading } from './reading.ts';
 import { shapeOf } from './shape.ts';
 import { likelihoods, sharesOf } from './shares.ts';
-import { standingText } from './standing.ts';
+import { isAgentOfPeople, standingText } from './standing.ts';
+import { TASKS } from './tasks.ts';
 import { forcesTool, isAmidTools, namesTool, resultsOf } from './tools.ts';
 
 export interface Asked extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
@@ -103,6 +105,16 @@ const bindsAll = ({ question, reading }: View): boolean => {
   return words > 0.4 && words * BINDING >= Math.min(question.length, BINDING_MOST);
 };
 
+const CODING = TASKS.indexOf('coding');
+/** What an agent of people loses of code, in logits: most agents are of code. */
+const NO_CODER = 3;
+
+function toldBy(told: View, fitted?: Fitted): Evidence {
+  const evidence = evidenceOf(told, fitted);
+  if (isAgentOfPeople(told.question.text)) evidence[CODING]! -= NO_CODER;
+  return evidence;
+}
+
 /** The last of the turns in the light of the others, and of the system prompt. */
 function viewOf(
   { messages, tools, tool_choice: choice }: Profiled,
@@ -111,8 +123,9 @@ function viewOf(
   fitted?: Fitted,
 ): View | null {
   const standing: Standing | null = told && {
-    tasks: likelihoods(evidenceOf(told, fitted)),
+    tasks: likelihoods(toldBy(told, fitted)),
     binds: bindsAll(told),
+    order: orderOf(told),
     text: told.question.text,
   };
   let before: View['before'] = null;

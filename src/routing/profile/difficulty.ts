@@ -158,12 +158,18 @@ const UNIT = '(?:seconds?|minutes?|hours?|days?|weeks?|months?)';
 /** The facts of a primary school, by the forms that they are asked in. A name of more than two words is no country's. */
 const FACT = new RegExp(
   [
-    "(?:what(?:'s|’s| is) )?the capital(?: city)? of (?:the )?[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+)?",
+    "(?:what(?:'s|’s| is) )?(?:the )?capital(?: city)? of (?:the )?[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+)?",
     '(?:was|wie) (?:ist|heißt) die hauptstadt von [\\p{L}-]+',
     '(?:quelle est )?la capitale (?:de la |de l.|du |de |d.|des )[\\p{L}-]+',
     '¿?(?:cuál es )?la capital de [\\p{L}-]+',
     '(?:qual è )?la capitale (?:della |dell.|del |di )[\\p{L}-]+',
     'qual é a capital (?:da |do |de )[\\p{L}-]+',
+    '(?:wat is )?de hoofdstad van [\\p{L}-]+',
+    '(?:jaka jest |co jest )?stolic[aą] [\\p{L}-]+',
+    '(?:какая )?столица [\\p{L}-]+',
+    '\\p{L}{2,8}の首都(?:は(?:どこ|何|なん)(?:です|でしょう)?か?)?',
+    '\\p{L}{2,8}首都(?:是哪里|是哪儿|在哪里|是什么)',
+    '\\p{L}{2,10}의 수도는? ?어디(?:야|예요|에요|인가요|입니까)?',
     `how many ${UNIT} (?:are (?:there )?in|does|has|have|in|make) an? ${UNIT}(?: have)?`,
     "(?:what(?:’s|'s| is) )?the (?:opposite|plural) of [\"“‘']?[\\p{L}]+[\"”’']?",
   ]

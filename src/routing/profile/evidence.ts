@@ -1,5 +1,6 @@
 import { FEATURE_NAMES, type View, visitFeatures } from './features.ts';
 import { fold, STEM_LETTERS, STEM_PLACES, STEM_STANDING, stemOn } from './letters.ts';
+import { orderedTask } from './order.ts';
 import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
 import { WEIGHTS } from './weights.ts';
@@ -36,8 +37,13 @@ export function evidenceOf(view: View, { weights, rows }: Fitted = FITTED): Evid
   visitFeatures(view, (at, value) => add(evidence, weights, at, value));
   visitStems(view, rows, (at, value) => add(evidence, weights, at, value));
   if (!mayCall(view)) evidence[TOOL_USE] = Number.NEGATIVE_INFINITY;
+  const ordered = orderedTask(view);
+  if (ordered >= 0) evidence[ordered] = Math.max(evidence[ordered]!, Math.max(...evidence) + ORDERED);
   return evidence;
 }
+
+/** An order stands above all that the question says: how much, in logits, beyond the task that this would be. */
+const ORDERED = 3;
 
 function add(evidence: Evidence, weights: Float64Array, at: number, value: number): void {
   const row = at * TASKS.length;

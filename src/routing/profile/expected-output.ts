@@ -82,11 +82,17 @@ function shortAnswer({ messages }: Profiled, { task, difficulty }: Decided): num
     const tokens = objectTokens(messages);
     return tokens < TEXT_MIN ? null : Math.max(SUMMARY_MIN, Math.ceil(SUMMARY_SHARE * tokens));
   }
+  // Alone, "ok" and "1" ask for nothing; behind an answer they say to go on.
+  const [only] = messages;
+  if (messages.length === 1 && only && SAYS_NOTHING.test(textOf(only.content).trim())) return EASY.chat!;
   return difficulty === 'easy' ? (EASY[task] ?? null) : null;
 }
 
 /** The answer to a plainly easy request, by its task: a greeting, a sum in a line, a label of a few, a plain fact. */
 const EASY: Readonly<Record<string, number>> = { chat: 40, math: 40, classification: 10, general: 60 };
+
+const SAYS_NOTHING =
+  /^(?:\d{1,3}|o?k(?:ay)?|yes|yep|no|nope|sure|test(?:ing)?|h+m+|[yn]|ja|nein|sí|si|oui|non|sim|да|нет|ок|はい|いいえ|好|好的|嗯|네)[.!]*$/iu;
 
 /** Tokens of the text that the last question is about: its own, or where that is too short to have one, the one before. */
 function objectTokens(messages: readonly ChatMessage[]): number {

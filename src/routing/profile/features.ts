@@ -25,6 +25,8 @@ export interface Standing {
   readonly tasks: Float64Array;
   /** Whether it binds every answer: "translate everything", "the label only". */
   readonly binds: boolean;
+  /** The task that it orders, by its place in `TASKS`, where it is little else than that order; else -1. */
+  readonly order: number;
   /** What is read of it. */
   readonly text: string;
 }

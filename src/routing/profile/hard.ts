@@ -14,17 +14,21 @@ import {
   ERRORS,
   EXPERT_CODE,
   FAILS,
+  FINDS_ALL,
   FORMAL,
   LIMITS,
   LOCKS,
   MAKES,
   MOVES,
   NO_ERRORS,
+  OF_CONTESTS,
+  OPEN_PROBLEM,
   PAPER,
   POEM,
   PROVE,
   QUANTIFIED,
   SCHOOL,
+  SETTLES,
   SMALL_PIECE,
   SOLE_QUESTION,
   TRANSLATE,
@@ -87,6 +91,7 @@ export function isHard(view: View, task: string): boolean {
   if (tools?.amid) return tools.calls >= CALLS_MIN && isFailure(tools.result);
   // Answers to choose from leave little to prove, make or draft.
   if (shape.choices > CHOICES_MAX) return false;
+  if (isOpenProblem(view, task)) return true;
   if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
   let ask: Ask | null = null;
   for (const [tasks, holds] of RULES) {
@@ -110,14 +115,22 @@ function saidIn({ question: { text, lines, head, tail } }: View): string {
 
 const count = (said: string, sign: RegExp): number => said.match(sign)?.length ?? 0;
 
+/** A named problem that is open: few words tell it. */
+function isOpenProblem(view: View, task: string): boolean {
+  if (!OF_MATHS.includes(task) || view.question.length > EDGE) return false;
+  const said = saidIn(view);
+  return OPEN_PROBLEM.test(said) && (PROVE.test(said) || SETTLES.test(said)) && !SOLE_QUESTION.test(said);
+}
+
 function isProof({ task, said }: Ask): boolean {
   if (!PROVE.test(said) || SCHOOL.test(said) || SOLE_QUESTION.test(said)) return false;
   if (task !== 'coding' && ADVANCED_MATHS.test(said)) return true;
   return said.length >= FORMAL_CHARS_MIN && count(said, FORMAL) >= FORMAL_MIN;
 }
 
-function isCompetition({ said }: Ask): boolean {
-  return COMPETITION.test(said) && QUANTIFIED.test(said) && !SCHOOL.test(said);
+function isCompetition({ view: { standing }, said }: Ask): boolean {
+  const isOfContests = standing !== null && OF_CONTESTS.test(standing.text) && FINDS_ALL.test(said);
+  return (isOfContests || COMPETITION.test(said)) && QUANTIFIED.test(said) && !SCHOOL.test(said);
 }
 
 /** Code of an expert to be made, or two threads that fail in code that is shown. */

@@ -179,3 +179,13 @@ export function isOfFormula(text: string, from: number, to: number): boolean {
   const before = text.charCodeAt(from - 1);
   return before === 0x5c || before === 0x5e || before === 0x5f;
 }
+
+/** A definition in the middle of a line; `function f(x)` is of mathematics as well, unless a block follows. */
+const DEFINES = /\b(?:(?:def|fn|func)\s+\w+|function\s+\w*)$/;
+const BLOCK = /^\([^()]{0,80}\)\s*(?:->\s*\w+\s*)?[:{]/;
+
+/** Whether a parenthesis opens the parameters of a function of code. */
+export function isDefinition(text: string, at: number): boolean {
+  if (text.charCodeAt(at) !== 0x28) return false;
+  return DEFINES.test(text.slice(Math.max(0, at - 48), at)) && BLOCK.test(text.slice(at, at + 120));
+}

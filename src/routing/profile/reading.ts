@@ -1,9 +1,19 @@
 import { AnswerLength } from './answer-length.ts';
+import { Ballot } from './ballot.ts';
 import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, type Meaning, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
 import { SIGNS } from './lexicon/signs.ts';
-import { isErrorName, isFlag, isLatex, isOfFormula, isSentenceEnd, isSymbol, numberAt, quoteEnd } from './marks.ts';
-import { NATURAL, VOTER, VOTES } from './natural.ts';
+import {
+  isDefinition,
+  isErrorName,
+  isFlag,
+  isLatex,
+  isOfFormula,
+  isSentenceEnd,
+  isSymbol,
+  numberAt,
+  quoteEnd,
+} from './marks.ts';
 import type { Question } from './question.ts';
 import { matchAt } from './trie.ts';
 
@@ -13,9 +23,6 @@ const SHOWN = 0.15;
 const AFTER_TEXT = 0.3;
 /** From this weight on a word can be a verb that leads, or what shall be made. */
 const ASKED = 0.4;
-
-/** What votes for a language count in the next line. */
-const FADING = 0.04;
 
 /** Verbs that name a task. The first one leads; one after it is mostly about what it shall be done to. */
 const LEADS: ReadonlySet<number> = new Set([
@@ -46,7 +53,7 @@ export class Reading {
   /** Signs that a sentence begins with, or nearly so: 1 for each. */
   readonly openings = new Uint8Array(SIGNS.length);
   /** How much was seen of each natural language, in the order of `NATURAL`. */
-  readonly votes = new Float64Array(NATURAL.length);
+  readonly votes: Float64Array;
   /** Programming languages by name, and names that are everyday words too. */
   readonly languages: string[] = [];
   readonly homographs: string[] = [];
@@ -81,9 +88,7 @@ export class Reading {
   readonly #text: string;
   readonly #start: number;
   readonly #end: number;
-  /** Votes of late: a text may be in one language, and what is asked of it in another. */
-  readonly #recent = new Float64Array(NATURAL.length);
-  #leader = 0;
+  readonly #ballot = new Ballot();
   #weight = 1;
   #made = -1;
   #placed = 0;
@@ -99,6 +104,7 @@ export class Reading {
 
   constructor({ text, lines, length, head, tail }: Question) {
     this.#text = text;
+    this.votes = this.#ballot.votes;
     this.#start = lines[0]?.from ?? 0;
     this.#end = lines.at(-1)?.to ?? 0;
     // Nothing but code: its names and comments tell the natural language at least.
@@ -128,7 +134,7 @@ export class Reading {
   #line(from: number, to: number, weight: number): void {
     const text = this.#text;
     const { lead } = this;
-    for (let language = 0; language < this.#recent.length; language++) this.#recent[language]! *= FADING;
+    this.#ballot.fade();
     this.#weight = weight;
     this.#place = 0;
     let quoted = 0;
@@ -153,7 +159,7 @@ export class Reading {
       }
     }
     // A line that names the task asks in its own language, whatever that of the text is.
-    if (this.lead >= 0 && lead < 0) this.votes[this.#leader]! += 3;
+    if (this.lead >= 0 && lead < 0) this.votes[this.#ballot.leader]! += 3;
   }
 
   /** Reads a word; gives the place behind it. */
@@ -201,11 +207,7 @@ export class Reading {
   }
 
   #vote(code: number): void {
-    const voter = VOTER[code]!;
-    if (voter === 0) return;
-    const vote = VOTES[code]! * this.#weight;
-    this.votes[voter - 1]! += vote;
-    this.#recent[voter - 1]! += vote;
+    this.#ballot.letter(code, this.#weight);
   }
 
   #digits(from: number, to: number): number {
@@ -235,7 +237,8 @@ export class Reading {
         return end;
       }
     }
-    if (isSymbol(text, at)) this.symbols += this.#weight;
+    if (isDefinition(text, at)) this.symbols += 2 * this.#weight;
+    else if (isSymbol(text, at)) this.symbols += this.#weight;
     else if (isFlag(text, at)) this.flags++;
     else if (isLatex(text, at)) this.latex += (code < 0x80 ? 0.5 : 1) * this.#weight;
     return 0;
@@ -253,17 +256,8 @@ export class Reading {
 
   /** Takes the meanings of a word that belong to the language of late, or to English, whose nouns are everywhere. */
   found(values: readonly Meaning[], from: number, to: number): void {
-    const recent = this.#recent;
-    const isWord = !isOfFormula(this.#text, from, to);
-    for (let at = 0; at < values.length; at++) {
-      const { language, vote } = values[at]!;
-      if (language < 0 || !isWord) continue;
-      this.votes[language]! += vote * this.#weight;
-      const votes = recent[language]! + vote * this.#weight;
-      recent[language] = votes;
-      if (votes > recent[this.#leader]!) this.#leader = language;
-    }
-    const leader = this.#leader;
+    if (!isOfFormula(this.#text, from, to)) this.#ballot.word(values, from, this.#weight);
+    const { leader, recent } = this.#ballot;
     let isOwn = false;
     for (let at = 0; at < values.length; at++) if (values[at]!.language === leader) isOwn = true;
     for (let at = 0; at < values.length; at++) {
@@ -308,7 +302,12 @@ export class Reading {
       }
     }
     if (sign === SIGN.thanks && at - this.#start > THANKS && this.#end - at > THANKS) return;
-    if (sign === SIGN.tongue && !isAfterPreposition(this.#text, at)) weight *= 0.3;
+    if (sign === SIGN.tongue) {
+      const before = wordBefore(this.#text, at);
+      // "Under German law" is about Germany.
+      if (before === 'under') return;
+      if (!isPreposition(before, this.#text.charCodeAt(at))) weight *= 0.3;
+    }
     this.signs[sign]! += weight;
   }
 
@@ -380,9 +379,8 @@ function wordBefore(text: string, at: number): string {
 
 const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
 
-/** Whether a short word stands before: "in", "auf", "en" do before the language to translate into; "called" does not. */
-function isAfterPreposition(text: string, at: number): boolean {
-  if (text.charCodeAt(at) >= 0x250) return true;
-  const before = wordBefore(text, at);
+/** Whether it is a short word that stands before: "in", "auf", "en" do before the language to translate into; "called" does not. */
+function isPreposition(before: string, next: number): boolean {
+  if (next >= 0x250) return true;
   return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);
 }

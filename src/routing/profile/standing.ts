@@ -27,3 +27,10 @@ function joined(text: string, more: string): string {
   const bounded = more.length <= HEAD + TAIL ? more : `${more.slice(0, HEAD)}\n\n${more.slice(-TAIL)}`;
   return text ? `${text}\n\n${bounded}` : bounded;
 }
+
+const AGENT = /\bagent(?:s|e|en|in)?\b/i;
+const OF_CODE =
+  /\b(?:cod(?:e|er|ing|ebase)|repo(?:s|sitory|sitories)?|program\w*|software|developers?|engineer\w*|files?|tests?|commits?|terminal|shell|cli|sql|bugs?|tools?|scripts?|git|api|data\w*|devops|pull requests?)\b/i;
+
+/** Whether an agent is one of people, of a bank or a shop: nothing around the word is of code. */
+export const isAgentOfPeople = (text: string): boolean => AGENT.test(text) && !OF_CODE.test(text);

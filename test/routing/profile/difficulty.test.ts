@@ -24,6 +24,8 @@ const EASY = [
   'How do you say "thank you" in Japanese?',
   'Is this review positive or negative? "The soup was cold and the waiter rude."',
   'What is the capital of France?',
+  ...["What's the capital of Mongolia?", 'capital of Peru', 'the capital city of Kenya?', '日本の首都はどこですか?'],
+  ...['法国的首都是哪里？', '프랑스의 수도는 어디인가요?', 'Какая столица Чехии?', 'Jaka jest stolica Czech?'],
   'What is the opposite of hot?',
 ];
 
@@ -40,6 +42,8 @@ const MERELY_SHORT = [
   ...['Why?', 'Explain quantum gravity', 'Who was the third wife of Henry IV of Castile?', 'What is consciousness?'],
   ...[
     'What is the capital of structural power in Bourdieu?',
+    'capital of Bourdieu and its critics',
+    'Who wrote Hamlet?',
     'write a haiku',
     'fix it',
     'center a div',

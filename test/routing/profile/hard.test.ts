@@ -54,6 +54,21 @@ describe('hard', () => {
     }
   });
 
+  test('is the proof of a named problem that is open, in however few words, and not a question about it', () => {
+    const open = ['Prove the Riemann hypothesis', 'Disprove P = NP', 'Solve the Collatz conjecture', '证明黎曼猜想'];
+    expect(notOf('hard', open)).toEqual([]);
+    expect(notOf('usual', ['What is the Riemann hypothesis?', 'Is P = NP?', 'Who was Riemann?'])).toEqual([]);
+  });
+
+  test('is what is to be found under a system prompt of competitions', () => {
+    const under = (system: string): Difficulty =>
+      profile({
+        messages: [{ role: 'system', content: system }, user('Find all n such that n^2+1 divides n+1')],
+      }).difficulty;
+    expect(under('You solve olympiad problems')).toBe('hard');
+    expect(under('You help pupils with homework')).toBe('usual');
+  });
+
   test('is what takes an expert: proofs, code, law, verse, reviews', () => {
     const questions = [
       'Prove that every finite group of odd order is solvable — sketch the argument',

@@ -87,4 +87,48 @@ describe('what was misread', () => {
       expect(['en', 'und']).toContain(read(formula).naturalLanguage);
     }
   });
+
+  test('a word that English has too tells no other language', () => {
+    const english = [
+      ...['Solve x^2-5x+6=0', 'scala case class pattern matching', 'Give me 10 startup ideas'],
+      'top ten customers last month',
+    ];
+    expect(english.map((question) => [question, read(question).naturalLanguage])).toEqual(
+      english.map((question) => [question, 'en']),
+    );
+    const others = { de: 'Schreibe mir ein Script', es: 'Dame 10 ideas', fr: 'Une idée de script pour ma classe ?' };
+    for (const [language, question] of Object.entries(others)) expect(read(question).naturalLanguage).toBe(language);
+  });
+
+  test('letters to offices, games and a failed login are no code', () => {
+    expect(mistaken('writing', ['Schreibe eine Kündigung für meinen Handyvertrag'])).toEqual([]);
+    expect(mistaken('chat', ["Let's play 20 questions", "Let's play chess"])).toEqual([]);
+    expect(read("Let's play 20 questions").output.stated).toBeNull();
+    expect(['chat', 'general']).toContain(read("I can't log in").task);
+  });
+
+  test('a function in the middle of a line is code, one of mathematics is not', () => {
+    expect(mistaken('coding', ['What does this function do? def f(x): return x*2'])).toEqual([]);
+    expect(mistaken('math', ['What is the derivative of the function f(x) = x^2 + 3x?'])).toEqual([]);
+  });
+
+  test('a clause under the law of a country is not to be translated', () => {
+    const clause = "'The employee shall not work for any competitor worldwide for five years after termination.'";
+    const { task, mix, output } = read(`Review this clause for enforceability under German law: ${clause}`);
+    expect(task).not.toBe('translation');
+    expect(mix[0]?.task ?? task).toMatch(/^(?:reasoning|writing)$/);
+    expect(output.stated).toBeNull();
+    expect(read(`Translate this clause into German: ${clause}`).task).toBe('translation');
+  });
+
+  test('what says nothing alone expects a short answer, and behind an answer it does not', () => {
+    for (const content of ['ok', '1', 'yes']) {
+      expect(read(content).output.atMost).toBe(40);
+      const messages = [{ role: 'assistant', content: '1. A plan of ten pages?' } as const];
+      const behind = profile({
+        messages: [{ role: 'user', content: 'Help me' }, ...messages, { role: 'user', content }],
+      });
+      expect(behind.output.atMost).toBeNull();
+    }
+  });
 });

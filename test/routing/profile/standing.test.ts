@@ -66,6 +66,15 @@ describe('a system prompt', () => {
     ).toBe('writing');
   });
 
+  test('of an agent of people is none of code', () => {
+    const agents = ['You are a polite bank agent.', 'You are a polite agent for a bank. Help with accounts and cards.'];
+    for (const content of agents) {
+      expect(['chat', 'general']).toContain(under(content, user("I can't log in")));
+      expect(under(content, user('How do I sort a list in Python?'))).toBe('coding');
+    }
+    expect(under('You are a coding agent in the repository.', user('make the login test pass'))).toBe('coding');
+  });
+
   test('that only says who answers leaves nine of ten tasks and more as they are', () => {
     const personas = [
       'You are a very capable assistant who gives short and correct answers.',

@@ -49,6 +49,18 @@ export const COMPETITION = words(
   '(?:найдите|найти|определите) все (?:функции|многочлены|пары|тройки)|求所有.{0,12}(?:函数|多项式|数对|组)|(?:関数|多項式|組).{0,30}(?:すべて求め|全て求め)|(?:함수|다항식|순서쌍).{0,20}모두 (?:구|찾)',
   String.raw`\b(?:imo (?:\d{4}|problem|shortlist)|putnam \d{4}|usamo)\b`,
 );
+/** Problems that nobody has solved, or that took a century. */
+export const OPEN_PROBLEM = words(
+  String.raw`riemann(?:'s|’s|sche[nr]?)? (?:hypothes|vermutung)|(?:hypothèse|hipótesis|hipótese|ipotesi) de? ?riemann|goldbach|collatz|twin prime conjecture|primzahlzwilling|\bp ?(?:!=|≠|=|vs\.?|versus) ?np\b|hodge conjecture|birch and swinnerton|yang[- ]mills|\babc conjecture|beal(?:'s|’s)? conjecture|poincar[eé](?:'s|’s)? conjecture|fermat(?:'s|’s)? last theorem|four[- ]colou?r theorem`,
+  'гипотез[уаы] (?:римана|гольдбаха|коллатца)|黎曼猜想|哥德巴赫猜想|リーマン予想|コラッツ|리만 가설',
+);
+/** Settles a problem. */
+export const SETTLES = /\b(?:re)?solve\b|\bsettle\b/;
+/** What is asked under a system prompt that speaks of competitions. */
+export const OF_CONTESTS =
+  /\bolympiads?\b|\bcompetition (?:math|problem)|\bputnam\b|\bimo\b|olympiade|olimpiad|олимпиад|奥林匹克|奥数|オリンピック数学|数学オリンピック/i;
+export const FINDS_ALL =
+  /\b(?:find|determine|characteri[sz]e) all\b|\bbestimmen? (?:sie )?alle\b|\b(?:trouver?|déterminer?) tou[ts]|\b(?:halla|encuentra|determina) tod|найдите все|求所有|すべて求め/;
 /** A condition in figures. */
 export const QUANTIFIED = /[a-z]\([^)]{1,20}\)\s*[\^+\-*/=<>]|[\^=≤≥|]|<=|>=|divid|\\[a-z]|→|->|teil|整除|делит/;
 

@@ -3,7 +3,7 @@ import type { Words } from './signs.ts';
 export const en: Words = {
   words: `a i the is are was were what how why who which where when this these those my your you me do does did can
     could should would please with from and not have has had of to it be if about their there will an we our so just
-    every than then as at by for on in he she his her up out all some more get any one no only always`,
+    every than then as at by for on in he she his her up out all some more get give any one no only always top`,
   translate: `render_this word_for translat* how_do_you_say how_do_i_say how_would_i_say english_version
     french_version german_version spanish_version what_does_it_say the_italian_for the_spanish_for into_plain`,
   say: `say said mean means`,
@@ -76,7 +76,7 @@ export const en: Words = {
     strings variable variables bug bugs error errors query queries database server app file files library module
     package pointer pointers thread stack queue cache config* deploy* test tests lint branch terminal shell command
     component integer integers dictionary dict tuple tuples input output endpoint api json xml csv html webpage
-    website data_structure object objects null exception sorted cluster repo repository log logs button plugin schema
+    website data_structure object objects null exception sorted cluster repo repository logs log_file error_log the_log log_level button plugin schema
     table column columns exit_code software container compiles iterator bash linux unix ubuntu port ports props
     re_render state_management client crash manifest binary thread_safe cpu process logging replace_all`,
   mend: `fix implement* convert* optimi* port crash* fails failing broken not_working throws undefined add review
@@ -131,11 +131,11 @@ export const en: Words = {
     sleep_well`,
   thanks: `thanks thank_you thx ty cheers perfect awesome lol haha* great nice cool wow much_appreciated that_s_all
     that_was_everything`,
-  feel: `do_you_ever rough_day stay_in_character in_character break_character act_as play_the_role tired_of_talking i_feel lonely bored joke pretend role_play roleplay my_day how_s_your
+  feel: `let_s_play lets_play play_a_game let_s_chat let_s_talk do_you_ever rough_day stay_in_character in_character break_character act_as play_the_role tired_of_talking i_feel lonely bored joke pretend role_play roleplay my_day how_s_your
     do_you_like your_favo* on_your_mind i_m_so_* can_t_sleep miss_you miss_my feeling_sad feeling_down feeling_lonely
     had_such any_plans you_re_funny good_day bad_day someone_to_listen somebody_to_listen so_alone are_you_there
     my_birthday`,
-  fact: `what_is what_s what_are who when where why how_does how_do how_to recommend* explain tell_me_about
+  fact: `can_t_log_in can_t_log_into cannot_log_in can_t_sign_in cannot_sign_in unable_to_log unable_to_sign what_is what_s what_are who when where why how_does how_do how_to recommend* explain tell_me_about
     difference_between meaning_of definition tips best is_it which what_happened what_does`,
   more: `it that them this again continue shorter longer instead another same previous keep_going go_on more too
     simpler yes no ok okay still they its the_first the_second the_last`,
@@ -195,7 +195,7 @@ export const de: Words = {
   make: `erstell* entwickl* erzeug* generier* brauch* programmier*`,
   write: `schreib* verfass* entwirf* dicht*`,
   prose: `mail e_mail email* brief* geschicht* beitrag* nachricht* einladung* text lied post artikel* newsletter*
-    absag* entschuldigung* beschwerd* stichworten*`,
+    absag* entschuldigung* beschwerd* stichworten* kündigung* widerspruch* mahnung* vollmacht*`,
   piece: `gedicht* aufsatz* slogan* rede kurzgeschicht* bewerbung* anschreiben* motivationsschreiben* märchen*
     werbetext* trinkspruch* dankesbrief* geburtstagskart* glückwunsch* produktbeschreibung* grußkart* spruch* haiku*
     reim entschuldigung`,

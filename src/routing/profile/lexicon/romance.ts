@@ -76,7 +76,7 @@ export const fr: Words = {
 };
 
 export const es: Words = {
-  words: `el la los las un una de del y es no que como por para con en mi me tu te se su yo al lo más este esta esto
+  words: `dame dime el la los las un una de del y es no que como por para con en mi me tu te se su yo al lo más este esta esto
     estos cuál quién cuándo dónde cuánto puedo puede puedes hay son tengo hacer sin pero si ser ha`,
   translate: `pásame_esto pasa_esto pon_esto traduc* traduzca* cómo_se_dice`,
   say: `dice signific* decir*`,
