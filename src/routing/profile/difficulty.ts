@@ -21,8 +21,10 @@ import { TASKS } from './tasks.ts';
  *
  * A request is `hard` where one of these holds (`hard.ts`, words in `lexicon/expert.ts`):
  *
- * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement (3 signs of formulas or quantifiers);
- * - **a competition's problem**: all functions, polynomials or pairs that satisfy a condition; bounds such as "n <= 10^5";
+ * - **a proof** beyond school: of a subject of higher mathematics, or of a formal statement (3 signs of formulas or quantifiers); of a
+ *   named open problem in however few words;
+ * - **a competition's problem**: all functions, polynomials or pairs that satisfy a condition, or all of anything under a system prompt
+ *   of olympiads; bounds such as "n <= 10^5";
  * - **an expert's code to be made**: lock-free, consensus, a compiler, type inference, cryptography, numerics;
  * - **a large change**: a migration or rewrite of a whole code base;
  * - **a hunt**: a failure in code of several threads (12 lines or more), or in 4,000 characters of code, logs or traces;

@@ -1,6 +1,8 @@
 import type { View } from './features.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import type { Sign } from './lexicon/signs.ts';
+import { readQuestion } from './question.ts';
+import { Reading } from './reading.ts';
 import { TASKS } from './tasks.ts';
 
 /**
@@ -26,7 +28,7 @@ const VERBS: readonly (readonly [verb: Sign, task: string])[] = [
 
 /** A sentence that makes SQL of what is asked: the verb leads, or the role is one that does. */
 const QUERIES =
-  /(?:^|[.!\n]\s*)(?:(?:you|please|always|du|sie|tu|vous) )*(?:are an? (?:text[- ]to[- ]|\w+ to )?sql (?:generator|writer|translator)|(?:generate|write|produce|return|output|translate|convert|turn|generiere|erzeuge|schreibe?|übersetze|génère|génères|écris|genera|generas|escribe|scrivi|gere|escreva)\b[^.\n]{0,50}\b(?:sql|cypher|graphql|(?:mongodb|aggregation|elasticsearch|promql|kql) (?:\w+ )?(?:queries|query|pipelines?))\b)/i;
+  /(?:^|[.!\n]\s*)(?:(?:you|please|always|du|sie|tu|vous) )*(?:are an? (?:text[- ]to[- ]|\w+ to )?sql (?:generator|writer|translator)|(?:generate|write|produce|return|output|translate|convert|turn|generiere|erzeuge|schreibe?|übersetze|génère|génères|écris|genera|generas|escribe|scrivi|gere|escreva)\b(?:(?!about|article|tutorial|lesson)[^.\n]){0,50}\b(?:sql|cypher|graphql|(?:mongodb|aggregation|elasticsearch|promql|kql) (?:\w+ )?(?:queries|query|pipelines?))\b)/i;
 /** The role of somebody who does one thing to a text, where what is put out is said beside it. */
 const ROLES: readonly (readonly [role: RegExp, task: string])[] = [
   [/^you are an? (?:[\w-]+ ){0,3}(?:translator|translation (?:engine|machine|service|api))\b/i, 'translation'],
@@ -39,6 +41,19 @@ const ROLES: readonly (readonly [role: RegExp, task: string])[] = [
 const CONDITIONAL =
   /\b(?:if|when|where|whenever|unless)\b[^.\n]{0,30}\b(?:asks?|asked|wants?|requests?|requested|needed|necessary|helpful|possible)\b|\byour (?:answers?|repl(?:y|ies)|responses?|reasoning|thoughts|work)\b|\b(?:assist\w*|helps?|helpful|questions? about|answer (?:all |any |the )?(?:user )?questions?|teach\w*|tutor|chat|conversation|friendly|hilfst?|hilfreich\w*|falls|beantworte\w*|aide[sz]?|assistente?|ayuda\w*|aiuta\w*|ajuda\w*)\b|助手|アシスタント|помощник|помога/i;
 
+/** Code is rewritten, improved and summarized as well. */
+const OF_CODE = /\bcod(?:e|ebase|ing)\b|\bcompiler|\bengineer|\bdevelop|\brefactor|\bfunktion\b/i;
+/** Who answers, and what leads an order in: the verb behind them counts. */
+const ROLE =
+  /(^|[.!?\n]\s*)(?:you are|you're|you’re|du bist|sie sind|tu es|vous êtes|eres|sei|você é)\b[^.!?\n]*[.!?]?/gi;
+const LEAD_IN = /\b(?:your|the) (?:only |sole )?(?:job|task|role|goal) is (?:to |this: )?/gi;
+
+/** Reads a system prompt once more, without what says who answers. */
+function bodyOf(said: string, reading: Reading): Reading {
+  const body = said.replace(ROLE, '$1').replace(LEAD_IN, '');
+  return body === said ? reading : new Reading(readQuestion(body));
+}
+
 /** The task that a system prompt orders, by its place in `TASKS`; -1 where it orders none. `told` is what is read of it. */
 export function orderOf({ question: { text, length }, reading }: View): number {
   if (length > SCHEMA_CHARS_MAX) return -1;
@@ -47,9 +62,11 @@ export function orderOf({ question: { text, length }, reading }: View): number {
   if (QUERIES.test(said)) return TASKS.indexOf('coding');
   if (length > ORDER_CHARS_MAX) return -1;
   for (const [role, task] of ROLES) if (role.test(said)) return TASKS.indexOf(task);
+  if (OF_CODE.test(said)) return -1;
+  const { lead, openings } = bodyOf(said, reading);
   for (const [verb, task] of VERBS) {
     const sign = SIGN[verb];
-    if (reading.lead === sign && reading.openings[sign] === 1) return TASKS.indexOf(task);
+    if (lead === sign && openings[sign] === 1) return TASKS.indexOf(task);
   }
   return -1;
 }

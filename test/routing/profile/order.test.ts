@@ -15,6 +15,7 @@ const ORDERS: readonly (readonly [task: string, system: string])[] = [
   ['translation', 'Translate into German'],
   ['translation', 'Translate everything into German.'],
   ['translation', 'You are a translator. Output Spanish only.'],
+  ['translation', 'Your job is to translate into Italian.'],
   ['translation', 'Übersetze ins Englische.'],
   ['translation', 'Traduis en anglais.'],
   ['writing', 'You proofread. Return the corrected text only.'],
@@ -55,10 +56,13 @@ describe('a system prompt that is little else than an order', () => {
   });
 
   test('is none where it is for now and then, for the answer, or one thing among others', () => {
+    expect(taskOf('You write about SQL for beginners.', 'Write a haiku about rain')).toBe('writing');
     const loose = [
       'You are a helpful assistant. Summarize your answer at the end.',
       'You help customers of a bank. Translate when the user asks for it.',
       'You are a friendly tutor of Spanish. Correct mistakes when asked.',
+      'You are a summarization researcher.',
+      'You are a senior engineer. Fix bugs and improve code.',
     ];
     for (const system of loose) {
       expect([system, taskOf(system, 'Write a for loop in Python')]).toEqual([system, 'coding']);

@@ -31,7 +31,7 @@ export const en: Words = {
     label yes_or_no true_or_false bug_report feature_request complaint intent low_medium not_spam or_not violate*
     answer_only good_or_bad bug_or describe_a_bug into_work personal_and sort_these happy annoyed angry opinion fake
     legit legitimate priority`,
-  edit: `rewrit* rephras* reword* paraphras* proofread* polish_* correct_the_grammar fix_the_grammar grammar
+  edit: `correct_the_text correct_this correct_spelling correct_all rewrit* rephras* reword* paraphras* proofread* polish_* correct_the_grammar fix_the_grammar grammar
     make_this_sound make_it_sound more_formal more_professional more_polite sound_more tone_down wording punctuation
     less_formal sound_less friendlier more_concise better_english improve_my typos make_the_following less_wordy
     clearer more_natural continue_this_story fix_my_english fix_my punch_up spice_up more_cordial correct_my improve
