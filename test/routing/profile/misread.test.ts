@@ -114,9 +114,9 @@ describe('what was misread', () => {
 
   test('a clause under the law of a country is not to be translated', () => {
     const clause = "'The employee shall not work for any competitor worldwide for five years after termination.'";
-    const { task, mix, output } = read(`Review this clause for enforceability under German law: ${clause}`);
+    const { task, output } = read(`Review this clause for enforceability under German law: ${clause}`);
     expect(task).not.toBe('translation');
-    expect(mix[0]?.task ?? task).toMatch(/^(?:reasoning|writing)$/);
+    expect(['reasoning', 'writing']).toContain(task);
     expect(output.stated).toBeNull();
     expect(read(`Translate this clause into German: ${clause}`).task).toBe('translation');
   });

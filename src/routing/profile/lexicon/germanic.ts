@@ -101,7 +101,7 @@ export const en: Words = {
     less_than fewer cost costs spend spends spent earns earn pays paid dozen miles hours minutes dollars cents feet
     pounds kg km cm two three four five six seven eight nine ten doubled tripled quarter older younger speed gallons
     inches weighs square discount original_price percent grow interest share split revenue tax annual`,
-  weigh: `smarter what_are_my_options would_you_choose explain_your_reasoning reasoning decide_what help_me_decide
+  weigh: `enforceab* hold_up_under holds_under review_this_clause smarter what_are_my_options would_you_choose explain_your_reasoning reasoning decide_what help_me_decide
     better_idea which_would_you compare comparing weigh deciding pros_and_cons pros cons trade_off* tradeoff*
     advantages disadvantages makes_more_sense which_should strategy second_order root_cause could_be_the_cause
     step_by_step deduce prioriti* implications worth_it itinerary which_option better_choice best_option in_the_right
