@@ -70,7 +70,8 @@ function compileSelector(
   const former = formerStrategy(plugin, named, strategies, report);
   const strategy = former?.by ?? plugin;
   const inherited = inheritedBy(strategy, named, others, { strategies, report });
-  const unknownHint = former && `it runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
+  const unknownHint =
+    former && `it runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
   const subject = { ...optionsSubject(named), ...(unknownHint !== null && { unknownHint }) };
   const options = inherited && optionsOf(strategy, subject, report, inherited);
   if (!options) return null;
