@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CAPABILITIES } from '../../src/core/capability.ts';
+import { isAbove } from '../../src/core/ceiling.ts';
 import { limitFromCredits } from '../../src/core/credits.ts';
 import { REJECTIONS, type Rejection } from '../../src/core/decision.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
@@ -155,9 +156,9 @@ function reasons(one: Model, asked: Facts, all: readonly Model[]): Rejection[] {
   const line = first.lines.findLast((each) => each.overInputTokens === 0 || each.overInputTokens < input)!;
   const output = (expectedOutput + one.reasoningTokens) * asked.choices;
   const cost = (first.perRequest + input * line.input + output * line.output) / first.divisor / 1e6;
-  if (asked.ceilings.costCredits !== null && cost > asked.ceilings.costCredits) found.push('max_cost');
+  if (isAbove(cost, asked.ceilings.costCredits)) found.push('max_cost');
   const latency = one.latency.ttftMs + (expectedOutput * 1000) / one.latency.outputTokensPerSecond;
-  if (asked.ceilings.latencyMs !== null && latency > asked.ceilings.latencyMs) found.push('max_latency');
+  if (isAbove(latency, asked.ceilings.latencyMs)) found.push('max_latency');
   if (isUnbounded(one, asked) && (asked.budget !== null || asked.funds !== null)) found.push('unbounded_media');
   else if (asked.budget !== null) {
     const bound = asked.inputTokensMax + asked.images * (one.imageTokensMax ?? 0);
