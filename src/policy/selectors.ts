@@ -41,8 +41,8 @@ export interface SelectorDraft extends Omit<Selector, 'allows'> {
 }
 
 /**
- * Checks selectors against their strategies, and fills in what a strategy has them inherit: once here, so that whoever reads
- * a snapshot finds all options in it. Those that are wrong are in the report instead.
+ * Checks selectors against their strategies, and fills in the options that they inherit: once here, so that a snapshot has
+ * all options. Wrong selectors are in the report instead.
  */
 export function* compileSelectors(
   stated: readonly StatedSelector[],
@@ -96,7 +96,7 @@ interface Former {
   readonly option: string;
 }
 
-/** The strategy that still takes what the selector states from an earlier version; null where all is of today. */
+/** The strategy that still takes an option of an earlier version which the selector states; null where it states none. */
 function formerStrategy(
   { name, formerly }: StrategyPlugin,
   { path, tree }: StatedSelector,
@@ -140,8 +140,9 @@ function inheritedBy(
   { strategies, report }: Scope,
 ): Readonly<Record<string, unknown>> | null {
   if (!inherits) return {};
-  const { subject, required, optional = [] } = { ...inherits, subject: optionsSubject(selector) };
-  const missing = required.filter((key) => !entryOf(subject.tree, key));
+  const { required, optional = [] } = inherits;
+  const { tree } = optionsSubject(selector);
+  const missing = required.filter((key) => !entryOf(tree, key));
   const base = others.get(inherits.selector);
   if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
     // What is wrong with the other selector is reported there.
