@@ -80,7 +80,7 @@ describe('programming languages', () => {
     const of = (id: string) => candidates.find(({ model }) => model === id)!;
     expect(of('sim-coder').languages).toEqual([{ language: 'rust', state: 'declared', adds: expect.any(Number) }]);
     expect(of('sim-small').languages).toEqual([{ language: 'rust', state: 'unknown', adds: expect.any(Number) }]);
-    expect(explanation.join('\n')).toContain('+0.04 for rust');
+    expect(explanation.join('\n')).toContain('+0.06 for rust');
     expect(replay.matches).toBe(true);
   });
 
