@@ -34,6 +34,8 @@ import {
   TRANSLATE,
   WEIGHS_CLAUSE,
 } from './lexicon/expert.ts';
+import { SIGN } from './lexicon/lexicon.ts';
+import type { Sign } from './lexicon/signs.ts';
 
 /** Fewer words ask for nothing that is plainly hard; a Chinese or Japanese character is half a word. */
 const WORDS_MIN = 5;
@@ -72,13 +74,20 @@ const OF_MATHS = ['math', 'reasoning', 'general', 'coding', 'extraction'];
 const OF_CODE = ['coding', 'reasoning', 'math', 'general', 'tool_use', 'writing'];
 const OF_LAW = ['writing', 'translation', 'reasoning', 'general', 'extraction'];
 
-/** Rules by the tasks that they are for: what holds of a task's request makes it hard. */
-const RULES: readonly (readonly [tasks: readonly string[], holds: (ask: Ask) => boolean])[] = [
-  [OF_MATHS, isProof],
-  [OF_MATHS, isCompetition],
-  [OF_CODE, isExpertCode],
-  [OF_CODE, isLargeChange],
-  [OF_CODE, isHunt],
+/** A rule for the requests of some tasks; `isNear`, where there is one, is a cheap look at what was read before. */
+type Rule = readonly [
+  tasks: readonly string[],
+  holds: (ask: Ask) => boolean,
+  isNear?: (ask: Omit<Ask, 'said'>) => boolean,
+];
+
+/** A request for which a rule of its task holds is hard. */
+const RULES: readonly Rule[] = [
+  [OF_MATHS, isProof, ({ view, task }) => task !== 'coding' || isNearMaths(view)],
+  [OF_MATHS, isCompetition, ({ view, task }) => task === 'math' || isNearMaths(view)],
+  [OF_CODE, isExpertCode, isNearCode],
+  [OF_CODE, isLargeChange, isNearCode],
+  [OF_CODE, isHunt, isNearCode],
   [['reasoning', 'math', 'general'], isPuzzle],
   [OF_LAW, isLaw],
   [['translation', 'writing'], isVerse],
@@ -94,12 +103,28 @@ export function isHard(view: View, task: string): boolean {
   if (isOpenProblem(view, task)) return true;
   if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
   let ask: Ask | null = null;
-  for (const [tasks, holds] of RULES) {
-    if (!tasks.includes(task)) continue;
+  for (const [tasks, holds, isNear] of RULES) {
+    if (!tasks.includes(task) || isNear?.({ view, task }) === false) continue;
     ask ??= { view, task, said: saidIn(view) };
     if (holds(ask)) return true;
   }
   return false;
+}
+
+function hasSign({ reading }: View, ...signs: readonly Sign[]): boolean {
+  return signs.some((sign) => reading.signs[SIGN[sign]]! > 0);
+}
+
+function isNearMaths(view: View): boolean {
+  const { formulas, latex, symbols } = view.reading;
+  return formulas + latex + symbols > 0 || hasSign(view, 'solve', 'maths', 'puzzle', 'logic');
+}
+
+/** Requests that are read as code are; of others, those with code, a language's name or a word for making things. */
+function isNearCode({ view, task }: Omit<Ask, 'said'>): boolean {
+  const { codeFences, codeLines, documents } = view.question;
+  if (task === 'coding' || codeFences + codeLines + documents > 0 || isOfCode(view)) return true;
+  return hasSign(view, 'make', 'write', 'mend', 'code', 'program');
 }
 
 /** What is asked, from the edges of a long text, where it asks. */
@@ -137,13 +162,15 @@ function isCompetition({ view: { standing }, said }: Ask): boolean {
 function isExpertCode({ view, task, said }: Ask): boolean {
   if (view.reading.words >= CONTEST_WORDS_MIN && LIMITS.test(said) && QUERIES.test(said)) return true;
   const { text } = view.question;
-  if (FAILS.test(said) && isShown(view)) return CONCURRENCY.test(said) || LOCKS.test(text);
+  if (isShown(view) && FAILS.test(said)) return CONCURRENCY.test(said) || LOCKS.test(text);
   if (SOLE_QUESTION.test(said) || ABOUT_CODE.test(said)) return false;
   if (!MAKES.test(said)) return false;
   if (EXPERT_CODE.test(said)) return true;
   return view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view)) && DEEP_CODE.test(said);
 }
-const isOfCode = ({ reading }: View): boolean => reading.languages.length + reading.homographs.length > 0;
+function isOfCode({ reading }: View): boolean {
+  return reading.languages.length + reading.homographs.length > 0;
+}
 const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
 
 function isShown({ question: { text, codeFences, codeLines } }: View): boolean {
