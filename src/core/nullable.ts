@@ -41,8 +41,8 @@ interface Plan {
 }
 
 /**
- * Prepares what takes the nulls of nullable members away, at any depth. Takes values that the schema admits. What has
- * none comes back as it is; nothing is written to.
+ * Prepares a function that drops the nulls of nullable members, at any depth, from values that the schema admits. A value
+ * without such nulls comes back as it is; nothing is written to.
  */
 export function dropNulls<T extends TSchema>(schema: T): (value: Static<T>) => Static<T> {
   const plan = planOf(schema);

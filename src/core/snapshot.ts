@@ -133,7 +133,7 @@ export interface Model {
   readonly capabilities: number;
   /** Programming languages that it is known to handle, in their canonical names. */
   readonly languages: ReadonlySet<string>;
-  /** Those that it is known not to handle. What is in neither is unknown. */
+  /** Those that it is known not to handle. A language in neither set is unknown. */
   readonly lacksLanguages: ReadonlySet<string>;
   readonly tags: readonly string[];
   /** Models of one family understand each other's signed or opaque reasoning; the model's own ID where the policy names none. */

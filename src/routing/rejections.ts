@@ -161,8 +161,8 @@ export function latencyOn(model: Model, rejections: number, asked: Asked, snapsh
 }
 
 /**
- * The first of the endpoints that constraints leave, that are open and within the funds. What only shut endpoints, or
- * those beyond the funds, could do was judged with them.
+ * The first of the endpoints that constraints leave, that are open and within the funds. A model whose endpoints are all
+ * shut, or all beyond the funds, was judged with those.
  */
 function firstJudged(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
   const { facts, readings, lastResort = true } = asked;
