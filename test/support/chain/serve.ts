@@ -38,11 +38,11 @@ try {
   await chain.stop();
   process.exit(1);
 }
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => void chain.stop().then(() => process.exit(0)));
+}
 console.log(`# ${file} is written. For the gateway:
 export X402_GAS_KEY=${gasKey}
 # For the agent, whose wallet ${address} has 20 USD:
 export WALLET_KEY=${wallet} PAY_IN=${token}
 # The chain is at ${url}, until this program ends (Ctrl-C); then remove ${file}.`);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => void chain.stop().then(() => process.exit(0)));
-}
