@@ -7,6 +7,8 @@ import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 
 /** Two policies that choose differently, and refuse differently. */
 const POLICIES = ['first', 'second'] as const;
+/** What is usual of questions is remembered from one request to the next, and would move a close choice between the two. */
+const FORGETFUL = 'learning: { options: { length: 0 } }\n';
 let upstream: FakeUpstream;
 let live: LivePolicy;
 let policies: Readonly<Record<(typeof POLICIES)[number], string>>;
@@ -17,11 +19,15 @@ beforeAll(async () => {
   const endpoints = ['up'];
   const up = { up: upstream.url };
   policies = {
-    first: testPolicy(up, {
-      best: { endpoints, price: { input: 5, output: 20 }, quality: 0.95 },
-      good: { endpoints, price: { input: 1, output: 4 }, quality: 0.85 },
-      cheap: { endpoints, price: { input: 0.05, output: 0.2 }, quality: 0.7 },
-    }),
+    first: testPolicy(
+      up,
+      {
+        best: { endpoints, price: { input: 5, output: 20 }, quality: 0.95 },
+        good: { endpoints, price: { input: 1, output: 4 }, quality: 0.85 },
+        cheap: { endpoints, price: { input: 0.05, output: 0.2 }, quality: 0.7 },
+      },
+      FORGETFUL,
+    ),
     second: testPolicy(
       up,
       {
@@ -29,7 +35,7 @@ beforeAll(async () => {
         good: { endpoints, price: { input: 1, output: 4 }, quality: 0.9 },
         newer: { endpoints, price: { input: 0.5, output: 2 }, quality: 0.88 },
       },
-      `constraints:
+      `${FORGETFUL}constraints:
   - { name: code-stays-small, when: 'request.task == "coding"', require: model.price.output < 10.0 }
   - { name: nothing-for-the-terse, when: 'request.natural_language == "und"', require: 'model.id == "best"' }
 `,
