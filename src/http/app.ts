@@ -156,7 +156,7 @@ export function createApp(options: AppOptions) {
         if (takesNoBody(request)) return {};
         const visit = visitOf(request);
         const turn = visit.comeIn(request);
-        const read = () => readJson(request, bodyLimits(gateway, visit));
+        const read = () => readJson(request, bodyLimits(gateway, visit), visit.hold);
         return turn ? turn.then(read) : read();
       })
       .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {

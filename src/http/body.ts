@@ -8,9 +8,27 @@ export interface BodyLimits {
   readonly valuesMax: number;
 }
 
-/** A body must come within this time, and a second more for each so many bytes: those it announces, else those that came. */
+/** What is told of a body while it is read. */
+export interface BodyHold {
+  /** Its reading begins; `onCut` is called when it comes too slowly and others need its room. */
+  begin(onCut: () => void): void;
+  /** So many bytes more have come. Throws SignalboxError `overloaded` where there is no room for them. */
+  grow(bytes: number): void;
+  /** Its reading has ended, well or not. */
+  end(): void;
+}
+
+/** A body must come within this time, and a second more for each so many bytes that came. */
 const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
+/** A body that announces no more takes its room before it comes, and is read in one piece. */
+const SMALL_BYTES = 65_536;
+
+/** Bytes that a request's body takes room for before it comes. */
+export function bytesAtOnce({ headers }: Request): number {
+  const announced = Number(headers.get('content-length') ?? 0);
+  return announced <= SMALL_BYTES ? announced : 0;
+}
 
 /** SHA-256 of the bodies that came with an `Idempotency-Key`. */
 const hashes = new WeakMap<Request, Uint8Array>();
@@ -20,9 +38,9 @@ export function hashOfBody(request: Request): Uint8Array | undefined {
   return hashes.get(request);
 }
 
-/** Reads a JSON body. Throws SignalboxError 413, 408 or 400. */
-export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
-  const text = await readInTime(request, limits);
+/** Reads a JSON body; `hold` is what it takes its room from. Throws SignalboxError 413, 408, 503 or 400. */
+export async function readJson(request: Request, limits: BodyLimits, hold: BodyHold | null): Promise<unknown> {
+  const text = await readInTime(request, limits, hold);
   if (request.headers.has('idempotency-key')) hashes.set(request, hash('sha256', text, 'buffer'));
   checkJsonLimits(text, limits.valuesMax);
   try {
@@ -41,41 +59,47 @@ function reason(cause: unknown): string {
 }
 
 /** The server's idle limit begins anew with every byte, so a slow sender would be waited for without end. */
-function readInTime(request: Request, { bytesMax }: BodyLimits): Promise<string> {
-  const length = request.headers.get('content-length');
-  const counted = { bytes: Number(length ?? 0) };
-  const allowed = () => READ_MS + (counted.bytes * 1_000) / BYTES_PER_SECOND;
+async function readInTime(request: Request, { bytesMax }: BodyLimits, hold: BodyHold | null): Promise<string> {
+  const isSmall = request.headers.has('content-length') && bytesAtOnce(request) > 0;
+  if (!isSmall && !request.body) return '';
+  let bytes = 0;
+  let isOver = false;
+  const came = (more: number) => {
+    // What still comes after it was cut is not kept.
+    if (isOver) throw tooSlow();
+    bytes += more;
+    if (bytes > bytesMax) throw tooLarge(bytesMax);
+    hold?.grow(more);
+  };
+  const tooLate = Promise.withResolvers<never>();
+  const cut = () => tooLate.reject(tooSlow());
   const since = performance.now();
-  return new Promise((resolve, reject) => {
-    const look = () => {
-      const left = since + allowed() - performance.now();
-      if (left <= 0) reject(tooSlow());
-      else timer = setTimeout(look, left);
-    };
-    let timer = setTimeout(look, allowed());
-    (length === null ? readBounded(request, bytesMax, counted) : request.text()).then(
-      (text) => {
-        clearTimeout(timer);
-        resolve(text);
-      },
-      (cause: unknown) => {
-        clearTimeout(timer);
-        // Only the connection can break this: nobody is there to read the error.
-        const gone = () => new SignalboxError('invalid_json', 'The body broke off before its end.', { cause });
-        reject(cause instanceof SignalboxError ? cause : gone());
-      },
-    );
-  });
+  const look = () => {
+    const left = since + READ_MS + (bytes * 1_000) / BYTES_PER_SECOND - performance.now();
+    if (left <= 0) cut();
+    else timer = setTimeout(look, left);
+  };
+  let timer = setTimeout(look, READ_MS);
+  hold?.begin(cut);
+  try {
+    return await Promise.race([isSmall ? request.text() : readCounted(request, came), tooLate.promise]);
+  } catch (cause) {
+    if (cause instanceof SignalboxError) throw cause;
+    // Only the connection can break this: nobody is there to read the error.
+    throw new SignalboxError('invalid_json', 'The body broke off before its end.', { cause });
+  } finally {
+    isOver = true;
+    clearTimeout(timer);
+    hold?.end();
+  }
 }
 
-/** For bodies that do not say how long they are: counts while it reads. */
-async function readBounded(request: Request, bytesMax: number, counted: { bytes: number }): Promise<string> {
-  if (!request.body) return '';
+/** Piece by piece; `came` is told of each. */
+async function readCounted({ body }: Request, came: (bytes: number) => void): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const chunk of request.body) {
-    counted.bytes += chunk.byteLength;
-    if (counted.bytes > bytesMax) throw tooLarge(bytesMax);
+  for await (const chunk of body ?? []) {
+    came(chunk.byteLength);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -1,23 +1,31 @@
+import { ByteRoom } from '../core/byte-room.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { AdmissionPolicy } from '../core/rate-limit.ts';
+import type { BodyHold } from './body.ts';
 
 type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
 
 /** When those who were sent away may come back: spread over a second, so that they do not all come at once. */
 const RETRY_MS = 1_000;
 const RETRY_SPREAD_MS = 1_000;
+/** A body that comes more slowly, on average and after its first second, gives way to others. */
+const SLOW_BYTES_PER_SECOND = 65_536;
+const SLOW_AFTER_MS = 1_000;
 
 /**
- * Bounds how many requests are worked on at once. Who finds no place waits in line, first in, first out, and not
- * for long: a request that is answered after its caller gave up was worked on for nobody.
+ * Bounds how many requests are worked on at once, and the bytes of their bodies. Who finds no place waits in line, first
+ * in, first out, and not for long: a request that is answered after its caller gave up was worked on for nobody. Where
+ * room is short, bodies that come slowly are cut first.
  */
 export class Gate {
   #inside = 0;
-  /** Bytes of the bodies of all that hold a place or wait for one: read, or yet to come. */
-  #bytes = 0;
+  /** Of the bodies of all that hold a place or wait for one. */
+  readonly #room = new ByteRoom();
   /** In the order of their coming. */
   readonly #line = new Set<Place>();
-  #most = 0;
+  /** Those whose body is being read. */
+  readonly #reading = new Set<Place>();
+  #bounds: Bounds | null = null;
 
   /** Requests that are worked on. */
   get inside(): number {
@@ -29,25 +37,37 @@ export class Gate {
     return this.#line.size;
   }
 
-  /**
-   * Throws SignalboxError `overloaded` when there is neither a place nor room in the line, or no room for a body of so
-   * many bytes; one alone always has room. Changes nothing.
-   */
-  check({ concurrencyMax, bodiesBytesMax, queueMax }: Bounds, bytes: number): void {
-    if (this.#bytes > 0 && this.#bytes + bytes > bodiesBytesMax) throw overloaded();
-    const isFree = this.#line.size === 0 && this.#inside < concurrencyMax;
-    if (!isFree && this.#line.size >= queueMax) throw overloaded();
+  /** Bytes of all bodies. */
+  get bytes(): number {
+    return this.#room.held;
   }
 
-  /** Takes a place, or one in the line. To be left in any case. Throws as `check` does. */
-  enter(bounds: Bounds, bytes: number): Place {
-    this.#most = bounds.concurrencyMax;
+  /**
+   * Throws SignalboxError `overloaded` when a caller finds neither a place nor room in the line, or no room for `bytes`
+   * of a body, and nobody gives way. Changes nothing.
+   */
+  check(bounds: Bounds, caller: string, bytes: number): void {
+    const hasRoom = this.#room.fits(caller, bytes, bounds.bodiesBytesMax) || this.#slowest(caller) !== null;
+    const hasPlace = this.#isFree(bounds) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
+    if (!hasRoom || !hasPlace) throw overloaded();
+  }
+
+  /**
+   * Takes a place, or one in the line, with room for `bytes` of a caller's body. To be left in any case. Throws as `check`
+   * does.
+   */
+  enter(bounds: Bounds, caller: string, bytes: number): Place {
+    this.#bounds = bounds;
     // Under a new policy there may be places for those who wait.
     this.#serve();
-    this.check(bounds, bytes);
-    const place = new Place(bytes, this.#leave);
-    this.#bytes += bytes;
-    if (this.#line.size === 0 && this.#inside < this.#most) {
+    while (!this.#isFree(bounds) && this.#cut(this.#slowest()));
+    const isFree = this.#isFree(bounds);
+    if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
+    if (!this.#makeRoom(caller, bytes, bounds)) throw overloaded();
+    const place = new Place(this, caller);
+    this.#room.take(caller, bytes);
+    place.bytes = bytes;
+    if (isFree) {
       this.#inside++;
       place.take();
     } else {
@@ -57,16 +77,68 @@ export class Gate {
     return place;
   }
 
-  readonly #leave = (place: Place): void => {
-    this.#bytes -= place.bytes;
+  /** For places: more bytes of a body have come. Throws SignalboxError `overloaded`. */
+  grow(place: Place, bytes: number): void {
+    const { caller } = place;
+    if (this.#bounds && !this.#makeRoom(caller, bytes, this.#bounds, place.bytes)) throw overloaded(true);
+    this.#room.take(caller, bytes);
+    place.bytes += bytes;
+  }
+
+  /** For places. */
+  reads(place: Place, isReading: boolean): void {
+    if (isReading) this.#reading.add(place);
+    else this.#reading.delete(place);
+  }
+
+  /** For places: one is given back. */
+  left(place: Place): void {
+    this.#room.give(place.caller, place.bytes);
+    this.#reading.delete(place);
     if (this.#line.delete(place)) return;
     this.#inside--;
     this.#serve();
-  };
+  }
+
+  #isFree({ concurrencyMax }: Bounds): boolean {
+    return this.#line.size === 0 && this.#inside < concurrencyMax;
+  }
+
+  /** Whether there is room for more bytes of a caller, after slow bodies have given way. `own`: what the asking one has. */
+  #makeRoom(caller: string, bytes: number, { bodiesBytesMax }: Bounds, own = 0): boolean {
+    while (!this.#room.fits(caller, bytes, bodiesBytesMax, own)) {
+      if (!this.#cut(this.#slowest(caller))) return false;
+    }
+    return true;
+  }
+
+  /**
+   * The slowest of the slow bodies, null where none is slow. With a caller only those whose end gives it room: nobody gives
+   * way to a caller who holds more.
+   */
+  #slowest(caller: string | null = null): Place | null {
+    const now = performance.now();
+    const held = caller === null ? 0 : this.#room.of(caller);
+    let slowest: Place | null = null;
+    let least = SLOW_BYTES_PER_SECOND;
+    for (const place of this.#reading) {
+      const rate = place.bytesPerSecond(now);
+      if (rate >= least) continue;
+      if (caller !== null && (place.bytes === 0 || this.#room.of(place.caller) < held)) continue;
+      slowest = place;
+      least = rate;
+    }
+    return slowest;
+  }
+
+  #cut(place: Place | null): boolean {
+    place?.cut();
+    return place !== null;
+  }
 
   #serve(): void {
     for (const place of this.#line) {
-      if (this.#inside >= this.#most) return;
+      if (this.#bounds && this.#inside >= this.#bounds.concurrencyMax) return;
       this.#line.delete(place);
       this.#inside++;
       place.take();
@@ -74,18 +146,22 @@ export class Gate {
   }
 }
 
-/** A place among those who are worked on, or in the line for one. */
-export class Place {
-  /** Of its request's body. */
-  readonly bytes: number;
-  readonly #leave: (place: Place) => void;
+/** A place among those who are worked on, or in the line for one, and the room that its request's body takes. */
+export class Place implements BodyHold {
+  readonly caller: string;
+  /** Of its body, that it has room for. For the gate. */
+  bytes = 0;
+  readonly #gate: Gate;
   #isLeft = false;
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
+  #readSince = 0;
+  #came = 0;
+  #onCut: () => void = () => {};
 
-  constructor(bytes: number, leave: (place: Place) => void) {
-    this.bytes = bytes;
-    this.#leave = leave;
+  constructor(gate: Gate, caller: string) {
+    this.#gate = gate;
+    this.caller = caller;
   }
 
   /** Null once it is there; else resolves when it is, or rejects with SignalboxError `overloaded`. */
@@ -98,7 +174,35 @@ export class Place {
     if (this.#isLeft) return;
     this.#isLeft = true;
     this.#end()?.reject(overloaded());
-    this.#leave(this);
+    this.#gate.left(this);
+  }
+
+  begin(onCut: () => void): void {
+    this.#readSince = performance.now();
+    this.#onCut = onCut;
+    if (!this.#isLeft) this.#gate.reads(this, true);
+  }
+
+  grow(bytes: number): void {
+    if (this.#isLeft) return;
+    this.#gate.grow(this, bytes);
+    this.#came += bytes;
+  }
+
+  end(): void {
+    this.#gate.reads(this, false);
+  }
+
+  /** For the gate. How fast its body comes; infinite in its first second. */
+  bytesPerSecond(now: number): number {
+    const ms = now - this.#readSince;
+    return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.#came * 1_000) / ms;
+  }
+
+  /** For the gate. Its body is not waited for any longer. */
+  cut(): void {
+    this.leave();
+    this.#onCut();
   }
 
   /** For the gate. */
@@ -121,8 +225,10 @@ export class Place {
   }
 }
 
-function overloaded(): SignalboxError {
+/** `midway`: the rest of its body may still come, so the connection cannot be used again. */
+function overloaded(midway = false): SignalboxError {
   return new SignalboxError('overloaded', 'This gateway has more requests than it can work on; try again.', {
     retryAfterMs: RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS),
+    ...(midway && { headers: { connection: 'close' } }),
   });
 }

@@ -7,7 +7,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isWallet } from '../core/wallet.ts';
 import { blockedError } from '../payments/refusals.ts';
 import { callerAddress, type Peers } from './address.ts';
-import { tooLarge } from './body.ts';
+import { bytesAtOnce, tooLarge } from './body.ts';
 import type { Gate } from './gate.ts';
 import { Visit } from './visit.ts';
 
@@ -194,7 +194,7 @@ export function admit(
   const bytesMax = bodyBytesMax(rules.policy(), isKeyless);
   if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, bytesMax);
   if (isOpen) return null;
-  return rule.counts ? counted(request, rule, caller, bytesMax, rules, peers) : new Visit(rule.path, caller);
+  return rule.counts ? counted(request, rule, caller, rules, peers) : new Visit(rule.path, caller);
 }
 
 /** Whether who has no key may pay for it. */
@@ -214,20 +214,23 @@ function counted(
   request: Request,
   { path }: RouteRule,
   caller: Caller | null,
-  bytesMax: number,
   { policy, limiter, gate, isBlocked }: GuardRules,
   peers: Peers | null,
 ): Visit {
   const { admission } = policy().gateway;
-  const length = request.headers.get('content-length');
-  const bytes = length === null ? bytesMax : Number(length);
-  gate.check(admission, bytes);
   // Looked up at once where it may be asked for later: by then the connection can be gone.
   const address = caller ? null : callerAddress(request, peers, admission.trustedProxies);
-  const count = (who: Caller) =>
-    limiter.admit(policy().rateLimits, who, () => address ?? callerAddress(request, peers, admission.trustedProxies));
+  const who = caller?.keyId ?? address ?? '';
+  const bytes = bytesAtOnce(request);
+  gate.check(admission, who, bytes);
+  const count = (counted: Caller) =>
+    limiter.admit(
+      policy().rateLimits,
+      counted,
+      () => address ?? callerAddress(request, peers, admission.trustedProxies),
+    );
   const quota = caller && count(caller);
-  return new Visit(path, caller, gate.enter(admission, bytes), quota, (wallet) => {
+  return new Visit(path, caller, gate.enter(admission, who, bytes), quota, (wallet) => {
     if (isBlocked(wallet.keyId)) throw blockedError();
     return caller ? null : count(wallet);
   });

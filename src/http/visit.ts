@@ -1,6 +1,7 @@
 import type { Quota } from '../access/limits/quota.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Ticket } from '../gateway/ticket.ts';
+import type { BodyHold } from './body.ts';
 import type { Place } from './gate.ts';
 
 /** Looks at a wallet that has proved itself, and counts its request where a key has not. Throws SignalboxError. */
@@ -59,6 +60,11 @@ export class Visit implements Ticket {
     this.#quota ??= quota;
     this.#isProved = true;
     this.#caller ??= wallet;
+  }
+
+  /** What its body takes its room from; null for a route that takes no place. */
+  get hold(): BodyHold | null {
+    return this.#place;
   }
 
   /** Null for one that may go on; else resolves when it may. Rejects with SignalboxError `overloaded`. */

@@ -97,7 +97,7 @@ export const ADMISSION_KEYS = {
     default: 536_870_912,
     examples: [536_870_912],
     description:
-      'Most bytes that the bodies of these requests have together; further ones get 503 `overloaded` before theirs is read. One whose length is not announced counts as `body_bytes_max`.',
+      'Most bytes that the bodies of these requests have together, counted as they arrive; a caller may hold as many as are still free. Further ones get 503 `overloaded`.',
   }),
   queue_max: Type.Integer({
     minimum: 0,

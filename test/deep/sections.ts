@@ -17,6 +17,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
   { name: 'faults-soak', files: ['./test/deep/faults-soak.ts'] },
   { name: 'square-wave', files: ['./test/deep/square-wave.ts'] },
+  { name: 'floods', files: ['test/e2e/bodies.test.ts'] },
   { name: 'accepted', files: ['test/property/accepted.test.ts'] },
   { name: 'stream-splits', files: ['test/property/stream-splits.test.ts'] },
   { name: 'stream-cuts', files: ['test/property/stream-cuts.test.ts'] },

@@ -23,7 +23,7 @@ let box: Signalbox;
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const more = `
-gateway: { concurrency_max: ${PLACES}, queue_max: ${LINE}, queue_ms: ${QUEUE_MS}, keyless_per_minute: 1000000, retries_max: 0, bodies_bytes_max: 1048576 }
+gateway: { concurrency_max: ${PLACES}, queue_max: ${LINE}, queue_ms: ${QUEUE_MS}, keyless_per_minute: 1000000, retries_max: 0 }
 rate_limits: [{ name: streams, each: key, concurrent_streams: ${STREAMS} }]
 `;
   const models = {
@@ -142,18 +142,6 @@ describe('more requests than there are places', () => {
 });
 
 const { runs, random, proved } = effort('aborts', 300, 20_000);
-
-test('bodies that do not come to their end take no more than all of them may', async () => {
-  const unfinished = await connect(box.url);
-  await unfinished.write(`${chatHead(box.key, 'content-length: 1000000')}{`);
-  await until(1, 0);
-  const next = await connect(box.url);
-  await next.write(chatHead(box.key, 'content-length: 1000000'));
-  await expectError(await next.response(), 'overloaded');
-  expect((await chat()).status).toBe(200);
-  unfinished.close();
-  await until(0, 0);
-});
 
 test('whatever their callers and upstreams do, requests leave neither a place nor a stream behind', async () => {
   const anyOf = <T>(...list: T[]): T => list[Math.floor(random() * list.length)]!;

@@ -28,12 +28,12 @@ async function stateOf(place: Place): Promise<'inside' | 'waiting' | 'refused'> 
 describe('the gate', () => {
   test('lets so many in, then so many wait in line, and sends the others away at once', async () => {
     const gate = new Gate();
-    const places = Array.from({ length: 5 }, () => gate.enter(bounds(2, 3), 0));
+    const places = Array.from({ length: 5 }, () => gate.enter(bounds(2, 3), 'k', 0));
     expect([gate.inside, gate.waiting]).toEqual([2, 3]);
     expect(places.map(({ turn }) => turn === null)).toEqual([true, true, false, false, false]);
     let refused: unknown;
     try {
-      gate.enter(bounds(2, 3), 0);
+      gate.enter(bounds(2, 3), 'k', 0);
     } catch (error) {
       refused = error;
     }
@@ -51,9 +51,9 @@ describe('the gate', () => {
 
   test('who has waited for too long is sent away, and the line moves up', async () => {
     const gate = new Gate();
-    const inside = gate.enter(bounds(1, 5), 0);
-    const hasty = gate.enter(bounds(1, 5, 20), 0);
-    const patient = gate.enter(bounds(1, 5), 0);
+    const inside = gate.enter(bounds(1, 5), 'k', 0);
+    const hasty = gate.enter(bounds(1, 5, 20), 'k', 0);
+    const patient = gate.enter(bounds(1, 5), 'k', 0);
     expect(isOverloaded(await hasty.turn!.catch((error: unknown) => error))).toBe(true);
     expect([gate.inside, gate.waiting]).toEqual([1, 1]);
     hasty.leave();
@@ -65,11 +65,15 @@ describe('the gate', () => {
 
   test('under a wider policy the line goes in first; under a narrower one nobody is thrown out', async () => {
     const gate = new Gate();
-    const places = [gate.enter(bounds(1, 5), 0), gate.enter(bounds(1, 5), 0), gate.enter(bounds(1, 5), 0)];
-    places.push(gate.enter(bounds(3, 5), 0));
+    const places = [
+      gate.enter(bounds(1, 5), 'k', 0),
+      gate.enter(bounds(1, 5), 'k', 0),
+      gate.enter(bounds(1, 5), 'k', 0),
+    ];
+    places.push(gate.enter(bounds(3, 5), 'k', 0));
     await Promise.all([places[1]!.turn, places[2]!.turn]);
     expect([gate.inside, gate.waiting]).toEqual([3, 1]);
-    places.push(gate.enter(bounds(1, 5), 0));
+    places.push(gate.enter(bounds(1, 5), 'k', 0));
     places[0]!.leave();
     places[1]!.leave();
     expect([gate.inside, gate.waiting]).toEqual([1, 2]);
@@ -94,7 +98,7 @@ describe('the gate', () => {
             if (comes) {
               const isFull = there.length >= most + line;
               try {
-                there.push(gate.enter(bounds(most, line), 0));
+                there.push(gate.enter(bounds(most, line), 'k', 0));
                 expect(isFull).toBe(false);
               } catch (error) {
                 expect(isFull && isOverloaded(error)).toBe(true);
@@ -130,7 +134,7 @@ describe('a visit', () => {
       ['end', 'end', 'handled', 'handled'],
     ] as const) {
       const gate = new Gate();
-      const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0), 0));
+      const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0), 'k', 0));
       visit.begin(true, 10);
       const done = new Set<string>();
       for (const step of order) {
@@ -144,16 +148,16 @@ describe('a visit', () => {
 
   test('that begins no work ends with its handler', () => {
     const gate = new Gate();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0), 0));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 0), 'k', 0));
     visit.handled();
     expect(gate.inside).toBe(0);
   });
 
   test('whose caller hangs up in the line makes room at once', async () => {
     const gate = new Gate();
-    const inside = gate.enter(bounds(1, 1), 0);
+    const inside = gate.enter(bounds(1, 1), 'k', 0);
     const leaving = new AbortController();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1), 0));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1), 'k', 0));
     const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
     leaving.abort();
     expect(isOverloaded(await coming?.catch((error: unknown) => error))).toBe(true);
@@ -164,9 +168,9 @@ describe('a visit', () => {
 
   test('whose caller hangs up after its turn came keeps its place until its work has ended', async () => {
     const gate = new Gate();
-    const inside = gate.enter(bounds(1, 1), 0);
+    const inside = gate.enter(bounds(1, 1), 'k', 0);
     const leaving = new AbortController();
-    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1), 0));
+    const visit = new Visit('/v1/route', caller, gate.enter(bounds(1, 1), 'k', 0));
     const coming = visit.comeIn(new Request('http://localhost/', { signal: leaving.signal }));
     inside.leave();
     await coming;
@@ -178,24 +182,101 @@ describe('a visit', () => {
 });
 
 describe('bodies', () => {
-  test('have a bound together, whatever waits or works; what leaves makes room', () => {
+  const few = bounds(5, 5);
+
+  test('have a bound together and for each caller, whatever waits or works; what leaves makes room', () => {
     const gate = new Gate();
-    const one = gate.enter(bounds(1, 5), 600);
-    const waiting = gate.enter(bounds(1, 5), 400);
-    expect(() => gate.check(bounds(1, 5), 1)).toThrow('more requests than it can work on');
-    expect(() => gate.check(bounds(1, 5), 0)).not.toThrow();
+    const one = gate.enter(bounds(1, 5), 'a', 400);
+    const waiting = gate.enter(bounds(1, 5), 'b', 300);
+    expect(gate.bytes).toBe(700);
+    for (const caller of ['a', 'b']) {
+      expect(() => gate.check(few, caller, 1)).toThrow('more requests than it can work on');
+      expect(() => gate.check(few, caller, 0)).not.toThrow();
+    }
+    expect(() => gate.check(few, 'c', 150)).not.toThrow();
     waiting.leave();
     waiting.leave();
-    gate.enter(bounds(1, 5), 400).leave();
+    gate.enter(bounds(1, 5), 'a', 100).leave();
     one.leave();
-    gate.enter(bounds(1, 5), 1_000).leave();
+    expect(gate.bytes).toBe(0);
   });
 
-  test('larger than all of it come in alone', () => {
+  test('larger than all of it come in alone, at once or piece by piece', () => {
     const gate = new Gate();
-    const large = gate.enter(bounds(5, 5), 5_000);
-    expect(() => gate.enter(bounds(5, 5), 1)).toThrow();
+    const large = gate.enter(few, 'a', 5_000);
+    expect(() => gate.enter(few, 'b', 1)).toThrow();
     large.leave();
-    gate.enter(bounds(5, 5), 1).leave();
+    const growing = gate.enter(few, 'a', 0);
+    for (let at = 0; at < 5; at++) growing.grow(1_000);
+    expect(() => gate.enter(few, 'b', 1)).toThrow();
+    growing.leave();
+    gate.enter(few, 'b', 1).leave();
+  });
+
+  test('take room as they come, and are refused where it ends', () => {
+    const gate = new Gate();
+    const greedy = Array.from({ length: 4 }, () => gate.enter(few, 'a', 0));
+    greedy[0]!.grow(250);
+    greedy[1]!.grow(250);
+    expect(() => greedy[2]!.grow(1)).toThrow('more requests than it can work on');
+    gate.enter(few, 'b', 0).grow(250);
+    expect(gate.bytes).toBe(750);
+    for (const place of greedy) place.leave();
+    expect(gate.bytes).toBe(250);
+  });
+
+  test('that come slowly give way, the slowest first', async () => {
+    const gate = new Gate();
+    const cut: string[] = [];
+    const reading = (caller: string, name: string) => {
+      const place = gate.enter(few, caller, 0);
+      place.begin(() => cut.push(name));
+      return place;
+    };
+    reading('a', 'large').grow(300);
+    reading('b', 'small').grow(100);
+    reading('b', 'none');
+    reading('c', 'medium').grow(150);
+    const whole = gate.enter(bounds(9, 0), 'c', 0);
+    whole.begin(() => cut.push('whole'));
+    whole.end();
+    // None is slow in its first second.
+    expect(() => gate.check(few, 'd', 400)).toThrow();
+    await Bun.sleep(1_050);
+    gate.enter(bounds(9, 0), 'd', 200).leave();
+    expect(cut).toEqual([]);
+    gate.enter(bounds(9, 0), 'd', 400).leave();
+    expect(cut).toEqual(['small', 'medium', 'large']);
+    expect(gate.bytes).toBe(0);
+  });
+
+  test('that come slowly do not give way to a caller who holds more', async () => {
+    const gate = new Gate();
+    const cut: string[] = [];
+    const slow = gate.enter(few, 'a', 0);
+    slow.begin(() => cut.push('a'));
+    slow.grow(10);
+    gate.enter(few, 'b', 400);
+    await Bun.sleep(1_050);
+    expect(() => gate.enter(few, 'b', 200)).toThrow();
+    expect(cut).toEqual([]);
+  });
+
+  test('that come slowly give way where there is no place', async () => {
+    const gate = new Gate();
+    const cut: number[] = [];
+    const places = [0, 1].map((at) => {
+      const place = gate.enter(bounds(2, 0), 'a', 0);
+      place.begin(() => cut.push(at));
+      return place;
+    });
+    places[0]!.grow(1);
+    expect(() => gate.enter(bounds(2, 0), 'b', 0)).toThrow();
+    await Bun.sleep(1_050);
+    expect(() => gate.check(bounds(2, 0), 'b', 0)).not.toThrow();
+    const next = gate.enter(bounds(2, 0), 'b', 0);
+    expect([next.turn, gate.inside, cut]).toEqual([null, 2, [1]]);
+    places[0]!.end();
+    expect(() => gate.enter(bounds(2, 0), 'b', 0)).toThrow();
   });
 });

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { effort } from '../deep/effort.ts';
+import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+const MiB = 1_048_576;
+const PLACES = 70;
+/** A body gives way when it is slow in its first second, and the longest test of that waits so long. */
+const SLOW_MS = 1_200;
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+let attacker: string;
+let other: string;
+const connections: RawConnection[] = [];
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  const more = `
+gateway: { concurrency_max: ${PLACES}, queue_max: 2, queue_ms: 100, retries_max: 0, bodies_bytes_max: ${8 * MiB} }
+`;
+  const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, more);
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  attacker = await makeKey('attacker');
+  other = await makeKey('other');
+});
+
+afterAll(async () => {
+  leave();
+  await Promise.all([box.stop(), upstream.stop()]);
+});
+
+async function makeKey(name: string): Promise<string> {
+  const response = await box.post('/admin/keys', { name, scopes: ['chat'] });
+  const made = await response.json();
+  expect(response.ok).toBe(true);
+  return (made as { key: string }).key;
+}
+
+async function begin(key: string, header: string, start = ''): Promise<RawConnection> {
+  const connection = await connect(box.url);
+  connections.push(connection);
+  await connection.write(`${chatHead(key, header)}${start}`);
+  return connection;
+}
+
+function leave(): void {
+  for (const connection of connections.splice(0)) connection.close();
+}
+
+/** Requests that hold a place. */
+async function open(): Promise<number> {
+  const page = await (await fetch(`${box.url}/metrics`)).text();
+  return Number(/^signalbox_requests_open (\d+)$/m.exec(page)?.[1]);
+}
+
+const BODY = JSON.stringify({ model: 'best', messages: [{ role: 'user', content: 'Say hello.' }] });
+/** A chat of `bytes`, blanks most of it. */
+const padded = (bytes: number) => BODY.padEnd(bytes, ' ');
+const chat = (key = other, body = BODY) =>
+  box.post('/v1/chat/completions', null, { body, headers: { authorization: `Bearer ${key}` } });
+
+describe('one key cannot shut others out', () => {
+  test('by lengths that it announces and does not send', async () => {
+    const heads = [
+      ...Array<number>(51).fill(10_485_760),
+      ...Array<number>(2).fill(1_048_500),
+      ...Array<number>(3).fill(40),
+    ];
+    await Promise.all(heads.map((length) => begin(attacker, `content-length: ${length}`)));
+    await waitFor(async () => (await open()) >= heads.length);
+    for (let i = 0; i < 5; i++) expect((await chat()).status).toBe(200);
+    // One that is as large as those that were announced.
+    expect((await chat(other, padded(3 * MiB))).status).toBe(200);
+    leave();
+    await waitFor(async () => (await open()) === 0);
+  });
+
+  test('by bodies that it sends and does not finish: it has half of the room, and no more', async () => {
+    const half = padded(MiB - 1);
+    const bodies = await Promise.all(Array.from({ length: 12 }, () => begin(attacker, `content-length: ${MiB}`, half)));
+    const refused = () => bodies.filter(({ received }) => received.startsWith('HTTP/1.1 503')).length;
+    await waitFor(() => refused() >= 8);
+    expect((await chat(other, padded(MiB))).status).toBe(200);
+    expect(refused()).toBeLessThan(12);
+    const [last] = bodies.filter(({ received }) => received !== '');
+    await expectError(await last!.response(), 'overloaded');
+    expect((await last!.closed).toLowerCase()).toContain('connection: close');
+    leave();
+    await waitFor(async () => (await open()) === 0);
+    expect((await chat(attacker, padded(6 * MiB))).status).toBe(200);
+  });
+
+  test('by bodies that trickle: they are cut when others need their place', async () => {
+    const trickles = await Promise.all(
+      Array.from({ length: PLACES }, (_, at) =>
+        begin(attacker, at % 2 === 0 ? 'content-length: 1000' : 'transfer-encoding: chunked', at % 2 === 0 ? '{' : ''),
+      ),
+    );
+    await waitFor(async () => (await open()) === PLACES);
+    await Bun.sleep(SLOW_MS);
+    const drip = setInterval(() => {
+      for (const [at, trickle] of trickles.entries()) void trickle.write(at % 2 === 0 ? ' ' : '1\r\n \r\n');
+    }, 100);
+    try {
+      for (let i = 0; i < 5; i++) expect((await chat()).status).toBe(200);
+    } finally {
+      clearInterval(drip);
+    }
+    const cut = trickles.filter(({ received }) => received !== '');
+    expect(cut.length).toBeWithin(1, 6);
+    for (const trickle of cut) await expectError(await trickle.response(), 'request_timeout');
+    leave();
+    await waitFor(async () => (await open()) === 0);
+  });
+});
+
+const { runs, random, proved } = effort('floods', 150, 6_000);
+
+test('whatever floods one key sends, every chat of another is answered, and nothing is left held', async () => {
+  const anyOf = <T>(...list: T[]): T => list[Math.floor(random() * list.length)]!;
+  const counts = { announced: 0, unfinished: 0, trickles: 0, whole: 0, chats: 0 };
+  let isOver = false;
+  const flood = async () => {
+    for (let at = 0; at < runs; at++) {
+      const kind = anyOf<Exclude<keyof typeof counts, 'chats'>>('announced', 'unfinished', 'trickles', 'whole');
+      counts[kind]++;
+      const length = anyOf(40, 60_000, 70_000, MiB, 10_485_760);
+      if (kind === 'whole') void chat(attacker, padded(length)).then((answer) => answer.text());
+      else {
+        const sent = kind === 'announced' ? '' : ' '.repeat(Math.floor(random() * Math.min(length, 2 * MiB)));
+        const header = kind === 'trickles' ? 'transfer-encoding: chunked' : `content-length: ${length}`;
+        const one = await begin(attacker, header);
+        // What is refused is not read to its end, so nobody waits for its being sent.
+        void one.write(kind === 'trickles' ? `1\r\n{\r\n` : sent);
+      }
+      // Fewer than there are places, for a second passes before a body counts as slow.
+      while (connections.length > PLACES - 10)
+        connections.splice(Math.floor(random() * connections.length), 1)[0]!.close();
+      await Bun.sleep(random() * 10);
+    }
+    isOver = true;
+  };
+  const statuses = new Set<number>();
+  const bystander = async () => {
+    while (!isOver) {
+      const answer = await chat(other, padded(anyOf(BODY.length, 50_000, 300_000)));
+      await answer.text();
+      statuses.add(answer.status);
+      counts.chats++;
+    }
+  };
+  await Promise.all([flood(), bystander()]);
+  expect([...statuses]).toEqual([200]);
+  leave();
+  await waitFor(async () => (await open()) === 0);
+  expect((await chat(attacker, padded(7 * MiB))).status).toBe(200);
+  proved(
+    `floods of one key (${counts.announced} lengths announced and not sent, ${counts.unfinished} bodies not finished, ${counts.trickles} that trickled, ${counts.whole} whole ones): ${counts.chats} chats of another, all answered`,
+  );
+}, 300_000);
