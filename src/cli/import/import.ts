@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { isObject } from '../../core/object.ts';
 import { visible } from '../../core/visible.ts';
 import {
-  type Imported,
+  type ImportResult,
   type ImportSources,
   importLitellm,
   NotIncluded,
@@ -64,7 +64,7 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   return { text: values.json ? reportJson(told) : reportText(told), code };
 }
 
-function read(file: string, text: string, sources: ImportSources): Imported {
+function read(file: string, text: string, sources: ImportSources): ImportResult {
   try {
     return importLitellm(text, sources);
   } catch (cause) {
@@ -140,19 +140,19 @@ async function priceMapOf(file: string | undefined): Promise<ImportSources['pric
 }
 
 /** Why there is nothing to write: the problems, or else what keeps each entry out. */
-function nothingIn(file: string, { report }: Imported): string {
+function nothingIn(file: string, { report }: ImportResult): string {
   const places = report.problems.map(
     ({ included, line, column, path, message }) =>
       `  ${included ?? ''}${included ? ':' : ''}${line}:${column} ${path}: ${message}`,
   );
-  const reasons = report.without.map(({ name, why }) => `  ${name ?? 'an entry'}: ${why}`);
+  const reasons = report.skipped.map(({ name, why }) => `  ${name ?? 'an entry'}: ${why}`);
   const told = (places.length > 0 ? places : reasons).map(visible);
   const why = told.length > 0 ? told.join('\n') : '  it has no model_list with entries';
   return `${file} has no model that Signalbox can serve:\n${why}`;
 }
 
 /** Writes all files or none: beside the folder first, then into its place. */
-async function writeAll(folder: string, { files }: Imported, schema: string, isForced: boolean): Promise<void> {
+async function writeAll(folder: string, { files }: ImportResult, schema: string, isForced: boolean): Promise<void> {
   const there = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return null;
     throw new UsageError(`${folder} cannot be written to: it is no folder, or not yours.`);

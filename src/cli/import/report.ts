@@ -1,5 +1,5 @@
 import { visibleLines } from '../../core/visible.ts';
-import { type Imported, type ImportReport, type KeyReport, OUTCOMES } from '../../importers/litellm/litellm.ts';
+import { type ImportReport, type ImportResult, type KeyReport, OUTCOMES } from '../../importers/litellm/litellm.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText, plural } from '../text.ts';
 
@@ -8,7 +8,7 @@ export interface Told {
   /** The configuration, as it was named. */
   readonly file: string;
   readonly folder: string;
-  readonly imported: Imported;
+  readonly imported: ImportResult;
   /** Other policy files of the folder: they are part of the policy, too. */
   readonly others: readonly string[];
 }
@@ -38,7 +38,7 @@ export function reportJson({ file, folder, others, imported: { files, report } }
     set_prices: report.unknownPrices,
     assumed: Object.fromEntries(report.assumed),
     variables: Object.fromEntries(report.variables),
-    not_served: report.without,
+    not_served: report.skipped,
   };
   return jsonText(scrubAll(body));
 }

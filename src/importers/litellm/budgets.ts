@@ -1,58 +1,61 @@
-import type { Decimal } from '../../core/decimal.ts';
-import { decimalOf, plain, times, toCount, windowOf } from './amounts.ts';
-import { asName, type Context, mapOf, textOf } from './context.ts';
-import { exact, type Field, type Fields, field } from './emit.ts';
+import { type Decimal, toNumber } from '../../core/decimal.ts';
+import { decimalOf, decimalText, times, windowOf } from './amounts.ts';
+import { asName, type ImportContext, mapOf, textOf } from './context.ts';
+import { exact, type Field, type FieldBlock, field } from './emit.ts';
 import type { Deployment } from './entries.ts';
-import type { Settings } from './fallbacks.ts';
-import { Names } from './names.ts';
+import type { LitellmSettings } from './fallbacks.ts';
+import { TakenNames } from './names.ts';
 import { type MapNode, type Node, valueAt } from './tree.ts';
 
-/** A Credit of the policies that are written is 0.001 USD. */
+/** Every written policy defines a Credit as 0.001 USD. */
 const CREDITS_PER_USD = 1000n;
 const CREDITS_MAX = 1_000_000_000;
 
-/** What limits keys: sections of limits.yaml. */
-export interface Limits {
-  readonly budgets: readonly Fields[];
-  readonly rateLimits: readonly Fields[];
+/** The sections of limits.yaml. */
+export interface ImportedLimits {
+  readonly budgets: readonly FieldBlock[];
+  readonly rateLimits: readonly FieldBlock[];
 }
 
-/** A budget as the configuration states it. */
-interface Stated {
+/** A budget of the configuration. */
+interface BudgetSource {
   readonly name: string;
   readonly limit: Node | undefined;
   readonly duration: Node | undefined;
   readonly each?: string;
   readonly match?: string;
-  /** How it differs; empty where only its window may. */
+  /** How the meaning changes, apart from the window; empty if it does not. */
   readonly differs: string;
   readonly comment: string;
 }
 
-/** Reads every budget and limit of the configuration. `namesOf` has the names by which a deployment's group is asked. */
+/**
+ * Reads every budget and rate limit.
+ * @param namesOf the selectors and aliases under which callers request a group
+ */
 export function readLimits(
-  { library }: Settings,
+  { library }: LitellmSettings,
   deployments: readonly Deployment[],
   namesOf: (group: string) => readonly string[],
-  context: Context,
-): Limits {
+  context: ImportContext,
+): ImportedLimits {
   const settings = library ?? undefined;
   const budgets = [
-    ...ofEverybody(settings, context),
-    ...ofUsers(settings, context),
-    ...ofTeams(settings, context),
-    ...ofTags(settings, context),
-    ...ofDeployments(deployments, namesOf, context),
+    ...globalBudget(settings, context),
+    ...userBudget(settings, context),
+    ...teamBudgets(settings, context),
+    ...tagBudgets(settings, context),
+    ...deploymentBudgets(deployments, namesOf, context),
   ];
-  const { budget, rateLimits } = ofEveryKey(settings, context);
+  const { budget, rateLimits } = keyLimits(settings, context);
   return { budgets: unique([...budgets, ...budget]), rateLimits };
 }
 
-function ofEverybody(settings: Node | undefined, context: Context): Fields[] {
+function globalBudget(settings: Node | undefined, context: ImportContext): FieldBlock[] {
   const [limit, duration] = [valueAt(settings, 'max_budget'), valueAt(settings, 'budget_duration')];
   if (decimalOf(limit)?.digits === 0n) {
-    context.account.leftOut(limit, 'LiteLLM takes a 0 here for no budget');
-    context.account.leftOut(duration, 'there is no budget that it is for');
+    context.outcomes.leftOut(limit, 'LiteLLM takes a 0 here for no budget');
+    context.outcomes.leftOut(duration, 'there is no budget that it is for');
     return [];
   }
   return budgetOf(
@@ -67,34 +70,37 @@ function ofEverybody(settings: Node | undefined, context: Context): Fields[] {
   );
 }
 
-function budgetOf({ name, limit, duration, each, match, differs, comment }: Stated, { account }: Context): Fields[] {
+function budgetOf(
+  { name, limit, duration, each, match, differs, comment }: BudgetSource,
+  { outcomes }: ImportContext,
+): FieldBlock[] {
   if (!limit) {
-    account.leftOut(duration, 'the budget that it is for is not stated');
+    outcomes.leftOut(duration, 'the budget that it is for is not stated');
     return [];
   }
   const usd = decimalOf(limit);
-  if (!usd || usd.digits < 0n || toCount(usd) * Number(CREDITS_PER_USD) > CREDITS_MAX) {
-    account.problem(limit, 'it must be an amount of USD, such as 100');
-    account.leftOut(duration, 'its budget could not be read');
+  if (!usd || usd.digits < 0n || toNumber(usd) * Number(CREDITS_PER_USD) > CREDITS_MAX) {
+    outcomes.problem(limit, 'it must be an amount of USD, such as 100');
+    outcomes.leftOut(duration, 'its budget could not be read');
     return [];
   }
   const windowed = windowOf(textOf(duration));
   if (!windowed) {
-    if (duration) account.problem(duration, 'it must be a duration such as 30s, 10m, 24h, 30d or 1mo');
-    account.leftOut(limit, 'its duration could not be read');
+    if (duration) outcomes.problem(duration, 'it must be a duration such as 30s, 10m, 24h, 30d or 1mo');
+    outcomes.leftOut(limit, 'its duration could not be read');
     return [];
   }
   const to = ['budgets', name];
   const scaled = times(usd, CREDITS_PER_USD);
   const credits = windowed.share < 1 ? shareOf(scaled, windowed.share) : scaled;
   const note = [differs, windowed.note].filter((one) => one !== '').join('; ');
-  account.approximated(limit, [...to, 'limit_credits'], `USD, now Credits of 0.001 USD; ${note}`);
-  account.approximated(duration, [...to, 'window'], windowed.note);
+  outcomes.approximated(limit, [...to, 'limit_credits'], `USD, now Credits of 0.001 USD; ${note}`);
+  outcomes.approximated(duration, [...to, 'window'], windowed.note);
   const fields: Field[] = [
     field('name', name, { above: [comment] }),
     ...(each === undefined ? [] : [field('each', each)]),
     ...(match === undefined ? [] : [field('match', match)]),
-    field('limit_credits', exact(plain(roundedDown(credits))), { beside: `${plain(usd)} USD` }),
+    field('limit_credits', exact(decimalText(roundDown(credits))), { beside: `${decimalText(usd)} USD` }),
     field('window', windowed.window),
     field('alert_at', [exact('0.8'), exact('1.0')]),
   ];
@@ -106,30 +112,30 @@ const shareOf = ({ digits, scale }: Decimal, share: number): Decimal => ({
   scale: scale + 6,
 });
 
-/** Credits have six decimals. */
-function roundedDown({ digits, scale }: Decimal): Decimal {
+/** Rounds down to six decimals, the precision of Credits. */
+function roundDown({ digits, scale }: Decimal): Decimal {
   return scale <= 6 ? { digits, scale } : { digits: digits / 10n ** BigInt(scale - 6), scale: 6 };
 }
 
 const BY_LABEL = (label: string) => `it counts keys with the label: \`signalbox keys create --label ${label}\``;
 
-function ofUsers(settings: Node | undefined, context: Context): Fields[] {
-  const { account } = context;
-  const defaults = mapOf(valueAt(settings, 'default_internal_user_params'), account, 'a map of what new users get');
+function userBudget(settings: Node | undefined, context: ImportContext): FieldBlock[] {
+  const { outcomes } = context;
+  const defaults = mapOf(valueAt(settings, 'default_internal_user_params'), outcomes, 'a map of what new users get');
   const [limit, duration] = [
     valueAt(settings, 'max_internal_user_budget'),
     valueAt(settings, 'internal_user_budget_duration'),
   ];
   const own = valueAt(defaults ?? undefined, 'max_budget');
   if (own) {
-    account.leftOut(limit, 'default_internal_user_params.max_budget is what new users get');
-    account.leftOut(duration, 'default_internal_user_params.max_budget is what new users get');
+    outcomes.leftOut(limit, 'default_internal_user_params.max_budget is what new users get');
+    outcomes.leftOut(duration, 'default_internal_user_params.max_budget is what new users get');
   }
-  account.leftOut(
+  outcomes.leftOut(
     valueAt(defaults ?? undefined, 'models'),
     '`signalbox keys create --model ID` names the models of a key',
   );
-  account.leftOut(
+  outcomes.leftOut(
     valueAt(defaults ?? undefined, 'user_role'),
     '`signalbox keys create --scope` says what a key may do; there are no users beside keys',
   );
@@ -147,18 +153,18 @@ function ofUsers(settings: Node | undefined, context: Context): Fields[] {
   );
 }
 
-function ofTeams(settings: Node | undefined, context: Context): Fields[] {
+function teamBudgets(settings: Node | undefined, context: ImportContext): FieldBlock[] {
   const list = valueAt(settings, 'default_team_settings');
   if (!list) return [];
   if (list.kind !== 'list') {
-    context.account.problem(list, 'it must be a list of maps, each with team_id');
+    context.outcomes.problem(list, 'it must be a list of maps, each with team_id');
     return [];
   }
   return list.items.flatMap((item) => {
     const idNode = valueAt(item, 'team_id');
     const id = textOf(idNode);
     if (!idNode || id === null) {
-      context.account.problem(item, 'it needs a team_id');
+      context.outcomes.problem(item, 'it needs a team_id');
       return [];
     }
     const name = budgetName('team', id);
@@ -173,8 +179,8 @@ function ofTeams(settings: Node | undefined, context: Context): Fields[] {
       },
       context,
     );
-    if (budget.length > 0) context.account.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
-    context.account.leftOut(
+    if (budget.length > 0) context.outcomes.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
+    context.outcomes.leftOut(
       item,
       'rates and models are said of each key: `signalbox keys create`; logs, metrics and traces are built in',
     );
@@ -182,10 +188,10 @@ function ofTeams(settings: Node | undefined, context: Context): Fields[] {
   });
 }
 
-function ofTags(settings: Node | undefined, context: Context): Fields[] {
-  const map = mapOf(valueAt(settings, 'tag_budget_config'), context.account, 'a map of a tag and its budget');
+function tagBudgets(settings: Node | undefined, context: ImportContext): FieldBlock[] {
+  const map = mapOf(valueAt(settings, 'tag_budget_config'), context.outcomes, 'a map of a tag and its budget');
   return (map?.entries ?? []).flatMap(({ key, node }) => {
-    const budget = mapOf(node, context.account, 'a map with max_budget and budget_duration');
+    const budget = mapOf(node, context.outcomes, 'a map with max_budget and budget_duration');
     if (!budget) return [];
     return budgetOf(
       {
@@ -201,19 +207,19 @@ function ofTags(settings: Node | undefined, context: Context): Fields[] {
   });
 }
 
-function ofDeployments(
+function deploymentBudgets(
   deployments: readonly Deployment[],
   namesOf: (group: string) => readonly string[],
-  context: Context,
-): Fields[] {
+  context: ImportContext,
+): FieldBlock[] {
   const byGroup = Map.groupBy(deployments, ({ group }) => group);
   return deployments.flatMap((one) => {
     const [limit, duration] = [valueAt(one.params, 'max_budget'), valueAt(one.params, 'budget_duration')];
     const isAlone = byGroup.get(one.group)?.length === 1;
     if (!isAlone) {
       const why = 'no budget for one endpoint of several: limit the spend at its provider';
-      context.account.leftOut(limit, why);
-      context.account.leftOut(duration, why);
+      context.outcomes.leftOut(limit, why);
+      context.outcomes.leftOut(duration, why);
       return [];
     }
     const names = namesOf(one.group).map((name) => JSON.stringify(name));
@@ -231,12 +237,15 @@ function ofDeployments(
   });
 }
 
-/** `upperbound_key_generate_params`: what no key may exceed. */
-function ofEveryKey(settings: Node | undefined, context: Context): { budget: Fields[]; rateLimits: Fields[] } {
-  const { account } = context;
+/** Reads `upperbound_key_generate_params`, the limits of every key. */
+function keyLimits(
+  settings: Node | undefined,
+  context: ImportContext,
+): { budget: FieldBlock[]; rateLimits: FieldBlock[] } {
+  const { outcomes } = context;
   const bounds = mapOf(
     valueAt(settings, 'upperbound_key_generate_params'),
-    account,
+    outcomes,
     'a map of what new keys get at most',
   );
   if (!bounds) return { budget: [], rateLimits: [] };
@@ -253,7 +262,7 @@ function ofEveryKey(settings: Node | undefined, context: Context): { budget: Fie
     },
     context,
   );
-  account.leftOut(valueAt(bounds, 'duration'), '`signalbox keys create --expires-in` says how long a key lives');
+  outcomes.leftOut(valueAt(bounds, 'duration'), '`signalbox keys create --expires-in` says how long a key lives');
   const rates = Object.entries({
     rpm_limit: 'requests_per_minute',
     tpm_limit: 'tokens_per_minute',
@@ -266,15 +275,15 @@ function ofEveryKey(settings: Node | undefined, context: Context): { budget: Fie
   };
 }
 
-function rateField(bounds: MapNode, key: string, name: string, { account }: Context): Field[] {
+function rateField(bounds: MapNode, key: string, name: string, { outcomes }: ImportContext): Field[] {
   const node = valueAt(bounds, key);
   if (!node) return [];
-  const count = Math.trunc(toCount(decimalOf(node) ?? { digits: 0n, scale: 0 }));
+  const count = Math.trunc(toNumber(decimalOf(node) ?? { digits: 0n, scale: 0 }));
   if (count < 1 || count > (name === 'concurrent_streams' ? 1_000_000 : 1_000_000_000)) {
-    account.problem(node, 'it must be a whole number from 1');
+    outcomes.problem(node, 'it must be a whole number from 1');
     return [];
   }
-  account.approximated(
+  outcomes.approximated(
     node,
     ['rate_limits', 'each-key', name],
     'it holds every key; a key may have less by `signalbox keys create`',
@@ -285,13 +294,13 @@ function rateField(bounds: MapNode, key: string, name: string, { account }: Cont
 const budgetName = (kind: string, of: string): string =>
   (of.startsWith(`${kind}-`) ? asName(of) : `${kind}-${asName(of)}`).slice(0, 110);
 
-/** Names are of use once: what differs in marks alone gets a number. */
-function unique(budgets: readonly Fields[]): Fields[] {
-  const taken = new Names();
+/** Numbers the budgets whose names differ only in punctuation. */
+function unique(budgets: readonly FieldBlock[]): FieldBlock[] {
+  const taken = new TakenNames();
   return budgets.map(({ fields }) => ({
     fields: fields.map((one) => {
       if (one.key !== 'name' || typeof one.value !== 'string') return one;
-      const value = taken.has(one.value) ? taken.numbered(one.value) : one.value;
+      const value = taken.has(one.value) ? taken.nextFree(one.value) : one.value;
       taken.add(value);
       return { ...one, value };
     }),

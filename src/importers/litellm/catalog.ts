@@ -1,36 +1,36 @@
 import { parseDecimal } from '../../core/decimal.ts';
-import { block, exact, type Field, flow, type Value } from './emit.ts';
+import { block, exact, type Field, flow, type PolicyValue } from './emit.ts';
 import { bareName } from './services.ts';
 import { type MapNode, type Node, readTree, valueAt } from './tree.ts';
 
-/** A model that the shipped policy describes. */
-export interface KnownModel {
+/** A model of the shipped policy. */
+export interface CatalogModel {
   readonly id: string;
-  /** Its facts as the policy states them, in its order, without where it is served. */
+  /** Its fields in the order of the policy, without its provider and endpoints. */
   readonly facts: readonly Field[];
-  /** Preset, and the service's own name of it. */
+  /** Each preset that serves it, with that service's name of the model. */
   readonly served: readonly { readonly preset: string; readonly upstream: string }[];
-  /** When and where its price was seen; empty where it does not say. */
+  /** The basis and date of its price; empty if the policy has none. */
   readonly seen: string;
   readonly quality: number;
   readonly contextWindow: number;
   readonly maxOutput: number;
 }
 
-/** Keys that say where a model is served, and the operator's own marks. */
+/** Keys that depend on the provider or on the operator. */
 const NOT_FACTS: ReadonlySet<string> = new Set(['provider', 'upstream', 'endpoints', 'regions', 'tags']);
 
-/** The models of a policy file, each provider of which is called as its preset. */
-export function readCatalog(text: string): KnownModel[] {
+/** Reads the models of a policy file whose providers have the names of their presets. */
+export function readCatalog(text: string): CatalogModel[] {
   const models = valueAt(readTree(text), 'models');
   return models?.kind === 'map'
-    ? models.entries.flatMap(({ key, node }) => (node.kind === 'map' ? [known(key, node)] : []))
+    ? models.entries.flatMap(({ key, node }) => (node.kind === 'map' ? [catalogModel(key, node)] : []))
     : [];
 }
 
-function known(id: string, model: MapNode): KnownModel {
+function catalogModel(id: string, model: MapNode): CatalogModel {
   const endpoints = valueAt(model, 'endpoints');
-  const ways = endpoints?.kind === 'list' ? endpoints.items : [model];
+  const endpointNodes = endpoints?.kind === 'list' ? endpoints.items : [model];
   const price = valueAt(model, 'price');
   const seen = ['basis', 'as_of'].map((key) => textOf(valueAt(price, key))).filter((text) => text !== '');
   const number = (node: Node | undefined) => Number(textOf(node)) || 0;
@@ -38,10 +38,10 @@ function known(id: string, model: MapNode): KnownModel {
     id,
     facts: model.entries
       .filter(({ key }) => !NOT_FACTS.has(key))
-      .map(({ key, node }) => ({ key, value: written(node, key === 'price') })),
-    served: ways.map((way) => ({
-      preset: textOf(valueAt(way, 'provider')),
-      upstream: textOf(valueAt(way, 'upstream')) || id,
+      .map(({ key, node }) => ({ key, value: policyValueOf(node, key === 'price') })),
+    served: endpointNodes.map((endpoint) => ({
+      preset: textOf(valueAt(endpoint, 'provider')),
+      upstream: textOf(valueAt(endpoint, 'upstream')) || id,
     })),
     seen: seen.join(', '),
     quality: number(valueAt(valueAt(model, 'quality'), 'default')),
@@ -52,30 +52,32 @@ function known(id: string, model: MapNode): KnownModel {
 
 const textOf = (node: Node | undefined): string => (node?.kind === 'scalar' ? node.text : '');
 
-function written(node: Node, isBlock: boolean): Value {
-  if (node.kind === 'list') return node.items.map((item) => written(item, false));
+function policyValueOf(node: Node, isBlock: boolean): PolicyValue {
+  if (node.kind === 'list') return node.items.map((item) => policyValueOf(item, false));
   if (node.kind === 'scalar') {
     if (node.isQuoted) return node.text;
     return parseDecimal(node.text) || /^(?:true|false)$/.test(node.text) || DAY.test(node.text)
       ? exact(node.text)
       : node.text;
   }
-  const entries = node.entries.map(({ key, node: inner }) => [key, written(inner, false)] as const);
+  const entries = node.entries.map(({ key, node: inner }) => [key, policyValueOf(inner, false)] as const);
   const isLong = isBlock && entries.some(([key]) => key === 'tiers');
   return isLong ? block(...entries.map(([key, value]) => ({ key, value }))) : flow(Object.fromEntries(entries));
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The model that a service calls so, or that is known by that name. */
-export function findKnown(
-  catalog: readonly KnownModel[],
+/** Finds the model by the service's own name of it, or else by its ID. */
+export function findCatalogModel(
+  catalog: readonly CatalogModel[],
   preset: string | null,
   names: readonly string[],
-): KnownModel | null {
+): CatalogModel | null {
   const bare = names.map(bareName);
   return (
-    catalog.find(({ served }) => served.some((way) => way.preset === preset && names.includes(way.upstream))) ??
+    catalog.find(({ served }) =>
+      served.some((endpoint) => endpoint.preset === preset && names.includes(endpoint.upstream)),
+    ) ??
     catalog.find(({ id }) => bare.includes(id)) ??
     null
   );

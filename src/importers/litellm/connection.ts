@@ -1,44 +1,47 @@
-import type { To } from './account.ts';
-import { asName, asVariable, CAPITALS, type Context, looksSecret, referenceIn, textOf } from './context.ts';
-import type { Service } from './services.ts';
+import { asName, asVariable, CAPITALS, type ImportContext, looksSecret, textOf, variableReference } from './context.ts';
+import type { LazyPolicyPath } from './outcomes.ts';
+import type { LitellmService } from './services.ts';
 import type { Node } from './tree.ts';
 
-/** How a deployment is reached. Deployments with the same connection are at one provider of the policy. */
-export interface Connection {
+/** How to reach a deployment. Deployments with equal connections share a provider of the policy. */
+export interface ProviderConnection {
   readonly preset: string | null;
-  /** Beside a preset: null, for that knows it. */
+  /** Null if there is a preset, which implies the adapter. */
   readonly adapter: string | null;
   readonly baseUrl: string | null;
   readonly baseUrlEnv: string | null;
-  /** Null: that of the preset, or none. */
+  /** Null for the variable of the preset, or for no key. */
   readonly keyEnv: string | null;
   readonly isPrivate: boolean;
-  /** Whether tokens there cost nobody anything: a server of one's own. */
+  /** Whether it is the operator's own server, where tokens cost nothing. */
   readonly isOwn: boolean;
-  /** What names may be made of, the shortest first. */
+  /** Candidate names for the provider, the shortest first. */
   readonly names: readonly string[];
-  /** What a reader of the policy must know. */
+  /** A note for readers of the policy. */
   readonly comment: string | null;
 }
 
-/** What a deployment says of it, its credential's included. */
-export interface Parts {
+/** The connection settings of a deployment, including those of its credential. */
+export interface ConnectionSource {
   readonly provider: string;
-  readonly service: Service;
+  readonly service: LitellmService;
   readonly base: Node | undefined;
   readonly key: Node | undefined;
-  /** Where in the policy it comes to stand. */
-  readonly at: (key: string) => To;
+  /** The path in the policy that a key becomes. */
+  readonly at: (key: string) => LazyPolicyPath;
 }
 
 const NO_VARIABLE = 'there is no name of a variable after os.environ/';
 
-/** Words that stand where a client insists on a key and its server does not look. */
+/** Placeholders for clients that insist on a key. */
 const DUMMY =
   /^(?:none|null|empty|fake|fake-key|dummy|dummy-key|no-?key|not-?needed|not-?required|anything|x+|lm-studio|ollama|na|n\/a)$/i;
 
-/** Reads where a deployment is and with which key; null where that is a problem. */
-export function readConnection(parts: Parts, context: Context): Connection | null {
+/**
+ * Reads the address and key of a deployment.
+ * @returns null after reporting a problem
+ */
+export function readConnection(parts: ConnectionSource, context: ImportContext): ProviderConnection | null {
   const address = readAddress(parts, context);
   if (address === null) return null;
   const isElsewhere = address.url !== null || address.env !== null;
@@ -72,7 +75,10 @@ interface Address {
   readonly comment: string | null;
 }
 
-function readAddress({ provider, service, base, at }: Parts, { account, todo }: Context): Address | null {
+function readAddress(
+  { provider, service, base, at }: ConnectionSource,
+  { outcomes, todo }: ImportContext,
+): Address | null {
   const text = textOf(base);
   const ending = endingOf(provider, service);
   const isNamedAlone = provider === 'openai' || (service.isOwn && !service.preset);
@@ -87,9 +93,9 @@ function readAddress({ provider, service, base, at }: Parts, { account, todo }: 
     if (service.isOwn && service.baseUrl === null) return inVariable(`${asVariable(provider)}_BASE_URL`, '');
     return { url: service.baseUrl, env: null, comment: null };
   }
-  const reference = referenceIn(text);
+  const reference = variableReference(text);
   if (reference === '') {
-    account.problem(base, NO_VARIABLE);
+    outcomes.problem(base, NO_VARIABLE);
     return null;
   }
   if (reference !== null) {
@@ -97,34 +103,34 @@ function readAddress({ provider, service, base, at }: Parts, { account, todo }: 
     const note = [env !== reference && `the variable is called ${env}: policies want capitals`, mustEnd]
       .filter(Boolean)
       .join('; ');
-    if (note) account.approximated(base, at('base_url_env'), note);
-    else account.mapped(base, at('base_url_env'));
+    if (note) outcomes.approximated(base, at('base_url_env'), note);
+    else outcomes.mapped(base, at('base_url_env'));
     return inVariable(env, mustEnd);
   }
   const url = plainUrl(text);
   if (url === null) {
     if (!URL.canParse(text)) {
-      account.problem(base, 'it must be an address such as https://llm.example.com/v1');
+      outcomes.problem(base, 'it must be an address such as https://llm.example.com/v1');
       return null;
     }
     const env = todo.invent(`${asVariable(provider)}_BASE_URL`, text);
-    account.approximated(
+    outcomes.approximated(
       base,
       at('base_url_env'),
       `an address with a user, a query or what may be a key is not copied: put it into ${env}, without user and query`,
     );
     return inVariable(env, mustEnd);
   }
-  // Of Claude's API LiteLLM adds the version to any address; of the others an address with a path has it.
+  // LiteLLM appends the version to any Anthropic address, and to the others only if they have no path.
   const isBare = new URL(url).pathname === '/' || (provider === 'anthropic' && !url.endsWith(ending));
   const whole = isBare ? url + ending : url;
-  if (whole === url) account.mapped(base, at('base_url'));
-  else account.mapped(base, at('base_url'), `with ${ending}, where the API is`);
+  if (whole === url) outcomes.mapped(base, at('base_url'));
+  else outcomes.mapped(base, at('base_url'), `with ${ending}, where the API is`);
   return { url: whole, env: null, comment: null };
 }
 
-/** What addresses end in that are of the API's version. */
-function endingOf(provider: string, { isOwn, preset }: Service): string {
+/** The end of an API address that states the version. */
+function endingOf(provider: string, { isOwn, preset }: LitellmService): string {
   if (provider === 'azure') return '/openai/v1';
   return provider === 'anthropic' || (isOwn && preset) ? '/v1' : '';
 }
@@ -135,8 +141,8 @@ const FIGURES = /^\d{1,4}$/;
 const MIXED = /^v\d{1,2}(?:(?:alpha|beta)\d?)?$|^[a-z]{2,10}\d{1,2}$|^\d{1,2}[a-z]$/i;
 
 /**
- * Whether a part of a path is made of words, as `v1`, `openai` and `gpt-4o` are. Any other may be an ID of an account or a
- * key, however short, and nobody can tell which.
+ * Whether a path segment consists of words, such as `v1`, `openai` and `gpt-4o`. Any other segment may be an account ID
+ * or a key, however short.
  */
 function isWords(part: string): boolean {
   const words = part === '' ? [] : part.split(/[-_.]/);
@@ -146,7 +152,7 @@ function isWords(part: string): boolean {
   return plain + mixed + figures === words.length && mixed + figures <= 2;
 }
 
-/** An address without a slash at its end; null where it has a user, a query or a key in it, or is none. */
+/** An address without a trailing slash; null if it is invalid, or has a user, a query or a secret. */
 function plainUrl(text: string): string | null {
   if (!URL.canParse(text) || looksSecret(text)) return null;
   const { protocol, username, password, pathname, search, hash, href } = new URL(text);
@@ -157,7 +163,7 @@ function plainUrl(text: string): string | null {
 
 const hostOf = (url: string | null): string | null => (url === null ? null : new URL(url).hostname);
 
-/** Names that usually lead into a private network. */
+/** Whether a host name usually belongs to a private network. */
 function isPrivateName(host: string, url: string): boolean {
   return (
     url.startsWith('http:') ||
@@ -167,8 +173,8 @@ function isPrivateName(host: string, url: string): boolean {
 }
 
 function readKey(
-  { provider, service, key, at, isOwn, host }: Parts & { isOwn: boolean; host: string | null },
-  { account, todo }: Context,
+  { provider, service, key, at, isOwn, host }: ConnectionSource & { isOwn: boolean; host: string | null },
+  { outcomes, todo }: ImportContext,
 ): string | null {
   const usual = isOwn ? null : service.keyEnv;
   const note = (name: string | null, what: string): string | null => {
@@ -182,37 +188,42 @@ function readKey(
     if (usual !== null) todo.refer(usual);
     return note(usual, what);
   }
-  const reference = referenceIn(text);
+  const reference = variableReference(text);
   if (reference !== null && CAPITALS.test(reference)) {
-    account.mapped(key, at('api_key_env'));
+    outcomes.mapped(key, at('api_key_env'));
     return note(reference, what);
   }
   if (reference === '') {
-    account.problem(key, NO_VARIABLE);
+    outcomes.problem(key, NO_VARIABLE);
     return note(usual, what);
   }
   const named = reference ? asVariable(reference) : null;
   if (isOwn && DUMMY.test(text)) {
-    account.mapped(key, at('adapter'), 'a word that no server looks at: no key is sent');
+    outcomes.mapped(key, at('adapter'), 'a word that no server looks at: no key is sent');
     return null;
   }
   const wanted = usual ?? `${asVariable(isOwn && host !== null ? labelOf(host) : provider)}_API_KEY`;
   const isMisspelt = /^os\.[a-z]{3,12}[/.]/i.test(text) && reference === null;
   const invented = named ?? (isMisspelt ? wanted : todo.invent(wanted, text));
   if (reference !== null) {
-    account.approximated(key, at('api_key_env'), `the variable is called ${invented}: policies want capitals`);
+    outcomes.approximated(key, at('api_key_env'), `the variable is called ${invented}: policies want capitals`);
   } else if (isMisspelt) {
-    account.problem(key, `it looks like a misspelt os.environ/ reference; ${invented} is taken`);
+    outcomes.problem(key, `it looks like a misspelt os.environ/ reference; ${invented} is taken`);
   } else {
-    account.approximated(key, at('api_key_env'), `a key is never copied: put it into ${invented}`);
+    outcomes.approximated(key, at('api_key_env'), `a key is never copied: put it into ${invented}`);
   }
   return note(invented, what);
 }
 
 const labelOf = (host: string): string => (/^[\d.]+$|:/.test(host) ? host : host.split('.').slice(0, 1).join(''));
 
-/** Names for the provider, the shortest first. */
-function namesFor({ provider }: Parts, preset: string | null, { url, env }: Address, keyEnv: string | null): string[] {
+/** Candidate names for the provider, the shortest first. */
+function namesFor(
+  { provider }: ConnectionSource,
+  preset: string | null,
+  { url, env }: Address,
+  keyEnv: string | null,
+): string[] {
   const stem = preset ?? (provider === 'openai' || provider === 'openai_like' ? 'server' : provider);
   const short = preset === 'azure-openai' ? 'azure' : asName(stem);
   const ofVariable = (name: string | null) =>

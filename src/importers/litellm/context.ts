@@ -1,58 +1,65 @@
 import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
-import type { Account } from './account.ts';
-import type { KnownModel } from './catalog.ts';
+import type { CatalogModel } from './catalog.ts';
+import type { OutcomeRecorder } from './outcomes.ts';
 import type { MapNode, Node } from './tree.ts';
 
-/** What every part of an import works with. */
-export interface Context {
-  readonly account: Account;
-  readonly catalog: readonly KnownModel[];
-  /** LiteLLM's own map of prices, where it was given: name → its entry. */
+/** The state that all parts of an import share. */
+export interface ImportContext {
+  readonly outcomes: OutcomeRecorder;
+  readonly catalog: readonly CatalogModel[];
+  /** LiteLLM's own price map, by model name; empty without one. */
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly credentials: ReadonlyMap<string, MapNode>;
   /** The day, `2026-11-20`. */
   readonly today: string;
-  readonly todo: Todo;
+  readonly todo: OperatorTodo;
 }
 
 const REFERENCE = /^os\.environ\/(.*)$/;
 const VARIABLE = /^[A-Za-z_][\w.-]*$/;
 
-/** The variable that a text refers to; empty where what stands there is no name, but perhaps a key; null for no reference. */
-export function referenceIn(text: string): string | null {
+/**
+ * The environment variable that a text refers to; null if it is no reference. An invalid name may be a secret, and
+ * gives an empty string.
+ */
+export function variableReference(text: string): string | null {
   const [, name] = REFERENCE.exec(text) ?? [];
   if (name === undefined) return null;
   return VARIABLE.test(name) && !looksSecret(name) ? name : '';
 }
 
-/** No value of a configuration: it stands for what the environment has. */
-const REFERRED = 'os.environ/';
+/** Marks a variable that the configuration only refers to: its value is in the environment. */
+const REFERENCE_VALUE = 'os.environ/';
 
-/** What is left to the operator. */
-export class Todo {
-  /** Models whose price nobody told. */
+/** The work that an import leaves to the operator. */
+export class OperatorTodo {
+  /** Models without a known price. */
   readonly prices = new Set<string>();
-  /** Model → what was assumed of it. */
+  /** Model → the values that the import assumed. */
   readonly assumed = new Map<string, string[]>();
-  /** Variable → what is to be in it. */
+  /** Variable → the value to set. */
   readonly variables = new Map<string, string>();
-  /** Variable → what the configuration has in its place: the reference to it, or a value, which goes nowhere else. */
+  /** Variable → the value that it replaces. They may be secrets, and leave this object nowhere. */
   readonly #values = new Map<string, string>();
-  /** Wanted name → value → the variable that was made of them. */
+  /** Wanted name → value → the variable that replaces it. */
   readonly #invented = new Map<string, Map<string, string>>();
 
-  /** `referred` are the variables that the configuration itself names. */
+  /** @param referred variables that the configuration refers to */
   constructor(referred: Iterable<string>) {
-    for (const name of referred) this.#values.set(name, REFERRED);
+    for (const name of referred) this.#values.set(name, REFERENCE_VALUE);
   }
 
-  /** A variable for a value that is not copied, called `wanted` unless another value has that: one key must not go to two places. */
+  /**
+   * Returns a variable for a value that is not copied. Two values never share one, so that no key reaches another
+   * provider.
+   * @param wanted its name, unless another value has it
+   */
   invent(wanted: string, value: string): string {
     const invented = this.#invented.get(wanted) ?? new Map<string, string>();
     this.#invented.set(wanted, invented);
     const before = invented.get(value);
     if (before !== undefined) return before;
-    // As many numbers as were given are taken for sure.
+    // Each earlier invention took at least one number.
     for (let n = invented.size + 1; ; n++) {
       const name = n === 1 ? wanted : `${wanted}_${n}`;
       const held = this.#values.get(name) ?? value;
@@ -63,15 +70,15 @@ export class Todo {
     }
   }
 
-  /** Says what is to be in a variable; one may be of use for several things. */
+  /** Notes a value that the operator must set in a variable. */
   need(name: string, what: string): void {
     const before = this.variables.get(name);
     if (!before?.split('; ').includes(what)) this.variables.set(name, before ? `${before}; ${what}` : what);
   }
 
-  /** Says that `name` is read where the configuration has no key: what it names itself. */
+  /** Reserves a variable that LiteLLM reads by default. */
   refer(name: string): void {
-    if (!this.#values.has(name)) this.#values.set(name, REFERRED);
+    if (!this.#values.has(name)) this.#values.set(name, REFERENCE_VALUE);
   }
 
   assume(model: string, what: string): void {
@@ -79,34 +86,34 @@ export class Todo {
   }
 }
 
-/** What policies may call a model or a selector. */
+/** Names that the policy language allows. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,119}$/;
 const SECRET = new RegExp(SECRET_SHAPES);
 
 export const isName = (text: string): boolean => NAME.test(text) && !SECRET.test(text);
 export const looksSecret = (text: string): boolean => SECRET.test(text);
 
-/** A text that is not empty; null for anything else. */
+/** The text of a scalar; null if it is empty or another node. */
 export const textOf = (node: Node | undefined): string | null =>
   node?.kind === 'scalar' && node.text !== '' ? node.text : null;
 
-/** The texts of a list, or of one text. */
+/** The texts of a list, or of one scalar. */
 export const textsOf = (node: Node | undefined): string[] => {
   const items = node?.kind === 'list' ? node.items : node ? [node] : [];
   return items.flatMap((item) => textOf(item) ?? []);
 };
 
-/** The map that a section must be; null where it is left out, or is another thing, which is a problem. */
-export function mapOf(node: Node | undefined, account: Account, expected: string): MapNode | null {
+/** The map of a section; null if it is absent or, with a reported problem, another node. */
+export function mapOf(node: Node | undefined, outcomes: OutcomeRecorder, expected: string): MapNode | null {
   if (!node || (node.kind === 'scalar' && node.text === '')) return null;
   if (node.kind === 'map') return node;
-  account.problem(node, `it must be ${expected}`);
+  outcomes.problem(node, `it must be ${expected}`);
   return null;
 }
 
 export const CAPITALS = /^[A-Z_][A-Z0-9_]*$/;
 
-/** A text in the form of a variable's name: one with a digit first is the address of a server. */
+/** Makes the name of an environment variable. A leading digit comes from a server's IP address. */
 export const asVariable = (text: string): string =>
   text
     .toUpperCase()
@@ -114,7 +121,7 @@ export const asVariable = (text: string): string =>
     .replace(/^_+|_+$/g, '')
     .replace(/^(?=\d)/, 'SERVER_') || 'PROVIDER';
 
-/** A text in the form of a name. */
+/** Makes a kebab-case name. */
 export const asName = (text: string): string =>
   text
     .toLowerCase()

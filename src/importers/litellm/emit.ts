@@ -1,42 +1,42 @@
-/** What a policy file is made of. */
-export type Value = string | number | boolean | Exact | readonly Value[] | Fields;
+/** A value of a policy file. */
+export type PolicyValue = string | number | boolean | ExactNumber | readonly PolicyValue[] | FieldBlock;
 
-/** A number as it is to be written. */
-export interface Exact {
+/** A number with the digits to write. */
+export interface ExactNumber {
   readonly exact: string;
 }
-export interface Fields {
+export interface FieldBlock {
   readonly fields: readonly Field[];
-  /** On one line where it fits. */
+  /** Whether to write it on one line if it fits. */
   readonly isFlow?: boolean;
 }
 export interface Field {
   readonly key: string;
-  readonly value: Value;
-  /** Comments on lines of their own before it. */
+  readonly value: PolicyValue;
+  /** Comments on the lines above. */
   readonly above?: readonly string[];
-  /** A comment at the end of its line. */
+  /** A comment at the end of the line. */
   readonly beside?: string;
-  /** An empty line before it. */
+  /** Whether an empty line precedes it. */
   readonly isApart?: boolean;
 }
 
 export interface PolicyText {
   readonly name: string;
   readonly text: string;
-  /** Key of the policy, as its parts joined by a line break → its line. */
+  /** Line of each key, by `lineKey`; from 1. */
   readonly lines: ReadonlyMap<string, number>;
 }
 
-export const exact = (text: string): Exact => ({ exact: text });
-export const block = (...fields: readonly (Field | null)[]): Fields => ({
+export const exact = (text: string): ExactNumber => ({ exact: text });
+export const block = (...fields: readonly (Field | null)[]): FieldBlock => ({
   fields: fields.filter((one) => one !== null),
 });
-export const flow = (entries: Readonly<Record<string, Value | undefined>>): Fields => ({
+export const flow = (entries: Readonly<Record<string, PolicyValue | undefined>>): FieldBlock => ({
   isFlow: true,
   fields: Object.entries(entries).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }])),
 });
-export const field = (key: string, value: Value, more: Omit<Field, 'key' | 'value'> = {}): Field => ({
+export const field = (key: string, value: PolicyValue, more: Omit<Field, 'key' | 'value'> = {}): Field => ({
   key,
   value,
   ...more,
@@ -45,23 +45,26 @@ export const field = (key: string, value: Value, more: Omit<Field, 'key' | 'valu
 const WIDTH = 120;
 const COMMENT_WIDTH = 110;
 
-/** How a key of the policy is found in `lines`. */
+/** The key of a policy path in `lines`. */
 export const lineKey = (path: readonly string[]): string => path.join('\n');
 
-/** Writes a policy file as `signalbox policy fmt` would leave it. `head` are lines of comment at its top. */
+/**
+ * Writes a policy file in the format of `signalbox policy fmt`.
+ * @param head comment lines at the top of the file
+ */
 export function writeFile(name: string, head: readonly string[], fields: readonly Field[]): PolicyText {
-  const writer = new Writer();
+  const writer = new YamlWriter();
   for (const line of head) writer.comment(line, 0);
   writer.fields(fields, 0, []);
   return { name, text: `${writer.out.join('\n')}\n`, lines: writer.lines };
 }
 
-class Writer {
+class YamlWriter {
   readonly out: string[] = [];
   readonly lines = new Map<string, number>();
 
   comment(text: string, indent: number): void {
-    for (const line of wrapped(text, COMMENT_WIDTH - indent)) this.out.push(`${' '.repeat(indent)}# ${line}`.trimEnd());
+    for (const line of wrap(text, COMMENT_WIDTH - indent)) this.out.push(`${' '.repeat(indent)}# ${line}`.trimEnd());
   }
 
   fields(fields: readonly Field[], indent: number, path: readonly string[], first = ''): void {
@@ -90,7 +93,7 @@ class Writer {
     if (isList(value)) this.#items(value, indent + 2, path);
   }
 
-  #items(items: readonly Value[], indent: number, path: readonly string[]): void {
+  #items(items: readonly PolicyValue[], indent: number, path: readonly string[]): void {
     for (const [at, item] of items.entries()) {
       const lead = `${' '.repeat(indent)}- `;
       const here = [...path, nameIn(item) ?? String(at)];
@@ -104,8 +107,8 @@ class Writer {
     }
   }
 
-  /** Keys that share a line. */
-  #inner(value: Value, path: readonly string[], line: number): void {
+  /** Records the line of keys that share one. */
+  #inner(value: PolicyValue, path: readonly string[], line: number): void {
     if (!isFields(value)) return;
     for (const one of value.fields) {
       this.lines.set(lineKey([...path, one.key]), line);
@@ -114,18 +117,18 @@ class Writer {
   }
 }
 
-const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
-const isFields = (value: Value): value is Fields => typeof value === 'object' && 'fields' in value;
-const isCompound = (value: Value): boolean => isList(value) || isFields(value);
+const isList = (value: PolicyValue): value is readonly PolicyValue[] => Array.isArray(value);
+const isFields = (value: PolicyValue): value is FieldBlock => typeof value === 'object' && 'fields' in value;
+const isCompound = (value: PolicyValue): boolean => isList(value) || isFields(value);
 
-/** What an item of a list is called. */
-function nameIn(item: Value): string | null {
+/** The `name` of a list item. */
+function nameIn(item: PolicyValue): string | null {
   const name = isFields(item) ? item.fields.find(({ key }) => key === 'name')?.value : null;
   return typeof name === 'string' ? name : null;
 }
 
-/** On one line; null where it has comments, or is to stand in lines of its own. */
-function inlineText(value: Value, isFlow: boolean, inFlow = false): string | null {
+/** The value on one line; null if it has comments or needs lines of its own. */
+function inlineText(value: PolicyValue, isFlow: boolean, inFlow = false): string | null {
   if (typeof value === 'string') return scalarText(value, inFlow);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (isList(value)) {
@@ -142,7 +145,7 @@ function inlineText(value: Value, isFlow: boolean, inFlow = false): string | nul
   return parts.includes(null) ? null : `{ ${parts.join(', ')} }`;
 }
 
-/** What YAML 1.1 or 1.2 would take for something else than text. */
+/** Texts that YAML 1.1 or 1.2 reads as another type. */
 const OTHER_THAN_TEXT = /^(?:true|false|yes|no|on|off|null|y|n|~)$|^[-+.\d]/i;
 const PLAIN = /^[A-Za-z0-9_./][^\n\r\t]*$/;
 
@@ -156,8 +159,8 @@ function scalarText(text: string, inFlow: boolean): string {
   return text.includes('"') && !text.includes("'") && !/[\\\n\r\t]/.test(text) ? `'${text}'` : JSON.stringify(text);
 }
 
-/** A text in lines that are not longer, cut at blanks. */
-function wrapped(text: string, width: number): string[] {
+/** Breaks a text at spaces into lines of at most `width` characters. */
+function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const paragraph of text.split('\n')) {
     let line = '';

@@ -1,55 +1,55 @@
-import type { To } from './account.ts';
 import { decimalOf, numberOf } from './amounts.ts';
-import { type Connection, readConnection } from './connection.ts';
-import { type Context, isName, looksSecret, textOf, textsOf } from './context.ts';
-import { type Facts, readFacts } from './facts.ts';
+import { type ProviderConnection, readConnection } from './connection.ts';
+import { type ImportContext, isName, looksSecret, textOf, textsOf } from './context.ts';
+import { type ModelFacts, readFacts } from './facts.ts';
 import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
+import type { LazyPolicyPath } from './outcomes.ts';
 import { bareName, modeOfName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
 import { type MapNode, type Node, valueAt } from './tree.ts';
 
 /** An entry of `model_list` that Signalbox can serve. */
 export interface Deployment {
-  /** The name that callers give: entries of one name are a group. */
+  /** The model name that callers use. Entries with the same name form a group. */
   readonly group: string;
   readonly nameNode: Node;
   readonly params: MapNode;
   readonly info: MapNode | null;
-  /** LiteLLM's name of who serves it. */
+  /** LiteLLM's name of the provider. */
   readonly provider: string;
-  readonly connection: Connection;
-  /** The provider's own name of the model. */
+  readonly connection: ProviderConnection;
+  /** The provider's name of the model. */
   readonly upstream: string;
-  /** Which model it is; null where only its operator knows, as of a deployment at Azure. */
+  /** The model without provider and date; null if only the operator knows it, as for an Azure deployment. */
   readonly bare: string | null;
-  readonly facts: Facts;
+  readonly facts: ModelFacts;
   readonly id: string | null;
-  /** Milliseconds; null where the entry does not say. */
+  /** Milliseconds; null if the entry does not state it. */
   readonly totalMs: number | null;
   readonly firstTokenMs: number | null;
   readonly defaultMaxOutput: number | null;
   readonly regions: readonly string[];
   readonly tags: readonly string[];
-  /** Where it comes to stand; set once all entries are read. */
-  readonly place: Place;
+  /** The names in the policy; final once all entries are read. */
+  readonly assigned: AssignedNames;
 }
 
-/** Names that are settled once all entries are read. */
-export interface Place {
+/** Names that are final once all entries are read. */
+export interface AssignedNames {
   model: string;
   provider: string;
 }
 
-/** What came of an entry: `why` is said in a sentence. */
-export type EntryRead = { readonly deployment: Deployment } | { readonly name: string | null; readonly why: string };
+/** A deployment, or the reason in a sentence why there is none. */
+export type EntryResult = { readonly deployment: Deployment } | { readonly name: string | null; readonly why: string };
 
-/** Reads an entry of `model_list`, and says of all that is in it what becomes of it. */
-export function readEntry(node: Node, context: Context): EntryRead {
-  const { account } = context;
+/** Reads an entry of `model_list`, and records the outcome of every key in it. */
+export function readEntry(node: Node, context: ImportContext): EntryResult {
+  const { outcomes } = context;
   const nameNode = valueAt(node, 'model_name');
   const name = textOf(nameNode);
-  const refuse = (at: Node, why: string): EntryRead => {
-    account.problem(at, why);
-    account.leftOut(node, `${name ?? 'an entry'}: it could not be read`);
+  const refuse = (at: Node, why: string): EntryResult => {
+    outcomes.problem(at, why);
+    outcomes.leftOut(node, `${name ?? 'an entry'}: it could not be read`);
     return { name, why };
   };
   if (node.kind !== 'map') return refuse(node, 'an entry must be a map with model_name and litellm_params');
@@ -64,17 +64,17 @@ export function readEntry(node: Node, context: Context): EntryRead {
     return refuse(modelNode ?? params, 'litellm_params needs a model, such as openai/gpt-4o');
   if (looksSecret(model)) return refuse(modelNode, 'the model looks like a key');
   const infoNode = valueAt(node, 'model_info');
-  if (infoNode && infoNode.kind !== 'map') account.problem(infoNode, 'model_info must be a map');
+  if (infoNode && infoNode.kind !== 'map') outcomes.problem(infoNode, 'model_info must be a map');
   const info = infoNode?.kind === 'map' ? infoNode : null;
-  const without = whyNot(params, info, model);
+  const without = unsupportedReason(params, info, model);
   if (without !== null) {
-    account.leftOut(node, `${name}: ${without}`);
+    outcomes.leftOut(node, `${name}: ${without}`);
     return { name, why: without };
   }
   if (!isName(name))
     return refuse(nameNode, 'names are letters, digits and . _ : / @ + - after a letter or digit, at most 120');
   if (/^[\d.]+$/.test(name) && nameNode.kind === 'scalar' && !nameNode.isQuoted)
-    account.remark(nameNode, 'a text is meant; it is read as one');
+    outcomes.remark(nameNode, 'a text is meant; it is read as one');
   const provider = providerOf(params, model);
   if (provider === null || !SERVICES.has(provider))
     return refuse(modelNode, 'no provider is said that this importer knows; write it before the name, such as openai/');
@@ -90,8 +90,8 @@ export function readEntry(node: Node, context: Context): EntryRead {
   return { deployment };
 }
 
-/** Why an entry that LiteLLM takes is nothing for Signalbox; null where it is something. */
-function whyNot(params: MapNode, info: MapNode | null, model: string): string | null {
+/** Why Signalbox cannot serve an entry that LiteLLM can; null if it can. */
+function unsupportedReason(params: MapNode, info: MapNode | null, model: string): string | null {
   const mode = textOf(valueAt(info ?? undefined, 'mode')) ?? modeOfName(bareName(model));
   if (mode !== null && MODES.has(mode)) return `Signalbox serves chats, and this is for ${mode.replaceAll('_', ' ')}`;
   if (valueAt(params, 'mock_response'))
@@ -100,7 +100,7 @@ function whyNot(params: MapNode, info: MapNode | null, model: string): string | 
   return reason === undefined ? null : `${providerOf(params, model)}: ${reason}`;
 }
 
-/** What LiteLLM knows besides `chat`, and `responses`, which are conversations too. */
+/** LiteLLM's modes other than conversations, which are `chat` and `responses`. */
 const MODES: ReadonlySet<string> = new Set([
   ...['completion', 'embedding', 'rerank', 'audio_transcription', 'audio_speech', 'image_generation', 'image_edit'],
   ...['moderation', 'moderations', 'video_generation', 'vector_store', 'ocr', 'search', 'realtime', 'batch'],
@@ -113,12 +113,12 @@ function providerOf(params: MapNode, model: string): string | null {
   return rest.length > 0 ? (before ?? null) : providerOfName(model);
 }
 
-function credentialOf(params: MapNode, { credentials }: Context): MapNode | 'unknown' | null {
+function credentialOf(params: MapNode, { credentials }: ImportContext): MapNode | 'unknown' | null {
   const name = textOf(valueAt(params, 'litellm_credential_name'));
   return name === null ? null : (credentials.get(name) ?? 'unknown');
 }
 
-interface Parts {
+interface EntryParts {
   readonly node: Node;
   readonly nameNode: Node;
   readonly name: string;
@@ -130,51 +130,51 @@ interface Parts {
   readonly credential: MapNode | null;
 }
 
-function deploymentOf(parts: Parts, context: Context): Deployment | null {
+function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | null {
   const { name, params, model, info, provider, credential } = parts;
-  const { account } = context;
-  const place: Place = { model: name, provider };
+  const { outcomes } = context;
+  const assigned: AssignedNames = { model: name, provider };
   const atModel =
-    (...keys: string[]): To =>
-    () => ['models', place.model, ...keys];
+    (...keys: string[]): LazyPolicyPath =>
+    () => ['models', assigned.model, ...keys];
   const atProvider =
-    (key: string): To =>
-    () => ['providers', place.provider, key];
+    (key: string): LazyPolicyPath =>
+    () => ['providers', assigned.provider, key];
   const service = SERVICES.get(provider);
   const param = (key: string) => valueAt(params, key) ?? valueAt(credential ?? undefined, key);
   const connection =
     service &&
     readConnection({ provider, service, base: param('api_base'), key: param('api_key'), at: atProvider }, context);
   if (!connection) return null;
-  const { upstream, way } = upstreamOf(provider, model);
+  const { upstream, prefix } = upstreamOf(provider, model);
   const baseModel = textOf(valueAt(info ?? undefined, 'base_model'));
   const names = [baseModel, model, upstream, baseModel?.slice(baseModel.indexOf('/') + 1)].filter(
     (one) => typeof one === 'string',
   );
   const facts = readFacts({ info, params, preset: connection.preset, names, at: atModel }, context);
-  account.mapped(parts.nameNode, () => ['models', place.model]);
-  if (way === null) account.mapped(parts.modelNode, atModel('upstream'));
-  else account.approximated(parts.modelNode, atModel('upstream'), `asked by Chat Completions, without \`${way}/\``);
-  account.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
-  account.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', place.provider]);
+  outcomes.mapped(parts.nameNode, () => ['models', assigned.model]);
+  if (prefix === null) outcomes.mapped(parts.modelNode, atModel('upstream'));
+  else outcomes.approximated(parts.modelNode, atModel('upstream'), `asked by Chat Completions, without \`${prefix}/\``);
+  outcomes.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
+  outcomes.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', assigned.provider]);
   const region = valueAt(params, 'region_name') ?? valueAt(info ?? undefined, 'region_name');
   const regions = textsOf(region);
-  account.mapped(region, atModel('regions'));
+  outcomes.mapped(region, atModel('regions'));
   if (baseModel !== null)
-    account.mapped(valueAt(info ?? undefined, 'base_model'), atModel(), 'its facts are looked up by it');
+    outcomes.mapped(valueAt(info ?? undefined, 'base_model'), atModel(), 'its facts are looked up by it');
   const mode = valueAt(info ?? undefined, 'mode');
-  if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) account.mapped(mode, atModel());
-  else if (mode) account.problem(mode, 'it is no mode that LiteLLM has; taken for chat');
+  if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) outcomes.mapped(mode, atModel());
+  else if (mode) outcomes.problem(mode, 'it is no mode that LiteLLM has; taken for chat');
   const totalMs = millisecondsOf(
     valueAt(params, 'timeout'),
     atModel('deadlines', 'total_ms'),
-    account,
+    outcomes,
     'over all attempts, where LiteLLM counts each',
   );
   const firstTokenMs = millisecondsOf(
     valueAt(params, 'stream_timeout'),
     atModel('deadlines', 'first_token_ms'),
-    account,
+    outcomes,
     '',
   );
   const deployment: Deployment = {
@@ -190,61 +190,66 @@ function deploymentOf(parts: Parts, context: Context): Deployment | null {
     id: textOf(valueAt(info ?? undefined, 'id')),
     totalMs,
     firstTokenMs,
-    defaultMaxOutput: capOf(valueAt(params, 'max_tokens'), atModel('default_max_output'), account),
+    defaultMaxOutput: capOf(valueAt(params, 'max_tokens'), atModel('default_max_output'), outcomes),
     regions,
-    tags: tagsOf(params, info, atModel('tags'), account),
-    place,
+    tags: tagsOf(params, info, atModel('tags'), outcomes),
+    assigned,
   };
-  account.approximated(
+  outcomes.approximated(
     valueAt(info ?? undefined, 'id'),
     atModel(),
     'endpoints have no names; fallbacks that name it mean its model',
   );
-  tellRest(params, info, account);
+  reportRest(params, info, outcomes);
   return deployment;
 }
 
-/** Which API LiteLLM takes, or how it treats a deployment: no part of the name. */
-const WAY = /^(responses|o_series|gpt5_series)\/(.+)$/;
+/** A prefix that selects an API of the provider, and is no part of the model's name. */
+const API_PREFIX = /^(responses|o_series|gpt5_series)\/(.+)$/;
 
-/** The provider's own name of a model. The provider stands before it even where `custom_llm_provider` says it, too. */
-function upstreamOf(provider: string, model: string): { readonly upstream: string; readonly way: string | null } {
+/** The provider's name of a model. The provider may precede it even if `custom_llm_provider` states it. */
+function upstreamOf(provider: string, model: string): { readonly upstream: string; readonly prefix: string | null } {
   const name = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
-  const [, way, rest] = (['openai', 'azure'].includes(provider) && WAY.exec(name)) || [];
-  return { upstream: rest ?? name, way: way ?? null };
+  const [, prefix, rest] = (['openai', 'azure'].includes(provider) && API_PREFIX.exec(name)) || [];
+  return { upstream: rest ?? name, prefix: prefix ?? null };
 }
 
-/** Milliseconds of seconds; null where they are not stated, or not right. */
+/** Converts seconds to milliseconds; null if the value is absent or invalid. */
 export function millisecondsOf(
   node: Node | undefined,
-  to: To,
-  account: Context['account'],
+  to: LazyPolicyPath,
+  outcomes: ImportContext['outcomes'],
   differs: string,
 ): number | null {
-  const seconds = numberOf(node, account, 'seconds, as a number');
+  const seconds = numberOf(node, outcomes, 'seconds, as a number');
   if (seconds === null || !node) return null;
   const ms = Math.min(86_400_000, Math.max(1, Math.round(seconds * 1000)));
-  if (differs === '') account.mapped(node, to, 'seconds, now milliseconds');
-  else account.approximated(node, to, differs);
+  if (differs === '') outcomes.mapped(node, to, 'seconds, now milliseconds');
+  else outcomes.approximated(node, to, differs);
   return ms;
 }
 
-function capOf(node: Node | undefined, to: To, account: Context['account']): number | null {
-  const cap = numberOf(node, account, 'a whole number of tokens');
+function capOf(node: Node | undefined, to: LazyPolicyPath, outcomes: ImportContext['outcomes']): number | null {
+  const cap = numberOf(node, outcomes, 'a whole number of tokens');
   if (cap === null || !Number.isInteger(cap) || cap < 1) return null;
-  account.mapped(node, to, 'the cap of a request without one');
+  outcomes.mapped(node, to, 'the cap of a request without one');
   return cap;
 }
 
 const TAG_NOTE =
   'tags of the model, for rules such as `require: \'"TAG" in model.tags\'`; requests and keys choose nothing by them';
 
-function tagsOf(params: MapNode, info: MapNode | null, to: To, account: Context['account']): string[] {
+function tagsOf(
+  params: MapNode,
+  info: MapNode | null,
+  to: LazyPolicyPath,
+  outcomes: ImportContext['outcomes'],
+): string[] {
   const read = (node: Node | undefined): string[] => {
     if (!node) return [];
-    if (node.kind !== 'list') account.remark(node, 'a list is meant; it is read as a list of one');
+    if (node.kind !== 'list') outcomes.remark(node, 'a list is meant; it is read as a list of one');
     const tags = textsOf(node).filter((tag) => tag.length <= 64 && !looksSecret(tag));
-    account.approximated(node, to, TAG_NOTE);
+    outcomes.approximated(node, to, TAG_NOTE);
     return tags;
   };
   return [...new Set([...read(valueAt(info ?? undefined, 'access_groups')), ...read(valueAt(params, 'tags'))])];
@@ -254,17 +259,17 @@ const OTHER_RATE =
   'no line of a price here, which counts input, cached input, cache writes and output: what else is billed counts as those';
 const OF_REQUESTS = 'a parameter of the request: callers send it themselves; none is added';
 
-/** What is read once all entries are: the shares of a group, and budgets. */
-const LATER: ReadonlySet<string> = new Set(['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration']);
+/** Keys that need all entries: the shares of a group, and budgets. */
+const READ_LATER: ReadonlySet<string> = new Set(['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration']);
 
-function tellRest(params: MapNode, info: MapNode | null, account: Context['account']): void {
+function reportRest(params: MapNode, info: MapNode | null, outcomes: ImportContext['outcomes']): void {
   for (const { key, node } of params.entries) {
-    if (account.isTold(node) || LATER.has(key)) continue;
-    account.leftOut(node, LEFT_OUT_PARAMS.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : OF_REQUESTS));
+    if (outcomes.has(node) || READ_LATER.has(key)) continue;
+    outcomes.leftOut(node, LEFT_OUT_PARAMS.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : OF_REQUESTS));
   }
   for (const { key, node } of info?.entries ?? []) {
-    if (!account.isTold(node))
-      account.leftOut(
+    if (!outcomes.has(node))
+      outcomes.leftOut(
         node,
         LEFT_OUT_INFO.get(key) ??
           (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : 'a note on the model that nothing here goes by'),
@@ -272,7 +277,7 @@ function tellRest(params: MapNode, info: MapNode | null, account: Context['accou
   }
 }
 
-/** A share of the traffic of a group, whatever it is counted in; null where the entry says none. */
+/** The entry's share of its group's traffic, in the unit of its key; null without one. */
 export function shareOf({ params }: Deployment): { readonly key: string; readonly share: number } | null {
   for (const key of ['weight', 'rpm', 'tpm']) {
     const decimal = decimalOf(valueAt(params, key));

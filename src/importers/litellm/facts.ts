@@ -1,44 +1,44 @@
 import { type Decimal, parseDecimal, toNumber } from '../../core/decimal.ts';
-import type { To } from './account.ts';
-import { decimalOf, plain, roundedUp, switchOf, times } from './amounts.ts';
-import { findKnown, type KnownModel } from './catalog.ts';
-import type { Context } from './context.ts';
-import { block, exact, flow, type Value } from './emit.ts';
+import { booleanOf, decimalOf, decimalText, roundUp, times } from './amounts.ts';
+import { type CatalogModel, findCatalogModel } from './catalog.ts';
+import type { ImportContext } from './context.ts';
+import { block, exact, flow, type PolicyValue } from './emit.ts';
+import type { LazyPolicyPath } from './outcomes.ts';
 import { type MapNode, type Node, valueAt } from './tree.ts';
 
-/** What is known of the model behind a deployment. */
-export interface Facts {
-  readonly price: Priced | null;
-  /** Tokens; null where nobody says. */
+/** Facts of the model behind a deployment. */
+export interface ModelFacts {
+  readonly price: SourcedPrice | null;
+  /** Tokens; null if unknown. */
   readonly contextWindow: number | null;
   readonly maxOutput: number | null;
-  /** Capability → whether the model has it; what is not in it nobody tells. */
+  /** Capability → whether the model has it; unknown ones are absent. */
   readonly capabilities: ReadonlyMap<string, boolean>;
-  /** Whether LiteLLM's map of prices has the model, which tells all that it can do. */
+  /** Whether LiteLLM's price map has the model, and with it all its capabilities. */
   readonly isMapped: boolean;
-  readonly known: KnownModel | null;
+  readonly catalogModel: CatalogModel | null;
 }
 
-/** A price, and where it comes from. */
-export interface Priced {
-  readonly value: Value;
+/** A price with its source. */
+export interface SourcedPrice {
+  readonly value: PolicyValue;
   readonly source: 'configuration' | 'price map' | 'catalog';
 }
 
-export interface FactsOf {
+export interface FactSources {
   readonly info: MapNode | null;
   readonly params: MapNode;
   readonly preset: string | null;
-  /** What the model may be called, the surest first. */
+  /** Candidate names of the model, the most reliable first. */
   readonly names: readonly string[];
-  /** Where in the policy it comes to stand. */
-  readonly at: (...keys: string[]) => To;
+  /** The path in the policy that a key becomes. */
+  readonly at: (...keys: string[]) => LazyPolicyPath;
 }
 
 type Rates = (key: string) => Decimal | null;
 
 const USD_PER_MILLION_MAX = 100_000;
-/** What a policy takes for a price per token. */
+/** The smallest price that a policy accepts, USD per 1M tokens. */
 const SMALLEST: Decimal = { digits: 1n, scale: 3 };
 const DECIMALS = 6;
 
@@ -51,7 +51,7 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
   supports_pdf_input: 'file_input',
 };
 
-/** LiteLLM's name of a rate → ours. */
+/** LiteLLM's name of a rate → the policy's. */
 const LINE = {
   input_cost_per_token: 'input',
   cache_read_input_token_cost: 'cached_input',
@@ -61,10 +61,10 @@ const LINE = {
 const RATE =
   /^(input_cost_per_token|cache_read_input_token_cost|cache_creation_input_token_cost|output_cost_per_token)(?:_above_(\d+)k_tokens)?$/;
 
-/** Reads the facts of a deployment's model: its own, then LiteLLM's map, then the shipped catalog. */
-export function readFacts(of: FactsOf, context: Context): Facts {
+/** Reads the facts of a deployment's model from its entry, else LiteLLM's price map, else the shipped catalog. */
+export function readFacts(of: FactSources, context: ImportContext): ModelFacts {
   const mapped = of.names.map((name) => context.priceMap.get(name)).find((entry) => entry !== undefined);
-  const known = findKnown(context.catalog, of.preset, of.names);
+  const catalogModel = findCatalogModel(context.catalog, of.preset, of.names);
   const ofMap = (key: string): Decimal | null => {
     const value = mapped?.[key];
     return typeof value === 'number' ? parseDecimal(String(value)) : null;
@@ -75,69 +75,73 @@ export function readFacts(of: FactsOf, context: Context): Facts {
   };
   const stated = readSizes(of, context);
   const capabilities = readCapabilities(of, context, mapped ?? null);
-  const catalogPrice = known?.facts.find(({ key }) => key === 'price')?.value;
+  const catalogPrice = catalogModel?.facts.find(({ key }) => key === 'price')?.value;
   const own = readOwnPrice(of, context);
   const fromMap = own ? null : priceOf(ofMap, mapped ? Object.keys(mapped) : [], { basis: 'aggregator' });
   return {
     price:
-      pricedBy(own, 'configuration') ?? pricedBy(fromMap, 'price map') ?? pricedBy(catalogPrice ?? null, 'catalog'),
-    contextWindow: stated.contextWindow ?? count('max_input_tokens') ?? known?.contextWindow ?? null,
-    maxOutput: stated.maxOutput ?? count('max_output_tokens') ?? count('max_tokens') ?? known?.maxOutput ?? null,
+      priceFrom(own, 'configuration') ?? priceFrom(fromMap, 'price map') ?? priceFrom(catalogPrice ?? null, 'catalog'),
+    contextWindow: stated.contextWindow ?? count('max_input_tokens') ?? catalogModel?.contextWindow ?? null,
+    maxOutput: stated.maxOutput ?? count('max_output_tokens') ?? count('max_tokens') ?? catalogModel?.maxOutput ?? null,
     capabilities,
     isMapped: mapped !== undefined,
-    known,
+    catalogModel,
   };
 }
 
-const pricedBy = (value: Value | null, source: Priced['source']): Priced | null =>
+const priceFrom = (value: PolicyValue | null, source: SourcedPrice['source']): SourcedPrice | null =>
   value === null ? null : { value, source };
 
-function readOwnPrice({ info, params, at }: FactsOf, { account, today }: Context): Value | null {
+function readOwnPrice({ info, params, at }: FactSources, { outcomes, today }: ImportContext): PolicyValue | null {
   const nodes = new Map<string, Node>();
   for (const { key, node } of [...params.entries, ...(info?.entries ?? [])]) {
     if (!RATE.test(key)) continue;
     const older = nodes.get(key);
-    if (older && older !== node) account.leftOut(older, 'model_info says it, too, and wins');
+    if (older && older !== node) outcomes.leftOut(older, 'model_info says it, too, and wins');
     nodes.set(key, node);
   }
   const rates = new Map<string, Decimal>();
   for (const [key, node] of nodes) {
-    const rate = rateOf(node, account);
+    const rate = rateOf(node, outcomes);
     if (!rate) continue;
     rates.set(key, rate.rate);
-    if (rate.note) account.approximated(node, at('price'), rate.note);
-    else account.mapped(node, at('price'), 'USD a token, now USD per 1M');
+    if (rate.note) outcomes.approximated(node, at('price'), rate.note);
+    else outcomes.mapped(node, at('price'), 'USD a token, now USD per 1M');
   }
   const value = priceOf((key) => rates.get(key) ?? null, [...rates.keys()], { as_of: exact(today), basis: 'own' });
   if (value === null)
-    for (const key of rates.keys()) account.leftOut(nodes.get(key), 'a price needs both, input and output');
+    for (const key of rates.keys()) outcomes.leftOut(nodes.get(key), 'a price needs both, input and output');
   return value;
 }
 
-function rateOf(node: Node, account: Context['account']): { rate: Decimal; note: string } | null {
+function rateOf(node: Node, outcomes: ImportContext['outcomes']): { rate: Decimal; note: string } | null {
   const decimal = decimalOf(node);
   if (!decimal || decimal.digits < 0n) {
-    account.problem(node, 'it must be USD a token, such as 0.0000025');
+    outcomes.problem(node, 'it must be USD a token, such as 0.0000025');
     return null;
   }
   const perMillion = times(decimal, 1_000_000n);
   if (toNumber(perMillion) > USD_PER_MILLION_MAX) {
-    account.problem(node, 'that much a token is most likely meant per 1M tokens; LiteLLM counts USD a token');
+    outcomes.problem(node, 'that much a token is most likely meant per 1M tokens; LiteLLM counts USD a token');
     return null;
   }
   if (perMillion.digits > 0n && toNumber(perMillion) < toNumber(SMALLEST))
     return { rate: decimal, note: 'raised to 0.001 USD per 1M, the least that a policy takes' };
-  const isRounded = plain(roundedUp(perMillion, DECIMALS)) !== plain(perMillion);
+  const isRounded = decimalText(roundUp(perMillion, DECIMALS)) !== decimalText(perMillion);
   return { rate: decimal, note: isRounded ? 'rounded up to six decimals of a USD per 1M' : '' };
 }
 
-/** A price from rates by token; null without input or output. */
-function priceOf(rates: Rates, keys: readonly string[], last: Readonly<Record<string, Value>>): Value | null {
+/** Makes a price of USD rates per token; null without both input and output. */
+function priceOf(
+  rates: Rates,
+  keys: readonly string[],
+  last: Readonly<Record<string, PolicyValue>>,
+): PolicyValue | null {
   const perMillion = (key: string): string | null => {
     const rate = rates(key);
     if (!rate) return null;
-    const rounded = roundedUp(times(rate, 1_000_000n), DECIMALS);
-    return plain(rounded.digits > 0n && toNumber(rounded) < toNumber(SMALLEST) ? SMALLEST : rounded);
+    const rounded = roundUp(times(rate, 1_000_000n), DECIMALS);
+    return decimalText(rounded.digits > 0n && toNumber(rounded) < toNumber(SMALLEST) ? SMALLEST : rounded);
   };
   const lineOf = (suffix: string) =>
     Object.fromEntries(
@@ -152,7 +156,7 @@ function priceOf(rates: Rates, keys: readonly string[], last: Readonly<Record<st
   const tiers = [...new Set(sizes)]
     .sort((a, b) => a - b)
     .map((size) => flow({ over_input_tokens: size * 1000, ...lineOf(`_above_${size}k_tokens`) }));
-  const all: Record<string, Value> = { ...first, ...(tiers.length > 0 && { tiers }), ...last };
+  const all: Record<string, PolicyValue> = { ...first, ...(tiers.length > 0 && { tiers }), ...last };
   return tiers.length > 0 ? block(...Object.entries(all).map(([key, value]) => ({ key, value }))) : flow(all);
 }
 
@@ -160,30 +164,30 @@ const tokens = (value: number): number | null =>
   Number.isInteger(value) && value >= 1 && value <= 100_000_000 ? value : null;
 
 function readSizes(
-  { info, at }: FactsOf,
-  { account }: Context,
+  { info, at }: FactSources,
+  { outcomes }: ImportContext,
 ): { contextWindow: number | null; maxOutput: number | null } {
   const read = (key: string): number | null => {
     const node = valueAt(info ?? undefined, key);
     const decimal = decimalOf(node);
     const value = decimal ? tokens(toNumber(decimal)) : null;
-    if (node && value === null) account.problem(node, 'it must be a whole number of tokens');
+    if (node && value === null) outcomes.problem(node, 'it must be a whole number of tokens');
     return value;
   };
   const [input, output, both] = [read('max_input_tokens'), read('max_output_tokens'), read('max_tokens')];
   const node = (key: string) => valueAt(info ?? undefined, key);
-  if (input !== null) account.mapped(node('max_input_tokens'), at('context_window'));
-  if (output !== null) account.mapped(node('max_output_tokens'), at('max_output'));
+  if (input !== null) outcomes.mapped(node('max_input_tokens'), at('context_window'));
+  if (output !== null) outcomes.mapped(node('max_output_tokens'), at('max_output'));
   if (both !== null) {
-    if (output !== null) account.leftOut(node('max_tokens'), 'max_output_tokens says it');
-    else account.approximated(node('max_tokens'), at('max_output'), 'taken for the most output');
+    if (output !== null) outcomes.leftOut(node('max_tokens'), 'max_output_tokens says it');
+    else outcomes.approximated(node('max_tokens'), at('max_output'), 'taken for the most output');
   }
   return { contextWindow: input, maxOutput: output ?? both };
 }
 
 function readCapabilities(
-  { info, at }: FactsOf,
-  { account }: Context,
+  { info, at }: FactSources,
+  { outcomes }: ImportContext,
   mapped: Readonly<Record<string, unknown>> | null,
 ): ReadonlyMap<string, boolean> {
   const found = new Map<string, boolean>();
@@ -191,11 +195,11 @@ function readCapabilities(
     if (typeof mapped?.[key] === 'boolean') found.set(capability, mapped[key]);
     const node = valueAt(info ?? undefined, key);
     if (!node) continue;
-    const is = switchOf(node);
-    if (is === null) account.problem(node, 'it must be true or false');
+    const is = booleanOf(node);
+    if (is === null) outcomes.problem(node, 'it must be true or false');
     else {
       found.set(capability, is);
-      account.mapped(node, at('capabilities'));
+      outcomes.mapped(node, at('capabilities'));
     }
   }
   return found;

@@ -1,70 +1,74 @@
-import { type Context, mapOf, textOf } from './context.ts';
-import { isNothing, type MapNode, type Node, valueAt } from './tree.ts';
+import { type ImportContext, mapOf, textOf } from './context.ts';
+import { isEmpty, type MapNode, type Node, valueAt } from './tree.ts';
 
-/** A group that is asked after another, and where that is said. */
-export interface Next {
+/** A group named as a fallback, with its position. */
+export interface FallbackTarget {
   readonly name: string;
   readonly node: Node;
 }
 
-/** Who is asked after whom, as the configuration says it. */
+/** The fallbacks of the configuration. */
 export interface Fallbacks {
-  readonly byGroup: ReadonlyMap<string, readonly Next[]>;
-  /** For groups without their own. */
-  readonly byDefault: readonly Next[];
-  /** Where the input is too long. */
-  readonly ofContext: ReadonlyMap<string, readonly Next[]>;
-  /** Keys that stand before the lists: the groups that they are for. */
-  readonly owners: readonly Next[];
+  readonly byGroup: ReadonlyMap<string, readonly FallbackTarget[]>;
+  /** For groups that have none of their own. */
+  readonly byDefault: readonly FallbackTarget[];
+  /** For inputs that are too long for the group. */
+  readonly ofContext: ReadonlyMap<string, readonly FallbackTarget[]>;
+  /** The groups that the lists belong to. */
+  readonly owners: readonly FallbackTarget[];
 }
 
-export interface Settings {
+export interface LitellmSettings {
   readonly router: MapNode | null;
   readonly library: MapNode | null;
 }
 
-/** A key of the router, which may also stand in `litellm_settings`; the router's wins. */
-export function settingOf({ router, library }: Settings, key: string, { account }: Context): Node | undefined {
+/** A router setting. It may also stand in `litellm_settings`; `router_settings` wins. */
+export function settingOf(
+  { router, library }: LitellmSettings,
+  key: string,
+  { outcomes }: ImportContext,
+): Node | undefined {
   const own = valueAt(router ?? undefined, key);
   const older = valueAt(library ?? undefined, key);
-  if (own && older) account.leftOut(older, 'router_settings says it, too, and wins');
+  if (own && older) outcomes.leftOut(older, 'router_settings says it, too, and wins');
   return own ?? older;
 }
 
-export function readFallbacks(settings: Settings, context: Context): Fallbacks {
-  const { account } = context;
-  const owners: Next[] = [];
-  const read = (key: string): Map<string, Next[]> => {
+export function readFallbacks(settings: LitellmSettings, context: ImportContext): Fallbacks {
+  const { outcomes } = context;
+  const owners: FallbackTarget[] = [];
+  const read = (key: string): Map<string, FallbackTarget[]> => {
     const node = settingOf(settings, key, context);
-    const found = new Map<string, Next[]>();
-    if (!node || isNothing(node)) return found;
+    const found = new Map<string, FallbackTarget[]>();
+    if (!node || isEmpty(node)) return found;
     if (node.kind !== 'list') {
-      account.problem(node, 'it must be a list of maps, each of one name and the list of those after it');
+      outcomes.problem(node, 'it must be a list of maps, each of one name and the list of those after it');
       return found;
     }
     for (const item of node.items) {
-      const map = mapOf(item, account, 'a map of a name and the list of those after it');
+      const map = mapOf(item, outcomes, 'a map of a name and the list of those after it');
       for (const { key: group, node: list } of map?.entries ?? []) {
         owners.push({ name: group, node: list });
-        if (list.kind !== 'list') account.remark(list, 'a list is meant; it is read as a list of one');
+        if (list.kind !== 'list') outcomes.remark(list, 'a list is meant; it is read as a list of one');
         found.set(group, [...(found.get(group) ?? []), ...namesIn(list)]);
       }
     }
     return found;
   };
   const byGroup = read('fallbacks');
-  const everybody = byGroup.get('*') ?? [];
+  const wildcard = byGroup.get('*') ?? [];
   byGroup.delete('*');
   const node = settingOf(settings, 'default_fallbacks', context);
   return {
     byGroup,
-    byDefault: [...(node ? namesIn(node) : []), ...everybody],
+    byDefault: [...(node ? namesIn(node) : []), ...wildcard],
     ofContext: read('context_window_fallbacks'),
     owners: owners.filter(({ name }) => name !== '*'),
   };
 }
 
-function namesIn(node: Node): Next[] {
+function namesIn(node: Node): FallbackTarget[] {
   const items = node.kind === 'list' ? node.items : [node];
   return items.flatMap((item) => {
     const name = textOf(item);
@@ -72,23 +76,23 @@ function namesIn(node: Node): Next[] {
   });
 }
 
-/** An alias, what it stands for, and where that is said. */
-export interface Alias extends Next {
+/** An alias with its group and position. */
+export interface Alias extends FallbackTarget {
   readonly group: string;
 }
 
-export function readAliases(settings: Settings, context: Context): Alias[] {
-  const { account } = context;
+export function readAliases(settings: LitellmSettings, context: ImportContext): Alias[] {
+  const { outcomes } = context;
   const map = mapOf(
     settingOf(settings, 'model_group_alias', context),
-    account,
+    outcomes,
     'a map of an alias and the group it stands for',
   );
   return (map?.entries ?? []).flatMap(({ key, node }) => {
     const target = node.kind === 'map' ? valueAt(node, 'model') : node;
     const group = textOf(target);
     if (target && group !== null) return [{ name: key, node, group }];
-    account.problem(target ?? node, 'an alias stands for the name of one group');
+    outcomes.problem(target ?? node, 'an alias stands for the name of one group');
     return [];
   });
 }

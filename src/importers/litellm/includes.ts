@@ -1,60 +1,63 @@
-import type { Account } from './account.ts';
 import { textOf } from './context.ts';
-import { isNothing, type MapNode, type Node, NotYaml, readTree, valueAt } from './tree.ts';
+import type { OutcomeRecorder } from './outcomes.ts';
+import { isEmpty, type MapNode, type Node, NotYaml, readTree, valueAt } from './tree.ts';
 
-/** Gives the text of a file by the name that a configuration includes it by. Throws NotIncluded. */
+/**
+ * Reads an included file by its name in the configuration.
+ * @throws NotIncluded
+ */
 export type Include = (name: string) => string;
 
-/** Why a file that is included was not read; the message is part of a sentence. */
+/** An included file could not be read. The message is part of a sentence. */
 export class NotIncluded extends Error {
   override readonly name = 'NotIncluded';
 }
 
-/** More than anybody has; one that includes itself under ever new names ends here. */
+/** Stops a file that keeps including itself under new names. */
 const FILES_MAX = 100;
 
 /**
- * A configuration with what it includes, as LiteLLM joins them: lists grow, and any other key of a later file replaces that of
- * an earlier one. What an included file includes is looked for in the same folder. Throws NotYaml.
+ * Joins a configuration with its includes as LiteLLM does: lists grow, and any other key of a later file wins. Names in
+ * an included file are relative to the same folder.
  */
-export function withIncludes(root: Node, include: Include, account: Account): Node {
+export function withIncludes(root: Node, include: Include, outcomes: OutcomeRecorder): Node {
   if (root.kind !== 'map') return root;
   const read = new Set<string>();
   let whole = root;
   for (let at = 0; ; at++) {
     const list = valueAt(whole, 'include');
-    if (!list || isNothing(list)) return whole;
+    if (!list || isEmpty(list)) return whole;
     if (list.kind !== 'list') {
-      account.problem(list, 'it must be a list of names of files');
+      outcomes.problem(list, 'it must be a list of names of files');
       return whole;
     }
     const item = list.items[at];
     if (!item) return whole;
     const name = textOf(item);
-    if (name === null) account.problem(item, 'the name of a file must stand here');
-    else if (read.has(name)) account.leftOut(item, 'this file is read already');
-    else if (read.size >= FILES_MAX) account.problem(item, `no more than ${FILES_MAX} files are read`);
+    if (name === null) outcomes.problem(item, 'the name of a file must stand here');
+    else if (read.has(name)) outcomes.leftOut(item, 'this file is read already');
+    else if (read.size >= FILES_MAX) outcomes.problem(item, `no more than ${FILES_MAX} files are read`);
     else {
       read.add(name);
-      whole = joined(whole, partOf(name, item, include, account));
+      whole = merge(whole, partOf(name, item, include, outcomes));
     }
   }
 }
 
-function partOf(name: string, item: Node, include: Include, account: Account): Node | null {
+function partOf(name: string, item: Node, include: Include, outcomes: OutcomeRecorder): Node | null {
   try {
     const part = readTree(include(name), name);
-    account.mapped(item, [], 'read as well: its keys are told with its name before their places');
+    outcomes.mapped(item, [], 'read as well: its keys are told with its name before their places');
     return part;
   } catch (cause) {
-    if (cause instanceof NotIncluded) account.problem(item, cause.message);
-    else if (cause instanceof NotYaml) account.problem(item, `${cause.message} (line ${cause.where.line})`);
+    if (cause instanceof NotIncluded) outcomes.problem(item, cause.message);
+    else if (cause instanceof NotYaml) outcomes.problem(item, `${cause.message} (line ${cause.where.line})`);
     else throw cause;
     return null;
   }
 }
 
-function joined(whole: MapNode, part: Node | null): MapNode {
+function merge(whole: MapNode, part: Node | null): MapNode {
   if (part?.kind !== 'map') return whole;
   const entries = new Map(whole.entries.map(({ key, node }) => [key, node]));
   const replaced = [...whole.replaced, ...part.replaced];

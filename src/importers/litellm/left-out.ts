@@ -1,6 +1,6 @@
 const SPENT = 'is the provider’s own limit: its 429 is obeyed, and the next endpoint asked; `rate_limits` limit keys';
 
-/** Keys of `litellm_params` that mean nothing here, with what to do instead. */
+/** Keys of `litellm_params` without an equivalent, with an alternative. */
 export const LEFT_OUT_PARAMS: ReadonlyMap<string, string> = new Map([
   ['api_version', 'the v1 API of Azure takes none'],
   [
@@ -27,7 +27,7 @@ export const LEFT_OUT_PARAMS: ReadonlyMap<string, string> = new Map([
   ['tpm', `it ${SPENT}`],
 ]);
 
-/** Keys of `model_info` that mean nothing here. */
+/** Keys of `model_info` without an equivalent. */
 export const LEFT_OUT_INFO: ReadonlyMap<string, string> = new Map([
   ['supported_environments', 'leave the model out of the policy of the other environment'],
   ['health_check_timeout', 'endpoints are judged by what their requests come to, see failover.md'],
@@ -43,7 +43,7 @@ const SQLITE = 'keys and the ledger are in one SQLite file, in the folder of `--
 const IDENTITY = 'callers come with keys of Signalbox, and nothing else lets them in: see keys.md';
 const BREAKER = 'the circuit breaker is built in and has no settings: see failover.md';
 
-/** Keys of `router_settings` that mean nothing here. */
+/** Keys of `router_settings` without an equivalent. */
 export const LEFT_OUT_ROUTER: ReadonlyMap<string, string> = new Map([
   ['redis_host', REDIS],
   ['redis_port', REDIS],
@@ -69,15 +69,15 @@ export const LEFT_OUT_ROUTER: ReadonlyMap<string, string> = new Map([
   ['model_group_retry_after', 'a `retry-after` of the provider is obeyed'],
 ]);
 
-/** Keys of `router_settings` that Signalbox does by itself, nearly so. */
-export const NEARLY_ROUTER: ReadonlyMap<string, string> = new Map([
+/** Keys of `router_settings` for which Signalbox has a similar built-in behaviour. */
+export const APPROXIMATED_ROUTER: ReadonlyMap<string, string> = new Map([
   ['allowed_fails', 'the built-in breaker opens at 5 faults in a row, or when half of 20 within 10 s fail'],
   ['cooldown_time', 'the built-in breaker waits 1 s, doubled up to 30 s; a provider’s `retry-after` is obeyed'],
   ['retry_after', 'a pause of up to a quarter of a second by chance, or the provider’s `retry-after`'],
   ['enable_pre_call_checks', 'always so: a model whose context window is too small is never asked'],
 ]);
 
-/** Keys of `litellm_settings` that mean nothing here. */
+/** Keys of `litellm_settings` without an equivalent. */
 export const LEFT_OUT_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['drop_params', 'what a model does not take is never dropped in silence: the request goes to one that takes it'],
   ['modify_params', 'requests are not changed to fit; adapters translate what they say'],
@@ -109,7 +109,7 @@ export const LEFT_OUT_SETTINGS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** Keys of `general_settings` that mean nothing here. */
+/** Keys of `general_settings` without an equivalent. */
 export const LEFT_OUT_GENERAL: ReadonlyMap<string, string> = new Map([
   [
     'master_key',
@@ -137,7 +137,7 @@ export const LEFT_OUT_GENERAL: ReadonlyMap<string, string> = new Map([
   ['pass_through_endpoints', 'only chats are served; put a proxy beside Signalbox'],
 ]);
 
-/** Sections that mean nothing here. */
+/** Sections without an equivalent. */
 export const LEFT_OUT_SECTIONS: ReadonlyMap<string, string> = new Map([
   ['environment_variables', 'set variables where the process is started; policies name those that they need'],
   ['guardrails', 'no content checks are built in; put them before Signalbox, or into the application'],

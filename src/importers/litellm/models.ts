@@ -1,56 +1,56 @@
 import { numberOf } from './amounts.ts';
-import type { Connection } from './connection.ts';
-import { asName, type Context } from './context.ts';
+import type { ProviderConnection } from './connection.ts';
+import { asName, type ImportContext } from './context.ts';
 import { type Deployment, shareOf } from './entries.ts';
-import { Names } from './names.ts';
+import { TakenNames } from './names.ts';
 import { bareName } from './services.ts';
 import { valueAt } from './tree.ts';
 
 /** A provider of the policy. */
-export interface ProviderDraft {
+export interface ImportedProvider {
   readonly name: string;
-  readonly connection: Connection;
+  readonly connection: ProviderConnection;
 }
 
-/** A model of the policy, with its deployments in the order in which they are asked. */
-export interface ModelDraft {
+/** A model of the policy, with its deployments in the order of attempts. */
+export interface ImportedModel {
   readonly id: string;
   readonly deployments: readonly Deployment[];
 }
 
-/** All models behind a name. */
-export interface Group {
+/** All models of one `model_name`. */
+export interface ModelGroup {
   readonly name: string;
-  readonly models: readonly ModelDraft[];
+  readonly models: readonly ImportedModel[];
 }
 
-/** Gives a name to everything that is reached in another way, and tells the deployments. */
-export function nameProviders(deployments: readonly Deployment[]): ProviderDraft[] {
-  const byConnection = new Map<string, ProviderDraft>();
-  const taken = new Names();
-  for (const { connection, place } of deployments) {
+/** Assigns a provider name to each distinct connection. */
+export function nameProviders(deployments: readonly Deployment[]): ImportedProvider[] {
+  const byConnection = new Map<string, ImportedProvider>();
+  const taken = new TakenNames();
+  for (const { connection, assigned } of deployments) {
     const { names, comment, ...same } = connection;
     const key = JSON.stringify(same);
     const found = byConnection.get(key) ?? { name: freeName(names, taken), connection };
     byConnection.set(key, found);
     taken.add(found.name);
-    place.provider = found.name;
+    assigned.provider = found.name;
   }
   return [...byConnection.values()];
 }
 
-function freeName(names: readonly string[], taken: Names): string {
+function freeName(names: readonly string[], taken: TakenNames): string {
   const free = names.find((name) => name !== '' && !taken.has(name));
   if (free !== undefined) return free.slice(0, 120);
-  return taken.numbered((names[0] || 'provider').slice(0, 110));
+  return taken.nextFree((names[0] || 'provider').slice(0, 110));
 }
 
-/** Deployments of one name that are one model, in the order in which they are asked; the models in that of their first. */
-export function sameModels(deployments: readonly Deployment[], context: Context): Deployment[][] {
+/** Groups the deployments of one name by model, in the order of attempts. */
+export function groupByModel(deployments: readonly Deployment[], context: ImportContext): Deployment[][] {
   const first = deployments.find(({ bare }) => bare !== null)?.bare ?? null;
   const models = [...Map.groupBy(deployments, ({ bare }) => bare ?? first).values()];
-  tellShares(deployments, models.length > 1, context);
-  return models.map((ones) => inOrder(ones));
+  reportShares(deployments, models.length > 1, context);
+  return models.map((ones) => sortEndpoints(ones));
 }
 
 const orderOf = ({ params }: Deployment): number => {
@@ -59,34 +59,34 @@ const orderOf = ({ params }: Deployment): number => {
   return Number.isFinite(order) ? order : Number.POSITIVE_INFINITY;
 };
 
-function inOrder(deployments: readonly Deployment[]): Deployment[] {
+function sortEndpoints(deployments: readonly Deployment[]): Deployment[] {
   const share = (one: Deployment) => shareOf(one)?.share ?? 0;
   return [...deployments].sort((a, b) => compare(orderOf(a), orderOf(b)) || share(b) - share(a));
 }
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
 
-function tellShares(deployments: readonly Deployment[], areDifferent: boolean, { account }: Context): void {
+function reportShares(deployments: readonly Deployment[], areDifferent: boolean, { outcomes }: ImportContext): void {
   for (const one of deployments) {
-    const { params, place } = one;
-    const to = () => ['models', place.model, ...(areDifferent ? [] : ['endpoints'])];
+    const { params, assigned } = one;
+    const to = () => ['models', assigned.model, ...(areDifferent ? [] : ['endpoints'])];
     const counted = shareOf(one)?.key;
     for (const key of ['order', 'weight', 'rpm', 'tpm']) {
       const node = valueAt(params, key);
-      if (!node || numberOf(node, account, 'a number') === null) continue;
+      if (!node || numberOf(node, outcomes, 'a number') === null) continue;
       if (deployments.length === 1) {
-        account.leftOut(node, ALONE[key] ?? LIMIT);
+        outcomes.leftOut(node, ALONE[key] ?? LIMIT);
       } else if (key === 'order') {
         if (areDifferent)
-          account.approximated(node, to, 'models of one name are chosen from by the selector’s strategy');
-        else account.mapped(node, to, 'endpoints are asked in this order');
+          outcomes.approximated(node, to, 'models of one name are chosen from by the selector’s strategy');
+        else outcomes.mapped(node, to, 'endpoints are asked in this order');
       } else if (key === counted) {
-        account.approximated(
+        outcomes.approximated(
           node,
           to,
           'the one with the greater share is asked first; the others when it fails or wants a pause, not beside it',
         );
-      } else account.leftOut(node, LIMIT);
+      } else outcomes.leftOut(node, LIMIT);
     }
   }
 }
@@ -99,17 +99,17 @@ const ALONE: Readonly<Record<string, string>> = {
 };
 
 /** An ID for a model that cannot have the name of its group. */
-export function freeId(group: string, { upstream }: Deployment, taken: Names): string {
+export function freeId(group: string, { upstream }: Deployment, taken: TakenNames): string {
   const last = upstream
     .slice(upstream.lastIndexOf('/') + 1)
     .replace(/[^A-Za-z0-9._:@+-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '');
   const plain = last === '' ? asName(group) : withoutDay(last).slice(0, 100);
   const candidates = [plain, `${group}/${plain}`.slice(0, 120)];
-  const id = candidates.find((one) => !taken.has(one)) ?? taken.numbered(plain);
+  const id = candidates.find((one) => !taken.has(one)) ?? taken.nextFree(plain);
   taken.add(id);
   return id;
 }
 
-/** `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, in the case in which it is written. */
+/** Removes the date: `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, in its own case. */
 const withoutDay = (name: string): string => name.slice(0, bareName(name).length) || name;

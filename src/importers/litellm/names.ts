@@ -1,7 +1,7 @@
-/** Names that are taken, and numbers for those that would be there twice. */
-export class Names {
+/** The names in use, with a numbered alternative for each. */
+export class TakenNames {
   readonly #taken: Set<string>;
-  /** Stem → the number that was given last: of thousands of one name, none is looked for from the beginning. */
+  /** Stem → the last number given, so that the search does not restart at 2 for every duplicate. */
   readonly #last = new Map<string, number>();
 
   constructor(taken: Iterable<string> = []) {
@@ -16,8 +16,8 @@ export class Names {
     this.#taken.add(name);
   }
 
-  /** The first of `stem-2`, `stem-3` and so on that is not taken. It is not taken by that. */
-  numbered(stem: string): string {
+  /** The first free name of `stem-2`, `stem-3` and so on. Does not add it. */
+  nextFree(stem: string): string {
     let n = this.#last.get(stem) ?? 2;
     while (this.#taken.has(`${stem}-${n}`)) n++;
     this.#last.set(stem, n);

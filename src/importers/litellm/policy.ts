@@ -1,25 +1,35 @@
-import type { Limits } from './budgets.ts';
-import type { Context } from './context.ts';
-import { block, exact, type Field, type Fields, field, flow, type PolicyText, type Value, writeFile } from './emit.ts';
-import type { ModelDraft, ProviderDraft } from './models.ts';
-import type { Chosen, SelectorDraft } from './selectors.ts';
-import type { Common } from './settings.ts';
+import type { ImportedLimits } from './budgets.ts';
+import type { ImportContext } from './context.ts';
+import {
+  block,
+  exact,
+  type Field,
+  type FieldBlock,
+  field,
+  flow,
+  type PolicyText,
+  type PolicyValue,
+  writeFile,
+} from './emit.ts';
+import type { ImportedModel, ImportedProvider } from './models.ts';
+import type { ImportedSelector, SelectorPlan } from './selectors.ts';
+import type { CommonSettings } from './settings.ts';
 import { contextOf, modelField, qualityOf } from './write-models.ts';
 
-/** All that the policy is written from. */
-export interface Drafts {
-  readonly providers: readonly ProviderDraft[];
-  readonly chosen: Chosen;
-  readonly common: Common;
-  readonly limits: Limits;
+/** The parts of the policy to write. */
+export interface ImportedPolicy {
+  readonly providers: readonly ImportedProvider[];
+  readonly chosen: SelectorPlan;
+  readonly common: CommonSettings;
+  readonly limits: ImportedLimits;
   /** The configuration's name. */
   readonly source: string;
 }
 
 const MODELINE = 'yaml-language-server: $schema=./policy.schema.json';
 
-/** The files of the policy. */
-export function writePolicy(drafts: Drafts, context: Context): PolicyText[] {
+/** Writes the files of the policy. */
+export function writePolicy(drafts: ImportedPolicy, context: ImportContext): PolicyText[] {
   const { limits, source } = drafts;
   const origin = `Made by \`signalbox import litellm\` from ${source} on ${context.today}.`;
   return [
@@ -62,7 +72,7 @@ export function writePolicy(drafts: Drafts, context: Context): PolicyText[] {
   ];
 }
 
-function limitFields({ budgets, rateLimits }: Limits): Field[] {
+function limitFields({ budgets, rateLimits }: ImportedLimits): Field[] {
   const isBoth = budgets.length > 0 && rateLimits.length > 0;
   return [
     ...(budgets.length > 0 ? [field('budgets', budgets)] : []),
@@ -70,9 +80,9 @@ function limitFields({ budgets, rateLimits }: Limits): Field[] {
   ];
 }
 
-const modelsOf = ({ chosen }: Drafts): ModelDraft[] => chosen.groups.flatMap(({ models }) => models);
+const modelsOf = ({ chosen }: ImportedPolicy): ImportedModel[] => chosen.groups.flatMap(({ models }) => models);
 
-function main({ chosen, common }: Drafts): Field[] {
+function main({ chosen, common }: ImportedPolicy): Field[] {
   const longest = Math.max(0, ...chosen.selectors.map(({ steps }) => steps.flat().length - 1));
   const alternatives = common.alternatives ?? (longest > 3 ? Math.min(16, longest) : null);
   const gateway = block(
@@ -108,7 +118,7 @@ const SELECTORS =
 const PREFERENCES =
   'Which model of a selector comes first, and which after it. `worth` brings their quality to 0.9, 0.8 and so on: where you correct a quality, correct it too.';
 
-function providerField({ name, connection }: ProviderDraft): Field {
+function providerField({ name, connection }: ImportedProvider): Field {
   const { preset, adapter, baseUrl, baseUrlEnv, keyEnv, isPrivate, comment } = connection;
   const value = flow({
     preset: preset ?? undefined,
@@ -121,15 +131,15 @@ function providerField({ name, connection }: ProviderDraft): Field {
   return field(name, value, comment === null ? {} : { above: [`${baseUrlEnv ?? name}: ${comment}`] });
 }
 
-const idsIn = (models: readonly ModelDraft[]): string =>
+const idsIn = (models: readonly ImportedModel[]): string =>
   models.length === 1
     ? `model.id == ${JSON.stringify(models[0]?.id)}`
     : `model.id in [${models.map(({ id }) => JSON.stringify(id)).join(', ')}]`;
 
-function selectorField(name: string, { names, steps }: SelectorDraft, common: Common): Field {
+function selectorField(name: string, { names, steps }: ImportedSelector, common: CommonSettings): Field {
   const models = steps.flat();
   const isOrdered = steps.length > 1;
-  // The other selectors that always exist take their weights from `auto`.
+  // The other built-in selectors take their weights from `auto`.
   const strategy = isOrdered || name === 'auto' ? 'auto' : common.strategy;
   const value = block(
     field('strategy', strategy),
@@ -141,11 +151,11 @@ function selectorField(name: string, { names, steps }: SelectorDraft, common: Co
   return field(name, value, said ? { above: [said] } : {});
 }
 
-/** Best first, each next one so much below. */
+/** The target quality of the first step, and the distance to each next one. */
 const BEST = 0.9;
 const STEP = 0.1;
 
-function preferencesOf({ names, steps }: SelectorDraft): Fields[] {
+function preferencesOf({ names, steps }: ImportedSelector): FieldBlock[] {
   const [name = ''] = names;
   if (steps.length < 2) return [];
   const step = Math.min(STEP, BEST / steps.length);
@@ -154,8 +164,8 @@ function preferencesOf({ names, steps }: SelectorDraft): Fields[] {
       ? `request.model == ${JSON.stringify(name)}`
       : `request.model in [${names.map((one) => JSON.stringify(one)).join(', ')}]`;
   return steps.flatMap((models, at) => {
-    // Models of one step that differ in quality get what brings each to the step's own.
-    const worthOf = (model: ModelDraft) => Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
+    // Models of one step with different qualities get different amounts, so that all reach the step's quality.
+    const worthOf = (model: ImportedModel) => Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
     const byWorth = Map.groupBy(models, worthOf);
     return [...byWorth].flatMap(([worth, ones], part) => {
       if (worth === 0) return [];
@@ -172,10 +182,13 @@ function preferencesOf({ names, steps }: SelectorDraft): Fields[] {
   });
 }
 
-function casesOf(drafts: Drafts): Fields[] {
+function casesOf(drafts: ImportedPolicy): FieldBlock[] {
   const { groups, selectors, aliases } = drafts.chosen;
-  const one = (name: string, given: Readonly<Record<string, Value>>, expect: Readonly<Record<string, Value>>): Fields =>
-    block(field('name', name), field('given', flow(given)), field('expect', flow(expect)));
+  const one = (
+    name: string,
+    given: Readonly<Record<string, PolicyValue>>,
+    expect: Readonly<Record<string, PolicyValue>>,
+  ): FieldBlock => block(field('name', name), field('given', flow(given)), field('expect', flow(expect)));
   const byName = groups.flatMap(({ name, models }) =>
     models.some((model) => model.id === name && takesUsual(model))
       ? [one(`${name} is there by its name`, { model: name }, { model: name })]
@@ -192,16 +205,20 @@ function casesOf(drafts: Drafts): Fields[] {
   return [...byName, ...byAlias, ...bySelector];
 }
 
-type Case = (name: string, given: Readonly<Record<string, Value>>, expect: Readonly<Record<string, Value>>) => Fields;
+type Case = (
+  name: string,
+  given: Readonly<Record<string, PolicyValue>>,
+  expect: Readonly<Record<string, PolicyValue>>,
+) => FieldBlock;
 
 function selectorCases(
   name: string,
-  { steps, forLength }: SelectorDraft,
-  all: readonly ModelDraft[],
+  { steps, forLength }: ImportedSelector,
+  all: readonly ImportedModel[],
   one: Case,
-): Fields[] {
+): FieldBlock[] {
   const inside = new Set(steps.flat());
-  const cases: Fields[] = [];
+  const cases: FieldBlock[] = [];
   const [first, ...others] = steps[0] ?? [];
   const outside = all.find((model) => !inside.has(model));
   if (first && others.length === 0 && takesUsual(first))
@@ -222,17 +239,17 @@ function selectorCases(
   return cases;
 }
 
-/** Far more tokens than a case has that does not say how long it is. */
+/** More tokens than any case needs that states no length. */
 const USUAL_MAX = 4_096;
 
-/** Whether a case can ask for it without saying how long the request is: it would be refused by a smaller one. */
-const takesUsual = (model: ModelDraft): boolean => (contextOf(model) ?? USUAL_MAX) >= USUAL_MAX;
+/** Whether a case can expect the model without stating a length. */
+const takesUsual = (model: ImportedModel): boolean => (contextOf(model) ?? USUAL_MAX) >= USUAL_MAX;
 
-/** Output that a request without a cap of its own needs room for, generously. */
+/** A generous allowance for the output of a request without a cap. */
 const ROOM = 20_000;
 
-/** The one model that takes more than all others, and an input that only it takes; null where that is not known. */
-function longest(models: readonly ModelDraft[]): { readonly id: string; readonly tokens: number } | null {
+/** The model with the largest context window, and an input that only it accepts; null if there is none. */
+function longest(models: readonly ImportedModel[]): { readonly id: string; readonly tokens: number } | null {
   const windows = models.flatMap((model) => {
     const window = contextOf(model);
     return window === null ? [] : [{ id: model.id, window }];

@@ -1,20 +1,20 @@
 /** A provider of LiteLLM that Signalbox can reach. */
-export interface Service {
-  /** A service that an adapter knows; null where the adapter alone is named. */
+export interface LitellmService {
+  /** The preset of the adapter; null if the policy names the adapter alone. */
   readonly preset: string | null;
-  /** The variable that LiteLLM reads the key from; null where none is needed. */
+  /** The variable of LiteLLM's key; null if none is needed. */
   readonly keyEnv: string | null;
-  /** The variable of the key where nothing else is said in the policy. */
+  /** The variable of the key if the policy states none. */
   readonly presetKeyEnv: string | null;
-  /** A server of the operator's own: its address must be told, and may be private. */
+  /** Whether it is the operator's own server, which needs an address and may be private. */
   readonly isOwn: boolean;
-  /** Address without one in the configuration. */
+  /** The default address. */
   readonly baseUrl: string | null;
-  /** The variable that LiteLLM reads the address from, where it has one. */
+  /** The variable of LiteLLM's address. */
   readonly baseEnv: string | null;
 }
 
-const hosted = (preset: string, keyEnv: string, presetKeyEnv = keyEnv): Service => ({
+const hosted = (preset: string, keyEnv: string, presetKeyEnv = keyEnv): LitellmService => ({
   preset,
   keyEnv,
   presetKeyEnv,
@@ -22,7 +22,7 @@ const hosted = (preset: string, keyEnv: string, presetKeyEnv = keyEnv): Service 
   baseUrl: null,
   baseEnv: null,
 });
-const own = (preset: string | null, baseEnv: string | null, baseUrl: string | null = null): Service => ({
+const own = (preset: string | null, baseEnv: string | null, baseUrl: string | null = null): LitellmService => ({
   preset,
   keyEnv: null,
   presetKeyEnv: null,
@@ -30,8 +30,8 @@ const own = (preset: string | null, baseEnv: string | null, baseUrl: string | nu
   baseUrl,
   baseEnv,
 });
-/** Without a preset: speaks as OpenAI does, at an address that is known. */
-const compatible = (baseUrl: string, keyEnv: string): Service => ({
+/** An OpenAI-compatible service at a known address, without a preset. */
+const compatible = (baseUrl: string, keyEnv: string): LitellmService => ({
   preset: null,
   keyEnv,
   presetKeyEnv: null,
@@ -42,8 +42,8 @@ const compatible = (baseUrl: string, keyEnv: string): Service => ({
 
 const OLLAMA = own('ollama', 'OLLAMA_API_BASE', 'http://localhost:11434/v1');
 
-/** What stands before the first `/` of `litellm_params.model` → where that is. */
-export const SERVICES: ReadonlyMap<string, Service> = new Map([
+/** By the prefix of `litellm_params.model` before the first `/`. */
+export const SERVICES: ReadonlyMap<string, LitellmService> = new Map([
   ['openai', hosted('openai', 'OPENAI_API_KEY')],
   ['azure', { ...hosted('azure-openai', 'AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'), baseEnv: 'AZURE_API_BASE' }],
   ['anthropic', hosted('anthropic', 'ANTHROPIC_API_KEY')],
@@ -77,7 +77,7 @@ const ELSEWHERE =
 const AMAZON =
   'requests signed as AWS wants them are nothing an adapter makes; Bedrock has an OpenAI-compatible address with API keys for some models: name it as a provider with `adapter: openai-compatible`, and its price at the model';
 
-/** Providers of LiteLLM that Signalbox does not reach, with what to do. */
+/** LiteLLM's providers without an adapter here, with an alternative. */
 export const WITHOUT_ADAPTER: ReadonlyMap<string, string> = new Map([
   ['bedrock', AMAZON],
   ['bedrock_converse', AMAZON],
@@ -106,7 +106,7 @@ export const WITHOUT_ADAPTER: ReadonlyMap<string, string> = new Map([
   ].map((name) => [name, ELSEWHERE] as const),
 ]);
 
-/** Names that LiteLLM knows without a provider before them. */
+/** Model names that LiteLLM knows without a provider prefix. */
 const KNOWN_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^(?:gpt-|chatgpt-|o\d)/, 'openai'],
   [/^claude-/, 'anthropic'],
@@ -116,11 +116,11 @@ const KNOWN_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^command/, 'cohere_chat'],
 ];
 
-/** Who serves a model that has no provider in its name; null where LiteLLM would not know, either. */
+/** The provider of a model name without a prefix; null if LiteLLM would not know it either. */
 export const providerOfName = (name: string): string | null =>
   KNOWN_NAMES.find(([form]) => form.test(name))?.[1] ?? null;
 
-/** Models that are for something else than chats by their name alone: LiteLLM needs no `mode` to know them. */
+/** Models whose name alone excludes them from chat: LiteLLM needs no `mode` for them. */
 const OTHER_MODES: readonly (readonly [RegExp, string])[] = [
   [
     /^(?:text-(?:multilingual-)?embedding-|gemini-embedding-|(?:nomic-|mxbai-)?embed-|(?:mistral|codestral)-embed\b|bge-|voyage-)/,
@@ -133,18 +133,18 @@ const OTHER_MODES: readonly (readonly [RegExp, string])[] = [
   [/^rerank-/, 'rerank'],
 ];
 
-/** The mode that a name tells; null for what may be a chat. */
+/** The mode that a name implies; null if it may be chat. */
 export const modeOfName = (bare: string): string | null => OTHER_MODES.find(([form]) => form.test(bare))?.[1] ?? null;
 
-/** The name of a model with neither its provider nor the day of its version: what two deployments of one model share. */
+/** A model name without provider and date, which is equal for all deployments of a model. */
 export function bareName(name: string): string {
   const last = name.slice(name.lastIndexOf('/') + 1);
   return last.toLowerCase().replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8})$/, '');
 }
 
-/** Models that reason before they answer, and refuse a temperature. */
+/** Whether a model reasons before it answers, and rejects a temperature. */
 export const isReasoner = (bare: string): boolean => /^(?:o[1-9](?:-|$)|gpt-[5-9])/.test(bare);
 
-/** What most models of a service can do, where neither the configuration nor the catalog says. */
+/** The capabilities to assume if neither the configuration nor the catalog states any. */
 export const usualCapabilities = (provider: string): readonly string[] =>
   ['openai', 'azure', 'anthropic', 'gemini'].includes(provider) ? ['tools', 'vision', 'json_schema'] : ['tools'];

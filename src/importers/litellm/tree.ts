@@ -1,55 +1,55 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar, type Node as YamlNode } from 'yaml';
 
-/** Where something stands in the configuration; both count from 1. */
-export interface Where {
+/** A position in the configuration. Line and column count from 1. */
+export interface SourcePosition {
   readonly line: number;
   readonly column: number;
-  /** The included file that it is in, as it is named there; null for the configuration itself. */
+  /** The included file, by its name in the configuration; null for the configuration itself. */
   readonly included: string | null;
 }
 
-interface Placed extends Where {
-  /** From the top: `model_list[0].litellm_params.model`. Of a shared piece, where it is written. */
+interface LocatedNode extends SourcePosition {
+  /** The path from the root: `model_list[0].litellm_params.model`. For an anchor, where it is defined. */
   readonly path: string;
 }
 
-export interface MapNode extends Placed {
+export interface MapNode extends LocatedNode {
   readonly kind: 'map';
-  /** With what merge keys bring in. */
-  readonly entries: readonly Entry[];
-  /** What another key of the same name replaces. */
+  /** Including those of merge keys. */
+  readonly entries: readonly MapEntry[];
+  /** Values that a later key of the same name replaces. */
   readonly replaced: readonly Node[];
 }
-export interface ListNode extends Placed {
+export interface ListNode extends LocatedNode {
   readonly kind: 'list';
   readonly items: readonly Node[];
 }
-export interface ScalarNode extends Placed {
+export interface ScalarNode extends LocatedNode {
   readonly kind: 'scalar';
-  /** As it is written, without its quotes; empty for nothing. */
+  /** The source text without quotes; empty for null. */
   readonly text: string;
   readonly isQuoted: boolean;
 }
-export interface Entry {
+export interface MapEntry {
   readonly key: string;
   readonly node: Node;
 }
 
-/** A value of the configuration. A value of a map stands where its key does. An anchor and its aliases share one. */
+/** A node of the configuration. A map's value has the position of its key. An anchor and its aliases share one node. */
 export type Node = MapNode | ListNode | ScalarNode;
 
-/** Text that is not YAML. The message quotes nothing of it. */
+/** The text is not YAML. The message quotes nothing, because the text may contain keys. */
 export class NotYaml extends Error {
   override readonly name = 'NotYaml';
-  readonly where: Where;
+  readonly where: SourcePosition;
 
-  constructor(message: string, where: Where) {
+  constructor(message: string, where: SourcePosition) {
     super(message);
     this.where = where;
   }
 }
 
-/** The library's own messages quote the text, in which there may be keys. */
+/** The library's own messages quote the text, which may contain keys. */
 const MESSAGES: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'a tab stands where spaces indent; indent with spaces',
   BAD_INDENT: 'the indentation does not fit the lines above, or a quote or bracket before has no end',
@@ -60,7 +60,10 @@ const MESSAGES: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'the file has more than one document',
 };
 
-/** Reads a configuration, or a file that it includes, into a tree with places, merge keys and aliases resolved. Throws NotYaml. */
+/**
+ * Parses a configuration or an included file, and resolves merge keys and aliases.
+ * @throws NotYaml
+ */
 export function readTree(text: string, included: string | null = null): Node {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -70,29 +73,29 @@ export function readTree(text: string, included: string | null = null): Node {
     lineCounter: lines,
     logLevel: 'silent',
   });
-  const where = (offset: number): Where => {
+  const where = (offset: number): SourcePosition => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col), included };
   };
   const [error] = document.errors;
   if (error) throw new NotYaml(MESSAGES[error.code] ?? 'this is not YAML', where(error.pos[0]));
   const anchors = new Map<string, YamlNode>();
-  return new Reader(where, anchors).read(document.contents, '', { line: 1, column: 1, included });
+  return new TreeReader(where, anchors).read(document.contents, '', { line: 1, column: 1, included });
 }
 
-class Reader {
-  readonly #where: (offset: number) => Where;
+class TreeReader {
+  readonly #where: (offset: number) => SourcePosition;
   readonly #anchors: Map<string, YamlNode>;
   readonly #done = new Map<YamlNode, Node>();
-  /** What is being read: an anchor that holds itself is nothing. */
+  /** Open nodes. An anchor that contains itself reads as empty. */
   readonly #open = new Set<YamlNode>();
 
-  constructor(where: (offset: number) => Where, anchors: Map<string, YamlNode>) {
+  constructor(where: (offset: number) => SourcePosition, anchors: Map<string, YamlNode>) {
     this.#where = where;
     this.#anchors = anchors;
   }
 
-  read(from: unknown, path: string, at: Where): Node {
+  read(from: unknown, path: string, at: SourcePosition): Node {
     const nothing: ScalarNode = { kind: 'scalar', path, ...at, text: '', isQuoted: false };
     if (isAlias(from)) {
       const target = this.#anchors.get(from.source);
@@ -118,19 +121,19 @@ class Reader {
     return node;
   }
 
-  #list(items: readonly unknown[], path: string, at: Where): ListNode {
+  #list(items: readonly unknown[], path: string, at: SourcePosition): ListNode {
     const read = items.map((item, i) => this.read(item, `${path}[${i}]`, this.#startOf(item) ?? at));
     return { kind: 'list', path, ...at, items: read };
   }
 
-  #map(items: readonly { key: unknown; value: unknown }[], path: string, at: Where): MapNode {
+  #map(items: readonly { key: unknown; value: unknown }[], path: string, at: SourcePosition): MapNode {
     const own = new Map<string, Node>();
     const merged = new Map<string, Node>();
     const replaced: Node[] = [];
     for (const { key, value } of items) {
       const name = isScalar(key) ? (key.source ?? String(key.value ?? '')) : '?';
-      const place = this.#startOf(key) ?? at;
-      const node = this.read(value, path === '' ? name : `${path}.${name}`, place);
+      const position = this.#startOf(key) ?? at;
+      const node = this.read(value, path === '' ? name : `${path}.${name}`, position);
       if (name === '<<') {
         for (const entry of mergedEntries(node)) if (!merged.has(entry.key)) merged.set(entry.key, entry.node);
         continue;
@@ -144,33 +147,33 @@ class Reader {
     return { kind: 'map', path, ...at, entries, replaced };
   }
 
-  #startOf(node: unknown): Where | null {
+  #startOf(node: unknown): SourcePosition | null {
     const range = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range : null;
     return range ? this.#where(range[0]) : null;
   }
 }
 
-/** Of a map, or of the maps of a list, each once. A list in a list brings in nothing: YAML knows none there. */
-const mergedEntries = (node: Node): readonly Entry[] => {
+/** The entries of a map or of a list's maps. YAML allows no deeper lists in a merge. */
+const mergedEntries = (node: Node): readonly MapEntry[] => {
   const maps = node.kind === 'list' ? [...new Set(node.items)] : [node];
   return maps.flatMap((one) => (one.kind === 'map' ? one.entries : []));
 };
 
-function scalarOf(from: Scalar, path: string, at: Where): ScalarNode {
+function scalarOf(from: Scalar, path: string, at: SourcePosition): ScalarNode {
   const isQuoted = from.type === 'QUOTE_DOUBLE' || from.type === 'QUOTE_SINGLE';
-  const isNothing = from.value === null || from.value === undefined;
-  return { kind: 'scalar', path, ...at, text: isNothing ? '' : (from.source ?? String(from.value)), isQuoted };
+  const isEmpty = from.value === null || from.value === undefined;
+  return { kind: 'scalar', path, ...at, text: isEmpty ? '' : (from.source ?? String(from.value)), isQuoted };
 }
 
-/** The value of a key; undefined where there is none. */
+/** The value of a key; undefined if there is none. */
 export function valueAt(node: Node | undefined, key: string): Node | undefined {
   return node?.kind === 'map' ? node.entries.find((entry) => entry.key === key)?.node : undefined;
 }
 
-/** Whether a value says nothing at all. */
-export const isNothing = (node: Node): boolean => node.kind === 'scalar' && node.text === '' && !node.isQuoted;
+/** Whether a node is null or an empty plain scalar. */
+export const isEmpty = (node: Node): boolean => node.kind === 'scalar' && node.text === '' && !node.isQuoted;
 
-/** Every value without values of its own at or below a node, once each. */
+/** All nodes without children at or below a node, once each. */
 export function leavesOf(node: Node, seen: Set<Node> = new Set()): Node[] {
   if (seen.has(node)) return [];
   seen.add(node);
@@ -179,7 +182,7 @@ export function leavesOf(node: Node, seen: Set<Node> = new Set()): Node[] {
   return inner.length === 0 ? [node] : inner.flatMap((one) => leavesOf(one, seen));
 }
 
-/** Every map at or below a node, once each. */
+/** All maps at or below a node, once each. */
 export function mapsOf(node: Node, seen: Set<Node> = new Set()): MapNode[] {
   if (seen.has(node) || node.kind === 'scalar') return [];
   seen.add(node);

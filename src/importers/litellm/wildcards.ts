@@ -1,16 +1,16 @@
-import type { Context } from './context.ts';
+import type { ImportContext } from './context.ts';
 import { textOf } from './context.ts';
 import { SERVICES } from './services.ts';
 import { type MapNode, type Node, valueAt } from './tree.ts';
 
-/** An entry whose name is a pattern, made into entries of the models that are known behind it. */
-export interface Expanded {
+/** An entry with a wildcard name, expanded into one entry per catalog model. */
+export interface WildcardExpansion {
   readonly name: string;
   readonly entries: readonly Node[];
 }
 
-/** Models that the catalog knows behind a pattern such as `openai/*`; null for a name that is none. */
-export function expand(entry: Node, { catalog, account }: Context): Expanded | null {
+/** Expands an entry such as `openai/*`; null if its name has no wildcard. */
+export function expandWildcard(entry: Node, { catalog, outcomes }: ImportContext): WildcardExpansion | null {
   const nameNode = valueAt(entry, 'model_name');
   const name = textOf(nameNode);
   const params = valueAt(entry, 'litellm_params');
@@ -20,26 +20,27 @@ export function expand(entry: Node, { catalog, account }: Context): Expanded | n
   const [provider = '', rest] = model?.split('/') ?? [];
   const preset = provider === 'azure' ? null : SERVICES.get(provider)?.preset;
   const isPattern = rest === '*' && name.split('*').length === 2;
-  const known = preset && isPattern ? catalog.filter(({ served }) => served.some((way) => way.preset === preset)) : [];
+  const known =
+    preset && isPattern ? catalog.filter(({ served }) => served.some((endpoint) => endpoint.preset === preset)) : [];
   if (params?.kind !== 'map' || modelNode?.kind !== 'scalar' || known.length === 0) {
-    account.leftOut(entry, `${name}: ${name === '*' ? EVERYTHING : NOBODY_KNOWS}`);
+    outcomes.leftOut(entry, `${name}: ${name === '*' ? EVERYTHING : NOBODY_KNOWS}`);
     return { name, entries: [] };
   }
   const entries = known.map(({ id, served }): MapNode => {
-    const upstream = served.find((way) => way.preset === preset)?.upstream ?? id;
-    const inner = replaced(params, 'model', { ...modelNode, text: `${provider}/${upstream}` });
+    const upstream = served.find((endpoint) => endpoint.preset === preset)?.upstream ?? id;
+    const inner = withEntry(params, 'model', { ...modelNode, text: `${provider}/${upstream}` });
     const named =
       nameNode.kind === 'scalar'
-        ? replaced(entry, 'model_name', { ...nameNode, text: name.replace('*', upstream) })
+        ? withEntry(entry, 'model_name', { ...nameNode, text: name.replace('*', upstream) })
         : entry;
-    return replaced(named, 'litellm_params', inner);
+    return withEntry(named, 'litellm_params', inner);
   });
-  account.approximated(
+  outcomes.approximated(
     nameNode,
     ['models'],
     `the ${known.length} models that the shipped catalog knows there; add others to models.yaml`,
   );
-  account.approximated(modelNode, ['models'], 'one model each: a policy has no patterns, for each model has a price');
+  outcomes.approximated(modelNode, ['models'], 'one model each: a policy has no patterns, for each model has a price');
   return { name, entries };
 }
 
@@ -48,7 +49,7 @@ const EVERYTHING =
 const NOBODY_KNOWS =
   'a policy has no patterns, for each model has a price: add the models that are asked for to models.yaml';
 
-const replaced = (map: MapNode, key: string, node: Node): MapNode => ({
+const withEntry = (map: MapNode, key: string, node: Node): MapNode => ({
   ...map,
   entries: map.entries.map((one) => (one.key === key ? { key, node } : one)),
 });

@@ -1,31 +1,31 @@
-import type { KnownModel } from './catalog.ts';
-import type { Context } from './context.ts';
-import { block, exact, type Field, field, flow, type Value } from './emit.ts';
+import type { CatalogModel } from './catalog.ts';
+import type { ImportContext } from './context.ts';
+import { block, exact, type Field, field, flow, type PolicyValue } from './emit.ts';
 import type { Deployment } from './entries.ts';
-import type { Priced } from './facts.ts';
-import type { ModelDraft } from './models.ts';
+import type { SourcedPrice } from './facts.ts';
+import type { ImportedModel } from './models.ts';
 import { isReasoner, usualCapabilities } from './services.ts';
-import type { Common } from './settings.ts';
+import type { CommonSettings } from './settings.ts';
 
-/** Tokens that a model takes and gives where nobody says: most hosted models do, and a server of one's own may not. */
+/** Tokens to assume: most hosted models have at least these, an operator's own server may have less. */
 const UNKNOWN_SIZES = {
   hosted: { context: 128_000, output: 16_384 },
   own: { context: 32_768, output: 4_096 },
 } as const;
-/** Where nobody knows how good a model is. */
+/** For models of unknown quality. */
 const UNKNOWN_QUALITY = 0.5;
-/** USD per 1M tokens: more than any model costs, so that a budget stops too early and never too late. */
+/** USD per 1M tokens, more than any model costs: a budget stops too early rather than too late. */
 const UNKNOWN_PRICE = flow({ input: 999, output: 999 });
 
-/** The catalog's entry of a model. */
-export function modelField({ id, deployments }: ModelDraft, common: Common, context: Context): Field {
+/** The entry of a model under `models`. */
+export function modelField({ id, deployments }: ImportedModel, common: CommonSettings, context: ImportContext): Field {
   const [first] = deployments;
   if (!first) throw new TypeError('a model has at least one deployment');
-  const known = deployments.map(({ facts }) => facts.known).find((one) => one !== null) ?? null;
+  const known = deployments.map(({ facts }) => facts.catalogModel).find((one) => one !== null) ?? null;
   const { price, prices, comments } = pricesOf(id, deployments, context);
   const sizes = sizesOf(id, deployments, context);
   const value = block(
-    ...waysOf(id, deployments, prices),
+    ...endpointFields(id, deployments, prices),
     { key: 'price', value: price, above: comments.above, ...(comments.beside && { beside: comments.beside }) },
     ...sizes.fields,
     capabilitiesField(id, deployments, known, context),
@@ -47,46 +47,55 @@ export function modelField({ id, deployments }: ModelDraft, common: Common, cont
   return field(id, value, { isApart: true });
 }
 
-/** Share of good answers that the policy will state for a model. */
-export const qualityOf = ({ deployments }: ModelDraft): number =>
-  deployments.map(({ facts }) => facts.known).find((one) => one !== null)?.quality || UNKNOWN_QUALITY;
+/** The quality that the policy states for a model: its share of good answers. */
+export const qualityOf = ({ deployments }: ImportedModel): number =>
+  deployments.map(({ facts }) => facts.catalogModel).find((one) => one !== null)?.quality || UNKNOWN_QUALITY;
 
-/** Tokens; null where it was assumed. */
-export const contextOf = ({ deployments }: ModelDraft): number | null => firstOf(deployments, 'contextWindow');
+/** The known context window in tokens; null if it is assumed. */
+export const contextOf = ({ deployments }: ImportedModel): number | null => firstOf(deployments, 'contextWindow');
 
-function waysOf(id: string, deployments: readonly Deployment[], prices: readonly (Value | null)[]): Field[] {
-  const way = ({ place, upstream, regions }: Deployment, price: Value | null): Record<string, Value | undefined> => ({
-    provider: place.provider,
+function endpointFields(
+  id: string,
+  deployments: readonly Deployment[],
+  prices: readonly (PolicyValue | null)[],
+): Field[] {
+  const fields = (
+    { assigned, upstream, regions }: Deployment,
+    price: PolicyValue | null,
+  ): Record<string, PolicyValue | undefined> => ({
+    provider: assigned.provider,
     upstream: upstream === id ? undefined : upstream,
     regions: regions.length === 0 ? undefined : [...regions],
     price: price ?? undefined,
   });
   const [first] = deployments;
   if (deployments.length === 1 && first) {
-    return Object.entries(way(first, null)).flatMap(([key, value]) => (value === undefined ? [] : [field(key, value)]));
+    return Object.entries(fields(first, null)).flatMap(([key, value]) =>
+      value === undefined ? [] : [field(key, value)],
+    );
   }
   return [
     field(
       'endpoints',
-      deployments.map((one, at) => flow(way(one, prices[at] ?? null))),
+      deployments.map((one, at) => flow(fields(one, prices[at] ?? null))),
       { beside: 'in this order' },
     ),
   ];
 }
 
 interface Prices {
-  readonly price: Value;
-  /** For each deployment, its own where it differs from the model's. */
-  readonly prices: readonly (Value | null)[];
+  readonly price: PolicyValue;
+  /** For each deployment, its price if it differs from the model's. */
+  readonly prices: readonly (PolicyValue | null)[];
   readonly comments: { readonly above: string[]; readonly beside?: string };
 }
 
-function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: Context): Prices {
-  const all = deployments.map((one): Priced | 'unknown' | 'own' => {
+function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext): Prices {
+  const all = deployments.map((one): SourcedPrice | 'unknown' | 'own' => {
     if (one.facts.price) return one.facts.price;
     return one.connection.isOwn ? 'own' : 'unknown';
   });
-  const valueAt = (one: Priced | 'unknown' | 'own', today: Value): Value => {
+  const valueAt = (one: SourcedPrice | 'unknown' | 'own', today: PolicyValue): PolicyValue => {
     if (one === 'unknown') return UNKNOWN_PRICE;
     return one === 'own' ? today : one.value;
   };
@@ -98,7 +107,7 @@ function pricesOf(id: string, deployments: readonly Deployment[], { todo, today 
   const prices = values.map((value) => (JSON.stringify(value) === text ? null : value));
   const above: string[] = [];
   const [first] = all;
-  const known = deployments[0]?.facts.known;
+  const known = deployments[0]?.facts.catalogModel;
   if (all.includes('unknown'))
     above.push(
       'PRICE UNKNOWN: 999 stands for it, so that no budget is overspent. Write what you pay, USD per 1M tokens.',
@@ -117,7 +126,11 @@ function firstOf(deployments: readonly Deployment[], key: 'contextWindow' | 'max
   return deployments.map(({ facts }) => facts[key]).find((one) => one !== null) ?? null;
 }
 
-function sizesOf(id: string, deployments: readonly Deployment[], { todo }: Context): { fields: (Field | null)[] } {
+function sizesOf(
+  id: string,
+  deployments: readonly Deployment[],
+  { todo }: ImportContext,
+): { fields: (Field | null)[] } {
   const cap = deployments.map((one) => one.defaultMaxOutput).find((one) => one !== null) ?? null;
   const knownContext = firstOf(deployments, 'contextWindow');
   const knownOutput = firstOf(deployments, 'maxOutput');
@@ -146,8 +159,8 @@ function isReasonerHere(deployments: readonly Deployment[]): boolean {
 function capabilitiesField(
   id: string,
   deployments: readonly Deployment[],
-  known: KnownModel | null,
-  { todo }: Context,
+  known: CatalogModel | null,
+  { todo }: ImportContext,
 ): Field | null {
   const [first] = deployments;
   const stated = new Map(deployments.flatMap(({ facts }) => [...facts.capabilities]).reverse());
@@ -167,9 +180,9 @@ function capabilitiesField(
   return all.length === 0 ? null : field('capabilities', all, isAssumed ? { beside: 'assumed' } : {});
 }
 
-const catalogField = (known: KnownModel | null, key: string): Field | null =>
+const catalogField = (known: CatalogModel | null, key: string): Field | null =>
   known?.facts.find((one) => one.key === key) ?? null;
-const catalogFields = (known: KnownModel | null, keys: readonly string[]): (Field | null)[] =>
+const catalogFields = (known: CatalogModel | null, keys: readonly string[]): (Field | null)[] =>
   keys.map((key) => catalogField(known, key));
 
 function tagsField(deployments: readonly Deployment[]): Field | null {
@@ -177,7 +190,7 @@ function tagsField(deployments: readonly Deployment[]): Field | null {
   return tags.length === 0 ? null : field('tags', tags);
 }
 
-function deadlinesField(deployments: readonly Deployment[], { totalMs, firstTokenMs }: Common): Field | null {
+function deadlinesField(deployments: readonly Deployment[], { totalMs, firstTokenMs }: CommonSettings): Field | null {
   const longest = (key: 'totalMs' | 'firstTokenMs', common: number | null): number | null => {
     const own = deployments.map((one) => one[key]).filter((one) => one !== null);
     return own.length === 0 ? common : Math.max(...own);

@@ -9,7 +9,7 @@ const folder = temporaryFolder();
 const config = (name: string) => join(CONFIGS, `${name}.yaml`);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a configuration becomes a folder that the policy commands find right, without a single variable', async () => {
+test('an imported configuration passes the policy commands without any variable set', async () => {
   const out = join(folder, 'policies');
   const made = await runCommand(['import', 'litellm', config('fallbacks'), '--out', out, '--json']);
   expect([made.code, made.err]).toEqual([0, '']);
@@ -25,17 +25,17 @@ test('a configuration becomes a folder that the policy commands find right, with
   ]);
   expect([checked.code, tested.code]).toEqual([0, 0]);
   const schema = await runCommand(['policy', 'schema', out]);
-  // In another order: a compiled policy has the built-in selectors among its own.
+  // The order differs: a compiled policy includes the built-in selectors.
   const lines = (text: string) => text.replaceAll(',\n', '\n').split('\n').sort();
   expect(lines(readFileSync(join(out, 'policy.schema.json'), 'utf8'))).toEqual(lines(schema.out));
 });
 
-test('a file without an end is refused by its size, not read to its end', async () => {
+test('an endless file is rejected by its size limit', async () => {
   const { code, err } = await runCommand(['import', 'litellm', '/dev/zero', '--out', join(folder, 'endless')]);
   expect([code, err]).toEqual([1, 'signalbox: /dev/zero has more than 4194304 bytes, which no such file has.\n']);
 });
 
-test('nothing is overwritten unasked, and nothing written of what cannot be imported', async () => {
+test('import overwrites nothing without --force, and writes nothing when the import fails', async () => {
   const out = join(folder, 'mine');
   mkdirSync(out);
   writeFileSync(join(out, 'mine.yaml'), 'version: 1\n');
@@ -57,7 +57,7 @@ test('nothing is overwritten unasked, and nothing written of what cannot be impo
   expect(readdirSync(folder)).toEqual(before);
 });
 
-test('what is included is read within the folder of the configuration alone, however it is named', async () => {
+test('includes are read only from the folder of the configuration, under any name', async () => {
   const home = join(folder, 'with-includes');
   mkdirSync(join(home, 'more'), { recursive: true });
   const outside = join(folder, 'outside.yaml');
@@ -81,7 +81,7 @@ test('what is included is read within the folder of the configuration alone, how
   expect(report.keys.map(({ file }: { file: string }) => file)).toContain('more/b.yaml');
 }, 10_000);
 
-test('an imported policy serves chats by the names that callers always gave, with keys from variables, and by fallbacks', async () => {
+test('an imported policy serves chats under the callers’ usual model names, with keys from variables and with fallbacks', async () => {
   const upstream = startFakeUpstream();
   const { files } = imported(`
 model_list:

@@ -5,11 +5,11 @@ import { format } from 'prettier';
 import { reportText } from '../../../src/cli/import/report.ts';
 import { configuration, errorsIn, GOOD, imported } from './support.ts';
 
-/** Each folder is what an import of the configuration of its name writes, and `report.txt` what it says. `UPDATE=1` writes them anew. */
+/** The expected files and `report.txt` of each configuration. `UPDATE=1` rewrites them. */
 const EXPECTED = join(import.meta.dir, 'expected');
-/** Any variable holds something that is a key and an address. */
+/** Every variable contains both a key and an address. */
 
-/** A configuration with one entry, and what else stands beside it. */
+/** A configuration with one entry, and further sections. */
 const withModel = (params: string, more = '') =>
   `model_list:\n  - model_name: one\n    litellm_params: { ${params} }\n${more}`;
 const fileOf = (text: string, name: string) => imported(text).files.find((file) => file.name === name)?.text ?? '';
@@ -17,7 +17,7 @@ const outcomeOf = (text: string, path: string) => imported(text).report.keys.fin
 
 describe('each of the configurations', () => {
   for (const name of [...GOOD, 'broken-entries']) {
-    test(`${name} becomes what is expected, formatted, without an error, and its cases hold`, async () => {
+    test(``${name} matches its expected files: formatted, free of errors, and with passing cases``, async () => {
       const result = imported(configuration(name));
       const report = reportText({ file: `${name}.yaml`, folder: 'policies', others: [], imported: result });
       const files = [...result.files.map((file) => [file.name, file.text] as const), ['report.txt', report] as const];
@@ -36,7 +36,7 @@ describe('each of the configurations', () => {
     });
   }
 
-  test('has its mistakes told with their places, and its good entries imported', () => {
+  test('reports its mistakes with their positions, and imports its valid entries', () => {
     const { report } = imported(configuration('broken-entries'));
     expect(report.models).toEqual(['good-one', '4', 'limits-as-text', 'prices', 'typo-in-reference']);
     const places = report.problems.map(({ line, column }) => `${line}:${column}`);
@@ -52,7 +52,7 @@ test.each([
   'openai/gpt-4o-mini-tts',
   'dall-e-3',
   'gemini/gemini-embedding-001',
-])('%s is known by its name to be for no chats, without a mode; a mode that says chat wins', (model) => {
+])('%s is no chat model by its name, unless its mode says chat', (model) => {
   const { report } = imported(withModel(`model: ${model}`));
   expect([report.models, report.problems]).toEqual([[], []]);
   expect(report.keys.find(({ path }) => path === 'model_list[0].model_name')?.note).toMatch(
@@ -62,7 +62,7 @@ test.each([
   expect(said.report.models).toEqual(['one']);
 });
 
-describe('what a configuration includes', () => {
+describe('includes', () => {
   const entry = (name: string) => `  - { model_name: ${name}, litellm_params: { model: openai/${name} } }\n`;
   const main = `include: [more.yaml, gone.yaml, more.yaml, text.yaml]\nmodel_list:\n${entry('a')}litellm_settings: { num_retries: 1 }\n`;
   const files = {
@@ -71,13 +71,13 @@ describe('what a configuration includes', () => {
     'text.yaml': 'a: [',
   };
 
-  test('is joined as LiteLLM joins it: lists grow, and other keys of a later file win', () => {
+  test('are joined as LiteLLM joins them: lists grow, and other keys of a later file win', () => {
     const { files: made, report } = imported(main, new Map(), files);
     expect(report.models).toEqual(['a', 'b', 'c']);
     expect(made.map(({ text }) => text).join('')).toContain('retries_max: 2');
   });
 
-  test('is told with the file that it stands in, and what cannot be read is a problem', () => {
+  test('are reported with their file name, and an unreadable one is a problem', () => {
     const result = imported(main, new Map(), files);
     const told = reportText({ file: 'config.yaml', folder: 'p', others: [], imported: result });
     expect(told).toContain('config.yaml:1:22 include[1]: there is no such file that can be read');
@@ -90,14 +90,14 @@ describe('what a configuration includes', () => {
 });
 
 describe('money', () => {
-  test('is never rounded: USD a token become USD per 1M by their digits', () => {
+  test('keeps every digit: USD per token become USD per 1M', () => {
     const prices = 'input_cost_per_token: 1.1e-7, output_cost_per_token: 0.00000033';
     expect(fileOf(withModel(`model: openai/x, ${prices}`), 'models.yaml')).toContain(
       'price: { input: 0.11, output: 0.33, as_of: 2026-11-20, basis: own }',
     );
   });
 
-  test('is never counted too low: an unknown price is far above any, and the report says so', () => {
+  test('is never underestimated: an unknown price is far above any real one, and is reported', () => {
     const text = withModel('model: openai/x');
     expect(fileOf(text, 'models.yaml')).toContain('price: { input: 999, output: 999 }');
     expect(imported(text).report.unknownPrices).toEqual(['one']);
@@ -105,7 +105,7 @@ describe('money', () => {
     expect(imported(half).report.unknownPrices).toEqual(['one']);
   });
 
-  test('is found in LiteLLM’s own map of prices, and in the catalog', () => {
+  test('comes from LiteLLM’s price map or the catalog', () => {
     const map = new Map([
       [
         'x',
@@ -127,7 +127,7 @@ describe('money', () => {
     expect(known).toContain('input: 1.00, cached_input: 0.10, cache_write: 1.25, output: 5.00, as_of: 2026-10-07');
   });
 
-  test('of a budget is the same in Credits, in a window that lets no more be spent at a time', () => {
+  test('of a budget is the same in Credits, and its window never allows more to be spent at a time', () => {
     const budget = (duration: string) =>
       fileOf(withModel('model: openai/x', `litellm_settings: { max_budget: 12.5${duration} }`), 'limits.yaml');
     expect(budget('')).toContain('limit_credits: 12500 # 12.5 USD\n    window: total');
@@ -139,13 +139,13 @@ describe('money', () => {
 });
 
 describe('names', () => {
-  test('that every policy has become selectors of the models that the configuration means', () => {
+  test('of built-in selectors become selectors of the configured models', () => {
     const text = 'model_list:\n  - { model_name: auto, litellm_params: { model: openai/x } }\n';
     expect(imported(text).report).toMatchObject({ models: ['x'], selectors: ['auto'] });
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('of two different models become a selector of both', () => {
+  test('shared by two different models become a selector of both', () => {
     const one = (model: string) => `  - { model_name: smart, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${one('openai/gpt-6-luna')}${one('anthropic/claude-haiku-4-5')}router_settings: { routing_strategy: cost-based-routing }\n`;
     expect(imported(text).report.models).toEqual(['gpt-6-luna', 'claude-haiku-4-5']);
@@ -153,7 +153,7 @@ describe('names', () => {
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('keep their order of fallbacks whatever the catalog says of their quality', () => {
+  test('keep the order of their fallbacks, whatever their quality in the catalog', () => {
     const entry = (name: string, model: string) => `  - { model_name: ${name}, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${entry('a', 'openai/x')}${entry('b', 'openai/gpt-6-luna')}router_settings: { fallbacks: [{ a: [b] }] }\n`;
     expect(fileOf(text, 'cases.yaml')).toContain('name: a takes x first');
@@ -166,7 +166,7 @@ describe('keys and addresses', () => {
   const asked = (text: string) =>
     [...fileOf(text, 'providers.yaml').matchAll(/(?:key|url)_env: (\w+)/g)].map(([, name]) => name);
 
-  test('of two servers never share a variable, and none takes one that the configuration names', () => {
+  test('of two servers never share a variable, nor use one that the configuration refers to', () => {
     const keys = [
       entry('a', 'model: openai/a, api_base: "http://gpu:8001/v1", api_key: first'),
       entry('b', 'model: openai/b, api_base: "http://gpu:8002/v1", api_key: second'),
@@ -185,7 +185,7 @@ describe('keys and addresses', () => {
     ]);
   });
 
-  test('are those that LiteLLM asks: the version of Claude’s API stands in the policy, whatever is before it', () => {
+  test('match LiteLLM’s requests: the policy states the version of Anthropic’s API for any address', () => {
     const baseOf = (base: string) =>
       /base_url: (\S+?),? /.exec(fileOf(withModel(`model: anthropic/x, api_base: "${base}"`), 'providers.yaml'))?.[1];
     expect(baseOf('https://claude.example.com')).toBe('https://claude.example.com/v1');
@@ -193,7 +193,7 @@ describe('keys and addresses', () => {
     expect(baseOf('https://gw.example.com/v1/messages')).toBe('https://gw.example.com/v1');
   });
 
-  test('by a name within a private network are allowed, and cost what their service costs', () => {
+  test('on a private network are allowed, and cost what their service costs', () => {
     const text = withModel('model: anthropic/x, api_base: "http://claude-proxy:4000"');
     expect(fileOf(text, 'providers.yaml')).toContain('allow_private_network: true');
     expect(imported(text).report.unknownPrices).toEqual(['one']);
@@ -201,7 +201,7 @@ describe('keys and addresses', () => {
     expect(fileOf(unknown, 'providers.yaml')).toContain('# BASE: where it is a name within a private network');
   });
 
-  test('by number are variables with a name, and what chance has made of a path may be a key and is not copied', () => {
+  test('with an IP address get a variable with a valid name, and random path segments are not copied', () => {
     const secret = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
     const text = `model_list:\n${[
       entry('a', 'model: openai/a, api_base: "http://127.0.0.1:8001/v1", api_key: first'),
@@ -221,13 +221,13 @@ describe('keys and addresses', () => {
     ['v1beta2/openai/eu-west-1', true],
     ['openai/deployments/gpt-4o-mini/v1', true],
     ['team7/Chat_API', true],
-  ])('keep a path that is made of words alone: %s', (path, isCopied) => {
+  ])('keep a path that consists of words: %s', (path, isCopied) => {
     const made = fileOf(withModel(`model: openai/x, api_base: "https://gw.example.com/${path}"`), 'providers.yaml');
     expect(made.includes(path)).toBe(isCopied);
     expect(made.includes('base_url_env: OPENAI_BASE_URL')).toBe(!isCopied);
   });
 
-  test('that are not copied are as many variables as there were addresses', () => {
+  test('that are not copied get one variable for each distinct address', () => {
     const at = (name: string) =>
       `model: azure/x, api_base: "https://${name}.openai.azure.com/?v=1", api_key: os.environ/K`;
     const text = `model_list:\n${entry('a', at('one'))}${entry('a', at('two'))}`;
@@ -235,17 +235,17 @@ describe('keys and addresses', () => {
   });
 });
 
-describe('of what LiteLLM means,', () => {
+describe('LiteLLM’s rules:', () => {
   const upstream = (params: string) => /upstream: (.*)/.exec(fileOf(withModel(params), 'models.yaml'))?.[1];
 
-  test('the provider stands before a name even beside custom_llm_provider, and the way of asking is no part of it', () => {
+  test('the provider may precede a name beside custom_llm_provider, and an API prefix is no part of it', () => {
     expect(upstream('model: openai/gpt-x, custom_llm_provider: openai')).toBe('gpt-x');
     expect(upstream('model: meta-llama/x, custom_llm_provider: openai')).toBe('meta-llama/x');
     expect(upstream('model: openai/responses/gpt-x')).toBe('gpt-x');
     expect(upstream('model: azure/o_series/prod, api_base: "https://r.openai.azure.com"')).toBe('prod');
   });
 
-  test('a budget of 0 for all is none, and a region is kept', () => {
+  test('a global budget of 0 means none, and a region is kept', () => {
     const text = withModel(
       'model: openai/x, region_name: eu',
       'litellm_settings: { max_budget: 0, budget_duration: 1d }\n',
@@ -254,7 +254,7 @@ describe('of what LiteLLM means,', () => {
     expect(fileOf(text, 'models.yaml')).toContain('regions: [eu]');
   });
 
-  test('each key that has no place here is called by its name in the report', () => {
+  test('the report names each key without an equivalent', () => {
     const strange = ['one', 'two', 'three', 'four', 'five'].map((name) => `${name}_budget`);
     const more = `general_settings: { ${strange.map((name) => `${name}: 1`).join(', ')} }\n`;
     const params = 'model: openai/x, temperature: 0.1, stop: [a], seed: 1, top_p: 1';
@@ -264,8 +264,8 @@ describe('of what LiteLLM means,', () => {
   });
 });
 
-describe('what is shared by anchors', () => {
-  test('is told once, and goes where it is used', () => {
+describe('YAML anchors', () => {
+  test('are reported once, and apply wherever they are used', () => {
     const text = `x-all: &all { timeout: 7 }\n${withModel('<<: *all, model: openai/x')}`;
     expect(outcomeOf(text, 'x-all.timeout')).toMatchObject({
       outcome: 'approximated',
@@ -275,7 +275,7 @@ describe('what is shared by anchors', () => {
   });
 });
 
-test('what stands after os.environ/ and is no name of a variable is told and copied nowhere, in whatever letters', () => {
+test('an invalid variable name after os.environ/ is reported and never copied, in upper or lower case', () => {
   for (const pasted of ['sk-proj-abcdefGHIJKL123456789', 'AKIAABCDEFGHIJKLMNOP']) {
     const made = imported(
       `model_list: [{ model_name: a, litellm_params: { model: openai/gpt-6-luna, api_key: os.environ/${pasted} } }]`,
@@ -288,7 +288,7 @@ test('what stands after os.environ/ and is no name of a variable is told and cop
   }
 });
 
-test('lists of lists behind a merge key take no time that doubles with each', () => {
+test('nested lists behind a merge key take no exponential time', () => {
   const lists = Array.from(
     { length: 30 },
     (_, i) => `b${i + 1}: &b${i + 1} [${'*b'.concat(String(i), ',').repeat(9)}]`,

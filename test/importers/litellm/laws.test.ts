@@ -2,14 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml';
 import { reportJson, reportText } from '../../../src/cli/import/report.ts';
-import { type Imported, type ImportReport, NotYaml } from '../../../src/importers/litellm/litellm.ts';
+import { type ImportReport, type ImportResult, NotYaml } from '../../../src/importers/litellm/litellm.ts';
 import { configuration, errorsIn, GOOD, imported } from './support.ts';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const runs = 60;
 console.log(`importing LiteLLM: seed ${seed}`);
 
-/** Where every value without values of its own stands, found by another walk than the importer's. */
+/** The positions of all leaves, found by a different walk than the importer's. */
 function leafPlaces(text: string): string[] {
   const lines = new LineCounter();
   const places: string[] = [];
@@ -180,7 +180,7 @@ describe('every key of a configuration', () => {
       return accountsForAll(text, report(text));
     });
 
-  test('is mapped, approximated or left out: one of them, at its place, with a word on why', () => {
+  test('is mapped, approximated or left out: exactly one of them, with its position and a reason', () => {
     for (const name of [...GOOD, 'broken-entries', 'broken-types']) {
       const text = configuration(name);
       expect([name, accountsForAll(text, imported(text).report)]).toEqual([name, true]);
@@ -191,7 +191,7 @@ describe('every key of a configuration', () => {
     );
   });
 
-  test('is missed by an importer that forgets one, or tells one twice', () => {
+  test('fails the check if an importer omits one or reports one twice', () => {
     const mutants: readonly ((keys: ImportReport['keys']) => ImportReport['keys'])[] = [
       (keys) => keys.slice(1),
       (keys) => [...keys, ...keys.slice(0, 1)],
@@ -204,7 +204,7 @@ describe('every key of a configuration', () => {
   });
 });
 
-test('whatever can be imported is a policy without an error, and its cases hold', () => {
+test('every import yields a policy without errors, and its cases pass', () => {
   const law = fc.property(config, (value) => {
     const { files } = imported(stringify(value));
     if (files.length > 0) expect(errorsIn(files)).toEqual([]);
@@ -218,8 +218,8 @@ test('whatever can be imported is a policy without an error, and its cases hold'
   expect(errorsIn(wrong)).toHaveLength(1);
 });
 
-/** All that anybody gets to see of an import. */
-const shown = (result: Imported): string => {
+/** Everything that an import shows. */
+const shown = (result: ImportResult): string => {
   const told = { file: 'config.yaml', folder: 'policies', others: [], imported: result };
   return [
     ...result.files.map(({ text }) => text),
@@ -231,7 +231,7 @@ const shown = (result: Imported): string => {
 
 const secret = fc.stringMatching(/^zq[a-z0-9]{22}$/);
 
-/** A configuration with a secret wherever one may stand. */
+/** A configuration with a secret in every place that can hold one. */
 const withSecrets = (key: string, provider: string, damage: string): string => `
 model_list:
   - model_name: one
@@ -276,11 +276,11 @@ describe('a secret in a configuration', () => {
     }
   };
 
-  test('is in no file, no report and no error', () => {
+  test('appears in no file, report or error', () => {
     fc.assert(law(show), { seed, numRuns: runs });
   });
 
-  test('would be seen where an importer copied keys, or quoted what it cannot read', () => {
+  test('would be found if an importer copied keys or quoted unreadable text', () => {
     const copies = (text: string) => show(text) + (/api_key: (\S+)/.exec(text)?.[1] ?? '');
     const quotes = (text: string) =>
       show(text) +

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Imported, importLitellm, NotIncluded } from '../../../src/importers/litellm/litellm.ts';
+import { type ImportResult, importLitellm, NotIncluded } from '../../../src/importers/litellm/litellm.ts';
 import { rehearsed } from '../../policy/rehearsal.ts';
 
 export const CONFIGS = join(import.meta.dir, 'configs');
-/** Names that every import ends well for. */
+/** Configurations that import without a problem. */
 export const GOOD = [
   ...[
     'quickstart',
@@ -19,17 +19,17 @@ export const GOOD = [
 
 export const configuration = (name: string): string => readFileSync(join(CONFIGS, `${name}.yaml`), 'utf8');
 
-/** A catalog that does not change with the shipped one. */
+/** A fixed catalog, independent of the shipped one. */
 const CATALOG = readFileSync(join(import.meta.dir, 'catalog.yaml'), 'utf8');
 
 type PriceMap = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
-/** `files` are those beside the configuration. */
+/** @param files the files that the configuration includes */
 export const imported = (
   text: string,
   priceMap: PriceMap = new Map(),
   files: Readonly<Record<string, string>> = {},
-): Imported =>
+): ImportResult =>
   importLitellm(text, {
     name: 'config.yaml',
     catalog: CATALOG,
@@ -42,8 +42,8 @@ export const imported = (
     },
   });
 
-/** Lines of what is wrong with files as if every variable were set. A warning says so after its place, an error does not. */
-export const errorsIn = (files: Imported['files']): string[] =>
+/** Errors in files, as if every variable were set. A warning carries the word after its position. */
+export const errorsIn = (files: ImportResult['files']): string[] =>
   rehearsed(
     files.map(({ name, text }) => ({ path: name, text })),
     () => 'http://127.0.0.1:9/v1',

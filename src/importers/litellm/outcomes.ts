@@ -1,0 +1,109 @@
+import { isEmpty, leavesOf, mapsOf, type Node, type SourcePosition } from './tree.ts';
+
+/** The outcome of a key, from best to worst: the same meaning, a similar one, or none. */
+export const OUTCOMES = ['mapped', 'approximated', 'left_out'] as const;
+export type ImportOutcome = (typeof OUTCOMES)[number];
+
+/** A path in the policy: `['models', 'gpt-4o', 'price']`. */
+export type PolicyPath = readonly string[];
+
+/** A path that may contain names assigned later. */
+export type LazyPolicyPath = PolicyPath | (() => PolicyPath);
+
+/** The outcome of one key of the configuration. */
+export interface KeyOutcome extends SourcePosition {
+  readonly path: string;
+  /** The path of the node that the outcome was recorded for: this one, or a list or map around it. */
+  readonly within: string;
+  readonly outcome: ImportOutcome;
+  /** Null if it is left out. */
+  readonly to: PolicyPath | null;
+  /** The difference, or the reason and an alternative; empty if there is nothing to say. */
+  readonly note: string;
+}
+
+interface RecordedOutcome extends Omit<KeyOutcome, 'to'> {
+  readonly to: LazyPolicyPath | null;
+  /** Whether the outcome was recorded for a list or map around it. */
+  readonly isOfAll: boolean;
+}
+
+/** A mistake that LiteLLM would reject or misread. */
+export interface ImportProblem extends SourcePosition {
+  readonly path: string;
+  readonly message: string;
+}
+
+/**
+ * Records the outcome of every key. An outcome of a list or map covers all nodes in it without one. If several entries
+ * share a node, the worst outcome counts.
+ */
+export class OutcomeRecorder {
+  readonly #told = new Map<Node, RecordedOutcome>();
+  readonly #problems = new Map<Node, ImportProblem>();
+
+  mapped(node: Node | undefined, to: LazyPolicyPath, note = ''): void {
+    if (node) this.#tell(node, 'mapped', to, note);
+  }
+
+  approximated(node: Node | undefined, to: LazyPolicyPath, note: string): void {
+    if (node) this.#tell(node, 'approximated', to, note);
+  }
+
+  leftOut(node: Node | undefined, note: string): void {
+    if (node) this.#tell(node, 'left_out', null, note);
+  }
+
+  /** Reports a value that cannot be read, and leaves it out. */
+  problem(node: Node, message: string): void {
+    this.remark(node, message);
+    this.#tell(node, 'left_out', null, `not read: ${message}`);
+  }
+
+  /** Reports a mistake in a value that is used all the same. */
+  remark(node: Node, message: string): void {
+    const { line, column, included, path } = node;
+    if (!this.#problems.has(node)) this.#problems.set(node, { line, column, included, path, message });
+  }
+
+  has(node: Node): boolean {
+    return this.#told.has(node);
+  }
+
+  #tell(node: Node, outcome: ImportOutcome, to: LazyPolicyPath | null, note: string): void {
+    for (const leaf of leavesOf(node)) {
+      const before = this.#told.get(leaf);
+      const isOfAll = leaf !== node;
+      const isWorse = before !== undefined && OUTCOMES.indexOf(outcome) > OUTCOMES.indexOf(before.outcome);
+      if (before && (isOfAll || !(before.isOfAll || isWorse))) continue;
+      const { path, line, column, included } = leaf;
+      const within = isOfAll ? node.path : path;
+      this.#told.set(leaf, { path, within, line, column, included, outcome, to, note, isOfAll });
+    }
+  }
+
+  /** The outcome of every key, in the order of the configuration. */
+  all(root: Node): KeyOutcome[] {
+    for (const map of mapsOf(root)) {
+      for (const node of map.replaced) if (!this.has(node)) this.leftOut(node, 'another key of this name replaces it');
+    }
+    for (const leaf of leavesOf(root)) {
+      if (!this.has(leaf)) this.leftOut(leaf, isEmpty(leaf) ? 'it is empty' : 'this importer does not know it');
+    }
+    return leavesOf(root)
+      .flatMap((leaf) => this.#told.get(leaf) ?? [])
+      .map(({ isOfAll, to, ...told }) => ({ ...told, to: typeof to === 'function' ? to() : to }))
+      .sort(byPosition);
+  }
+
+  problems(): ImportProblem[] {
+    return [...this.#problems.values()].sort(byPosition);
+  }
+}
+
+/** The configuration first, then its includes by name. */
+function byPosition(a: SourcePosition, b: SourcePosition): number {
+  const [fileA, fileB] = [a.included ?? '', b.included ?? ''];
+  if (fileA !== fileB) return fileA < fileB ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
+}
