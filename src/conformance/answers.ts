@@ -3,8 +3,8 @@ import type { Frame } from '../contract/provider.ts';
 import { anyText } from './any-text.ts';
 import { type ProviderSubject, typicalAdapter } from './provider-subject.ts';
 
-/** Texts that may stand where an answer should. */
-export const odd: fc.Arbitrary<string> = fc.oneof(
+/** Malformed answers. */
+export const oddTexts: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '',
     ' ',
@@ -24,25 +24,25 @@ export const odd: fc.Arbitrary<string> = fc.oneof(
   fc.json({ maxDepth: 3 }),
 );
 
-/** What a member of an answer may be in place of what it should be. */
-const STRAYS: readonly unknown[] = [null, -1, 0.5, 1e21, '', 'odd', true, [], {}, [null], [{}], { type: 'odd' }];
+/** Values of the wrong type for a member of an answer. */
+const WRONG_VALUES: readonly unknown[] = [null, -1, 0.5, 1e21, '', 'odd', true, [], {}, [null], [{}], { type: 'odd' }];
 
-/** The text with one of its JSON's values put out of place, and the rest as it was. */
-const spoiled = (text: string): fc.Arbitrary<string> => {
-  const spots = countOf(text);
+/** A body with one JSON value replaced or removed, or a cut body if it is no JSON. */
+const corrupt = (text: string): fc.Arbitrary<string> => {
+  const spots = countValues(text);
   if (spots === 0) return fc.nat({ max: text.length }).map((at) => text.slice(0, at));
   return fc
-    .record({ at: fc.nat({ max: spots - 1 }), stray: fc.constantFrom(...STRAYS), isGone: fc.boolean() })
+    .record({ at: fc.nat({ max: spots - 1 }), stray: fc.constantFrom(...WRONG_VALUES), isGone: fc.boolean() })
     .map(({ at, stray, isGone }) => {
       let seen = 0;
-      // Without a member, as a list's undefined is null.
+      // Removing a list item leaves null.
       return (
         JSON.stringify(JSON.parse(text), (_, value) => (seen++ === at ? (isGone ? undefined : stray) : value)) ?? ''
       );
     });
 };
 
-function countOf(text: string): number {
+function countValues(text: string): number {
   try {
     let spots = 0;
     JSON.parse(text, (_, value) => {
@@ -55,15 +55,15 @@ function countOf(text: string): number {
   }
 }
 
-/** Bodies: anything, and recorded ones as they are, or spoiled. */
-export function texts({ samples }: ProviderSubject): fc.Arbitrary<string> {
+/** Malformed bodies, and recorded ones, intact or corrupted. */
+export function bodies({ samples }: ProviderSubject): fc.Arbitrary<string> {
   const known = samples.filter(({ kind }) => kind === 'reply').map(({ text }) => text);
-  if (known.length === 0) return odd;
+  if (known.length === 0) return oddTexts;
   const real = fc.constantFrom(...known);
-  return fc.oneof(odd, real, real.chain(spoiled), real.chain(spoiled).chain(spoiled));
+  return fc.oneof(oddTexts, real, real.chain(corrupt), real.chain(corrupt).chain(corrupt));
 }
 
-/** The events of the recorded streams. */
+/** The frames of the recorded streams. */
 function recordedFrames({ plugin, samples, host }: ProviderSubject): (readonly Frame[])[] {
   const adapter = typicalAdapter(plugin);
   const kind = adapter?.kind === 'wire' ? adapter.frames : 'sse';
@@ -75,14 +75,16 @@ function recordedFrames({ plugin, samples, host }: ProviderSubject): (readonly F
     });
 }
 
-/** Streams: of anything, and recorded ones as they are, or with events lost, doubled, out of order and spoiled. */
+/** Malformed streams, and recorded ones, intact or with frames lost, duplicated, reordered and corrupted. */
 export function frames(subject: ProviderSubject): fc.Arbitrary<readonly Frame[]> {
-  const any = fc.array(fc.record({ event: fc.constantFrom('', '', 'message', 'error'), data: odd }), { maxLength: 4 });
+  const any = fc.array(fc.record({ event: fc.constantFrom('', '', 'message', 'error'), data: oddTexts }), {
+    maxLength: 4,
+  });
   const recorded = recordedFrames(subject).filter(({ length }) => length > 0);
   if (recorded.length === 0) return any;
   const real = fc.constantFrom(...recorded);
   const single = real.chain((list) => fc.constantFrom(...list));
-  const wrong = single.chain(({ event, data }) => spoiled(data).map((text) => ({ event, data: text })));
+  const wrong = single.chain(({ event, data }) => corrupt(data).map((text) => ({ event, data: text })));
   const muddled = fc.array(fc.oneof({ weight: 2, arbitrary: single }, wrong), { maxLength: 8 });
   const pierced = fc
     .tuple(real, wrong, fc.nat(), fc.boolean())

@@ -6,7 +6,7 @@ import { ChatRequest } from '../core/chat-request.ts';
 import { dropNulls } from '../core/nullable.ts';
 import { anyRequest } from './requests.ts';
 
-/** Names that providers give to models. */
+/** Model names of providers. */
 export const upstreams = fc.constantFrom('model-1', 'vendor/model-2.5:free', 'Model_3@20261120', 'models/four');
 
 export const traits: fc.Arbitrary<ModelTraits> = fc.record({
@@ -17,13 +17,13 @@ export const traits: fc.Arbitrary<ModelTraits> = fc.record({
   outputTokensPerSecond: fc.constantFrom(1, 100, 100_000),
 });
 
-/** The caller's state of some other provider, which means nothing to this one. */
+/** State of another provider, which this one ignores. */
 const NO_STATE = { ofMessage: fc.constant({}), ofCall: () => ({}) };
 
-/** No figure that anything else in a request has. */
+/** Values that occur nowhere else in a request. */
 const caps = fc.integer({ min: 20_011, max: 29_989 });
 
-/** Any request that the gateway admits, as an adapter gets it. */
+/** Any request that the gateway admits, as an adapter receives it. */
 export const calls: fc.Arbitrary<ProviderCall> = fc
   .record({
     upstream: upstreams,
@@ -35,10 +35,10 @@ export const calls: fc.Arbitrary<ProviderCall> = fc
     outputCap: caps,
     model: traits,
   })
-  // As it goes over the wire: without members that are undefined.
+  // As in JSON, without undefined members.
   .map((call) => structuredClone({ ...call, request: { ...call.request, stream: call.stream } }));
 
-/** Plain questions, which every model takes. */
+/** Plain questions, which every model accepts. */
 export const plainCalls: fc.Arbitrary<ProviderCall> = fc
   .record({
     text: fc.constantFrom('Hello!', 'Grüezi 💡', 'One\n\ntwo'),
@@ -61,8 +61,8 @@ export const plainCalls: fc.Arbitrary<ProviderCall> = fc
     },
   }));
 
-/** A call in words: what was asked of which model. */
-export function tellCall({ upstream, request, extras, stream, outputCap, model }: ProviderCall): string {
+/** A call in words, for reports. */
+export function describeCall({ upstream, request, extras, stream, outputCap, model }: ProviderCall): string {
   const { model: _, stream: __, ...rest } = request;
   const more = Object.keys(extras).length > 0 ? ` with the extras ${JSON.stringify(extras)}` : '';
   const can = model.capabilities.length > 0 ? ` that has ${model.capabilities.join(', ')}` : '';

@@ -1,24 +1,24 @@
 import fc from 'fast-check';
 import type { CallerWeights, Candidates } from '../contract/strategy.ts';
 
-/** What a strategy sees of a candidate: Q as a share, C in Credits, L in ms. */
-export interface Figures {
+/** The inputs of a strategy for a candidate: quality as a share, cost in Credits, latency in ms. */
+export interface CandidateMetrics {
   readonly q: number;
   readonly c: number;
   readonly l: number;
 }
 
-/** All that a ranking depends on. */
-export interface Trial {
+/** All inputs of a ranking. */
+export interface RankingCase {
   readonly options: Readonly<Record<string, unknown>>;
-  readonly figures: readonly Figures[];
-  /** Credits that a good answer is worth. */
+  readonly figures: readonly CandidateMetrics[];
+  /** The value of a good answer in Credits. */
   readonly worth: number;
   readonly weights: CallerWeights | null;
 }
 
-/** At least as good in everything, and better in something. */
-export const dominates = (a: Figures, b: Figures): boolean =>
+/** Whether `a` is at least as good as `b` in every metric, and better in one. */
+export const dominates = (a: CandidateMetrics, b: CandidateMetrics): boolean =>
   a.q >= b.q && a.c <= b.c && a.l <= b.l && (a.q > b.q || a.c < b.c || a.l < b.l);
 
 export const quality = fc.oneof(
@@ -46,22 +46,22 @@ export const weights: fc.Arbitrary<CallerWeights> = fc
 
 type Options = fc.Arbitrary<Readonly<Record<string, unknown>>>;
 
-/** None to eight candidates, often with equal figures. */
+/** Up to eight candidates, often with equal metrics. */
 const sets = fc
   .tuple(fc.array(figures, { maxLength: 6 }), fc.array(fc.nat(5), { maxLength: 2 }))
   .map(([own, twins]) => [...own, ...(own.length > 0 ? twins.map((at) => own[at % own.length]!) : [])]);
 
-export const trials = (options: Options): fc.Arbitrary<Trial> =>
+export const rankingCases = (options: Options): fc.Arbitrary<RankingCase> =>
   fc.record({ options, figures: sets, worth, weights: fc.option(weights) });
 
-/** What no ordinary policy has, and no request is safe from. */
+/** Extreme values, which a request can still reach. */
 const extreme = fc.record({
   q: fc.constantFrom(0, 1, Number.MIN_VALUE, 1 - Number.EPSILON),
   c: fc.constantFrom(0, Number.MIN_VALUE, 1e-12, 1e12),
   l: fc.constantFrom(0, 1e-9, 1e12),
 });
 
-export const extremeTrials = (options: Options): fc.Arbitrary<Trial> =>
+export const extremeRankingCases = (options: Options): fc.Arbitrary<RankingCase> =>
   fc.record({
     options,
     figures: fc.oneof(
@@ -72,12 +72,12 @@ export const extremeTrials = (options: Options): fc.Arbitrary<Trial> =>
     weights: fc.option(weights),
   });
 
-/** Room behind the candidates: the host's arrays are as long as the policy has models. */
+/** Unused array entries: the host's arrays have one entry per model of the policy. */
 const SPARE = 3;
 
-/** The candidates as the host hands them over. What stands behind them is left from another request. */
-export function candidatesOf({ figures: all, worth: costReference }: Trial): Candidates {
-  const column = (of: (one: Figures) => number) =>
+/** The candidates as the host passes them, with leftovers of another request behind them. */
+export function candidatesOf({ figures: all, worth: costReference }: RankingCase): Candidates {
+  const column = (of: (one: CandidateMetrics) => number) =>
     Float64Array.from([...all.map(of), ...Array.from({ length: SPARE }, () => 0.123)]);
   return {
     n: all.length,
@@ -88,22 +88,22 @@ export function candidatesOf({ figures: all, worth: costReference }: Trial): Can
   };
 }
 
-/** Where utilities go, with what an earlier request left there. */
-export const leftovers = ({ figures: all }: Trial, left: number): Float64Array =>
+/** A buffer for utilities, with leftovers of an earlier request. */
+export const usedBuffer = ({ figures: all }: RankingCase, left: number): Float64Array =>
   new Float64Array(all.length + SPARE).fill(left);
 
-/** Candidates are called A, B, C and so on, in the order in which they stand. */
+/** Candidates are named A, B, C and so on. */
 export const nameOf = (at: number): string => (at < 26 ? String.fromCharCode(65 + at) : `candidate ${at + 1}`);
 
-/** Candidates of a case that are told at most. */
-const TOLD_MAX = 6;
+/** The number of candidates that a report describes. */
+const DESCRIBED_MAX = 6;
 
-const tellFigures = ({ q, c, l }: Figures): string => `Q ${q}, C ${c}, L ${l} ms`;
+const describeMetrics = ({ q, c, l }: CandidateMetrics): string => `Q ${q}, C ${c}, L ${l} ms`;
 
-export function tellTrial({ options, figures: all, worth: value, weights: given }: Trial): string {
-  const told = all.slice(0, TOLD_MAX).map((one, at) => `${nameOf(at)} (${tellFigures(one)})`);
-  const more = all.length > TOLD_MAX ? ` and ${all.length - TOLD_MAX} more` : '';
-  const who = told.length === 0 ? 'no candidates' : told.join(', ') + more;
+export function describeRankingCase({ options, figures: all, worth: value, weights: given }: RankingCase): string {
+  const described = all.slice(0, DESCRIBED_MAX).map((one, at) => `${nameOf(at)} (${describeMetrics(one)})`);
+  const more = all.length > DESCRIBED_MAX ? ` and ${all.length - DESCRIBED_MAX} more` : '';
+  const who = described.length === 0 ? 'no candidates' : described.join(', ') + more;
   const weighed = given ? `, weights ${JSON.stringify(given)}` : '';
   const set = Object.keys(options).length > 0 ? `, options ${JSON.stringify(options)}` : '';
   return `${who}; costReference ${value}${weighed}${set}`;

@@ -6,10 +6,10 @@ import type {
   Finding,
   PreparedEstimator,
 } from '../contract/estimator.ts';
-import { frozen, type Law, law, messageOf, quoted, same, shown } from './law.ts';
-import { findIn, type Life, live, lives, tellLife } from './outcomes.ts';
+import { describeHistory, type EstimatorHistory, findingFor, histories, replay } from './estimator-history.ts';
+import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 import { defaultsOf, optionsFrom } from './schema-values.ts';
-import { reachedFault, sealed } from './sealed.ts';
+import { reachedFault, runSealed } from './sealed.ts';
 
 export interface EstimatorSubject {
   readonly plugin: EstimatorPlugin;
@@ -22,7 +22,7 @@ const SECRET = [0x1234_5678, 0x9abc_def0] as const;
 
 interface Case {
   readonly options: Options;
-  readonly life: Life;
+  readonly history: EstimatorHistory;
 }
 
 const options: Law<Subject> = law({
@@ -31,29 +31,29 @@ const options: Law<Subject> = law({
   cases: ({ plugin }) => optionsFrom(plugin.options),
   fault({ plugin }, given) {
     try {
-      plugin.prepare(frozen(structuredClone(given)), SECRET);
+      plugin.prepare(deepFreeze(structuredClone(given)), SECRET);
       return null;
     } catch (cause) {
       const defaults = defaultsOf(plugin.options);
-      if (defaults && same(given, defaults)) return `prepare refuses the defaults: ${quoted(messageOf(cause))}`;
-      const isTold = cause instanceof Error && cause.message.trim() !== '' && !(cause instanceof TypeError);
-      return isTold ? null : `prepare throws ${quoted(messageOf(cause))}, which tells an operator nothing`;
+      if (defaults && isEqual(given, defaults)) return `prepare refuses the defaults: ${quote(messageOf(cause))}`;
+      const isExplained = cause instanceof Error && cause.message.trim() !== '' && !(cause instanceof TypeError);
+      return isExplained ? null : `prepare throws ${quote(messageOf(cause))}, which tells an operator nothing`;
     }
   },
-  tell: (given) => `options ${shown(given)}`,
+  describe: (given) => `options ${shortJson(given)}`,
 });
 
-/** A law about an estimator that takes its options. */
-function about(text: {
+/** Makes a law about estimators, prepared with each of their options. */
+function estimatorLaw(text: {
   readonly name: string;
   readonly says: string;
-  fault(prepared: PreparedEstimator, life: Life): string | null;
+  fault(prepared: PreparedEstimator, history: EstimatorHistory): string | null;
 }): Law<Subject> {
   return law<Subject, Case>({
     ...text,
     cases({ plugin }) {
       const made = optionsFrom(plugin.options);
-      return made && fc.record({ options: made, life: lives });
+      return made && fc.record({ options: made, history: histories });
     },
     fault({ plugin }, one) {
       let prepared: PreparedEstimator;
@@ -62,10 +62,10 @@ function about(text: {
       } catch {
         return null;
       }
-      return text.fault(prepared, one.life);
+      return text.fault(prepared, one.history);
     },
-    tell: (one) =>
-      `${tellLife(one.life)}${Object.keys(one.options).length > 0 ? `; options ${shown(one.options)}` : ''}`,
+    describe: (one) =>
+      `${describeHistory(one.history)}${Object.keys(one.options).length > 0 ? `; options ${shortJson(one.options)}` : ''}`,
   });
 }
 
@@ -84,114 +84,116 @@ function findingFault({ quality, outcomes, text, counts, length, trust }: Findin
   return isShare(trust) ? null : `\`trust\` is ${trust}, or was not written: a share from 0 to 1`;
 }
 
-const fills = about({
+const fills = estimatorLaw({
   name: 'fills',
   says: '`estimate` fills all that it is given, whatever stood there, with shares from 0 to 1 and finite figures',
-  fault(prepared, life) {
-    const estimator = fresh(prepared).over(life.catalog);
-    const estimated = live(estimator, prepared, life);
+  fault(prepared, history) {
+    const estimator = fresh(prepared).over(history.catalog);
+    const estimated = replay(estimator, prepared, history);
     const wrong = estimated.find((value) => !isShare(value));
     if (wrong !== undefined) return `\`learn\` returns ${wrong}: a share from 0 to 1`;
-    const [one, other] = [findIn(estimator, prepared, life), findIn(estimator, prepared, life, 7)];
-    return findingFault(one) ?? (same(one, other) ? null : 'what it finds depends on what stood there before');
+    const [one, other] = [findingFor(estimator, prepared, history), findingFor(estimator, prepared, history, 7)];
+    return findingFault(one) ?? (isEqual(one, other) ? null : 'what it finds depends on what stood there before');
   },
 });
 
-const deterministic = about({
+const deterministic = estimatorLaw({
   name: 'deterministic',
   says: 'the same outcomes in the same order lead to the same estimates, without clock, chance and environment',
-  fault(prepared, life) {
+  fault(prepared, history) {
     const once = () => {
-      const estimator = fresh(prepared).over(life.catalog);
-      const estimated = live(estimator, prepared, life);
-      return { estimated, found: findIn(estimator, prepared, life) };
+      const estimator = fresh(prepared).over(history.catalog);
+      const estimated = replay(estimator, prepared, history);
+      return { estimated, found: findingFor(estimator, prepared, history) };
     };
-    const { value, reached } = sealed(() => [once(), once()]);
+    const { value, reached } = runSealed(() => [once(), once()]);
     return (
       reachedFault(reached) ??
-      (same(value[0], value[1]) ? null : `it finds ${shown(value[0])}, and then ${shown(value[1])}`)
+      (isEqual(value[0], value[1]) ? null : `it finds ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
     );
   },
 });
 
-const unseen = about({
+const unseen = estimatorLaw({
   name: 'unseen',
   says: 'a request that is only explained changes nothing',
-  fault(prepared, life) {
-    const estimator = fresh(prepared).over(life.catalog);
-    live(estimator, prepared, life);
-    const first = findIn(estimator, prepared, life);
-    findIn(estimator, prepared, { ...life, text: 'another question altogether', task: 0 });
-    return same(first, findIn(estimator, prepared, life)) ? null : 'asked again it finds something else';
+  fault(prepared, history) {
+    const estimator = fresh(prepared).over(history.catalog);
+    replay(estimator, prepared, history);
+    const first = findingFor(estimator, prepared, history);
+    findingFor(estimator, prepared, { ...history, text: 'another question altogether', task: 0 });
+    return isEqual(first, findingFor(estimator, prepared, history)) ? null : 'asked again it finds something else';
   },
 });
 
-const named = about({
+const named = estimatorLaw({
   name: 'names',
   says: 'what was learnt is kept by names: in a catalog of another order each model has what it had',
-  fault(prepared, life) {
+  fault(prepared, history) {
     const memory = fresh(prepared);
-    live(memory.over(life.catalog), prepared, life);
-    const turned = { ...life.catalog, models: life.catalog.models.toReversed() };
-    const forth = findIn(memory.over(life.catalog), prepared, life);
-    const back = findIn(memory.over(turned), prepared, { ...life, catalog: turned });
+    replay(memory.over(history.catalog), prepared, history);
+    const turned = { ...history.catalog, models: history.catalog.models.toReversed() };
+    const forth = findingFor(memory.over(history.catalog), prepared, history);
+    const back = findingFor(memory.over(turned), prepared, { ...history, catalog: turned });
     const [qualities, again] = [[...forth.quality], [...back.quality].reverse()];
     const at = qualities.findIndex((value, i) => Math.abs(value - again[i]!) > 1e-9);
     return at < 0
       ? null
-      : `model ${life.catalog.models[at]!.id} has ${qualities[at]}, and ${again[at]} in a catalog turned about`;
+      : `model ${history.catalog.models[at]!.id} has ${qualities[at]}, and ${again[at]} in a catalog turned about`;
   },
 });
 
 const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>
   new Map([...memory.save(true)].flatMap(([name, bytes]) => (bytes ? [[name, bytes] as const] : [])));
 
-const saved = about({
+const saved = estimatorLaw({
   name: 'saved',
   says: 'what `save(true)` gives and `open` takes goes on as if nothing had been, and so do the parts of `save(false)`',
-  fault(prepared, life) {
+  fault(prepared, history) {
     const memory = fresh(prepared);
-    const estimator = memory.over(life.catalog);
+    const estimator = memory.over(history.catalog);
     const kept = new Map<string, Uint8Array>();
     const keep = () => {
       for (const [name, bytes] of memory.save(false)) bytes ? kept.set(name, bytes.slice()) : kept.delete(name);
     };
-    const half = Math.ceil(life.steps.length / 2);
-    live(estimator, prepared, { ...life, steps: life.steps.slice(0, half) });
+    const half = Math.ceil(history.steps.length / 2);
+    replay(estimator, prepared, { ...history, steps: history.steps.slice(0, half) });
     keep();
-    live(estimator, prepared, { ...life, steps: life.steps.slice(half) });
+    replay(estimator, prepared, { ...history, steps: history.steps.slice(half) });
     keep();
-    const found = findIn(estimator, prepared, life);
+    const found = findingFor(estimator, prepared, history);
     for (const [how, parts] of Object.entries({ 'save(true)': partsOf(memory), 'save(false)': kept })) {
-      const again = findIn(prepared.open(parts).over(life.catalog), prepared, life);
-      if (!same(again, found))
-        return `opened from what ${how} gave it finds ${shown([...again.quality])}, not ${shown([...found.quality])}`;
+      const again = findingFor(prepared.open(parts).over(history.catalog), prepared, history);
+      if (!isEqual(again, found))
+        return `opened from what ${how} gave it finds ${shortJson([...again.quality])}, not ${shortJson([...found.quality])}`;
     }
     return memory.save(false).size === 0 ? null : '`save(false)` gives parts that have not changed since the last call';
   },
 });
 
-const forgets = about({
+const forgets = estimatorLaw({
   name: 'forgets',
   says: '`forget()` leaves nothing of what was learnt, and `forget(id)` nothing of that model',
-  fault(prepared, life) {
+  fault(prepared, history) {
     const memory = fresh(prepared);
-    live(memory.over(life.catalog), prepared, life);
+    replay(memory.over(history.catalog), prepared, history);
     memory.forget('a');
     const left = memory
-      .over(life.catalog)
+      .over(history.catalog)
       .known()
       .find(({ model, outcomes }) => model === 'a' && outcomes > 0);
-    if (left) return `after forget('a') it still knows ${shown(left)}`;
+    if (left) return `after forget('a') it still knows ${shortJson(left)}`;
     memory.forget(null);
-    const [after, before] = [memory, fresh(prepared)].map((one) => findIn(one.over(life.catalog), prepared, life));
-    return same(after, before)
+    const [after, before] = [memory, fresh(prepared)].map((one) =>
+      findingFor(one.over(history.catalog), prepared, history),
+    );
+    return isEqual(after, before)
       ? null
-      : `after forget(null) it finds ${shown([...after!.quality])}, and new ${shown([...before!.quality])}`;
+      : `after forget(null) it finds ${shortJson([...after!.quality])}, and new ${shortJson([...before!.quality])}`;
   },
 });
 
-/** Bytes that a memory may grow by without being one of every outcome. */
+/** The growth in bytes that a bounded memory is allowed. */
 const GROWTH_MAX = 16_384;
 
 const ONE: EstimatorCatalog = {
@@ -220,7 +222,7 @@ const bounded: Law<Subject> = law({
     const [few, many] = [sizeAfter(10), sizeAfter(2_000)];
     return many - few <= GROWTH_MAX ? null : `of 10 outcomes of a model its memory has ${few} bytes, of 2,010 ${many}`;
   },
-  tell: (given) => `options ${shown(given)}`,
+  describe: (given) => `options ${shortJson(given)}`,
 });
 
 const strange: Law<Subject> = law({
@@ -233,13 +235,13 @@ const strange: Law<Subject> = law({
       const memory = prepared.open(new Map([['nobody-knows-this-part', bytes]]));
       return memory.over({ tasks: ['general'], models: [] }).known().length === 0 ? null : 'it knows something of them';
     } catch (cause) {
-      return cause instanceof Error ? null : `it throws ${shown(cause)}, which is no Error`;
+      return cause instanceof Error ? null : `it throws ${shortJson(cause)}, which is no Error`;
     }
   },
-  tell: (bytes) => `a part of the bytes ${[...bytes].join(' ')}`,
+  describe: (bytes) => `a part of the bytes ${[...bytes].join(' ')}`,
 });
 
-/** What must hold of every estimator. */
+/** Laws of every estimator. */
 export const ESTIMATOR_LAWS: readonly Law<Subject>[] = [
   options,
   fills,

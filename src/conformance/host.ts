@@ -1,9 +1,12 @@
 import type { Frame, WireAdapter } from '../contract/provider.ts';
 import type { Candidates, PreparedStrategy } from '../contract/strategy.ts';
 
-/** What the suite has the gateway itself do, so that a plugin is tried with what it will meet. */
-export interface Host {
-  /** Puts the best `most` candidates into `into`, best first. Rounds `utility`, which is not used if `faulty`. */
+/** The parts of the gateway that the suite needs, so that it tests a plugin with the real ones. */
+export interface ConformanceHost {
+  /**
+   * Ranks the best `most` candidates into `into`, best first. Rounds `utility` in place.
+   * @returns `faulty` if the utilities cannot be used
+   */
   rank(
     candidates: Candidates,
     utility: Float64Array,
@@ -11,8 +14,11 @@ export interface Host {
     into: number[],
     tieBreak?: PreparedStrategy['tieBreak'],
   ): { readonly faulty: boolean };
-  /** A fresh parser from the text of a stream to frames. */
+  /** Creates a parser from stream text to frames. */
   frames(kind: WireAdapter['frames']): { push(text: string): readonly Frame[]; end(): readonly Frame[] };
-  /** The headers of a call as they go out, of those that an adapter wants; with the key, if there is one. Throws where it cannot be put. */
+  /**
+   * The outgoing headers of a call: the allowed ones of the adapter, and the key.
+   * @throws if the key cannot be a header
+   */
   headers(adapter: WireAdapter, own: Readonly<Record<string, string>>, key: string | null): Headers;
 }

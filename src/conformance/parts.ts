@@ -1,6 +1,6 @@
 import { FAILURE_KINDS, type StreamPart } from '../contract/parts.ts';
 import { isObject } from '../core/object.ts';
-import { shown } from './law.ts';
+import { shortJson } from './law.ts';
 
 const FINISHES: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];
 const KINDS: readonly unknown[] = FAILURE_KINDS;
@@ -43,33 +43,34 @@ const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
 
 const hasForm = (type: unknown): type is StreamPart['type'] => typeof type === 'string' && Object.hasOwn(FORMS, type);
 
-/** What is wrong with a failure as an adapter tells it; null for nothing. */
+/** The fault of a failure part; null if it is valid. */
 export function failureFault(failure: unknown): string | null {
-  if (!isObject(failure)) return `a failure is ${shown(failure)}, no object`;
+  if (!isObject(failure)) return `a failure is ${shortJson(failure)}, no object`;
   const { kind, message, status, retryAfterMs } = failure;
-  if (!KINDS.includes(kind)) return `a failure has the kind ${shown(kind)}; there are ${KINDS.join(', ')}`;
-  if (typeof message !== 'string') return `a failure has the message ${shown(message)}, which is no text`;
-  if (status !== undefined && !isCount(status)) return `a failure has the status ${shown(status)}`;
+  if (!KINDS.includes(kind)) return `a failure has the kind ${shortJson(kind)}; there are ${KINDS.join(', ')}`;
+  if (typeof message !== 'string') return `a failure has the message ${shortJson(message)}, which is no text`;
+  if (status !== undefined && !isCount(status)) return `a failure has the status ${shortJson(status)}`;
   if (retryAfterMs === undefined || (typeof retryAfterMs === 'number' && retryAfterMs >= 0)) return null;
-  return `a failure asks to wait ${shown(retryAfterMs)} ms`;
+  return `a failure asks to wait ${shortJson(retryAfterMs)} ms`;
 }
 
-/** What is wrong with parts as the contract has them; null for nothing. */
+/** The fault of parts under the plugin contract; null if they are valid. */
 export function partsFault(parts: unknown): string | null {
-  if (!Array.isArray(parts)) return `it gives ${shown(parts)}, which is no list of parts`;
+  if (!Array.isArray(parts)) return `it gives ${shortJson(parts)}, which is no list of parts`;
   for (const part of parts) {
-    if (!isObject(part) || !hasForm(part.type)) return `it gives ${shown(part)}, which is no part that there is`;
+    if (!isObject(part) || !hasForm(part.type)) return `it gives ${shortJson(part)}, which is no part that there is`;
     if (part.type === 'failure') {
       const fault = failureFault(part.failure);
       if (fault) return fault;
     }
-    if (!FORMS[part.type](part)) return `it gives ${shown(part)}, which has not the form of a \`${part.type}\` part`;
+    if (!FORMS[part.type](part))
+      return `it gives ${shortJson(part)}, which has not the form of a \`${part.type}\` part`;
   }
   return null;
 }
 
-/** Neighbouring pieces of the same text joined: what was said, however it was cut. */
-export function joined(parts: readonly StreamPart[]): StreamPart[] {
+/** Joins adjacent parts of the same text, so that results do not depend on how it was split. */
+export function joinParts(parts: readonly StreamPart[]): StreamPart[] {
   const out: StreamPart[] = [];
   for (const part of parts) {
     const last = out.at(-1);

@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { Frame, WireAdapter } from '../contract/provider.ts';
-import { frames, odd, texts } from './answers.ts';
-import { type Law, quoted, same, shown } from './law.ts';
+import { bodies, frames, oddTexts } from './answers.ts';
+import { isEqual, type Law, quote, shortJson } from './law.ts';
 import { failureFault, partsFault } from './parts.ts';
-import { aboutWire, type ProviderSubject } from './provider-subject.ts';
-import { reachedFault, sealed } from './sealed.ts';
+import { type ProviderSubject, wireLaw } from './provider-subject.ts';
+import { reachedFault, runSealed } from './sealed.ts';
 
-const tellText = (text: string): string => `the body ${quoted(text)}`;
-const tellFrames = (list: readonly Frame[]): string =>
-  `the events ${list.map(({ event, data }) => (event ? `${event}: ${quoted(data)}` : quoted(data))).join(', ') || 'of an empty stream'}`;
+const describeBody = (text: string): string => `the body ${quote(text)}`;
+const describeFrames = (list: readonly Frame[]): string =>
+  `the events ${list.map(({ event, data }) => (event ? `${event}: ${quote(data)}` : quote(data))).join(', ') || 'of an empty stream'}`;
 
 const hasFinish = (parts: readonly StreamPart[]): boolean => parts.some(({ type }) => type === 'finish');
 
-/** What nobody can take for an answer. */
-const isNothing = (text: string): boolean => {
+/** Whether a text cannot be an answer. */
+const isNoAnswer = (text: string): boolean => {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
@@ -23,25 +23,25 @@ const isNothing = (text: string): boolean => {
   }
 };
 
-const reply = aboutWire<string>({
+const reply = wireLaw<string>({
   name: 'reply',
   says: 'whatever comes as an answer becomes parts or a failure; nothing throws, and nonsense is no finished answer',
-  cases: texts,
+  cases: bodies,
   fault(adapter, text) {
     const parts = adapter.reply(text);
     const fault = partsFault(parts);
     if (fault) return fault;
-    return isNothing(text) && hasFinish(parts) ? 'it takes that for a finished answer' : null;
+    return isNoAnswer(text) && hasFinish(parts) ? 'it takes that for a finished answer' : null;
   },
-  tell: tellText,
+  tell: describeBody,
 });
 
-function read(adapter: WireAdapter, list: readonly Frame[]): StreamPart[] {
+function readAll(adapter: WireAdapter, list: readonly Frame[]): StreamPart[] {
   const reader = adapter.stream();
   return list.flatMap((frame) => [...reader.read(frame)]);
 }
 
-const stream = aboutWire<readonly Frame[]>({
+const stream = wireLaw<readonly Frame[]>({
   name: 'stream',
   says: 'whatever comes as a stream becomes parts or a failure; nothing throws, and nonsense is no finished answer',
   cases: frames,
@@ -52,50 +52,50 @@ const stream = aboutWire<readonly Frame[]>({
       const fault = partsFault(parts);
       if (fault) return fault;
     }
-    const isNonsense = list.every(({ event, data }) => event === '' && isNothing(data) && !/DONE/.test(data));
-    return isNonsense && hasFinish(read(adapter, list)) ? 'it takes that for a finished answer' : null;
+    const isNonsense = list.every(({ event, data }) => event === '' && isNoAnswer(data) && !/DONE/.test(data));
+    return isNonsense && hasFinish(readAll(adapter, list)) ? 'it takes that for a finished answer' : null;
   },
-  tell: tellFrames,
+  tell: describeFrames,
 });
 
-const apart = aboutWire<{ readonly one: readonly Frame[]; readonly other: readonly Frame[] }>({
+const apart = wireLaw<{ readonly one: readonly Frame[]; readonly other: readonly Frame[] }>({
   name: 'apart',
   says: 'streams that are read at the same time, or one after the other, do not mix',
   cases: (subject) => fc.record({ one: frames(subject), other: frames(subject) }),
   fault(adapter, { one, other }) {
-    const alone = read(adapter, one);
+    const alone = readAll(adapter, one);
     const [left, right] = [adapter.stream(), adapter.stream()];
     const both: StreamPart[] = [];
     for (let at = 0; at < Math.max(one.length, other.length); at++) {
       if (other[at]) right.read(other[at]!);
       if (one[at]) both.push(...left.read(one[at]!));
     }
-    if (!same(both, alone)) return `beside another stream it says ${shown(both)}, and alone ${shown(alone)}`;
-    const again = read(adapter, one);
-    return same(again, alone) ? null : `read again it says ${shown(again)}, and first ${shown(alone)}`;
+    if (!isEqual(both, alone)) return `beside another stream it says ${shortJson(both)}, and alone ${shortJson(alone)}`;
+    const again = readAll(adapter, one);
+    return isEqual(again, alone) ? null : `read again it says ${shortJson(again)}, and first ${shortJson(alone)}`;
   },
-  tell: ({ one, other }) => `${tellFrames(one)}, beside ${tellFrames(other)}`,
+  tell: ({ one, other }) => `${describeFrames(one)}, beside ${describeFrames(other)}`,
 });
 
-const translates = aboutWire<{ readonly text: string; readonly list: readonly Frame[] }>({
+const translates = wireLaw<{ readonly text: string; readonly list: readonly Frame[] }>({
   name: 'deterministic',
   says: 'the same answer becomes the same parts, without clock, chance and environment',
-  cases: (subject) => fc.record({ text: texts(subject), list: frames(subject) }),
+  cases: (subject) => fc.record({ text: bodies(subject), list: frames(subject) }),
   fault(adapter, { text, list }) {
-    const once = () => [adapter.reply(text), read(adapter, list)];
-    const { value, reached } = sealed(() => [once(), once()]);
-    return reachedFault(reached) ?? (same(value[0], value[1]) ? null : 'read twice it says two things');
+    const once = () => [adapter.reply(text), readAll(adapter, list)];
+    const { value, reached } = runSealed(() => [once(), once()]);
+    return reachedFault(reached) ?? (isEqual(value[0], value[1]) ? null : 'read twice it says two things');
   },
-  tell: ({ text, list }) => `${tellText(text)} and ${tellFrames(list)}`,
+  tell: ({ text, list }) => `${describeBody(text)} and ${describeFrames(list)}`,
 });
 
-interface Refusal {
+interface ErrorResponse {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
 }
 
-const refusals = (subject: ProviderSubject): fc.Arbitrary<Refusal> =>
+const errorResponses = (subject: ProviderSubject): fc.Arbitrary<ErrorResponse> =>
   fc.record({
     status: fc.oneof(
       fc.constantFrom(400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504),
@@ -108,25 +108,25 @@ const refusals = (subject: ProviderSubject): fc.Arbitrary<Refusal> =>
       ['x-request-id', 'é'.repeat(3)],
     ] as const),
     body: fc.oneof(
-      odd,
+      oddTexts,
       fc.constantFrom('', '<html>no</html>', '{"error":{"message":"No.","code":7}}', '{"error":"No."}'),
-      texts(subject),
+      bodies(subject),
     ),
   });
 
-const failure = aboutWire<Refusal>({
+const failure = wireLaw<ErrorResponse>({
   name: 'failure',
   says: 'any status outside 2xx, with any headers and body, becomes a failure of a known kind',
-  cases: refusals,
+  cases: errorResponses,
   fault: (adapter, { status, headers, body }) =>
     failureFault(adapter.failure(status, new Headers(headers.map(([name, value]) => [name, value])), body)),
-  tell: ({ status, headers, body }) => `status ${status}, headers ${JSON.stringify(headers)}, body ${quoted(body)}`,
+  tell: ({ status, headers, body }) => `status ${status}, headers ${JSON.stringify(headers)}, body ${quote(body)}`,
 });
 
 type Kind = ProviderFailure['kind'];
 
-/** What a status says by itself, where the body says nothing. */
-const MEANT: ReadonlyMap<number, readonly Kind[]> = new Map<number, readonly Kind[]>([
+/** The kinds that a status alone implies. */
+const EXPECTED_KINDS: ReadonlyMap<number, readonly Kind[]> = new Map<number, readonly Kind[]>([
   [401, ['auth']],
   [403, ['auth', 'rejected']],
   [404, ['not_found']],
@@ -136,13 +136,13 @@ const MEANT: ReadonlyMap<number, readonly Kind[]> = new Map<number, readonly Kin
   [503, ['overloaded', 'server', 'rate_limited']],
 ]);
 
-const statuses = aboutWire<number>({
+const statuses = wireLaw<number>({
   name: 'statuses',
   says: 'a status that speaks for itself has the kind that the gateway acts on: a 5xx is nobody’s request, a 429 passes',
-  cases: () => fc.constantFrom(...MEANT.keys()),
+  cases: () => fc.constantFrom(...EXPECTED_KINDS.keys()),
   fault(adapter, status) {
     const { kind } = adapter.failure(status, new Headers(), '');
-    const meant = MEANT.get(status) ?? [];
+    const meant = EXPECTED_KINDS.get(status) ?? [];
     return meant.includes(kind)
       ? null
       : `its kind is \`${kind}\`, not ${meant.map((one) => `\`${one}\``).join(' or ')}`;
@@ -150,5 +150,5 @@ const statuses = aboutWire<number>({
   tell: (status) => `status ${status} with an empty body`,
 });
 
-/** What every adapter must keep of any answer. */
+/** Laws of every adapter about answers. */
 export const ANSWER_LAWS: readonly Law<ProviderSubject>[] = [reply, stream, apart, translates, failure, statuses];

@@ -1,15 +1,15 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
 import { isPlausible } from '../core/usage.ts';
-import { calls, tellCall } from './calls.ts';
-import { type Law, same, shown } from './law.ts';
+import { calls, describeCall } from './calls.ts';
+import { isEqual, type Law, shortJson } from './law.ts';
 import { partsFault } from './parts.ts';
-import { aboutInProcess, type ProviderSubject } from './provider-subject.ts';
-import { reachedFault, sealed } from './sealed.ts';
+import { inProcessLaw, type ProviderSubject } from './provider-subject.ts';
+import { reachedFault, runSealed } from './sealed.ts';
 
-/** Parts that an answer of so few tokens has at most. */
+/** More parts than a short answer has. */
 const PARTS_MAX = 20_000;
-/** Tokens of an answer, so that it is over soon. */
+/** Output tokens of a short answer. */
 const CAP = 64;
 
 const isPause = (part: StreamPart | Pause): part is Pause => part.type === 'pause';
@@ -23,14 +23,14 @@ function answerOf(adapter: InProcessAdapter, call: ProviderCall): (StreamPart | 
   return parts;
 }
 
-const answers = aboutInProcess<ProviderCall>({
+const answers = inProcessLaw<ProviderCall>({
   name: 'answer',
   says: 'every choice that was asked for ends with a `finish`, nothing comes behind it, and the usage keeps to the cap',
   cases: () => calls,
   fault(adapter, call) {
     const all = answerOf(adapter, call);
     const pause = all.find((part) => isPause(part) && !(part.ms >= 0));
-    if (pause) return `it pauses for ${shown(pause)}`;
+    if (pause) return `it pauses for ${shortJson(pause)}`;
     const parts = all.filter((part): part is StreamPart => !isPause(part));
     const fault = partsFault(parts);
     if (fault) return fault;
@@ -38,11 +38,11 @@ const answers = aboutInProcess<ProviderCall>({
     const finished = new Set<number>();
     for (const part of parts) {
       if (part.type === 'usage') {
-        if (!isPlausible(part.usage)) return `its usage ${shown(part.usage)} cannot be`;
-        if (part.usage.outputTokens > CAP * choices) return `its usage is above the cap: ${shown(part.usage)}`;
+        if (!isPlausible(part.usage)) return `its usage ${shortJson(part.usage)} cannot be`;
+        if (part.usage.outputTokens > CAP * choices) return `its usage is above the cap: ${shortJson(part.usage)}`;
       } else if (part.type !== 'failure') {
         if (part.choice >= choices) return `it answers choice ${part.choice}, of ${choices}`;
-        if (finished.has(part.choice)) return `${shown(part)} comes behind the finish of its choice`;
+        if (finished.has(part.choice)) return `${shortJson(part)} comes behind the finish of its choice`;
         if (part.type === 'finish') finished.add(part.choice);
       }
     }
@@ -51,18 +51,18 @@ const answers = aboutInProcess<ProviderCall>({
       ? null
       : `${choices - finished.size} of ${choices} choices have no finish`;
   },
-  tell: tellCall,
+  tell: describeCall,
 });
 
-const repeats = aboutInProcess<ProviderCall>({
+const repeats = inProcessLaw<ProviderCall>({
   name: 'deterministic',
   says: 'the same call gets the same answer, without clock, chance and environment',
   cases: () => calls,
   fault(adapter, call) {
-    const { value, reached } = sealed(() => [answerOf(adapter, call), answerOf(adapter, call)]);
-    return reachedFault(reached) ?? (same(value[0], value[1]) ? null : 'asked twice it answers two things');
+    const { value, reached } = runSealed(() => [answerOf(adapter, call), answerOf(adapter, call)]);
+    return reachedFault(reached) ?? (isEqual(value[0], value[1]) ? null : 'asked twice it answers two things');
   },
-  tell: tellCall,
+  tell: describeCall,
 });
 
 export const IN_PROCESS_LAWS: readonly Law<ProviderSubject>[] = [answers, repeats];

@@ -2,19 +2,19 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
-import { calls, plainCalls, tellCall, traits, upstreams } from './calls.ts';
-import type { Host } from './host.ts';
-import { frozen, type Law, law, messageOf, quoted, same, shown } from './law.ts';
+import { calls, describeCall, plainCalls, traits, upstreams } from './calls.ts';
+import type { ConformanceHost } from './host.ts';
+import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 import {
-  aboutAny,
-  aboutWire,
+  adapterLaw,
+  type ProviderSettings,
   type ProviderSubject,
   presetSettings,
-  type Settings,
   settingsFor,
+  wireLaw,
 } from './provider-subject.ts';
 import { defaultsOf } from './schema-values.ts';
-import { CANARY, reachedFault, sealed } from './sealed.ts';
+import { CANARY, reachedFault, runSealed } from './sealed.ts';
 
 const settings: Law<ProviderSubject> = law({
   name: 'settings',
@@ -22,18 +22,18 @@ const settings: Law<ProviderSubject> = law({
   cases: settingsFor,
   fault({ plugin }, given) {
     try {
-      plugin.prepare(frozen(structuredClone(given)));
+      plugin.prepare(deepFreeze(structuredClone(given)));
       return null;
     } catch (cause) {
       const own = [defaultsOf(plugin.settings), ...presetsOf(plugin).map((one) => presetSettings(plugin, one))];
-      if (own.some((one) => same(one, given)))
-        return `prepare refuses what it states itself: ${quoted(messageOf(cause))}`;
-      const isTold = cause instanceof Error && cause.message.trim() !== '' && !/\n/.test(cause.message);
-      if (isTold && !(cause instanceof TypeError)) return null;
-      return `prepare throws ${quoted(messageOf(cause))}, which tells an operator nothing: throw an Error with one sentence`;
+      if (own.some((one) => isEqual(one, given)))
+        return `prepare refuses what it states itself: ${quote(messageOf(cause))}`;
+      const isExplained = cause instanceof Error && cause.message.trim() !== '' && !/\n/.test(cause.message);
+      if (isExplained && !(cause instanceof TypeError)) return null;
+      return `prepare throws ${quote(messageOf(cause))}, which tells an operator nothing: throw an Error with one sentence`;
     }
   },
-  tell: (given: Settings) => `settings ${shown(given)}`,
+  describe: (given: ProviderSettings) => `settings ${shortJson(given)}`,
 });
 
 const presetsOf = ({ presets }: ProviderSubject['plugin']): ProviderPreset[] => Object.values(presets ?? {});
@@ -45,18 +45,20 @@ function presetFault(plugin: ProviderSubject['plugin'], preset: ProviderPreset):
   if (baseUrl !== undefined) {
     const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
     const isPlain = url && !url.username && !url.password && !url.search && !url.hash && /^https?:$/.test(url.protocol);
-    if (!isPlain) return `its baseUrl ${quoted(baseUrl)} is no plain http or https address`;
+    if (!isPlain) return `its baseUrl ${quote(baseUrl)} is no plain http or https address`;
   }
   for (const [name, variable] of Object.entries({ baseUrlEnv, apiKeyEnv })) {
     if (variable !== undefined && !VARIABLE.test(variable))
-      return `its ${name} ${quoted(variable)} is no name of a variable`;
+      return `its ${name} ${quote(variable)} is no name of a variable`;
   }
-  if (basePath !== undefined && !/^\/[\w./-]*$/.test(basePath)) return `its basePath ${quoted(basePath)} is no path`;
-  if (cache && !(cache.ttlS >= 0 && cache.tokensMin >= 0)) return `its cache is ${shown(cache)}`;
+  if (basePath !== undefined && !/^\/[\w./-]*$/.test(basePath)) return `its basePath ${quote(basePath)} is no path`;
+  if (cache && !(cache.ttlS >= 0 && cache.tokensMin >= 0)) return `its cache is ${shortJson(cache)}`;
   if (passthrough?.includes('*'))
     return 'its passthrough lets every field through, those that change the bill among them';
   const set = presetSettings(plugin, preset);
-  return Value.Check(plugin.settings, set) ? null : `its settings ${shown(set)} do not fit the schema of the adapter`;
+  return Value.Check(plugin.settings, set)
+    ? null
+    : `its settings ${shortJson(set)} do not fit the schema of the adapter`;
 }
 
 const presets: Law<ProviderSubject> = law({
@@ -65,78 +67,83 @@ const presets: Law<ProviderSubject> = law({
   cases: ({ plugin }) =>
     presetsOf(plugin).length > 0 ? fc.constantFrom(...Object.entries(plugin.presets ?? {})) : null,
   fault: ({ plugin }, [, preset]) => presetFault(plugin, preset),
-  tell: ([name]) => `the preset \`${name}\``,
+  describe: ([name]) => `the preset \`${name}\``,
 });
 
 const KEY = 'key-of-the-suite';
 
-const form = aboutWire({
+const form = wireLaw({
   name: 'form',
   says: 'a dialect, a way of framing, a header for the key',
   cases: () => fc.constant(null),
   fault(adapter, _, { host }) {
-    if (!/^[a-z0-9][a-z0-9_-]*$/i.test(adapter.dialect)) return `its dialect is ${shown(adapter.dialect)}: one word`;
+    if (!/^[a-z0-9][a-z0-9_-]*$/i.test(adapter.dialect))
+      return `its dialect is ${shortJson(adapter.dialect)}: one word`;
     if (adapter.frames !== 'sse' && adapter.frames !== 'ndjson')
-      return `its frames are ${shown(adapter.frames)}: sse or ndjson`;
+      return `its frames are ${shortJson(adapter.frames)}: sse or ndjson`;
     const { header, prefix } = adapter.auth;
     try {
       const got = host.headers(adapter, {}, KEY).get(header);
-      return got === (prefix + KEY).trim() ? null : `the key does not arrive in the header ${quoted(header)}`;
+      return got === (prefix + KEY).trim() ? null : `the key does not arrive in the header ${quote(header)}`;
     } catch {
-      return `no key can go into the header ${quoted(header)}`;
+      return `no key can go into the header ${quote(header)}`;
     }
   },
   tell: () => 'the adapter as it is prepared',
 });
 
-const lacks = aboutAny({
+const lacks = adapterLaw({
   name: 'lacks',
   says: '`lacks` names known capabilities, the same ones each time',
   cases: () => fc.record({ model: traits, upstream: upstreams }),
   fault(adapter, { model, upstream }) {
     if (!adapter.lacks) return null;
-    const told: readonly string[] = adapter.lacks(frozen(structuredClone(model)), upstream);
-    const unknown = told.find((name) => !CAPABILITY_NAMES.some((known) => known === name));
-    if (unknown !== undefined) return `it lacks ${quoted(unknown)}; there are ${CAPABILITY_NAMES.join(', ')}`;
-    return same(told, adapter.lacks(model, upstream)) ? null : 'asked twice it tells two things';
+    const lacking: readonly string[] = adapter.lacks(deepFreeze(structuredClone(model)), upstream);
+    const unknown = lacking.find((name) => !CAPABILITY_NAMES.some((known) => known === name));
+    if (unknown !== undefined) return `it lacks ${quote(unknown)}; there are ${CAPABILITY_NAMES.join(', ')}`;
+    return isEqual(lacking, adapter.lacks(model, upstream)) ? null : 'asked twice it tells two things';
   },
-  tell: ({ model, upstream }) => `the model \`${upstream}\` with ${shown(model)}`,
+  tell: ({ model, upstream }) => `the model \`${upstream}\` with ${shortJson(model)}`,
 });
 
-/** Below any address that a policy may state. */
+/** Policies can state any address with a path. */
 const BASE = 'https://provider.example/base/v1';
 
 function pathFault(path: unknown): string | null {
   if (typeof path !== 'string' || !/^\/[\x21-\x7e]*$/.test(path))
-    return `its path is ${shown(path)}: it begins with \`/\` and has no blanks; encode what stands in it`;
-  if (path.includes('#')) return `its path ${quoted(path)} has a \`#\`, and nothing behind it is sent`;
+    return `its path is ${shortJson(path)}: it begins with \`/\` and has no blanks; encode what stands in it`;
+  if (path.includes('#')) return `its path ${quote(path)} has a \`#\`, and nothing behind it is sent`;
   const url = URL.canParse(BASE + path) ? new URL(BASE + path) : null;
   const isBelow = url?.host === 'provider.example' && url.pathname.startsWith('/base/v1/');
-  return isBelow ? null : `its path ${quoted(path)} leads out of the provider's address`;
+  return isBelow ? null : `its path ${quote(path)} leads out of the provider's address`;
 }
 
-function headersFault(adapter: WireAdapter, own: unknown, host: Host): string | null {
+function headersFault(adapter: WireAdapter, own: unknown, host: ConformanceHost): string | null {
   if (typeof own !== 'object' || own === null) return 'it gives no headers: an empty object for none';
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(own)) {
-    if (typeof value !== 'string') return `its header ${quoted(name)} is ${shown(value)}, no text`;
+    if (typeof value !== 'string') return `its header ${quote(name)} is ${shortJson(value)}, no text`;
     texts[name] = value;
   }
   const out = host.headers(adapter, texts, null);
   const left = Object.keys(texts).find((name) => !out.has(name));
   return left === undefined
     ? null
-    : `its header ${quoted(left)} is not among those that go out: the gateway leaves it away`;
+    : `its header ${quote(left)} is not among those that go out: the gateway leaves it away`;
 }
 
-/** What is wrong with a request; null for nothing. */
-function httpFault(adapter: WireAdapter, { path, headers, body, dropped }: HttpCall, host: Host): string | null {
+/** The fault of an HTTP request; null if it is valid. */
+function httpFault(
+  adapter: WireAdapter,
+  { path, headers, body, dropped }: HttpCall,
+  host: ConformanceHost,
+): string | null {
   const fault = pathFault(path) ?? headersFault(adapter, headers, host);
   if (fault) return fault;
   if (typeof body !== 'string') return 'its body is no text: use JSON.stringify';
-  if (parsed(body) === undefined) return `its body is no JSON: ${quoted(body)}`;
+  if (parsed(body) === undefined) return `its body is no JSON: ${quote(body)}`;
   const isList = Array.isArray(dropped) && dropped.every((name) => typeof name === 'string' && name !== '');
-  return isList ? null : `\`dropped\` is ${shown(dropped)}: a list of the names of fields, empty for none`;
+  return isList ? null : `\`dropped\` is ${shortJson(dropped)}: a list of the names of fields, empty for none`;
 }
 
 function parsed(text: string): unknown {
@@ -147,69 +154,69 @@ function parsed(text: string): unknown {
   }
 }
 
-const request = aboutWire<ProviderCall>({
+const request = wireLaw<ProviderCall>({
   name: 'request',
   says: 'any request that is admitted becomes a path, headers and JSON, or a `rejected` with its reason; nothing throws',
   cases: () => calls,
   fault(adapter, call, { host }) {
-    const made = adapter.request(frozen(structuredClone(call)));
+    const made = adapter.request(deepFreeze(structuredClone(call)));
     if (!('kind' in made)) return httpFault(adapter, made, host);
     if (made.kind !== 'rejected')
-      return `in place of a request it gives a failure of kind ${shown(made.kind)}, not \`rejected\``;
+      return `in place of a request it gives a failure of kind ${shortJson(made.kind)}, not \`rejected\``;
     return typeof made.message === 'string' && made.message !== '' ? null : 'it rejects, and does not say what';
   },
-  tell: tellCall,
+  tell: describeCall,
 });
 
-const pure = aboutWire<ProviderCall>({
+const pure = wireLaw<ProviderCall>({
   name: 'pure',
   says: 'the same call becomes the same request, without clock, chance and environment, and is not changed',
   cases: () => calls,
   fault(adapter, call) {
     const given = structuredClone(call);
-    const { value, reached } = sealed(() => [adapter.request(given), adapter.request(structuredClone(call))]);
-    if (!same(given, call)) return 'it changes the call that it is given';
+    const { value, reached } = runSealed(() => [adapter.request(given), adapter.request(structuredClone(call))]);
+    if (!isEqual(given, call)) return 'it changes the call that it is given';
     return (
       reachedFault(reached) ??
-      (same(value[0], value[1]) ? null : `it gives ${shown(value[0])}, and then ${shown(value[1])}`)
+      (isEqual(value[0], value[1]) ? null : `it gives ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
     );
   },
-  tell: tellCall,
+  tell: describeCall,
 });
 
-const keyless = aboutWire<ProviderCall>({
+const keyless = wireLaw<ProviderCall>({
   name: 'key',
   says: 'no key stands in the path, the body or a header: it is the gateway that puts it where `auth` says',
   cases: () => plainCalls,
   fault(adapter, call) {
-    const { value: made } = sealed(() => adapter.request(call));
+    const { value: made } = runSealed(() => adapter.request(call));
     if ('kind' in made) return null;
     const { header } = adapter.auth;
     const own = Object.keys(made.headers).find((name) => name.toLowerCase() === header.toLowerCase());
-    if (own !== undefined) return `it sets the header ${quoted(own)}, which is the gateway's to set`;
+    if (own !== undefined) return `it sets the header ${quote(own)}, which is the gateway's to set`;
     const places = { path: made.path, body: made.body, headers: JSON.stringify(made.headers) };
     const [where] = Object.entries(places).find(([, text]) => text.includes(CANARY)) ?? [];
     return where ? `what a variable of the environment holds stands in its ${where}` : null;
   },
-  tell: tellCall,
+  tell: describeCall,
 });
 
-/** Whether a value of JSON has this figure anywhere. */
+/** Whether a number occurs anywhere in a JSON value. */
 function has(value: unknown, figure: number): boolean {
   if (value === figure) return true;
   return typeof value === 'object' && value !== null && Object.values(value).some((member) => has(member, figure));
 }
 
-const capped = aboutWire<ProviderCall>({
+const capped = wireLaw<ProviderCall>({
   name: 'output-cap',
   says: '`outputCap` goes out with every request, for what is reserved relies on it',
   cases: () => fc.oneof(plainCalls, calls),
   fault(adapter, call) {
     const made = adapter.request(call);
     if ('kind' in made || has(parsed(made.body), call.outputCap)) return null;
-    return `no figure of its body is the cap of ${call.outputCap} tokens: ${quoted(made.body)}`;
+    return `no figure of its body is the cap of ${call.outputCap} tokens: ${quote(made.body)}`;
   },
-  tell: tellCall,
+  tell: describeCall,
 });
 
 type Members = Partial<ProviderCall['request']>;
@@ -218,10 +225,10 @@ const TOOLS: Members = { tools: [{ type: 'function', function: { name: 'look', p
 const SCHEMA = { name: 'answer', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } };
 
 /**
- * A field that asks for something that no service does unasked: what the dialect must have for it, what else stands in such a
- * request, and the field.
+ * Fields with an effect that no service has by default: the capabilities a dialect needs, the rest of the request, and
+ * the field.
  */
-const ASKS: readonly (readonly [readonly Capability[], Members, Members])[] = [
+const REQUESTED_FIELDS: readonly (readonly [readonly Capability[], Members, Members])[] = [
   [[], {}, { temperature: 0.375 }],
   [[], {}, { top_p: 0.375 }],
   [['tools'], {}, TOOLS],
@@ -237,37 +244,37 @@ const ASKS: readonly (readonly [readonly Capability[], Members, Members])[] = [
   [['stop'], {}, { stop: ['END'] }],
 ];
 
-interface Asking {
+interface FieldCase {
   readonly needs: readonly Capability[];
   readonly without: ProviderCall;
   readonly call: ProviderCall;
 }
 
-const asking: fc.Arbitrary<Asking> = fc
-  .tuple(plainCalls, fc.constantFrom(...ASKS))
+const fieldCases: fc.Arbitrary<FieldCase> = fc
+  .tuple(plainCalls, fc.constantFrom(...REQUESTED_FIELDS))
   .map(([plain, [needs, beside, field]]) => {
     const without = { ...plain, request: { ...plain.request, ...beside } };
     return { needs, without, call: { ...without, request: { ...without.request, ...field } } };
   });
 
-const heard = aboutWire<Asking>({
+const heard = wireLaw<FieldCase>({
   name: 'heard',
   says: 'what a request asks for goes out, or is told: by `lacks`, in `dropped` or by a `rejected`',
-  cases: () => asking,
+  cases: () => fieldCases,
   fault(adapter, { needs, without, call }) {
     const lacking = adapter.lacks?.(call.model, call.upstream) ?? [];
     if (needs.some((one) => lacking.includes(one))) return null;
     const [made, plain] = [adapter.request(call), adapter.request(without)];
-    if ('kind' in made || 'kind' in plain || !same(made, plain)) return null;
+    if ('kind' in made || 'kind' in plain || !isEqual(made, plain)) return null;
     const field = Object.keys(call.request).find((key) => !(key in without.request));
     const capability = needs.at(-1);
     return `\`${field}\` changes nothing of the request: name it in \`dropped\`${capability ? `, or \`${capability}\` in \`lacks\`` : ''}`;
   },
-  tell: ({ call }) => tellCall(call),
+  tell: ({ call }) => describeCall(call),
 });
 
-/** What every provider must keep as it is prepared. */
+/** Laws of every provider about its settings. */
 export const PREPARED_LAWS: readonly Law<ProviderSubject>[] = [settings, presets, lacks];
 
-/** What every adapter must keep when it builds requests. */
+/** Laws of every adapter about requests. */
 export const REQUEST_LAWS: readonly Law<ProviderSubject>[] = [form, request, pure, keyless, capped, heard];

@@ -2,16 +2,16 @@ import fc from 'fast-check';
 import type { StreamPart } from '../contract/parts.ts';
 import type { Frame, WireAdapter } from '../contract/provider.ts';
 import { isPlausible } from '../core/usage.ts';
-import type { Host } from './host.ts';
-import { type Law, same, shown } from './law.ts';
-import { joined } from './parts.ts';
-import { aboutWire, type ProviderSubject } from './provider-subject.ts';
+import type { ConformanceHost } from './host.ts';
+import { isEqual, type Law, shortJson } from './law.ts';
+import { joinParts } from './parts.ts';
+import { type ProviderSubject, wireLaw } from './provider-subject.ts';
 import { expectationFault, type Sample } from './samples.ts';
 
 const encoder = new TextEncoder();
 
-/** Reads bytes in pieces, as a call does. */
-function readPieces(adapter: WireAdapter, host: Host, pieces: readonly Uint8Array[]): StreamPart[] {
+/** Reads a stream in chunks, as a call does. */
+function readPieces(adapter: WireAdapter, host: ConformanceHost, pieces: readonly Uint8Array[]): StreamPart[] {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const parser = host.frames(adapter.frames);
   const reader = adapter.stream();
@@ -19,39 +19,39 @@ function readPieces(adapter: WireAdapter, host: Host, pieces: readonly Uint8Arra
   return [...list, ...parser.push(decoder.decode()), ...parser.end()].flatMap((frame) => [...reader.read(frame)]);
 }
 
-function framesIn(adapter: WireAdapter, host: Host, text: string): readonly Frame[] {
+function framesIn(adapter: WireAdapter, host: ConformanceHost, text: string): readonly Frame[] {
   const parser = host.frames(adapter.frames);
   return [...parser.push(text), ...parser.end()];
 }
 
-const partsOf = (adapter: WireAdapter, host: Host, { kind, text }: Sample): readonly StreamPart[] =>
+const partsOf = (adapter: WireAdapter, host: ConformanceHost, { kind, text }: Sample): readonly StreamPart[] =>
   kind === 'reply' ? adapter.reply(text) : readPieces(adapter, host, [encoder.encode(text)]);
 
-const some = (samples: readonly Sample[]): fc.Arbitrary<Sample> | null =>
+const sampleFrom = (samples: readonly Sample[]): fc.Arbitrary<Sample> | null =>
   samples.length > 0 ? fc.constantFrom(...samples) : null;
 
-/** Cuts the bytes at these places. */
+/** Splits bytes at the given offsets. */
 function split(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const at = [0, ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
   return at.slice(1).map((end, i) => bytes.subarray(at[i], end));
 }
 
-const tellSample = ({ name }: Sample): string => `the sample ${name}`;
+const describeSample = ({ name }: Sample): string => `the sample ${name}`;
 
-const samples = aboutWire<Sample>({
+const samples = wireLaw<Sample>({
   name: 'samples',
   says: 'recorded answers come to what is written beside them',
-  cases: (subject) => some(subject.samples.filter(({ expect }) => expect !== null)),
+  cases: (subject) => sampleFrom(subject.samples.filter(({ expect }) => expect !== null)),
   fault: (adapter, sample, { host }) =>
     sample.expect && expectationFault(partsOf(adapter, host, sample), sample.expect),
-  tell: tellSample,
+  tell: describeSample,
 });
 
-const splits = aboutWire<{ readonly sample: Sample; readonly places: readonly number[]; readonly isNoisy: boolean }>({
+const splits = wireLaw<{ readonly sample: Sample; readonly places: readonly number[]; readonly isNoisy: boolean }>({
   name: 'splits',
   says: 'a stream says the same wherever the network cuts it, however its lines end, and with comments between',
   cases(subject) {
-    const sample = some(subject.samples.filter(({ kind }) => kind === 'stream'));
+    const sample = sampleFrom(subject.samples.filter(({ kind }) => kind === 'stream'));
     return sample && fc.record({ sample, places: fc.array(fc.nat(65_536), { maxLength: 12 }), isNoisy: fc.boolean() });
   },
   fault(adapter, { sample, places, isNoisy }, { host }) {
@@ -59,7 +59,7 @@ const splits = aboutWire<{ readonly sample: Sample; readonly places: readonly nu
     if (whole.length === 0) return `nothing of it is read with the frames \`${adapter.frames}\``;
     const text = isNoisy ? noisy(adapter, sample.text) : sample.text;
     const cut = readPieces(adapter, host, split(encoder.encode(text), places));
-    return same(cut, whole) ? null : `in pieces it says ${shown(cut)}, and in one ${shown(whole)}`;
+    return isEqual(cut, whole) ? null : `in pieces it says ${shortJson(cut)}, and in one ${shortJson(whole)}`;
   },
   tell: ({ sample, places, isNoisy }) =>
     `the sample ${sample.name}, cut at ${places.join(', ') || 'no place'}${isNoisy ? ', with CRLF and comments' : ''}`,
@@ -70,41 +70,41 @@ const noisy = ({ frames }: WireAdapter, text: string): string => {
   return frames === 'sse' ? ended.replaceAll('\r\n\r\n', '\r\n\r\n: keep-alive\r\n\r\n') : ended;
 };
 
-/** Answers that are whole: nothing failed. */
-const isWhole = (parts: readonly StreamPart[]): boolean => parts.every(({ type }) => type !== 'failure');
+/** Whether an answer has no failure. */
+const isComplete = (parts: readonly StreamPart[]): boolean => parts.every(({ type }) => type !== 'failure');
 
 function endingFault(parts: readonly StreamPart[]): string | null {
   const finished = new Set<number>();
   for (const part of parts) {
     if (part.type === 'usage') {
       if (!isPlausible(part.usage))
-        return `its usage ${shown(part.usage)} cannot be: no figure below 0, cached within input, reasoning within output`;
+        return `its usage ${shortJson(part.usage)} cannot be: no figure below 0, cached within input, reasoning within output`;
     } else if (part.type !== 'failure') {
-      if (finished.has(part.choice)) return `${shown(part)} comes behind the finish of its choice`;
+      if (finished.has(part.choice)) return `${shortJson(part)} comes behind the finish of its choice`;
       if (part.type === 'finish') finished.add(part.choice);
     }
   }
-  return finished.size > 0 || !isWhole(parts)
+  return finished.size > 0 || !isComplete(parts)
     ? null
     : 'it has no `finish`: the gateway takes it for one that broke off';
 }
 
-const ending = aboutWire<Sample>({
+const ending = wireLaw<Sample>({
   name: 'ending',
   says: 'a recorded answer ends with a `finish` for each choice, nothing behind it but usage, and a usage that can be',
-  cases: (subject) => some(subject.samples),
-  fault: (adapter, sample, { host }) => endingFault(joined(partsOf(adapter, host, sample))),
-  tell: tellSample,
+  cases: (subject) => sampleFrom(subject.samples),
+  fault: (adapter, sample, { host }) => endingFault(joinParts(partsOf(adapter, host, sample))),
+  tell: describeSample,
 });
 
-const isWorth = (part: StreamPart): boolean =>
+const isContent = (part: StreamPart): boolean =>
   part.type === 'text' || part.type === 'tool-call' || part.type === 'refusal';
 
-const cut = aboutWire<{ readonly sample: Sample; readonly place: number }>({
+const cut = wireLaw<{ readonly sample: Sample; readonly place: number }>({
   name: 'cut',
   says: 'a stream that breaks off before its last words has no `finish`',
   cases(subject) {
-    const sample = some(subject.samples.filter(({ kind }) => kind === 'stream'));
+    const sample = sampleFrom(subject.samples.filter(({ kind }) => kind === 'stream'));
     return sample && fc.record({ sample, place: fc.nat(65_536) });
   },
   fault(adapter, { sample, place }, { host }) {
@@ -113,12 +113,12 @@ const cut = aboutWire<{ readonly sample: Sample; readonly place: number }>({
     const reader = adapter.stream();
     const parts = list.map((frame) => [...reader.read(frame)]);
     const [before, after] = [parts.slice(0, kept).flat(), parts.slice(kept).flat()];
-    const choices = new Set(after.filter(isWorth).map((part) => ('choice' in part ? part.choice : 0)));
+    const choices = new Set(after.filter(isContent).map((part) => ('choice' in part ? part.choice : 0)));
     const early = before.find((part) => part.type === 'finish' && choices.has(part.choice));
-    return early ? `${shown(early)} comes while there is more to say` : null;
+    return early ? `${shortJson(early)} comes while there is more to say` : null;
   },
   tell: ({ sample, place }) => `the sample ${sample.name}, cut behind event ${place} (counted around)`,
 });
 
-/** What every adapter must make of real answers, where some are recorded. */
+/** Laws of every adapter about recorded answers. */
 export const SAMPLE_LAWS: readonly Law<ProviderSubject>[] = [samples, splits, ending, cut];

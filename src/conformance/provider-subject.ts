@@ -1,28 +1,31 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { InProcessAdapter, PreparedProvider, ProviderPlugin, WireAdapter } from '../contract/provider.ts';
-import type { Host } from './host.ts';
-import { type Law, law, shown } from './law.ts';
+import type { ConformanceHost } from './host.ts';
+import { type Law, law, shortJson } from './law.ts';
 import type { Sample } from './samples.ts';
 import { defaultsOf, optionsFrom } from './schema-values.ts';
 
 export interface ProviderSubject {
   readonly plugin: ProviderPlugin;
-  readonly host: Host;
-  /** Real answers, if there are any. */
+  readonly host: ConformanceHost;
+  /** Recorded answers; may be empty. */
   readonly samples: readonly Sample[];
 }
 
-export type Settings = Readonly<Record<string, unknown>>;
+export type ProviderSettings = Readonly<Record<string, unknown>>;
 
-/** What a policy that names a preset gives the adapter. */
-export function presetSettings({ settings }: ProviderPlugin, preset: { readonly settings?: Settings }): Settings {
+/** The settings of an adapter in a policy that names the preset. */
+export function presetSettings(
+  { settings }: ProviderPlugin,
+  preset: { readonly settings?: ProviderSettings },
+): ProviderSettings {
   const made: unknown = Value.Default(settings, structuredClone(preset.settings ?? {}));
   return typeof made === 'object' && made !== null ? { ...made } : {};
 }
 
-/** Settings as policies have them: those of the presets, the defaults, and any other that the schema allows. */
-export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<Settings> | null {
+/** The settings of the presets, the defaults, and others that the schema allows. */
+export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<ProviderSettings> | null {
   const known = Object.values(plugin.presets ?? {}).map((preset) => presetSettings(plugin, preset));
   const defaults = defaultsOf(plugin.settings);
   if (defaults) known.unshift(defaults);
@@ -32,8 +35,8 @@ export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<Settings>
   return others ? fc.oneof(fc.constantFrom(...right), others) : fc.constantFrom(...right);
 }
 
-/** The adapter with these settings; null where it refuses them. */
-function adapterWith(plugin: ProviderPlugin, settings: Settings): PreparedProvider | null {
+/** Prepares the adapter; null if it rejects the settings. */
+function adapterWith(plugin: ProviderPlugin, settings: ProviderSettings): PreparedProvider | null {
   try {
     return plugin.prepare(settings);
   } catch {
@@ -41,13 +44,13 @@ function adapterWith(plugin: ProviderPlugin, settings: Settings): PreparedProvid
   }
 }
 
-/** The adapter with its defaults, or as its first preset has it. */
+/** The adapter with its default settings, or else with those of its first preset. */
 export function typicalAdapter(plugin: ProviderPlugin): PreparedProvider | null {
   const [preset = {}] = Object.values(plugin.presets ?? {});
   return adapterWith(plugin, defaultsOf(plugin.settings) ?? presetSettings(plugin, preset));
 }
 
-interface About<Adapter, Case> {
+interface AdapterLawText<Adapter, Case> {
   readonly name: string;
   readonly says: string;
   cases(subject: ProviderSubject): fc.Arbitrary<Case> | null;
@@ -58,12 +61,15 @@ interface About<Adapter, Case> {
 type Wire = WireAdapter & PreparedProvider;
 type InProcess = InProcessAdapter & PreparedProvider;
 
-/** A law about an adapter that takes its settings. `pick`: of the kind that the law is about. */
-function aboutAdapter<Adapter, Case>(
-  text: About<Adapter, Case>,
+/**
+ * Makes a law about adapters, prepared with each of their settings.
+ * @param pick returns null for an adapter of another kind
+ */
+function lawOfAdapters<Adapter, Case>(
+  text: AdapterLawText<Adapter, Case>,
   pick: (adapter: PreparedProvider) => Adapter | null,
 ): Law<ProviderSubject> {
-  return law<ProviderSubject, { readonly settings: Settings; readonly one: Case }>({
+  return law<ProviderSubject, { readonly settings: ProviderSettings; readonly one: Case }>({
     name: text.name,
     says: text.says,
     cases(subject) {
@@ -75,18 +81,18 @@ function aboutAdapter<Adapter, Case>(
       const picked = adapter && pick(adapter);
       return picked && text.fault(picked, one, subject);
     },
-    tell({ settings, one }) {
-      const set = Object.keys(settings).length > 0 ? ` (settings ${shown(settings)})` : '';
+    describe({ settings, one }) {
+      const set = Object.keys(settings).length > 0 ? ` (settings ${shortJson(settings)})` : '';
       return `${text.tell(one)}${set}`;
     },
   });
 }
 
-export const aboutWire = <Case>(text: About<Wire, Case>): Law<ProviderSubject> =>
-  aboutAdapter(text, (adapter) => (adapter.kind === 'wire' ? adapter : null));
+export const wireLaw = <Case>(text: AdapterLawText<Wire, Case>): Law<ProviderSubject> =>
+  lawOfAdapters(text, (adapter) => (adapter.kind === 'wire' ? adapter : null));
 
-export const aboutInProcess = <Case>(text: About<InProcess, Case>): Law<ProviderSubject> =>
-  aboutAdapter(text, (adapter) => (adapter.kind === 'in-process' ? adapter : null));
+export const inProcessLaw = <Case>(text: AdapterLawText<InProcess, Case>): Law<ProviderSubject> =>
+  lawOfAdapters(text, (adapter) => (adapter.kind === 'in-process' ? adapter : null));
 
-export const aboutAny = <Case>(text: About<PreparedProvider, Case>): Law<ProviderSubject> =>
-  aboutAdapter(text, (adapter) => adapter);
+export const adapterLaw = <Case>(text: AdapterLawText<PreparedProvider, Case>): Law<ProviderSubject> =>
+  lawOfAdapters(text, (adapter) => adapter);

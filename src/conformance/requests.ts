@@ -3,17 +3,14 @@ import type { ChatRequest } from '../core/chat-request.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What earlier answers bear that only the model which gave them can read. */
-export interface State {
+/** Generators of provider state in earlier answers, which only the model that gave them can read. */
+export interface StateGenerators {
   readonly ofMessage: fc.Arbitrary<Fields>;
   ofCall(name: string, args: string): Fields;
 }
 
-/**
- * Any request that the gateway's schema takes: mostly sensible ones, with something odd here and there, as clients of
- * all kinds send them.
- */
-export function anyRequest(state: State): fc.Arbitrary<ChatRequest> {
+/** Requests that the gateway's schema accepts: mostly ordinary ones, with the oddities of real clients. */
+export function anyRequest(state: StateGenerators): fc.Arbitrary<ChatRequest> {
   return fc
     .record({
       names: toolNames,
@@ -31,17 +28,17 @@ export function anyRequest(state: State): fc.Arbitrary<ChatRequest> {
         model: 'any',
         messages: messages.map((message, at) => ((marks >> at) & 1 && marks % 5 === 0 ? marked(message) : message)),
       };
-      // Its schema is asked before anything else.
+      // Callers check it against the schema first.
       return request as ChatRequest;
     });
 }
 
-/** Mostly the one, at times the other. */
+/** Mostly `common`, occasionally `odd`. */
 function mostly<T>(common: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, times: number): fc.Arbitrary<T> {
   return fc.oneof({ weight: times, arbitrary: common }, { weight: 1, arbitrary: odd });
 }
 
-/** With these members at times. */
+/** Occasionally some of these members. */
 const maybe = (members: Record<string, fc.Arbitrary<unknown>>, times = 3): fc.Arbitrary<Fields> =>
   mostly(fc.constant({}), fc.record(members, { requiredKeys: [] }), times);
 
@@ -96,13 +93,13 @@ const parts = (of: fc.Arbitrary<Fields>): fc.Arbitrary<readonly Fields[]> =>
     .tuple(fc.array(of, { minLength: 1, maxLength: 3 }), fc.nat({ max: 40 }))
     .map(([list, at]) => list.map((part, index) => (index === at ? marked(part) : part)));
 
-/** Some messages, told in which turn they stand and which tools there are. */
+/** Makes messages for a turn and the names of its tools. */
 type Episode = (where: { readonly turn: number; readonly names: readonly string[] }) => Fields[];
 
 const always = (arbitrary: fc.Arbitrary<Fields>): fc.Arbitrary<Episode> => arbitrary.map((message) => () => [message]);
 
 const userContent = mostly<unknown>(text, parts(mostly(textPart, media, 1)), 3);
-/** Words alone. */
+/** Text content only. */
 const written: fc.Arbitrary<unknown> = fc.oneof(text, parts(textPart));
 const user = fc
   .record({ content: userContent, more: maybe({ name: fc.constant('bob') }, 20) })
@@ -112,7 +109,7 @@ const system = fc
   .map((message): Fields => message);
 const shown = maybe({ reasoning_content: text, refusal: fc.constant(null), annotations: fc.constant([]) });
 
-const answer = (state: State): fc.Arbitrary<Fields> =>
+const answer = (state: StateGenerators): fc.Arbitrary<Fields> =>
   fc
     .record({ content: written, shown, more: mostly(fc.constant({}), state.ofMessage, 2) })
     .map(({ content, shown, more }) => ({ role: 'assistant', content, ...shown, ...more }));
@@ -134,19 +131,19 @@ const IDS: Readonly<Record<string, (turn: number, at: number) => string>> = {
 };
 const ids = fc.oneof({ weight: 6, arbitrary: fc.constant('own') }, fc.constantFrom(...Object.keys(IDS)));
 
-/** Tools called that the request does not offer. */
+/** Names of tools that the request does not offer. */
 const CALLED = ['weather', 'get_time', 'of-old'];
 const call = fc.record({ tool: fc.nat({ max: 4 }), args, bears: fc.boolean() });
 
-/** What goes wrong with the results of tools: nothing, mostly. */
+/** Faults in tool results; mostly none. */
 const trouble = mostly(
   fc.constant('none'),
   fc.constantFrom('missing', 'twice', 'user before', 'system before', 'none at all', 'twins'),
   25,
 );
 
-/** Calls of tools and their results, in any order. */
-const toolStep = (state: State): fc.Arbitrary<Episode> =>
+/** Tool calls and their results, in any order. */
+const toolStep = (state: StateGenerators): fc.Arbitrary<Episode> =>
   fc
     .record({
       calls: fc.array(call, { minLength: 1, maxLength: 3 }),
@@ -174,7 +171,7 @@ const toolStep = (state: State): fc.Arbitrary<Episode> =>
       return trouble === 'none at all' ? [message] : [message, ...answers];
     });
 
-/** A call as it was made before there were tools. */
+/** A call of the deprecated function API. */
 const functionStep = fc.record({ args, result: text }).map(
   ({ args, result }): Episode =>
     () => [
@@ -189,7 +186,7 @@ const stray = fc.constantFrom<Fields>(
   { role: 'assistant', content: null, tool_calls: [], refusal: 'No.' },
 );
 
-const episode = (state: State): fc.Arbitrary<Episode> =>
+const episode = (state: StateGenerators): fc.Arbitrary<Episode> =>
   fc.oneof(
     { weight: 8, arbitrary: always(user) },
     { weight: 3, arbitrary: always(system) },
@@ -199,7 +196,7 @@ const episode = (state: State): fc.Arbitrary<Episode> =>
     { weight: 1, arbitrary: always(mostly(refused, stray, 4)) },
   );
 
-const opening = (state: State): fc.Arbitrary<Episode> =>
+const opening = (state: StateGenerators): fc.Arbitrary<Episode> =>
   fc.oneof(
     { weight: 12, arbitrary: always(user) },
     {
@@ -214,8 +211,8 @@ const opening = (state: State): fc.Arbitrary<Episode> =>
     { weight: 1, arbitrary: episode(state) },
   );
 
-/** Mostly somebody waits for an answer. */
-const ending = (state: State): fc.Arbitrary<Episode> =>
+/** Mostly a message that expects an answer. */
+const ending = (state: StateGenerators): fc.Arbitrary<Episode> =>
   fc.oneof(
     { weight: 12, arbitrary: always(user) },
     { weight: 6, arbitrary: toolStep(state) },
@@ -230,7 +227,7 @@ const toolNames = mostly(
 );
 
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
-/** Ever odder ones behind the first. */
+/** Ordinary schemas, then odder ones. */
 const schema = mostly<unknown>(
   fc.constantFrom<unknown>(
     city,
@@ -276,7 +273,7 @@ const tool = (name: string): fc.Arbitrary<Fields> =>
       return isMarked ? marked(made) : made;
     });
 
-/** Each is there at times, and seldom says something odd. */
+/** Optional fields, with a few odd values. */
 const CHOICES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   stream: fc.boolean(),
   temperature: mostly(fc.constantFrom(0, 0.5, 1, null), fc.constantFrom(1.5, 2), 9),
@@ -297,10 +294,10 @@ const CHOICES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   parallel_tool_calls: mostly(fc.constantFrom(true, null), fc.constant(false), 4),
 };
 
-/** What rules of models are mostly about. */
+/** Fields that the rules of models mostly concern. */
 const OFTEN: ReadonlySet<string> = new Set(['temperature', 'reasoning_effort', 'stream']);
 
-/** One field in some is there. */
+/** Each field is present only sometimes. */
 const sparse = fc
   .record(
     Object.fromEntries(

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
-import { shown } from './law.ts';
+import { shortJson } from './law.ts';
 
-/** What an answer says, of its first choice. What is left out is not looked at. */
-export const Expected = Type.Object(
+/** The expected first choice of an answer. Absent members are not compared. */
+export const ExpectedAnswer = Type.Object(
   {
     text: Type.Optional(Type.String()),
     reasoning: Type.Optional(Type.String()),
@@ -18,24 +18,24 @@ export const Expected = Type.Object(
   },
   { additionalProperties: false },
 );
-export type Expected = Static<typeof Expected>;
+export type ExpectedAnswer = Static<typeof ExpectedAnswer>;
 
-/** A real answer, as it was recorded. */
+/** A recorded answer of a provider. */
 export interface Sample {
   readonly name: string;
-  /** `reply`: a body that came in one piece. */
+  /** `reply`: a body that is not streamed. */
   readonly kind: 'reply' | 'stream';
   readonly text: string;
-  /** Null where nobody said what it should come to. */
-  readonly expect: Expected | null;
+  /** Null if nothing is expected. */
+  readonly expect: ExpectedAnswer | null;
 }
 
-/** What parts say, in the words of `Expected`. */
-function said(parts: readonly StreamPart[]): Expected {
+/** The first choice of an answer in the form of `ExpectedAnswer`. */
+function summarize(parts: readonly StreamPart[]): ExpectedAnswer {
   const words = (type: 'text' | 'reasoning' | 'refusal') =>
     parts.map((part) => (part.type === type && part.choice === 0 ? part.text : '')).join('');
   const calls: { name: string; arguments: string }[] = [];
-  let more: Expected = {};
+  let more: ExpectedAnswer = {};
   for (const part of parts) {
     if (part.type === 'usage') {
       const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = part.usage;
@@ -53,11 +53,11 @@ function said(parts: readonly StreamPart[]): Expected {
   return { text: words('text'), reasoning: words('reasoning'), refusal: words('refusal'), tool_calls: calls, ...more };
 }
 
-/** How an answer differs from what it should come to; null where it does not. */
-export function expectationFault(parts: readonly StreamPart[], expect: Expected): string | null {
-  const found: Readonly<Record<string, unknown>> = said(parts);
+/** The difference from the expected answer; null if there is none. */
+export function expectationFault(parts: readonly StreamPart[], expect: ExpectedAnswer): string | null {
+  const found: Readonly<Record<string, unknown>> = summarize(parts);
   for (const [name, value] of Object.entries(expect)) {
-    const [is, should] = [shown(found[name]), shown(value)];
+    const [is, should] = [shortJson(found[name]), shortJson(value)];
     if (JSON.stringify(found[name]) !== JSON.stringify(value)) return `its ${name} is ${is}, not ${should}`;
   }
   return null;

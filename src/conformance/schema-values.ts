@@ -5,13 +5,13 @@ import { isObject } from '../core/object.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** What a policy that states nothing gives a plugin; null where the schema then lacks something. */
+/** The options of a policy that states none; null if the schema requires some. */
 export function defaultsOf(schema: TSchema): Options | null {
   const made: unknown = Value.Default(schema, {});
   return isObject(made) && Value.Check(schema, made) ? made : null;
 }
 
-/** Options as a policy could state them, defaults filled in; null where none could be made by the schema. */
+/** Options that a policy could state, with defaults filled in; null if no valid ones were found. */
 export function optionsFrom(schema: TSchema): fc.Arbitrary<Options> | null {
   const defaults = defaultsOf(schema);
   const made = valuesOf(schema).map((value) => Value.Default(schema, value));
@@ -21,7 +21,7 @@ export function optionsFrom(schema: TSchema): fc.Arbitrary<Options> | null {
   return isPossible ? right : null;
 }
 
-/** Values for a JSON schema as TypeBox makes them. What it does not know of gets the default, or text. */
+/** Values for a TypeBox schema. Unsupported types get their default or arbitrary values. */
 function valuesOf(schema: TSchema): fc.Arbitrary<unknown> {
   if ('const' in schema) return fc.constant(schema.const);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
@@ -54,14 +54,16 @@ function plainValues(schema: TSchema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Where no bound is stated. */
-const FAR = 1e6;
+/** For schemas without a bound. */
+const DEFAULT_BOUND = 1e6;
 
 function numbers(schema: TSchema): fc.Arbitrary<number> {
   const isWhole = schema.type === 'integer';
   const step = isWhole ? 1 : 1e-9;
-  const min: number = schema.minimum ?? (schema.exclusiveMinimum === undefined ? -FAR : schema.exclusiveMinimum + step);
-  const top: number = schema.maximum ?? (schema.exclusiveMaximum === undefined ? FAR : schema.exclusiveMaximum - step);
+  const min: number =
+    schema.minimum ?? (schema.exclusiveMinimum === undefined ? -DEFAULT_BOUND : schema.exclusiveMinimum + step);
+  const top: number =
+    schema.maximum ?? (schema.exclusiveMaximum === undefined ? DEFAULT_BOUND : schema.exclusiveMaximum - step);
   const max = Math.max(min, top);
   const between = isWhole
     ? fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) })
@@ -74,7 +76,7 @@ function objects(schema: TSchema): fc.Arbitrary<unknown> {
   const required: unknown = schema.required;
   const requiredKeys = Array.isArray(required) ? Object.keys(properties).filter((key) => required.includes(key)) : [];
   const members = Object.fromEntries(Object.entries(properties).map(([key, member]) => [key, valuesOf(member)]));
-  // What has a default is left out at times, as in a policy.
+  // Properties with a default are sometimes absent, as in policies.
   const optional = requiredKeys.filter((key) => !('default' in (properties[key] ?? {})));
   return fc.record(members, { requiredKeys: optional });
 }

@@ -1,5 +1,5 @@
-/** What a plugin may not reach for, as owners and names of their members. */
-const CLOSED: readonly (readonly [string, () => object, string])[] = [
+/** Globals that plugins may not use: a label, the owner and the member. */
+const FORBIDDEN: readonly (readonly [string, () => object, string])[] = [
   ['chance (Math.random)', () => Math, 'random'],
   ['chance (crypto)', () => crypto, 'getRandomValues'],
   ['chance (crypto)', () => crypto, 'randomUUID'],
@@ -10,19 +10,21 @@ const CLOSED: readonly (readonly [string, () => object, string])[] = [
   ['the network (fetch)', () => globalThis, 'fetch'],
 ];
 
-/** What every variable of the environment holds for whoever reads it in here: it must not come out. */
+/** The value of every environment variable in here. It must not appear in any output. */
 export const CANARY = 'canary-of-the-environment';
 
 /**
- * Runs something that must depend on nothing but what it is given, and tells what it reached for all the same: clock,
- * chance, timers, network, environment. It gets none of the network, and of the environment only the canary.
+ * Runs a function that may depend on its arguments only. Blocks the network and replaces the environment.
+ * @returns `reached` lists the clock, chance, timers, network or environment that it used
  */
-export function sealed<T>(run: () => T): { readonly value: T; readonly reached: readonly string[] } {
+export function runSealed<T>(run: () => T): { readonly value: T; readonly reached: readonly string[] } {
   const reached = new Set<string>();
   const undo = [
-    ...CLOSED.map(([label, owner, name]) => replaced(owner(), name, (real) => watched(real, label, reached))),
-    replaced(globalThis, 'Date', (real) => watchedDate(real, reached)),
-    replaced(process, 'env', () => watchedEnvironment(reached)),
+    ...FORBIDDEN.map(([label, owner, name]) =>
+      replaceMember(owner(), name, (real) => watchFunction(real, label, reached)),
+    ),
+    replaceMember(globalThis, 'Date', (real) => watchDate(real, reached)),
+    replaceMember(process, 'env', () => watchEnvironment(reached)),
   ];
   try {
     return { value: run(), reached: [...reached] };
@@ -31,8 +33,8 @@ export function sealed<T>(run: () => T): { readonly value: T; readonly reached: 
   }
 }
 
-/** Puts something in the place of a member; gives what puts it back. */
-function replaced(owner: object, name: string, stand: (real: unknown) => unknown): () => void {
+/** Replaces a member of an object; returns a function that restores it. */
+function replaceMember(owner: object, name: string, stand: (real: unknown) => unknown): () => void {
   const own = Object.getOwnPropertyDescriptor(owner, name);
   Object.defineProperty(owner, name, { value: stand(Reflect.get(owner, name)), configurable: true, writable: true });
   return () => {
@@ -41,7 +43,7 @@ function replaced(owner: object, name: string, stand: (real: unknown) => unknown
   };
 }
 
-function watched(real: unknown, label: string, reached: Set<string>): unknown {
+function watchFunction(real: unknown, label: string, reached: Set<string>): unknown {
   if (typeof real !== 'function') return real;
   return new Proxy(real, {
     apply(target, self, args) {
@@ -52,7 +54,7 @@ function watched(real: unknown, label: string, reached: Set<string>): unknown {
   });
 }
 
-function watchedDate(real: unknown, reached: Set<string>): unknown {
+function watchDate(real: unknown, reached: Set<string>): unknown {
   if (typeof real !== 'function') return real;
   return new Proxy(real, {
     construct(target, args) {
@@ -66,7 +68,7 @@ function watchedDate(real: unknown, reached: Set<string>): unknown {
   });
 }
 
-function watchedEnvironment(reached: Set<string>): object {
+function watchEnvironment(reached: Set<string>): object {
   const get = (_: object, key: string | symbol) => {
     reached.add(`the environment (${String(key)})`);
     return CANARY;
@@ -74,6 +76,6 @@ function watchedEnvironment(reached: Set<string>): object {
   return new Proxy({}, { get });
 }
 
-/** Says what was reached for; null for nothing. */
+/** The fault of using forbidden globals; null if none was used. */
 export const reachedFault = (reached: readonly string[]): string | null =>
   reached.length > 0 ? `it reaches for ${reached.join(' and ')}` : null;

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
-import { figures, nameOf, type Trial, trials, weights } from './candidates.ts';
+import { figures, nameOf, type RankingCase, rankingCases, weights } from './candidates.ts';
 import type { Law } from './law.ts';
-import { aboutStrategy, rankingOf, type StrategySubject } from './strategy.ts';
+import { rankingOf, type StrategySubject, strategyLaw } from './strategy.ts';
 
 type Options = fc.Arbitrary<Readonly<Record<string, unknown>>>;
 
-/** The last candidate of such a case is the newcomer. */
-const withNewcomer = (options: Options): fc.Arbitrary<Trial> =>
-  fc.tuple(trials(options), figures).map(([trial, more]) => ({ ...trial, figures: [...trial.figures, more] }));
+/** The last candidate is the newcomer. */
+const withNewcomer = (options: Options): fc.Arbitrary<RankingCase> =>
+  fc.tuple(rankingCases(options), figures).map(([trial, more]) => ({ ...trial, figures: [...trial.figures, more] }));
 
-const independent = aboutStrategy({
+const independent = strategyLaw({
   name: 'independent',
   says: 'one more candidate reorders nobody',
   isNote: true,
@@ -26,13 +26,13 @@ const independent = aboutStrategy({
   },
 });
 
-const weighted = (options: Options): fc.Arbitrary<Trial> =>
-  fc.tuple(trials(options), weights).map(([trial, own]) => ({ ...trial, weights: own }));
+const weighted = (options: Options): fc.Arbitrary<RankingCase> =>
+  fc.tuple(rankingCases(options), weights).map(([trial, own]) => ({ ...trial, weights: own }));
 
-/** How much more weight quality gets. */
+/** The increase of the weight of quality. */
 const MORE = 0.25;
 
-const heeding = aboutStrategy({
+const heeding = strategyLaw({
   name: 'heeds-weights',
   says: 'a caller who gives quality more weight gets no worse a model, and one who gives cost more no dearer one',
   isNote: true,
@@ -50,5 +50,5 @@ const heeding = aboutStrategy({
   },
 });
 
-/** Good to know of a strategy, and not promised by every one. */
+/** Observations about a strategy that not every one promises. */
 export const STRATEGY_NOTES: readonly Law<StrategySubject>[] = [independent, heeding];

@@ -2,30 +2,30 @@ import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import {
   candidatesOf,
+  describeRankingCase,
   dominates,
-  extremeTrials,
-  leftovers,
+  extremeRankingCases,
   nameOf,
-  type Trial,
-  tellTrial,
-  trials,
+  type RankingCase,
+  rankingCases,
+  usedBuffer,
   weights,
 } from './candidates.ts';
-import type { Host } from './host.ts';
-import { frozen, type Law, law, messageOf, quoted, same, shown } from './law.ts';
+import type { ConformanceHost } from './host.ts';
+import { deepFreeze, isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
 import { defaultsOf, optionsFrom } from './schema-values.ts';
-import { reachedFault, sealed } from './sealed.ts';
+import { reachedFault, runSealed } from './sealed.ts';
 
 export interface StrategySubject {
   readonly plugin: StrategyPlugin;
-  readonly host: Host;
+  readonly host: ConformanceHost;
 }
 
 type Options = Readonly<Record<string, unknown>>;
 type Subject = StrategySubject;
 
-/** Null where the plugin refuses the options: that it may, and says why. */
-function prepared({ plugin }: Subject, options: Options): PreparedStrategy | null {
+/** Null if the plugin rejects the options, as it may. */
+function prepare({ plugin }: Subject, options: Options): PreparedStrategy | null {
   try {
     return plugin.prepare(options);
   } catch {
@@ -35,38 +35,38 @@ function prepared({ plugin }: Subject, options: Options): PreparedStrategy | nul
 
 const optionsOf = ({ plugin }: Subject) => optionsFrom(plugin.options);
 
-const casesFor = (make: (options: fc.Arbitrary<Options>) => fc.Arbitrary<Trial>) => (subject: Subject) => {
+const casesFor = (make: (options: fc.Arbitrary<Options>) => fc.Arbitrary<RankingCase>) => (subject: Subject) => {
   const options = optionsOf(subject);
   return options && make(options);
 };
 
-/** Utilities as the strategy writes them over leftovers. */
-function scored(strategy: PreparedStrategy, trial: Trial, left = Number.NaN): Float64Array {
-  const out = leftovers(trial, left);
+/** The utilities, written over leftovers. */
+function scoreOver(strategy: PreparedStrategy, trial: RankingCase, left = Number.NaN): Float64Array {
+  const out = usedBuffer(trial, left);
   strategy.score(candidatesOf(trial), out, trial.weights ?? undefined);
   return out;
 }
 
-const utilitiesOf = (strategy: PreparedStrategy, trial: Trial): number[] => [
-  ...scored(strategy, trial).subarray(0, trial.figures.length),
+const utilitiesOf = (strategy: PreparedStrategy, trial: RankingCase): number[] => [
+  ...scoreOver(strategy, trial).subarray(0, trial.figures.length),
 ];
 
-/** A law about a strategy that takes its options. */
-export function aboutStrategy(text: {
+/** Makes a law about strategies, prepared with each of their options. */
+export function strategyLaw(text: {
   readonly name: string;
   readonly says: string;
   readonly isNote?: true;
-  readonly trials?: (options: fc.Arbitrary<Options>) => fc.Arbitrary<Trial>;
-  fault(strategy: PreparedStrategy, trial: Trial, subject: Subject): string | null;
+  readonly trials?: (options: fc.Arbitrary<Options>) => fc.Arbitrary<RankingCase>;
+  fault(strategy: PreparedStrategy, trial: RankingCase, subject: Subject): string | null;
 }): Law<Subject> {
   return law({
     ...text,
-    cases: casesFor(text.trials ?? trials),
+    cases: casesFor(text.trials ?? rankingCases),
     fault(subject, trial) {
-      const strategy = prepared(subject, trial.options);
+      const strategy = prepare(subject, trial.options);
       return strategy && text.fault(strategy, trial, subject);
     },
-    tell: tellTrial,
+    describe: describeRankingCase,
   });
 }
 
@@ -79,39 +79,39 @@ const options: Law<Subject> = law({
   },
   fault({ plugin }, given) {
     try {
-      plugin.prepare(frozen(structuredClone(given)));
+      plugin.prepare(deepFreeze(structuredClone(given)));
       return null;
     } catch (cause) {
       const defaults = defaultsOf(plugin.options);
-      if (defaults && same(given, defaults)) return `prepare refuses the defaults: ${quoted(messageOf(cause))}`;
-      const isTold = cause instanceof Error && cause.message.trim() !== '' && !/\n/.test(cause.message);
+      if (defaults && isEqual(given, defaults)) return `prepare refuses the defaults: ${quote(messageOf(cause))}`;
+      const isExplained = cause instanceof Error && cause.message.trim() !== '' && !/\n/.test(cause.message);
       const isOfTheLanguage = cause instanceof TypeError || cause instanceof ReferenceError;
-      if (isTold && !isOfTheLanguage) return null;
-      return `prepare throws ${quoted(messageOf(cause))}, which tells an operator nothing: throw an Error with one sentence`;
+      if (isExplained && !isOfTheLanguage) return null;
+      return `prepare throws ${quote(messageOf(cause))}, which tells an operator nothing: throw an Error with one sentence`;
     }
   },
-  tell: (given) => `options ${shown(given)}`,
+  describe: (given) => `options ${shortJson(given)}`,
 });
 
 /** The second half of `route_reason`. */
 const REASON = /^[a-z0-9][a-z0-9 _-]{0,39}$/i;
 
-const form = aboutStrategy({
+const form = strategyLaw({
   name: 'form',
   says: '`prepare` gives a reason of a word or two, a `score`, and perhaps `parts`, a least quality and what breaks ties',
   fault({ reason, score, parts, qualityFloor: floor, tieBreak }) {
     if (typeof reason !== 'string' || !REASON.test(reason))
-      return `its reason is ${shown(reason)}: letters, digits, spaces and dashes, 40 at most`;
+      return `its reason is ${shortJson(reason)}: letters, digits, spaces and dashes, 40 at most`;
     if (typeof score !== 'function') return 'it has no `score`';
     if (floor !== undefined && !(typeof floor === 'number' && floor >= 0 && floor <= 1))
-      return `its \`qualityFloor\` is ${shown(floor)}: a number from 0 to 1`;
+      return `its \`qualityFloor\` is ${shortJson(floor)}: a number from 0 to 1`;
     if (tieBreak !== undefined && tieBreak !== 'cost' && tieBreak !== 'latency')
-      return `its \`tieBreak\` is ${shown(tieBreak)}: \`cost\`, \`latency\` or left out`;
+      return `its \`tieBreak\` is ${shortJson(tieBreak)}: \`cost\`, \`latency\` or left out`;
     return parts === undefined || typeof parts === 'function' ? null : 'its `parts` is no function';
   },
 });
 
-function usable(utility: Float64Array, n: number): string | null {
+function utilityFault(utility: Float64Array, n: number): string | null {
   for (let at = 0; at < n; at++) {
     const value = utility[at]!;
     if (Number.isNaN(value)) return `the utility of ${nameOf(at)} is NaN, or was not written`;
@@ -120,16 +120,16 @@ function usable(utility: Float64Array, n: number): string | null {
   return null;
 }
 
-const fills = aboutStrategy({
+const fills = strategyLaw({
   name: 'fills',
   says: 'it writes `out[0..n)`, each a finite number or -Infinity, whatever stood there, and nothing behind',
   fault(strategy, trial) {
     const n = trial.figures.length;
-    const given: unknown = strategy.score(candidatesOf(trial), leftovers(trial, 0), trial.weights ?? undefined);
+    const given: unknown = strategy.score(candidatesOf(trial), usedBuffer(trial, 0), trial.weights ?? undefined);
     if (given instanceof Promise)
       return '`score` gives a promise: nobody waits for it, so it must write before it returns';
-    const [first, second] = [scored(strategy, trial), scored(strategy, trial, 12_345)];
-    const fault = usable(first, n);
+    const [first, second] = [scoreOver(strategy, trial), scoreOver(strategy, trial, 12_345)];
+    const fault = utilityFault(first, n);
     if (fault) return fault;
     for (let at = 0; at < n; at++) {
       if (!Object.is(first[at], second[at]))
@@ -140,46 +140,48 @@ const fills = aboutStrategy({
   },
 });
 
-const extremes = aboutStrategy({
+const extremes = strategyLaw({
   name: 'extremes',
   says: 'nothing, very little, very much and all alike are scored, too',
-  trials: extremeTrials,
-  fault: (strategy, trial) => usable(scored(strategy, trial), trial.figures.length),
+  trials: extremeRankingCases,
+  fault: (strategy, trial) => utilityFault(scoreOver(strategy, trial), trial.figures.length),
 });
 
-const weighed = aboutStrategy({
+const weighed = strategyLaw({
   name: 'weights',
   says: 'a caller’s weights, or none, leave the utilities numbers',
-  trials: (given) => fc.tuple(trials(given), weights).map(([trial, own]) => ({ ...trial, weights: own })),
+  trials: (given) => fc.tuple(rankingCases(given), weights).map(([trial, own]) => ({ ...trial, weights: own })),
   fault(strategy, trial) {
     const n = trial.figures.length;
-    return usable(scored(strategy, trial), n) ?? usable(scored(strategy, { ...trial, weights: null }), n);
+    return (
+      utilityFault(scoreOver(strategy, trial), n) ?? utilityFault(scoreOver(strategy, { ...trial, weights: null }), n)
+    );
   },
 });
 
-const reads = aboutStrategy({
+const reads = strategyLaw({
   name: 'inputs',
   says: 'it changes none of what it is given',
   fault(strategy, trial) {
     const [given, before] = [candidatesOf(trial), candidatesOf(trial)];
-    const own: CallerWeights | undefined = trial.weights ? frozen({ ...trial.weights }) : undefined;
-    strategy.score(Object.freeze(given), leftovers(trial, 0), own);
-    const changed = (['quality', 'cost', 'latency'] as const).find((name) => !same(given[name], before[name]));
+    const own: CallerWeights | undefined = trial.weights ? deepFreeze({ ...trial.weights }) : undefined;
+    strategy.score(Object.freeze(given), usedBuffer(trial, 0), own);
+    const changed = (['quality', 'cost', 'latency'] as const).find((name) => !isEqual(given[name], before[name]));
     return changed ? `it writes into \`${changed}\`` : null;
   },
 });
 
-const deterministic = law<Subject, { readonly trial: Trial; readonly between: Trial }>({
+const deterministic = law<Subject, { readonly trial: RankingCase; readonly between: RankingCase }>({
   name: 'deterministic',
   says: 'the same candidates get the same utilities, also after others, without clock, chance and environment',
   cases: (subject) => {
-    const made = casesFor(trials)(subject);
+    const made = casesFor(rankingCases)(subject);
     return made && fc.record({ trial: made, between: made });
   },
   fault(subject, { trial, between }) {
-    const strategy = prepared(subject, trial.options);
+    const strategy = prepare(subject, trial.options);
     if (!strategy) return null;
-    const { value, reached } = sealed(() => {
+    const { value, reached } = runSealed(() => {
       const first = utilitiesOf(strategy, trial);
       utilitiesOf(strategy, { ...between, options: trial.options });
       const again = utilitiesOf(strategy, trial);
@@ -188,19 +190,20 @@ const deterministic = law<Subject, { readonly trial: Trial; readonly between: Tr
     });
     const found = reachedFault(reached);
     if (found) return found;
-    if (!same(value.first, value.again)) return `it scores ${shown(value.first)}, and then ${shown(value.again)}`;
-    if (!same(value.first, value.fresh))
-      return `prepared again it scores ${shown(value.fresh)}, not ${shown(value.first)}`;
+    if (!isEqual(value.first, value.again))
+      return `it scores ${shortJson(value.first)}, and then ${shortJson(value.again)}`;
+    if (!isEqual(value.first, value.fresh))
+      return `prepared again it scores ${shortJson(value.fresh)}, not ${shortJson(value.first)}`;
     return null;
   },
-  tell: ({ trial, between }) => `${tellTrial(trial)}; between: ${tellTrial(between)}`,
+  describe: ({ trial, between }) => `${describeRankingCase(trial)}; between: ${describeRankingCase(between)}`,
 });
 
-/** As far as the host looks, by the scale of the figures. */
+/** The tolerance of the host, relative to the values. */
 const isClose = (a: number, b: number): boolean =>
   a === b || Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
 
-const orderless = aboutStrategy({
+const orderless = strategyLaw({
   name: 'order',
   says: 'the order of the candidates does not matter',
   fault(strategy, trial) {
@@ -211,12 +214,12 @@ const orderless = aboutStrategy({
   },
 });
 
-/** The ranking of the host, best first; null for utilities that it cannot use. */
-export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: Trial): readonly number[] | null {
+/** The ranking of the host, best first; null if it cannot use the utilities. */
+export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: RankingCase): readonly number[] | null {
   const into: number[] = [];
   const { faulty } = host.rank(
     candidatesOf(trial),
-    scored(strategy, trial),
+    scoreOver(strategy, trial),
     trial.figures.length,
     into,
     strategy.tieBreak,
@@ -224,7 +227,7 @@ export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: 
   return faulty ? null : into;
 }
 
-const dominance = aboutStrategy({
+const dominance = strategyLaw({
   name: 'dominance',
   says: 'nobody ranks above a candidate at least as good in Q, C and L and better in one',
   fault(strategy, trial, subject) {
@@ -243,10 +246,10 @@ const dominance = aboutStrategy({
   },
 });
 
-/** As the host has it, before it shows the parts of a utility. */
+/** The tolerance of the host when it shows the parts of a utility. */
 const PARTS_SLACK = 2e-9;
 
-const summed = aboutStrategy({
+const summed = strategyLaw({
   name: 'parts',
   says: 'where it tells the parts of a utility, they are finite and have it as their sum',
   fault(strategy, trial) {
@@ -256,16 +259,16 @@ const summed = aboutStrategy({
       if (utility === Number.NEGATIVE_INFINITY) continue;
       const parts = strategy.parts(candidatesOf(trial), at, trial.weights ?? undefined);
       const values = Object.values(parts);
-      if (!values.every(Number.isFinite)) return `a part of ${nameOf(at)} is no finite number: ${shown(parts)}`;
+      if (!values.every(Number.isFinite)) return `a part of ${nameOf(at)} is no finite number: ${shortJson(parts)}`;
       const sum = values.reduce((all, value) => all + value, 0);
       if (Math.abs(sum - utility) > PARTS_SLACK * Math.max(1, Math.abs(sum)))
-        return `the parts of ${nameOf(at)} are ${shown(parts)}, together ${sum}; its utility is ${utility}`;
+        return `the parts of ${nameOf(at)} are ${shortJson(parts)}, together ${sum}; its utility is ${utility}`;
     }
     return null;
   },
 });
 
-/** What must hold of every strategy. The first ones are the plainest. */
+/** Laws of every strategy, the simplest first. */
 export const STRATEGY_LAWS: readonly Law<Subject>[] = [
   options,
   form,

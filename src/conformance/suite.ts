@@ -2,8 +2,8 @@ import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { ProviderPlugin } from '../contract/provider.ts';
 import type { StrategyPlugin } from '../contract/strategy.ts';
 import { ESTIMATOR_LAWS } from './estimator.ts';
-import type { Host } from './host.ts';
-import { type Effort, type Law, type LawReport, messageOf } from './law.ts';
+import type { ConformanceHost } from './host.ts';
+import { type Law, type LawReport, type LawRunOptions, messageOf } from './law.ts';
 import { ANSWER_LAWS } from './provider-answer.ts';
 import { IN_PROCESS_LAWS } from './provider-in-process.ts';
 import { PREPARED_LAWS, REQUEST_LAWS } from './provider-request.ts';
@@ -13,40 +13,41 @@ import type { Sample } from './samples.ts';
 import { STRATEGY_LAWS } from './strategy.ts';
 import { STRATEGY_NOTES } from './strategy-notes.ts';
 
-/** What a plugin is tried with, besides itself. */
-export interface Means {
-  readonly host: Host;
-  /** Real answers of the provider; of no use to others. */
+/** The inputs of the suite besides the plugin. */
+export interface SuiteInputs {
+  readonly host: ConformanceHost;
+  /** Recorded answers of the provider; other kinds of plugins need none. */
   readonly samples: readonly Sample[];
-  /** Is told which law is tried next, for whoever waits. */
+  /** Called before each law, to report progress. */
   trying?(law: string): void;
 }
 
 type Plugin = StrategyPlugin | ProviderPlugin | EstimatorPlugin;
 
-/** Tries one law after the other on a plugin. */
-export function* examine(plugin: Plugin, means: Means, effort: Effort): Generator<LawReport> {
-  const { host, samples } = means;
-  if (plugin.kind === 'strategy') yield* tried([...STRATEGY_LAWS, ...STRATEGY_NOTES], { plugin, host }, effort, means);
-  else if (plugin.kind === 'estimator') yield* tried(ESTIMATOR_LAWS, { plugin }, effort, means);
-  else yield* tried(providerLaws(plugin), { plugin, host, samples }, effort, means);
+/** Runs the laws for the kind of the plugin, one at a time. */
+export function* examine(plugin: Plugin, inputs: SuiteInputs, effort: LawRunOptions): Generator<LawReport> {
+  const { host, samples } = inputs;
+  if (plugin.kind === 'strategy')
+    yield* runLaws([...STRATEGY_LAWS, ...STRATEGY_NOTES], { plugin, host }, effort, inputs);
+  else if (plugin.kind === 'estimator') yield* runLaws(ESTIMATOR_LAWS, { plugin }, effort, inputs);
+  else yield* runLaws(providerLaws(plugin), { plugin, host, samples }, effort, inputs);
 }
 
-/** An adapter that answers in this process builds no requests, and reads no answers. */
+/** An in-process adapter builds no requests and reads no answers. */
 function providerLaws(plugin: ProviderPlugin): readonly Law<ProviderSubject>[] {
   const isInProcess = typicalAdapter(plugin)?.kind === 'in-process';
   if (isInProcess) return [...PREPARED_LAWS, ...IN_PROCESS_LAWS];
   return [...PREPARED_LAWS, ...REQUEST_LAWS, ...ANSWER_LAWS, ...SAMPLE_LAWS];
 }
 
-function* tried<Subject>(
+function* runLaws<Subject>(
   laws: readonly Law<Subject>[],
   subject: Subject,
-  effort: Effort,
-  means: Means,
+  effort: LawRunOptions,
+  inputs: SuiteInputs,
 ): Generator<LawReport> {
   for (const law of laws) {
-    means.trying?.(law.name);
+    inputs.trying?.(law.name);
     try {
       yield law.try(subject, effort);
     } catch (cause) {

@@ -9,15 +9,15 @@ import {
   type PreparedEstimator,
   Type,
 } from '../../src/contract/plugin.ts';
-import { killed } from './support.ts';
+import { testMutants } from './support.ts';
 
-/** Sums of scores and of weights, by model and task. */
+/** Sums of scores and weights, by model and task. */
 type Sums = Map<string, readonly [number, number]>;
 
 const keyOf = ({ models, tasks }: EstimatorCatalog, model: number, task: number): string =>
   `${models[model]?.id} ${tasks[task]}`;
 
-/** What a mistake may change. */
+/** The parts of an estimator that a mutant changes. */
 interface Mistakes {
   readonly read?: PreparedEstimator['read'];
   readonly key?: typeof keyOf;
@@ -28,7 +28,7 @@ interface Mistakes {
   readonly prepared?: () => void;
 }
 
-/** A mean for each model and task, in which what is declared counts as ten outcomes; with mistakes. */
+/** A mean for each model and task, in which the declared quality counts as ten outcomes; with mistakes. */
 function tally({ read = () => new Uint8Array(), key = keyOf, ...more }: Mistakes = {}): EstimatorSubject {
   const open = (parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory => {
     const sums: Sums = new Map([...parts].map(([name, bytes]) => [name, figuresOf(bytes)]));
@@ -109,8 +109,8 @@ function figuresOf(bytes: Uint8Array): [number, number] {
 let asked = 0;
 const log: string[] = [];
 
-describe('of estimators,', () => {
-  killed(ESTIMATOR_LAWS, tally(), {
+describe('estimator laws:', () => {
+  testMutants(ESTIMATOR_LAWS, tally(), {
     options: [
       [
         'refuses its own defaults',
@@ -176,7 +176,7 @@ describe('of estimators,', () => {
   });
 });
 
-/** All outcomes that there were, as one more part. */
+/** A log of all outcomes, as an additional part. */
 function withLog(parts: Map<string, Uint8Array | null>, sums: Sums): Map<string, Uint8Array | null> {
   for (const [, weight] of sums.values()) log.push('an outcome '.repeat(weight));
   return parts.set('log', new TextEncoder().encode(log.join('')));

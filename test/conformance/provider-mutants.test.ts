@@ -16,7 +16,7 @@ import type {
   ProviderPlugin,
   WireAdapter,
 } from '../../src/contract/provider.ts';
-import { killed } from './support.ts';
+import { testMutants } from './support.ts';
 
 const samples = samplesBeside(`${import.meta.dir}/../../src/cli/plugin/templates/provider`)[''] ?? [];
 const of = (plugin: ProviderPlugin): ProviderSubject => ({ plugin, host, samples });
@@ -27,7 +27,7 @@ function adapterOf({ prepare }: ProviderPlugin): WireAdapter {
   return prepared;
 }
 
-/** The template's adapter, with a mistake. */
+/** The adapter of the template, with a mistake. */
 const wrong = (
   mistake: (real: WireAdapter) => Partial<WireAdapter> & { lacks?: () => readonly never[] },
 ): ProviderSubject =>
@@ -39,7 +39,7 @@ const wrong = (
     },
   });
 
-/** Requests of it that go out otherwise. */
+/** The same, with changed requests. */
 const sending = (change: (made: HttpCall, call: ProviderCall) => Partial<HttpCall>): ProviderSubject =>
   wrong((real) => ({
     request(call) {
@@ -50,7 +50,7 @@ const sending = (change: (made: HttpCall, call: ProviderCall) => Partial<HttpCal
 
 const json = (text: string) => JSON.parse(text);
 
-/** Answers of it that are read otherwise. */
+/** The same, with changed answers. */
 const reading = (change: (parts: readonly StreamPart[], text: string) => readonly StreamPart[]): ProviderSubject =>
   wrong((real) => ({
     reply: (body) => change(real.reply(body), body),
@@ -76,8 +76,8 @@ const refusing = (error: Error): ProviderSubject =>
 let frames = 0;
 let last = '';
 
-describe('of adapters,', () => {
-  killed([...PREPARED_LAWS, ...REQUEST_LAWS, ...ANSWER_LAWS, ...SAMPLE_LAWS], of(exampleProvider), {
+describe('adapter laws:', () => {
+  testMutants([...PREPARED_LAWS, ...REQUEST_LAWS, ...ANSWER_LAWS, ...SAMPLE_LAWS], of(exampleProvider), {
     settings: [
       ['refuses its own defaults', refusing(new Error('no'))],
       ['trips over its settings', refusing(new TypeError('undefined is not an object'))],
@@ -199,8 +199,8 @@ const answering = (answer: InProcessAdapter['answer']): ProviderSubject =>
 const real = simulated.prepare({});
 const parts = (call: ProviderCall) => (real.kind === 'in-process' ? [...real.answer(call)] : []);
 
-describe('of adapters that answer in this process,', () => {
-  killed(
+describe('in-process adapter laws:', () => {
+  testMutants(
     [...PREPARED_LAWS, ...IN_PROCESS_LAWS],
     { ...of(simulated), plugin: { ...simulated, presets: { a: {} } } },
     {

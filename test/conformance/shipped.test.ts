@@ -14,7 +14,7 @@ import { effort } from '../deep/effort.ts';
 const { runs, seed, proved } = effort('conformance', 8, 500);
 
 const RECORDED = join(import.meta.dir, '../providers/fixtures');
-/** Whose answers are in which folders. */
+/** The fixture folders of each plugin. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   anthropic: ['anthropic'],
   gemini: ['gemini'],
@@ -39,7 +39,7 @@ test.each(
   [...shipped, exampleStrategy, exampleProvider, exampleEstimator].map(
     (plugin) => [`${plugin.kind} ${plugin.name}`, plugin] as const,
   ),
-)(`the %s keeps what every plugin must (seed ${seed})`, (name, plugin) => {
+)(`the %s keeps every law (seed ${seed})`, (name, plugin) => {
   const samples = plugin === exampleProvider ? template : recorded(plugin.name);
   const reports = [...examine(plugin, { host, samples }, { seed, runs })];
   expect(reports.filter(({ outcome }) => outcome === 'broken')).toEqual([]);

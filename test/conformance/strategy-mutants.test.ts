@@ -4,7 +4,7 @@ import { host } from '../../src/cli/plugin/gateway-parts.ts';
 import { STRATEGY_LAWS, type StrategySubject } from '../../src/conformance/strategy.ts';
 import { STRATEGY_NOTES } from '../../src/conformance/strategy-notes.ts';
 import type { CallerWeights, Candidates, PreparedStrategy, StrategyPlugin } from '../../src/contract/strategy.ts';
-import { killed } from './support.ts';
+import { testMutants } from './support.ts';
 
 const of = (plugin: StrategyPlugin): StrategySubject => ({ plugin, host });
 
@@ -42,8 +42,8 @@ const scoring = (utility: Utility): StrategySubject =>
 let calls = 0;
 const most = (column: Float64Array, n: number): number => Math.max(...column.subarray(0, n));
 
-describe('of strategies,', () => {
-  killed([...STRATEGY_LAWS, ...STRATEGY_NOTES], of(auto), {
+describe('strategy laws:', () => {
+  testMutants([...STRATEGY_LAWS, ...STRATEGY_NOTES], of(auto), {
     options: [
       ['refuses its own defaults', refusing(new Error('no'))],
       ['trips over its options', refusing(new TypeError('undefined is not a function'))],

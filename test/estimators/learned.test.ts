@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { declaredOf, type Step } from '../../src/conformance/outcomes.ts';
+import { declaredQualities, type PastRequest } from '../../src/conformance/estimator-history.ts';
 import type { EstimatorCatalog, EstimatorMemory } from '../../src/contract/estimator.ts';
 import { empty, find, findingFor, modelOf, play, prepared, preparedWith } from './worlds.ts';
 
@@ -8,7 +8,7 @@ const catalog: EstimatorCatalog = {
   tasks: TASKS,
   models: [modelOf('a', 0.6, [null, 0.7, null]), modelOf('b', 0.6, [null, null, null])],
 };
-const answered = (model: string, text: string | null, score: number): Step => ({
+const answered = (model: string, text: string | null, score: number): PastRequest => ({
   model,
   text,
   score,
@@ -21,13 +21,13 @@ const answered = (model: string, text: string | null, score: number): Step => ({
 /** `a` answers what is about poems well, `b` what is about integrals; each is as good as declared on the whole. */
 const POEM = 'write a poem about the sea';
 const INTEGRAL = 'solve the integral of this';
-const specialists: Step[] = Array.from({ length: 800 }, (_, at) => {
+const specialists: PastRequest[] = Array.from({ length: 800 }, (_, at) => {
   const [model, text] = [at % 2 === 0 ? 'a' : 'b', at % 4 < 2 ? POEM : INTEGRAL];
   const isItsOwn = (model === 'a') === (text === POEM);
   return answered(model, text, isItsOwn || at % 5 === 0 ? 1 : 0);
 });
 
-function taught(steps: readonly Step[]): EstimatorMemory {
+function taught(steps: readonly PastRequest[]): EstimatorMemory {
   const memory = empty();
   play(memory.over(catalog), catalog, steps);
   return memory;
@@ -85,7 +85,7 @@ describe('what is learnt', () => {
       features: prepared.read(POEM),
       task: 0,
       model: 0,
-      declared: declaredOf(catalog, 0)[0]!,
+      declared: declaredQualities(catalog, 0)[0]!,
       score: 1,
     };
     expect(estimator.learn({ ...outcome, weight: 1, probability: 1, among: 1 })).toBe(before);
@@ -122,7 +122,7 @@ describe('what is learnt', () => {
     const estimator = taught(specialists.slice(0, 20)).over(catalog);
     const into = findingFor(catalog);
     for (const features of [Uint8Array.of(), Uint8Array.of(9, 9, 9), prepared.read(POEM).slice(0, -1)]) {
-      estimator.estimate({ features, task: 0, declared: declaredOf(catalog, 0) }, into, true);
+      estimator.estimate({ features, task: 0, declared: declaredQualities(catalog, 0) }, into, true);
       expect(into).toEqual(find(estimator, catalog, 0, null));
     }
   });

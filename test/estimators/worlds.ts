@@ -3,7 +3,13 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { learned } from '../../plugins/estimators/learned.ts';
 import { anyText as anyTextOf } from '../../src/conformance/any-text.ts';
-import { declaredOf, live, type Step, stepsAsking, TASKS } from '../../src/conformance/outcomes.ts';
+import {
+  declaredQualities,
+  type PastRequest,
+  pastRequests,
+  replay,
+  TASKS,
+} from '../../src/conformance/estimator-history.ts';
 import type {
   Estimator,
   EstimatorCatalog,
@@ -55,13 +61,13 @@ export function find(
 ): Finding {
   const into = findingFor(catalog);
   const features = text === null ? null : prepared.read(text);
-  estimator.estimate({ features, task, declared: declaredOf(catalog, task) }, into, seen);
+  estimator.estimate({ features, task, declared: declaredQualities(catalog, task) }, into, seen);
   return into;
 }
 
 /** Lets an estimator live through requests; returns what it estimated before each outcome. */
-export const play = (estimator: Estimator, catalog: EstimatorCatalog, steps: readonly Step[]): number[] =>
-  live(estimator, prepared, { catalog, steps });
+export const play = (estimator: Estimator, catalog: EstimatorCatalog, steps: readonly PastRequest[]): number[] =>
+  replay(estimator, prepared, { catalog, steps });
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 const share = fc.oneof(fc.constantFrom(0, 0.5, 0.9, 1), fc.double({ min: 0, max: 1, noNaN: true }));
@@ -82,7 +88,7 @@ export const catalogs: fc.Arbitrary<EstimatorCatalog> = fc
   })
   .map((all) => ({ tasks: TASKS, models: all.map(([general, tasks], at) => modelOf(IDS[at]!, general, tasks)) }));
 
-export const steps = stepsAsking(question, 12);
+export const steps = pastRequests(question, 12);
 
 /** An estimator as a plausible author might get it wrong: the shipped one, changed. */
 export const mutant = (change: (real: Estimator, catalog: EstimatorCatalog) => Partial<Estimator>): EstimatorMemory =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isObject, parseJson } from '../../plugins/providers/json.ts';
-import type { State } from '../../src/conformance/requests.ts';
+import type { StateGenerators } from '../../src/conformance/requests.ts';
 import { signatureOf as thinkingSignature } from '../support/dialects/anthropic-thinking.ts';
 import { signatureOf as thoughtSignature } from '../support/dialects/gemini-thoughts.ts';
 import type { DialectName } from '../support/dialects/index.ts';
@@ -45,13 +45,13 @@ const thinking = (text: string, id: string): Fields => ({
 const from = (fields: readonly Fields[]): fc.Arbitrary<Fields> => fc.constantFrom(...fields);
 
 /** For OpenAI's own models: the first two would be theirs, and forged. */
-export const OF_OTHERS: State = {
+export const OF_OTHERS: StateGenerators = {
   ofMessage: from([...NOBODYS.slice(2), ...CLAUDES, ...GEMINIS]),
   ofCall: () => google('CiQB'),
 };
 
 /** What a conversation may bring along: of other providers, which is not to reach this one, and sound state of its own. */
-export const STATE: Readonly<Record<DialectName, State>> = {
+export const STATE: Readonly<Record<DialectName, StateGenerators>> = {
   openai: { ofMessage: from([...NOBODYS, ...CLAUDES, ...GEMINIS]), ofCall: () => google('CiQB') },
   anthropic: {
     ofMessage: from([

@@ -6,7 +6,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/core/chat-request.ts';
 import { Completion } from '../../src/http/completion.ts';
 import { effort } from '../deep/effort.ts';
-import { joined, providerCall } from '../support/provider-call.ts';
+import { joinParts, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 
 const prepared = anthropic.prepare({ prompt_cache: 'by_caller' });
@@ -70,7 +70,7 @@ const call = (index: number, id: string, name: string, args: string) => ({
 const said = (parts: readonly StreamPart[]) => {
   const finished = parts.some(({ type }) => type === 'finish');
   const last = parts.findLastIndex(({ type }) => type === 'usage');
-  return joined(parts.filter(({ type }, at) => type !== 'usage' || (finished && at === last)));
+  return joinParts(parts.filter(({ type }, at) => type !== 'usage' || (finished && at === last)));
 };
 
 const SIGNATURE = 'EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxB/x+y==';
@@ -111,7 +111,7 @@ describe('an answer', () => {
     ['context-full', [text('And so'), finish('length', 'model_context_window_exceeded'), usage(199_000, 1_000)]],
     ['server-tool', [text('Found.'), finish('stop', 'end_turn'), usage(60, 20)]],
   ])('named %s is read whole', (name, parts) => {
-    expect(joined(replied(name))).toEqual(parts as StreamPart[]);
+    expect(joinParts(replied(name))).toEqual(parts as StreamPart[]);
   });
 
   test('counts cached, written and thought tokens once', () => {
@@ -265,7 +265,7 @@ describe('a stream', () => {
     fc.assert(
       fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
         const parts = read(...eventsOf(blocks, false));
-        expect(joined(parts)).toEqual(joined(read(...eventsOf(blocks, true))));
+        expect(joinParts(parts)).toEqual(joinParts(read(...eventsOf(blocks, true))));
         const firsts = parts.flatMap((part) => (part.type === 'tool-call' && part.id ? [part.index] : []));
         expect(firsts).toEqual(firsts.map((_, at) => at));
       }),

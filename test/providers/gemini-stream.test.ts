@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { effort } from '../deep/effort.ts';
-import { joined } from '../support/provider-call.ts';
+import { joinParts } from '../support/provider-call.ts';
 import { fixture, framesOf, geminiAdapter } from './fixtures/gemini/adapter.ts';
 
 const adapter = geminiAdapter();
@@ -128,7 +128,7 @@ describe('an answer', () => {
 
 describe('a stream', () => {
   test('gives its text, and usage behind the finish', () => {
-    expect(joined(streamOf('stream.sse').filter(({ type }) => type !== 'usage'))).toEqual([
+    expect(joinParts(streamOf('stream.sse').filter(({ type }) => type !== 'usage'))).toEqual([
       text('The sky is blue — “Rayleigh” scattering. 🌤'),
       finish('stop', 'STOP'),
     ]);
@@ -145,7 +145,7 @@ describe('a stream', () => {
   });
 
   test('gives thoughts, and the signature of an answer without calls as state of the message', () => {
-    expect(joined(streamOf('thinking.sse').filter(({ type }) => type !== 'usage'))).toEqual([
+    expect(joinParts(streamOf('thinking.sse').filter(({ type }) => type !== 'usage'))).toEqual([
       { type: 'reasoning', choice: 0, text: '**Counting**\n\nI add the primes.' },
       text('The sum is 129.'),
       { type: 'state', choice: 0, extra: { google: { thought_signature: 'EjQKMgFyyNp8tiVKYI89Tex7S1g==' } } },
@@ -164,7 +164,7 @@ describe('a stream', () => {
     const cuts = fc.infiniteStream(fc.nat({ max: 7 }));
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1, maxLength: 12 }), cuts, (pieces, cut) => {
-        const whole = joined(adapter.reply(JSON.stringify(candidate(pieces, { finishReason: 'STOP' }))));
+        const whole = joinParts(adapter.reply(JSON.stringify(candidate(pieces, { finishReason: 'STOP' }))));
         const responses = pieces.flatMap((part) => {
           if (!('text' in part)) return [candidate([part])];
           const letters = [...part.text];
@@ -175,7 +175,7 @@ describe('a stream', () => {
         responses.push(candidate([{ text: '' }], { finishReason: 'STOP' }));
         const sse = responses.map((response) => `data: ${JSON.stringify(response)}\r\n\r\n`).join('');
         const reader = adapter.stream();
-        expect(joined(framesOf(sse).flatMap((frame) => reader.read(frame)))).toEqual(whole);
+        expect(joinParts(framesOf(sse).flatMap((frame) => reader.read(frame)))).toEqual(whole);
       }),
       { numRuns: runs, seed },
     );

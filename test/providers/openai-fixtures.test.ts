@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { isPlausible, type Usage } from '../../src/core/usage.ts';
 import { frameParser } from '../../src/upstream/frames.ts';
-import { joined, openaiAdapter } from '../support/provider-call.ts';
+import { joinParts, openaiAdapter } from '../support/provider-call.ts';
 
 const FOLDER = join(import.meta.dir, 'fixtures');
 const adapter = openaiAdapter();
@@ -12,10 +12,10 @@ const adapter = openaiAdapter();
 /** The parts of a body as a provider sends it, in one piece or as a stream. */
 function partsIn(path: string): StreamPart[] {
   const text = readFileSync(join(FOLDER, path), 'utf8');
-  if (path.endsWith('.json')) return joined(adapter.reply(text));
+  if (path.endsWith('.json')) return joinParts(adapter.reply(text));
   const frames = frameParser('sse');
   const reader = adapter.stream();
-  return joined([...frames.push(text), ...frames.end()].flatMap((frame) => reader.read(frame)));
+  return joinParts([...frames.push(text), ...frames.end()].flatMap((frame) => reader.read(frame)));
 }
 
 const choice = 0;

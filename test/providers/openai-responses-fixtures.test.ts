@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FinishReason, StreamPart } from '../../src/contract/parts.ts';
 import { isPlausible } from '../../src/core/usage.ts';
 import { frameParser } from '../../src/upstream/frames.ts';
-import { joined } from '../support/provider-call.ts';
+import { joinParts } from '../support/provider-call.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 
 const FOLDER = join(import.meta.dir, 'fixtures/openai-responses');
@@ -13,10 +13,10 @@ const adapter = openaiOf();
 /** The parts of a body, in one piece or as a stream. */
 function partsIn(name: string, reading = adapter): StreamPart[] {
   const text = readFileSync(join(FOLDER, name), 'utf8');
-  if (name.endsWith('.json')) return joined(reading.reply(text));
+  if (name.endsWith('.json')) return joinParts(reading.reply(text));
   const frames = frameParser('sse');
   const reader = reading.stream();
-  return joined([...frames.push(text), ...frames.end()].flatMap((frame) => reader.read(frame)));
+  return joinParts([...frames.push(text), ...frames.end()].flatMap((frame) => reader.read(frame)));
 }
 
 const choice = 0;

@@ -6,7 +6,7 @@ import { frameParser } from '../../src/upstream/frames.ts';
 import { effort } from '../deep/effort.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { failureIn, joined, openTo, partsOf, providerCall, textIn } from '../support/provider-call.ts';
+import { failureIn, joinParts, openTo, partsOf, providerCall, textIn } from '../support/provider-call.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
 
 const { runs, seed } = effort('openai-responses', 300, 20_000);
@@ -93,7 +93,7 @@ function deltasOf({ content, summary, arguments: args }: Item, pace: number) {
 
 function read(frames: readonly Frame[]): StreamPart[] {
   const reader = adapter.stream();
-  return joined(frames.flatMap((frame) => reader.read(frame)));
+  return joinParts(frames.flatMap((frame) => reader.read(frame)));
 }
 
 /** The same bytes, however they are cut. */
@@ -112,7 +112,7 @@ describe('a stream of the Responses API', () => {
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         const frames = framesOf(answer);
-        const whole = joined(adapter.reply(JSON.stringify(bodyOf(answer))));
+        const whole = joinParts(adapter.reply(JSON.stringify(bodyOf(answer))));
         expect(read(frames)).toEqual(whole);
         expect(read(cut(frames, answer.cuts))).toEqual(whole);
       }),

@@ -8,7 +8,7 @@ import { openCall } from '../../src/upstream/call.ts';
 import { type Network, network } from '../../src/upstream/connection/network.ts';
 import type { UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
 
-export { joined } from '../../src/conformance/parts.ts';
+export { joinParts } from '../../src/conformance/parts.ts';
 
 export const DEADLINES: Deadlines = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
 

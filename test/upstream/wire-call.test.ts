@@ -5,7 +5,7 @@ import { inTime } from '../support/in-time.ts';
 import {
   type CallOptions,
   failureIn,
-  joined,
+  joinParts,
   openaiAdapter,
   openTo,
   partsOf,
@@ -42,8 +42,8 @@ describe('a good answer', () => {
     };
     const streamed = await play(behaviour);
     const whole = await play(behaviour, { call: JSON_CALL });
-    expect(joined(whole.parts)).toEqual(joined(streamed.parts));
-    expect(joined(streamed.parts)).toEqual([
+    expect(joinParts(whole.parts)).toEqual(joinParts(streamed.parts));
+    expect(joinParts(streamed.parts)).toEqual([
       { type: 'reasoning', choice: 0, text: 'Hm.' },
       { type: 'text', choice: 0, text: 'Hello you' },
       { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },

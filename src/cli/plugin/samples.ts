@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
-import { Expected, type Sample } from '../../conformance/samples.ts';
+import { ExpectedAnswer, type Sample } from '../../conformance/samples.ts';
 import { UsageError } from '../options.ts';
 
 /** `hello.stream`, `hello.reply`. */
@@ -30,7 +30,7 @@ function samplesIn(folder: string): Sample[] {
     });
 }
 
-function expectationOf(file: string): Expected | null {
+function expectationOf(file: string): ExpectedAnswer | null {
   if (!existsSync(file)) return null;
   let value: unknown;
   try {
@@ -38,9 +38,9 @@ function expectationOf(file: string): Expected | null {
   } catch {
     throw new UsageError(`${file} is no JSON.`);
   }
-  if (Value.Check(Expected, value)) return value;
-  const error = Value.Errors(Expected, value).First();
-  const known = Object.keys(Expected.properties).join(', ');
+  if (Value.Check(ExpectedAnswer, value)) return value;
+  const error = Value.Errors(ExpectedAnswer, value).First();
+  const known = Object.keys(ExpectedAnswer.properties).join(', ');
   const where = error && error.path !== '' ? `: \`${error.path.slice(1).replaceAll('/', '.')}\` does not fit` : '';
   throw new UsageError(`${file} is no expectation${where}; it is an object that may have ${known}.`);
 }

@@ -17,7 +17,7 @@ const outcomeOf = (text: string, path: string) => imported(text).report.keys.fin
 
 describe('each of the configurations', () => {
   for (const name of [...GOOD, 'broken-entries']) {
-    test(``${name} matches its expected files: formatted, free of errors, and with passing cases``, async () => {
+    test(`${name} matches its expected files: formatted, free of errors, and with passing cases`, async () => {
       const result = imported(configuration(name));
       const report = reportText({ file: `${name}.yaml`, folder: 'policies', others: [], imported: result });
       const files = [...result.files.map((file) => [file.name, file.text] as const), ['report.txt', report] as const];

@@ -9,21 +9,21 @@ import type {
 } from '../contract/estimator.ts';
 import { anyText } from './any-text.ts';
 
-/** A request and what became of it. The model is named by its ID. */
-export interface Step extends Pick<Outcome, 'task' | 'score' | 'weight' | 'probability' | 'among'> {
+/** A request with its outcome. `model` is an ID. */
+export interface PastRequest extends Pick<Outcome, 'task' | 'score' | 'weight' | 'probability' | 'among'> {
   readonly model: string;
   readonly text: string | null;
 }
 
-/** What an estimator lives through, and what it is asked then. */
-export interface Life {
+/** Past requests of an estimator, and the question to estimate next. */
+export interface EstimatorHistory {
   readonly catalog: EstimatorCatalog;
-  readonly steps: readonly Step[];
+  readonly steps: readonly PastRequest[];
   readonly task: number;
   readonly text: string | null;
 }
 
-/** Those of every catalog that is made up. */
+/** The tasks of every generated catalog. */
 export const TASKS = ['general', 'code', 'maths'];
 const IDS = ['a', 'b', 'c', 'd'];
 
@@ -56,11 +56,11 @@ const question = fc.oneof(
   anyText(40),
 );
 
-/** Requests with what became of them, for questions such as these. */
-export const stepsAsking = (questions: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<Step[]> =>
+/** Arbitrary past requests with the given questions. */
+export const pastRequests = (questions: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<PastRequest[]> =>
   fc.array(
     fc.record({
-      // Models that every catalog has.
+      // These models are in every catalog.
       model: fc.constantFrom('a', 'b'),
       task: fc.nat(TASKS.length - 1),
       text: fc.option(questions),
@@ -72,55 +72,58 @@ export const stepsAsking = (questions: fc.Arbitrary<string>, maxLength: number):
     { maxLength },
   );
 
-export const lives: fc.Arbitrary<Life> = fc.record({
+export const histories: fc.Arbitrary<EstimatorHistory> = fc.record({
   catalog: catalogs,
-  steps: stepsAsking(question, 10),
+  steps: pastRequests(question, 10),
   task: fc.nat(TASKS.length - 1),
   text: fc.option(question),
 });
 
-/** Where findings go, with what an earlier request left there. */
-function leftFinding({ models }: EstimatorCatalog, left: number): Finding {
+/** A buffer for findings, with leftovers of an earlier request. */
+function usedFinding({ models }: EstimatorCatalog, left: number): Finding {
   const figures = () => new Float32Array(models.length).fill(left);
   const quality = new Float64Array(models.length).fill(left);
   return { quality, outcomes: figures(), text: figures(), counts: figures(), length: left, trust: left };
 }
 
-/** What a catalog declares of its models for a task. */
-export const declaredOf = ({ models }: EstimatorCatalog, task: number): Float64Array =>
+/** The declared qualities of the models for a task. */
+export const declaredQualities = ({ models }: EstimatorCatalog, task: number): Float64Array =>
   Float64Array.from(models, ({ quality }) => quality[task]!);
 
-export type Reader = Pick<PreparedEstimator, 'read'>;
+export type FeatureReader = Pick<PreparedEstimator, 'read'>;
 
-/** What is found for the question of a life that nobody asks, over leftovers. */
-export function findIn(
+/** The finding for the question of a history, without counting it as a request. */
+export function findingFor(
   estimator: Estimator,
-  reader: Reader,
-  { catalog, task, text }: Life,
+  reader: FeatureReader,
+  { catalog, task, text }: EstimatorHistory,
   left = Number.NaN,
 ): Finding {
-  const into = leftFinding(catalog, left);
+  const into = usedFinding(catalog, left);
   const features = text === null ? null : reader.read(text);
-  estimator.estimate({ features, task, declared: declaredOf(catalog, task) }, into, false);
+  estimator.estimate({ features, task, declared: declaredQualities(catalog, task) }, into, false);
   return into;
 }
 
-/** Lets an estimator live; returns what it estimated before each outcome. */
-export function live(
+/**
+ * Applies a history to an estimator.
+ * @returns its estimate before each outcome
+ */
+export function replay(
   estimator: Estimator,
-  reader: Reader,
-  { catalog, steps }: Pick<Life, 'catalog' | 'steps'>,
+  reader: FeatureReader,
+  { catalog, steps }: Pick<EstimatorHistory, 'catalog' | 'steps'>,
 ): number[] {
-  const into = leftFinding(catalog, 0);
+  const into = usedFinding(catalog, 0);
   return steps.map(({ model: id, text, ...rest }) => {
     const features = text === null ? null : reader.read(text);
     const at = catalog.models.findIndex((one) => one.id === id);
-    estimator.estimate({ features, task: rest.task, declared: declaredOf(catalog, rest.task) }, into, true);
+    estimator.estimate({ features, task: rest.task, declared: declaredQualities(catalog, rest.task) }, into, true);
     return estimator.learn({ ...rest, model: at, features, declared: catalog.models[at]!.quality[rest.task]! });
   });
 }
 
-export function tellLife({ catalog, steps, task, text }: Life): string {
+export function describeHistory({ catalog, steps, task, text }: EstimatorHistory): string {
   const models = catalog.models.map(({ id, quality }) => `${id} (declared ${[...quality].join(', ')})`).join(', ');
   const lived = steps.map(
     ({ model: id, task: of, score, weight }) => `${id} scores ${score} in ${TASKS[of]}, weight ${weight}`,

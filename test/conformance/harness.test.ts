@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { defaultsOf, optionsFrom } from '../../src/conformance/schema-values.ts';
-import { CANARY, sealed } from '../../src/conformance/sealed.ts';
+import { CANARY, runSealed } from '../../src/conformance/sealed.ts';
 
-describe('options that are made for a schema', () => {
+describe('options generated for a schema', () => {
   const schema = Type.Object({
     share: Type.Number({ minimum: 0, maximum: 1, default: 0.5 }),
     above: Type.Number({ exclusiveMinimum: 0 }),
@@ -17,7 +17,7 @@ describe('options that are made for a schema', () => {
   });
   const made = optionsFrom(schema);
 
-  test('fit it, are of all kinds, and have its defaults where nothing is stated', () => {
+  test('match it, vary, and have its defaults', () => {
     if (!made) throw new Error('nothing could be made');
     const all = fc.sample(made, { numRuns: 300, seed: 1 });
     expect(all.filter((one) => !Value.Check(schema, one))).toEqual([]);
@@ -31,14 +31,14 @@ describe('options that are made for a schema', () => {
       expect([name, value, all.some((one) => one[name] === value)]).toEqual([name, value, true]);
   });
 
-  test('are none where the schema takes nothing, and defaults where it has some for all', () => {
+  test('do not exist for a schema without values, and are its defaults if it has them all', () => {
     expect(optionsFrom(Type.Object({ never: Type.Never() }))).toBeNull();
     expect(defaultsOf(schema)).toBeNull();
     expect(defaultsOf(Type.Object({ a: Type.Number({ default: 1 }) }))).toEqual({ a: 1 });
   });
 });
 
-describe('what runs sealed', () => {
+describe('a sealed function', () => {
   const REACHES: readonly (readonly [string, () => unknown])[] = [
     ['chance (Math.random)', () => Math.random()],
     ['chance (crypto)', () => crypto.randomUUID()],
@@ -49,26 +49,26 @@ describe('what runs sealed', () => {
     ['a timer (setTimeout)', () => clearTimeout(setTimeout(() => {}))],
     ['the environment (HOME)', () => process.env.HOME],
   ];
-  test.each(REACHES)('is found out when it reaches for %s', (label, reach) => {
-    expect([...sealed(reach).reached]).toEqual([label]);
+  test.each(REACHES)('is caught using %s', (label, reach) => {
+    expect([...runSealed(reach).reached]).toEqual([label]);
   });
 
-  test('gets no network, and of the environment nothing true', () => {
-    expect(() => sealed(() => fetch('http://127.0.0.1:1'))).toThrow('no network');
-    expect(sealed(() => process.env.PATH).value).toBe(CANARY);
+  test('has no network, and only fake environment variables', () => {
+    expect(() => runSealed(() => fetch('http://127.0.0.1:1'))).toThrow('no network');
+    expect(runSealed(() => process.env.PATH).value).toBe(CANARY);
   });
 
-  test('leaves all as it was, also where it throws; and a date that is given is no clock', () => {
+  test('restores the globals even if it throws; a Date with an argument is no clock', () => {
     const before = [Math.random, Date, fetch, process.env, performance.now, setTimeout];
     expect(() =>
-      sealed(() => {
+      runSealed(() => {
         throw new Error('no');
       }),
     ).toThrow('no');
     expect(
       [Math.random, Date, fetch, process.env, performance.now, setTimeout].map((one, at) => one === before[at]),
     ).not.toContain(false);
-    expect(sealed(() => new Date(0).toISOString())).toEqual({ value: '1970-01-01T00:00:00.000Z', reached: [] });
+    expect(runSealed(() => new Date(0).toISOString())).toEqual({ value: '1970-01-01T00:00:00.000Z', reached: [] });
     expect(process.env.PATH).not.toBe(CANARY);
   });
 });
