@@ -4,7 +4,7 @@ import { SCOPES } from '../src/core/caller.ts';
 import type { ChatRequest } from '../src/core/chat-request.ts';
 import { createIds } from '../src/core/id.ts';
 import { newSeed } from '../src/gateway/gateway.ts';
-import { blankMemory } from '../src/learning/open.ts';
+import { emptyMemories } from '../src/learning/open.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
 import { isRefusal } from '../src/routing/decide.ts';
@@ -66,7 +66,7 @@ function runtimeOf(models: number, rules: number): Runtime {
 }
 
 const nextId = createIds(Date.now, 0);
-const memory = blankMemory();
+const memory = emptyMemories();
 
 /** What the gateway does between the parsed body and the reservation, rules included. */
 function decideOn(runtime: Runtime, request: ChatRequest): void {

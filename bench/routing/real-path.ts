@@ -16,7 +16,7 @@ import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteAsked } from '../../src/gateway/lesson.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
-import { type KeptLearner, openLearner } from '../../src/learning/open.ts';
+import { openLearner, type ServerLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
@@ -58,7 +58,7 @@ export interface Chat {
 
 interface Parts {
   readonly store: Store;
-  readonly learner: KeptLearner;
+  readonly learner: ServerLearner;
   readonly gateway: Gateway;
   close(): Promise<void>;
 }
@@ -103,7 +103,7 @@ export class RealPath {
     const outcome = answered(decision, runtime);
     gateway.records.add([
       ...decisionWrites(gateway, 'chat', decision, CALLER, runtime.snapshot, outcome),
-      ...learner.keep(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
+      ...learner.exampleWrites(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
     ]);
     const chosen = runtime.snapshot.models[decision.ranked[0].model]!.id;
     if (facts.pinned && chosen !== model) throw new Error(`${chosen} answered for ${model}`);

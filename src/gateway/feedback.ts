@@ -2,7 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { FeedbackRequest } from '../core/feedback.ts';
 import { idText, parseId, timeOfId } from '../core/id.ts';
-import type { Scoring } from '../learning/learner.ts';
+import type { ScoreReceipt } from '../learning/learner.ts';
 import type { RecordReader } from '../records/reader.ts';
 import type { DecisionRecord } from '../records/record.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -10,7 +10,7 @@ import { hasSecret } from '../telemetry/secrets.ts';
 import type { Gateway } from './gateway.ts';
 
 /** What became of a caller's score. */
-interface Feedback extends Scoring {
+interface Feedback extends ScoreReceipt {
   /** ID of the decision, as it looks outside. */
   readonly decision: string;
   /** ID of the model that is scored: the one that answered, or was recommended. */

@@ -40,7 +40,10 @@ export function lessonOf({ learner, retries }: Gateway, taught: Taught): Lesson 
       const example = exampleOf(taught, model);
       if (learning.signals.retry > 0) retries.ended(caller.keyId, request, example);
       // Of an answer in which nothing is looked for, too: it was one of its key's, and nobody has asked for it again yet.
-      return [...learner.keep(runtime, example), ...learner.witness(runtime, example, watch?.verdict() ?? {})];
+      return [
+        ...learner.exampleWrites(runtime, example),
+        ...learner.observeAnswer(runtime, example, watch?.verdict() ?? {}),
+      ];
     },
   };
 }
@@ -50,7 +53,7 @@ export function noteAsked(
   { learner }: Pick<Gateway, 'learner'>,
   { runtime, decision, features }: Pick<Taught, 'runtime' | 'decision' | 'features'>,
 ): void {
-  learner.asked(runtime, decision.facts, features);
+  learner.noteRequest(runtime, decision.facts, features);
 }
 
 /** Who asks the same again at once was not content with the answer. */
@@ -58,7 +61,7 @@ export function blameForRetry({ learner, retries, records }: Gateway, { runtime,
   const { mode, signals } = runtime.snapshot.learning;
   if (mode === 'off' || signals.retry === 0) return;
   const earlier = retries.begun(caller.keyId, request);
-  if (earlier) records.add(learner.witness(runtime, earlier, { retry: true }));
+  if (earlier) records.add(learner.observeAnswer(runtime, earlier, { retry: true }));
 }
 
 /** What is kept of a decision, by the ID of the model that answered, or is recommended. */

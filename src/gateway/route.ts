@@ -62,7 +62,7 @@ export async function recommend(
   const writes = decisionWrites(gateway, 'route', decision, caller, snapshot, null);
   gateway.records.add([
     ...writes,
-    ...gateway.learner.keep(runtime, exampleOf({ runtime, caller, decision, features })),
+    ...gateway.learner.exampleWrites(runtime, exampleOf({ runtime, caller, decision, features })),
   ]);
   const advice = advise(decision, snapshot, taskNote(route.task_type, facts.task));
   const { payments } = snapshot;

@@ -1,4 +1,4 @@
-/** After so many outcomes one counts half. */
+/** The number of outcomes after which one counts half. */
 const HALF_LIFE = 500;
 const KEEP = 0.5 ** (1 / HALF_LIFE);
 
@@ -10,7 +10,7 @@ export interface BrierSums {
 
 const NONE: BrierSums = { weight: 0, declared: 0, estimated: 0 };
 
-/** Mean squared error of what was declared and of what was estimated, of the latest scores. */
+/** Mean squared errors of the declared and the estimated qualities, over the latest scores. */
 export class Brier {
   #sums: BrierSums;
 
@@ -18,7 +18,7 @@ export class Brier {
     this.#sums = sums;
   }
 
-  /** `weight`: how much the score counts. All 0..1. */
+  /** @param weight how much the score counts; all values are 0..1 */
   note(score: number, { declared, estimated }: Pick<BrierSums, 'declared' | 'estimated'>, weight: number): void {
     const sums = this.#sums;
     this.#sums = {
@@ -28,12 +28,12 @@ export class Brier {
     };
   }
 
-  /** As before the first score: what is estimated from now on has nothing to do with what was. */
+  /** Forgets all scores, for estimates that start afresh. */
   restart(): void {
     this.#sums = NONE;
   }
 
-  /** NaN before the first. */
+  /** NaN before the first score. */
   get declared(): number {
     return this.#sums.declared / this.#sums.weight;
   }

@@ -1,14 +1,14 @@
 import type { EstimatorCatalog, EstimatorModel } from '../contract/estimator.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
-/** A model and a task of an outcome that the policy may not know any more. */
-export interface Place {
+/** The model and task of an outcome. The policy may no longer have them. */
+export interface ModelTask {
   readonly model: string;
   readonly task: string;
   readonly declared: number;
 }
 
-/** The models and tasks of a snapshot, in its order. Copies: what a plugin writes into them is in no policy. */
+/** The models and tasks of a snapshot, in its order. Copies, so that a plugin cannot write into the policy. */
 export const catalogOf = ({ tasks, models }: PolicySnapshot): EstimatorCatalog => ({
   tasks: tasks.map(({ name }) => name),
   models: models.map(({ id, quality, declared: { stated, general, basis } }) => ({
@@ -20,12 +20,12 @@ export const catalogOf = ({ tasks, models }: PolicySnapshot): EstimatorCatalog =
   })),
 });
 
-/** The catalog with one place more, behind the others: outcomes outlive the policies that they come from. */
-export function catalogWith(catalog: EstimatorCatalog, { model, task, declared }: Place): EstimatorCatalog {
+/** Adds a model or task that is absent: outcomes outlive their policies. */
+export function catalogWith(catalog: EstimatorCatalog, { model, task, declared }: ModelTask): EstimatorCatalog {
   const tasks = catalog.tasks.includes(task) ? catalog.tasks : [...catalog.tasks, task];
   const models: EstimatorModel[] = catalog.models.map((one) => ({
     ...one,
-    quality: stretched(one.quality, tasks.length, one.general),
+    quality: extend(one.quality, tasks.length, one.general),
     stated: Uint8Array.from(tasks, (_, at) => one.stated[at] ?? 0),
   }));
   if (!models.some(({ id }) => id === model)) {
@@ -35,5 +35,5 @@ export function catalogWith(catalog: EstimatorCatalog, { model, task, declared }
   return { tasks, models };
 }
 
-const stretched = (quality: Float64Array, length: number, rest: number): Float64Array =>
+const extend = (quality: Float64Array, length: number, rest: number): Float64Array =>
   Float64Array.from({ length }, (_, at) => quality[at] ?? rest);

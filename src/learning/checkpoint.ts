@@ -1,25 +1,27 @@
 import type { Store } from '../store/store.ts';
+import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
-import type { Standing } from './standing.ts';
-import { putStanding } from './tables.ts';
+import { putLearningState } from './tables.ts';
 
-/** Brings what is stored of the memories up to the log of outcomes, so that a start learns only what came after. */
+/** Writes checkpoints of the memories, so that a start learns only the outcomes since. */
 export class LearningCheckpoints {
   readonly #store: Store;
   readonly #memories: Memories;
-  readonly #standing: Standing;
-  #standingWritten = '';
+  readonly #state: LearningState;
+  #stateWritten = '';
   #writing: Promise<void> | null = null;
 
-  constructor(store: Store, memories: Memories, standing: Standing) {
+  constructor(store: Store, memories: Memories, state: LearningState) {
     this.#store = store;
     this.#memories = memories;
-    this.#standing = standing;
+    this.#state = state;
   }
 
-  /** One at a time: a later one must not be written where an earlier one was not. Rejects with StoreError. */
+  /**
+   * Writes one checkpoint at a time, so that a later one never lands without an earlier one. Rejects with StoreError.
+   */
   async write(): Promise<void> {
-    // What changes while one is being written is for the next.
+    // Changes during a write belong to the next checkpoint.
     while (this.#writing) await this.#writing.catch(() => {});
     this.#writing = this.#write().finally(() => {
       this.#writing = null;
@@ -29,11 +31,11 @@ export class LearningCheckpoints {
 
   async #write(): Promise<void> {
     const changes = this.#memories.changes();
-    const standing = this.#standing.text;
+    const state = this.#state.text;
     const writes = [...changes.writes];
-    if (standing !== this.#standingWritten) writes.push(putStanding(this.#memories.lastOutcome, standing));
+    if (state !== this.#stateWritten) writes.push(putLearningState(this.#memories.lastOutcome, state));
     if (writes.length > 0) await this.#store.commit(writes);
-    this.#memories.written(changes);
-    this.#standingWritten = standing;
+    this.#memories.markWritten(changes);
+    this.#stateWritten = state;
   }
 }

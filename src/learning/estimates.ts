@@ -4,25 +4,25 @@ import { allMoved, type Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { LearningPolicyInForce } from './learner.ts';
-import { type Bound, findingOf } from './memory.ts';
+import { type BoundMemory, findingOf } from './memory.ts';
 
-type Asked = Pick<Facts, 'task' | 'mix'>;
+type QuestionFacts = Pick<Facts, 'task' | 'mix'>;
 
-/** What a policy's mode makes of what the estimator finds. */
-export function estimateBy(
+/** The estimate for a request under the learning mode of its policy. */
+export function estimateFor(
   { snapshot }: LearningPolicyInForce,
-  bound: Bound,
-  facts: Asked,
+  bound: BoundMemory,
+  facts: QuestionFacts,
   features: Uint8Array | null,
 ): Estimate {
   const { mode } = snapshot.learning;
   const lengthAlone = mode === 'off';
   const inquiry = inquiryOf(snapshot, bound, facts, features, lengthAlone);
   const { declared } = inquiry;
-  // The arrays are kept with the decision, so they are fresh; while learning is off none is.
-  const found = find(bound, inquiry, lengthAlone ? bound.scratch : findingOf(declared.length), false);
-  if (!found) return declaredAlone(declared);
-  if (lengthAlone) return { ...declaredAlone(allMoved(declared, found.length)), length: found.length };
+  // The arrays are stored with the decision, so they are new; while learning is off, they are not used.
+  const found = callEstimator(bound, inquiry, lengthAlone ? bound.scratch : findingOf(declared.length), false);
+  if (!found) return declaredEstimate(declared);
+  if (lengthAlone) return { ...declaredEstimate(allMoved(declared, found.length)), length: found.length };
   const isOn = mode === 'on';
   return {
     quality: isOn ? found.quality : allMoved(declared, found.length),
@@ -35,32 +35,32 @@ export function estimateBy(
   };
 }
 
-/** Q by model with all that was learnt, whatever the mode. Good until the next. */
-export function learntBy(
+/** Q of every model with everything learned, whatever the mode. Valid until the next call. */
+export function learnedQualities(
   { snapshot }: LearningPolicyInForce,
-  bound: Bound,
-  facts: Asked,
+  bound: BoundMemory,
+  facts: QuestionFacts,
   features: Uint8Array | null,
 ): Float64Array {
   const inquiry = inquiryOf(snapshot, bound, facts, features, false);
-  return find(bound, inquiry, bound.scratch, false)?.quality ?? inquiry.declared;
+  return callEstimator(bound, inquiry, bound.scratch, false)?.quality ?? inquiry.declared;
 }
 
-/** Has the means of what is asked take note of a question; while learning is off, of its length alone. */
-export function takeNote(
+/** Counts a request in the estimator's means; with `lengthAlone`, its length only. */
+export function countRequest(
   { snapshot }: LearningPolicyInForce,
-  bound: Bound,
-  facts: Asked,
+  bound: BoundMemory,
+  facts: QuestionFacts,
   features: Uint8Array | null,
   lengthAlone: boolean,
 ): void {
-  find(bound, inquiryOf(snapshot, bound, facts, features, lengthAlone), bound.scratch, true);
+  callEstimator(bound, inquiryOf(snapshot, bound, facts, features, lengthAlone), bound.scratch, true);
 }
 
 const inquiryOf = (
   snapshot: PolicySnapshot,
-  { byTask }: Bound,
-  facts: Asked,
+  { byTask }: BoundMemory,
+  facts: QuestionFacts,
   features: Uint8Array | null,
   lengthAlone: boolean,
 ): Inquiry => ({
@@ -70,19 +70,24 @@ const inquiryOf = (
   lengthAlone,
 });
 
-/** Null where the plugin failed: what is declared holds then. */
-function find({ memory, estimator }: Bound, inquiry: Inquiry, into: Finding, seen: boolean): Finding | null {
+/** Null if the plugin failed, in which case the declared qualities apply. */
+function callEstimator(
+  { memory, estimator }: BoundMemory,
+  inquiry: Inquiry,
+  into: Finding,
+  seen: boolean,
+): Finding | null {
   if (!estimator) return null;
   const { quality, outcomes, text, counts } = into;
   const { declared, lengthAlone } = inquiry;
   try {
-    // What the plugin forgets to write is not to be taken for a figure.
+    // A value that the plugin does not write must not pass for a result.
     if (!lengthAlone) quality.fill(Number.NaN);
     into.length = 0;
     into.trust = 0;
-    // What is declared is every request's, and not to be written to.
+    // All requests share the declared qualities, so the plugin gets a copy.
     estimator.estimate({ ...inquiry, declared: declared.slice() }, into, seen);
-    // The host's own arrays, whatever the plugin has put in their place.
+    // The plugin may have replaced the arrays of `into`.
     const found = { quality, outcomes, text, counts, length: into.length, trust: into.trust };
     const fault = faultOf(found, inquiry);
     if (fault === null) return found;
@@ -102,7 +107,7 @@ function faultOf(
   if (lengthAlone) return null;
   if (!(trust >= 0 && trust <= 1)) return '`trust` must be from 0 to 1';
   for (let i = 0; i < quality.length; i++) {
-    // NaN is in no order.
+    // NaN fails every comparison.
     if (!(quality[i]! >= 0 && quality[i]! <= 1)) return '`quality` must be from 0 to 1';
     if (!Number.isFinite(outcomes[i]! + text[i]! + counts[i]!)) {
       return '`outcomes`, `text` and `counts` must be finite numbers';
@@ -111,14 +116,14 @@ function faultOf(
   return null;
 }
 
-/** Made once for each number of models; nobody writes to it. */
-const nothing = new Map<number, Float32Array>();
+/** Shared by all estimates of the same length; never written to. */
+const zeros = new Map<number, Float32Array>();
 
-function declaredAlone(quality: Float64Array): Estimate {
-  let none = nothing.get(quality.length);
+function declaredEstimate(quality: Float64Array): Estimate {
+  let none = zeros.get(quality.length);
   if (!none) {
     none = new Float32Array(quality.length);
-    nothing.set(quality.length, none);
+    zeros.set(quality.length, none);
   }
   return { quality, shadow: null, length: 0, outcomes: none, text: none, counts: none, trust: 0 };
 }

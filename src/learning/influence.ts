@@ -1,41 +1,40 @@
 import { isWallet } from '../core/wallet.ts';
 
-/** What a key's outcomes may count as before anything is held against it. */
+/** The weight that every key may contribute, in outcomes. */
 const ALLOWANCE = 100;
-/** Masses and traffic are halved in a week, a step at a time. */
+/** Masses and traffic decay by half in a week, in hourly steps. */
 const HALF_LIFE_MS = 7 * 86_400_000;
 const STEP_MS = 3_600_000;
 const KEYS_MAX = 4_096;
-/** Whoever has less than this is forgotten. */
-const LITTLE = 0.01;
-/** Stands for all keys beyond those that are told apart. */
+/** Keys below this are removed. */
+const NEGLIGIBLE = 0.01;
+/** Stands for all keys beyond the maximum. */
 const REST = '';
-/** Anybody can make wallets, as many as he likes: all of them are one key here. */
+/** Wallets are free to create, so all of them count as one key. */
 const WALLETS = '0x';
 
 interface Stake {
-  /** The weights of what was learnt of it. */
+  /** The sum of the weights of its learned outcomes. */
   mass: number;
   chats: number;
 }
 
-/** How it stands, for a checkpoint: key, mass, chats. */
+/** The state for a checkpoint: key, mass and chats. */
 export interface InfluenceSums {
   readonly at: number;
   readonly stakes: readonly (readonly [string, number, number])[];
 }
 
 /**
- * Bounds what one key can teach. What was learnt of it may weigh no more than an allowance and `s/(1 − s)` of what was
- * learnt of all others, `s` being the policy's `influence_max`. A key that has more than `s` of the chats lately may
- * teach as much as it has chats, though the others are silent: it is their estimates' main subject anyway. One that is
- * alone is not bounded: it spoils nobody's.
+ * Bounds the influence of one key. The weight of its outcomes may be at most an allowance plus `s/(1 − s)` of the
+ * weight of all others, `s` being the policy's `influence_max`. A key with more than `s` of recent chats may contribute
+ * as much as it has chats, because the estimates mostly concern its own requests. A key that is alone has no bound.
  */
 export class Influence {
   readonly #stakes = new Map<string, Stake>();
   #mass = 0;
   #chats = 0;
-  /** Up to when masses are halved, ms since 1970. */
+  /** When masses last decayed, ms since 1970. */
   #at: number;
 
   constructor({ at, stakes }: InfluenceSums) {
@@ -47,39 +46,41 @@ export class Influence {
     }
   }
 
-  /** Takes note of a chat. */
-  seen(key: string, now: number): void {
+  noteChat(key: string, now: number): void {
     this.#age(now);
     this.#stake(key).chats++;
     this.#chats++;
   }
 
-  /** How much of a weight counts; adds it to what the key has. */
+  /**
+   * Adds as much of a weight as the bound allows.
+   * @returns the weight added
+   */
   admit(key: string, weight: number, influenceMax: number, now: number): number {
     this.#age(now);
     const admitted = Math.min(weight, Math.max(0, this.bound(key, influenceMax) - this.mass(key)));
-    if (admitted > 0) this.note(key, admitted, now);
+    if (admitted > 0) this.addMass(key, admitted, now);
     return admitted;
   }
 
-  /** Adds what was admitted earlier. */
-  note(key: string, weight: number, now: number): void {
+  /** Adds the weight of an outcome that was admitted earlier. */
+  addMass(key: string, weight: number, now: number): void {
     this.#age(now);
     this.#stake(key).mass += weight;
     this.#mass += weight;
   }
 
-  /** What was learnt of a key. */
+  /** The weight of the key's learned outcomes. */
   mass(key: string): number {
     return this.#find(key)?.mass ?? 0;
   }
 
-  /** The most that it may be now. */
+  /** The maximum mass of the key at present; may be Infinity. */
   bound(key: string, influenceMax: number): number {
     const { mass = 0, chats = 0 } = this.#find(key) ?? {};
-    // Sums of the same numbers in another order may differ in their last bits.
+    // Sums in another order may differ in their last bits.
     const others = Math.max(0, this.#mass - mass);
-    if (others < LITTLE && this.#chats - chats < LITTLE) return Number.POSITIVE_INFINITY;
+    if (others < NEGLIGIBLE && this.#chats - chats < NEGLIGIBLE) return Number.POSITIVE_INFINITY;
     if (influenceMax >= 1) return Number.POSITIVE_INFINITY;
     const ofOthers = (influenceMax / (1 - influenceMax)) * others;
     const hasMost = this.#chats > 0 && chats / this.#chats > influenceMax;
@@ -114,7 +115,7 @@ export class Influence {
     for (const [key, stake] of this.#stakes) {
       stake.mass *= left;
       stake.chats *= left;
-      if (stake.mass < LITTLE && stake.chats < LITTLE) this.#stakes.delete(key);
+      if (stake.mass < NEGLIGIBLE && stake.chats < NEGLIGIBLE) this.#stakes.delete(key);
       this.#mass += stake.mass;
       this.#chats += stake.chats;
     }

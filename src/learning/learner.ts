@@ -5,81 +5,88 @@ import type { Signal } from '../core/learning-policy.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Write } from '../store/store.ts';
 
-/** What of a runtime a learner works with. */
+/** The parts of a runtime that learning needs. */
 export interface LearningPolicyInForce {
   readonly snapshot: PolicySnapshot;
   readonly estimator: EstimatorPlugin;
 }
 
-/** What is kept of a decision, so that its answer can be scored later. Never text. */
+/** The stored part of a decision that its answer can later be scored by. Never text. */
 export interface Example {
-  /** ID of the decision. */
   readonly decision: number;
   readonly keyId: string;
-  /** ID of the model that answered, or was recommended. */
+  /** ID of the model that answered or was recommended. */
   readonly model: string;
   readonly facts: Facts;
   readonly features: Uint8Array | null;
-  /** Null where the model was not drawn, or another than the drawn one answered. */
+  /** Null if the model was not drawn, or another one answered. */
   readonly draw: Draw | null;
 }
 
-/** What the gateway looked for in an answer: whether it was there, by signal. What could not be there is left out. */
-export type Witnessed = Partial<Readonly<Record<Signal, boolean>>>;
+/** Whether an answer showed each signal. Signals that could not occur are absent. */
+export type AnswerSignals = Partial<Readonly<Record<Signal, boolean>>>;
 
 /** A caller's score of an answer. */
-export interface Scored {
-  /** ID of the decision. */
+export interface AnswerScore {
   readonly decision: number;
   /** 0..1 */
   readonly score: number;
-  /** The caller's own word for it. */
+  /** The caller's own label. */
   readonly label: string | null;
 }
 
-/** What became of a score. */
-export interface Scoring {
-  /** `learnt`: it counts. `kept`: written down, and counts for nothing, since the key has its share or the policy says so. `repeated`: the same score was there already. */
+/** The result of a score. */
+export interface ScoreReceipt {
+  /**
+   * `learnt`: it counts. `kept`: stored without counting, because its key has reached its share or the policy gives it
+   * no weight. `repeated`: the same score is already stored.
+   */
   readonly result: 'learnt' | 'kept' | 'repeated';
-  /** As how many outcomes it counts, 0..1. */
+  /** In outcomes, 0..1. */
   readonly weight: number;
-  /** The caller's own word that is written down: of one that is repeated, the first. */
+  /** The stored label; of a repeated score, the first one's. */
   readonly label: string | null;
 }
 
-/** Why a score is not taken. */
+/** The reason why a score is rejected. */
 export type ScoreRefusal = 'unknown' | 'contradicts';
 
-/** Figures of what was learnt, since the process began. */
+/** Figures of learning since the process began. */
 export interface LearningActivity {
-  /** Outcomes by what they came of: `caller`, `checks`, `retry`. */
+  /** Number of outcomes by source: `caller`, `checks`, `retry`. */
   readonly outcomes: ReadonlyMap<string, number>;
-  /** Those that counted for nothing since their key had its share. */
+  /** Outcomes that did not count because their key had reached its share. */
   readonly withheld: number;
-  /** Mean squared error of what was declared and of what was estimated, of the outcomes that callers scored last; NaN before the first. */
+  /**
+   * Mean squared errors of the declared and the estimated qualities, over the latest callers' scores; NaN before the
+   * first.
+   */
   readonly brier: { readonly declared: number; readonly estimated: number };
-  /** Outcomes in memory. */
+  /** Number of stored outcomes. */
   readonly known: number;
-  /** Times that an estimator plugin threw or gave what is no estimate; what is declared held then. */
+  /** Number of failures of estimator plugins, after which declared qualities applied. */
   readonly faults: number;
 }
 
-/** The memory of outcomes of one installation. */
+/** Learns the quality of models from the outcomes of answers. */
 export interface Learner {
-  /** What is to be known of a question's words; null where there is no text. */
+  /** The features of a question; null without text. */
   read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null;
-  /** Q of every model for a request. */
+  /** Estimates Q of every model for a request. */
   estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate;
-  /** Counts a request among what is asked: somebody makes it, and its answer will count. */
-  asked(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void;
-  /** What goes with the settlement, so that the answer can be scored; nothing while learning is off. */
-  keep(policy: LearningPolicyInForce, example: Example): Write[];
-  /** Learns from what the gateway saw of an answer. Returns what goes with the settlement. Never throws. */
-  witness(policy: LearningPolicyInForce, example: Example, witnessed: Witnessed): Write[];
-  /** Learns from a caller's score; resolves once that is durable. Rejects with StoreError. */
-  score(policy: LearningPolicyInForce, scored: Scored): Promise<Scoring | ScoreRefusal>;
+  /** Counts a request whose answer will be used in the estimator's means. */
+  noteRequest(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void;
+  /** The writes that make an answer scorable, for the commit of its settlement; none while learning is off. */
+  exampleWrites(policy: LearningPolicyInForce, example: Example): Write[];
+  /**
+   * Learns from the signals of an answer. Never throws.
+   * @returns the writes for the commit of its settlement
+   */
+  observeAnswer(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[];
+  /** Learns from a caller's score. Resolves once it is durable; rejects with StoreError. */
+  score(policy: LearningPolicyInForce, score: AnswerScore): Promise<ScoreReceipt | ScoreRefusal>;
   known(policy: LearningPolicyInForce): readonly Known[];
   readonly activity: LearningActivity;
-  /** Writes down what was learnt, so that the next start knows it. Rejects with StoreError. */
+  /** Writes a last checkpoint. Rejects with StoreError. */
   close(): Promise<void>;
 }

@@ -2,13 +2,22 @@ import type { Known, TellingWord } from '../contract/estimator.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Store, Write } from '../store/store.ts';
-import { estimateBy, takeNote } from './estimates.ts';
+import { countRequest, estimateFor } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
-import { type Bound, type EstimatorFault, type Kept, Memory, type Saved, type Step, type Through } from './memory.ts';
+import {
+  type BoundMemory,
+  HostedMemory,
+  type MemoryChanges,
+  type MemoryPosition,
+  type MemoryStep,
+  type OnEstimatorFault,
+  type StoredMemory,
+} from './memory.ts';
 import type { Secret } from './secret.ts';
 import {
   beginThrough,
   deleteParts,
+  type OutcomeWithFeatures,
   putPart,
   putThrough,
   type ResetRow,
@@ -17,21 +26,23 @@ import {
   SELECT_RESETS,
   SELECT_TAIL,
   SELECT_THROUGH,
-  type TaughtRow,
 } from './tables.ts';
 
-/** Outcomes that are learnt again at most. A checkpoint is never this far behind, but where a plugin cannot be saved. */
+/**
+ * The maximum number of outcomes to learn again at a start. Checkpoints are closer together unless a plugin cannot be
+ * saved.
+ */
 const TAIL_MAX = 100_000;
 
-/** What was learnt, for whoever only asks. */
-export interface Knowledge {
+/** Read-only access to what was learned. */
+export interface LearningReader {
   read(policy: LearningPolicyInForce, text: string | null): Uint8Array | null;
   estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate;
   known(policy: LearningPolicyInForce): readonly Known[];
-  /** The words of a text that count most for or against a model, by its ID. */
+  /** The words of a text with the most influence on the estimate for a model, by its ID. */
   telling(
     policy: LearningPolicyInForce,
-    asked: { readonly text: string; readonly task: string; readonly model: string },
+    question: { readonly text: string; readonly task: string; readonly model: string },
     most: number,
   ): readonly TellingWord[];
 }
@@ -39,27 +50,27 @@ export interface Knowledge {
 export interface LoadOptions {
   readonly store: Pick<Store, 'query'>;
   readonly secret: Secret;
-  readonly onFault: EstimatorFault;
+  readonly onFault: OnEstimatorFault;
 }
 
 /** The changes of a checkpoint. */
-interface Changes {
+interface CheckpointChanges {
   readonly writes: readonly Write[];
-  readonly saved: readonly Memory[];
-  readonly through: ReadonlyMap<string, Through>;
+  readonly saved: readonly HostedMemory[];
+  readonly through: ReadonlyMap<string, MemoryPosition>;
 }
 
-/** The memories of all estimator plugins that ever learnt here, by name. */
-export class Memories implements Knowledge {
+/** The memories of all estimator plugins that have learned here, by name. */
+export class Memories implements LearningReader {
   readonly #secret: Secret;
-  readonly #onFault: EstimatorFault;
-  readonly #memories = new Map<string, Memory>();
-  /** As the store has it. */
-  readonly #through = new Map<string, Through>();
+  readonly #onFault: OnEstimatorFault;
+  readonly #memories = new Map<string, HostedMemory>();
+  /** As stored. */
+  readonly #through = new Map<string, MemoryPosition>();
   #lastOutcome: number;
   #lastReset: number;
 
-  constructor({ secret, onFault }: Omit<LoadOptions, 'store'>, last: Through) {
+  constructor({ secret, onFault }: Omit<LoadOptions, 'store'>, last: MemoryPosition) {
     this.#secret = secret;
     this.#onFault = onFault;
     this.#lastOutcome = last.outcome;
@@ -69,14 +80,14 @@ export class Memories implements Knowledge {
   /** Rejects with StoreError. */
   static async load({ store, secret, onFault }: LoadOptions): Promise<{ memories: Memories; resets: ResetRow[] }> {
     const parts = await store.query<{ estimator: string; part: string; bytes: Uint8Array }>(SELECT_PARTS);
-    const through = await store.query<Through & { estimator: string }>(SELECT_THROUGH);
+    const through = await store.query<MemoryPosition & { estimator: string }>(SELECT_THROUGH);
     const resets = await store.query<ResetRow>(SELECT_RESETS, [0]);
     const [last] = await store.query<{ id: number }>(SELECT_LAST);
     const reset = resets.at(-1)?.id ?? 0;
     const memories = new Memories({ secret, onFault }, { outcome: last?.id ?? 0, reset });
     for (const { estimator, ...known } of through) {
-      const tail = await store.query<TaughtRow>(SELECT_TAIL, [estimator, known.outcome, TAIL_MAX]);
-      const steps = inOrder(
+      const tail = await store.query<OutcomeWithFeatures>(SELECT_TAIL, [estimator, known.outcome, TAIL_MAX]);
+      const steps = orderSteps(
         tail.reverse(),
         resets.filter(({ id }) => id > known.reset),
         known.outcome,
@@ -88,7 +99,6 @@ export class Memories implements Knowledge {
     return { memories, resets };
   }
 
-  /** ID of the last outcome. */
   get lastOutcome(): number {
     return this.#lastOutcome;
   }
@@ -97,7 +107,7 @@ export class Memories implements Knowledge {
     return this.#lastReset;
   }
 
-  over(policy: LearningPolicyInForce): Bound {
+  over(policy: LearningPolicyInForce): BoundMemory {
     const { name } = policy.estimator;
     return (this.#memories.get(name) ?? this.#add(name, { parts: new Map(), steps: [] })).over(policy);
   }
@@ -107,12 +117,12 @@ export class Memories implements Knowledge {
   }
 
   estimate(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): Estimate {
-    return estimateBy(policy, this.over(policy), facts, features);
+    return estimateFor(policy, this.over(policy), facts, features);
   }
 
-  /** Takes note of a request that somebody makes. */
+  /** Counts a request whose answer will be used. */
   asked(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
-    takeNote(policy, this.over(policy), facts, features, policy.snapshot.learning.mode === 'off');
+    countRequest(policy, this.over(policy), facts, features, policy.snapshot.learning.mode === 'off');
   }
 
   known(policy: LearningPolicyInForce): readonly Known[] {
@@ -142,16 +152,16 @@ export class Memories implements Knowledge {
     }
   }
 
-  /** The write that must come before the first outcome of an estimator; null after that. */
-  begin(estimator: string): Write | null {
+  /** The write to precede the first outcome of an estimator; null after that. */
+  beginWrite(estimator: string): Write | null {
     if (this.#through.has(estimator)) return null;
     const through = { outcome: this.#lastOutcome, reset: this.#lastReset };
     this.#through.set(estimator, through);
     return beginThrough(estimator, through.outcome, through.reset);
   }
 
-  /** An outcome has its ID, and is learnt. */
-  learnt(id: number): void {
+  /** Advances past an outcome that was learned. */
+  advance(id: number): void {
     this.#lastOutcome = id;
   }
 
@@ -160,15 +170,15 @@ export class Memories implements Knowledge {
     for (const memory of this.#memories.values()) memory.forget(reset);
   }
 
-  /** What has changed since the last checkpoint, to be written in one commit. */
-  changes(): Changes {
+  /** The changes since the last checkpoint, to write in one commit. */
+  changes(): CheckpointChanges {
     const last = { outcome: this.#lastOutcome, reset: this.#lastReset };
     const writes: Write[] = [];
-    const saved: Memory[] = [];
-    const through = new Map<string, Through>();
+    const saved: HostedMemory[] = [];
+    const through = new Map<string, MemoryPosition>();
     for (const [name, memory] of this.#memories) {
       const changes = memory.save();
-      if (!changes && !memory.isSettled) continue;
+      if (!changes && !memory.isUpToDate) continue;
       if (changes) saved.push(memory);
       const before = this.#through.get(name);
       const isBehind = !before || before.outcome < last.outcome || before.reset < last.reset;
@@ -180,46 +190,50 @@ export class Memories implements Knowledge {
     return { writes, saved, through };
   }
 
-  /** The changes are written. */
-  written({ saved, through }: Changes): void {
-    for (const memory of saved) memory.saved();
+  /** Marks changes as written. */
+  markWritten({ saved, through }: CheckpointChanges): void {
+    for (const memory of saved) memory.markSaved();
     for (const [name, one] of through) this.#through.set(name, one);
   }
 
-  #add(name: string, kept: Kept): Memory {
-    const memory = new Memory({ name, secret: this.#secret, onFault: this.#onFault }, kept);
+  #add(name: string, kept: StoredMemory): HostedMemory {
+    const memory = new HostedMemory({ name, secret: this.#secret, onFault: this.#onFault }, kept);
     this.#memories.set(name, memory);
     return memory;
   }
 }
 
-/** What a memory's changed parts come to in the store. */
-export function partWrites(name: string, { everything, parts }: Saved): Write[] {
+/** The writes for the changed parts of a memory. */
+export function partWrites(name: string, { everything, parts }: MemoryChanges): Write[] {
   const kept = everything ? [...parts].filter(([, bytes]) => bytes !== null) : [...parts];
   const puts = kept.map(([part, bytes]) => putPart(name, part, bytes));
   return everything ? [deleteParts(name), ...puts] : puts;
 }
 
 /**
- * Outcomes, with each reset behind the last outcome that it made forgotten; one that no server has applied is the last.
- * Before them, by their IDs, which grow with time, what was asked since the last outcome of the checkpoint.
+ * Orders the outcomes since a checkpoint, each reset after the last outcome that it covers; resets that no server has
+ * applied come last. The requests since the checkpoint precede the outcomes with greater IDs, as IDs grow with time.
  */
-function inOrder(outcomes: readonly TaughtRow[], resets: readonly ResetRow[], checkpoint: number): Step[] {
+function orderSteps(
+  outcomes: readonly OutcomeWithFeatures[],
+  resets: readonly ResetRow[],
+  checkpoint: number,
+): MemoryStep[] {
   const byDecision = new Map(outcomes.map((row) => [row.decision, row]));
-  const asked = [...byDecision.values()]
+  const questions = [...byDecision.values()]
     .filter(({ decision }) => decision > checkpoint)
     .sort((one, other) => one.decision - other.decision);
-  const steps: Step[] = [];
+  const steps: MemoryStep[] = [];
   let at = 0;
-  let question = 0;
+  let next = 0;
   for (const row of outcomes) {
     for (; at < resets.length; at++) {
       const { applied } = resets[at]!;
       if (applied === null || applied >= row.id) break;
       steps.push({ kind: 'reset', reset: resets[at]! });
     }
-    for (; question < asked.length && asked[question]!.decision < row.id; question++) {
-      steps.push({ kind: 'question', row: asked[question]! });
+    for (; next < questions.length && questions[next]!.decision < row.id; next++) {
+      steps.push({ kind: 'question', row: questions[next]! });
     }
     steps.push({ kind: 'outcome', row });
   }

@@ -11,26 +11,28 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { catalogOf, catalogWith } from './catalog.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import type { Secret } from './secret.ts';
-import type { ResetRow, TaughtRow } from './tables.ts';
+import type { OutcomeWithFeatures, ResetRow } from './tables.ts';
 
-/** What of an outcome is learnt. */
+/** The part of an outcome that an estimator learns from. */
 export type Lesson = Pick<
-  TaughtRow,
+  OutcomeWithFeatures,
   'model' | 'task' | 'declared' | 'score' | 'weight' | 'probability' | 'among' | 'features'
 >;
 
-/** Something that a memory's parts do not have yet, in the order in which it happened. */
-export type Step =
-  /** Somebody asked what an outcome came of. */
-  | { readonly kind: 'question'; readonly row: TaughtRow }
-  | { readonly kind: 'outcome'; readonly row: TaughtRow }
+/** An event that the stored parts do not include yet. */
+export type MemoryStep =
+  /** The request of an outcome. */
+  | { readonly kind: 'question'; readonly row: OutcomeWithFeatures }
+  | { readonly kind: 'outcome'; readonly row: OutcomeWithFeatures }
   | { readonly kind: 'reset'; readonly reset: Pick<ResetRow, 'id' | 'model'> };
 
-/** Told where an estimator plugin does not do what it should; `where`: `open`, `read`, `estimate`, `learn`, `known`, `telling`, `save`. */
-export type EstimatorFault = (estimator: string, where: string, error: unknown) => void;
+/**
+ * Receives failures of estimator plugins. `where` is `open`, `read`, `estimate`, `learn`, `known`, `telling` or `save`.
+ */
+export type OnEstimatorFault = (estimator: string, where: string, error: unknown) => void;
 
-/** Up to where a memory goes. */
-export interface Through {
+/** The last outcome and reset that a memory includes. */
+export interface MemoryPosition {
   readonly outcome: number;
   readonly reset: number;
 }
@@ -38,26 +40,26 @@ export interface Through {
 export interface MemoryOptions {
   readonly name: string;
   readonly secret: Secret;
-  readonly onFault: EstimatorFault;
+  readonly onFault: OnEstimatorFault;
 }
 
-/** What was kept of a memory. */
-export interface Kept {
+/** A memory as stored, with the events since. */
+export interface StoredMemory {
   readonly parts: ReadonlyMap<string, Uint8Array>;
-  readonly steps: readonly Step[];
+  readonly steps: readonly MemoryStep[];
 }
 
 /** The changes since the last checkpoint. */
-export interface Saved {
-  /** The parts are all that there is: what else is stored must go. */
+export interface MemoryChanges {
+  /** Whether these are all parts, so that any others must be deleted. */
   readonly everything: boolean;
   readonly parts: ReadonlyMap<string, Uint8Array | null>;
 }
 
-/** Bytes that are kept of one question at most. */
+/** The maximum features of one question in bytes. */
 const FEATURES_MAX = 65_536;
 
-interface Open {
+interface OpenMemory {
   readonly plugin: EstimatorPlugin;
   /** As JSON. */
   readonly options: string;
@@ -65,51 +67,51 @@ interface Open {
   readonly memory: EstimatorMemory;
 }
 
-/** A memory as one snapshot sees it. */
-export interface Bound {
-  readonly memory: Memory;
+/** A memory in the order of one snapshot's models and tasks. */
+export interface BoundMemory {
+  readonly memory: HostedMemory;
   readonly catalog: EstimatorCatalog;
   /** Declared qualities by task, then by model. */
   readonly byTask: readonly Float64Array[];
-  /** For what nobody keeps. */
+  /** For results that are not stored. */
   readonly scratch: Finding;
-  /** Of what `estimator` is; a memory that was opened anew has another. */
+  /** Of the memory behind `estimator`: it changes when the memory is reopened. */
   generation: number;
-  /** Null where the plugin failed. */
+  /** Null if the plugin failed. */
   estimator: Estimator | null;
 }
 
 /**
- * The memory of one estimator plugin. It is opened by the first policy that names the plugin, and opened anew, with
- * nothing lost, by a later one with other options; policies before that go on with it.
+ * The memory of one estimator plugin. The first policy that names the plugin opens it. A later policy with other
+ * options reopens it without loss, and earlier policies continue with it.
  */
-export class Memory {
+export class HostedMemory {
   readonly name: string;
   readonly #secret: Secret;
-  readonly #onFault: EstimatorFault;
-  readonly #bound = new WeakMap<PolicySnapshot, Bound>();
-  #kept: Kept;
-  #open: Open | null = null;
+  readonly #onFault: OnEstimatorFault;
+  readonly #bound = new WeakMap<PolicySnapshot, BoundMemory>();
+  #kept: StoredMemory;
+  #open: OpenMemory | null = null;
   #generation = 0;
-  /** What a checkpoint that failed would have written. */
-  #unsaved: Saved | null = null;
+  /** The changes of a checkpoint that failed. */
+  #unsaved: MemoryChanges | null = null;
   #everything = false;
-  /** Whether outcomes came that it could not take, or that it could not give to a checkpoint. */
+  /** Whether it missed outcomes, or could not be saved. */
   #isBehind = false;
 
-  constructor({ name, secret, onFault }: MemoryOptions, kept: Kept) {
+  constructor({ name, secret, onFault }: MemoryOptions, kept: StoredMemory) {
     this.name = name;
     this.#secret = secret;
     this.#onFault = onFault;
     this.#kept = kept;
   }
 
-  /** Nothing is left for it to learn once somebody opens it. */
-  get isSettled(): boolean {
+  /** Whether opening it leaves nothing to learn. */
+  get isUpToDate(): boolean {
     return this.#kept.steps.length === 0 && !this.#isBehind;
   }
 
-  over({ snapshot, estimator: plugin }: LearningPolicyInForce): Bound {
+  over({ snapshot, estimator: plugin }: LearningPolicyInForce): BoundMemory {
     let bound = this.#bound.get(snapshot);
     if (!bound) {
       const catalog = catalogOf(snapshot);
@@ -130,7 +132,7 @@ export class Memory {
     try {
       if (!this.#open) return null;
       const bytes: unknown = this.#open.prepared.read(text, lengthAlone);
-      // It is written in one commit with what an answer costs, which must not fail for its sake.
+      // The settlement writes it in its commit, which must not fail because of it.
       if (bytes instanceof Uint8Array && bytes.length <= FEATURES_MAX) return bytes;
       throw new RangeError(`what is kept of a question must be a Uint8Array of at most ${FEATURES_MAX} bytes`);
     } catch (error) {
@@ -139,8 +141,11 @@ export class Memory {
     }
   }
 
-  /** Learns. Returns what would have been estimated before; null where the plugin failed. */
-  learn({ estimator, catalog }: Pick<Bound, 'estimator' | 'catalog'>, lesson: Lesson): number | null {
+  /**
+   * Learns an outcome.
+   * @returns the estimate before it; null if the plugin failed
+   */
+  learn({ estimator, catalog }: Pick<BoundMemory, 'estimator' | 'catalog'>, lesson: Lesson): number | null {
     const { model, task, declared, score, weight, probability, among, features } = lesson;
     const modelAt = catalog.models.findIndex(({ id }) => id === model);
     const taskAt = catalog.tasks.indexOf(task);
@@ -161,7 +166,7 @@ export class Memory {
     }
   }
 
-  /** At once, or once it is opened. */
+  /** Takes effect at once, or when the memory is opened. */
   forget(reset: Pick<ResetRow, 'id' | 'model'>): void {
     if (!this.#open) {
       this.#kept = { ...this.#kept, steps: [...this.#kept.steps, { kind: 'reset', reset }] };
@@ -170,14 +175,17 @@ export class Memory {
     this.#forget(this.#open.memory, reset.model);
   }
 
-  /** What a checkpoint has to write; null for nothing, and while nobody has opened it. `saved` ends it; until then the next has this, too. */
-  save(): Saved | null {
+  /**
+   * The changes for a checkpoint; null if there are none, or the memory is not open. Until `markSaved`, the next call
+   * includes them again.
+   */
+  save(): MemoryChanges | null {
     if (!this.#open) return null;
     try {
       const { everything, parts } = this.#unsaved ?? { everything: false, parts: [] };
       const all = everything || this.#everything;
       const changes = this.#open.memory.save(all);
-      // All parts supersede whatever was to be written before.
+      // All parts supersede earlier changes.
       this.#unsaved = { everything: all, parts: all ? changes : new Map([...parts, ...changes]) };
       this.#everything = false;
       this.#isBehind = false;
@@ -189,8 +197,8 @@ export class Memory {
     }
   }
 
-  /** What `save` returned last is written. */
-  saved(): void {
+  /** Marks the changes of the last `save` as written. */
+  markSaved(): void {
     this.#unsaved = null;
   }
 
@@ -198,7 +206,7 @@ export class Memory {
     this.#onFault(this.name, where, error);
   }
 
-  /** Whoever comes later says with which options; where they are the same, nothing happens. */
+  /** Opens the memory with the options of a snapshot, unless it already has them. */
   #openFor(plugin: EstimatorPlugin, snapshot: PolicySnapshot, catalog: EstimatorCatalog): void {
     const options = JSON.stringify(snapshot.learning.options);
     if (this.#open?.plugin === plugin && this.#open.options === options) return;
@@ -206,7 +214,7 @@ export class Memory {
       const prepared = plugin.prepare({ ...snapshot.learning.options }, this.#secret);
       const parts = this.#open ? partsOf(this.#open.memory) : this.#kept.parts;
       const wasOpen = this.#open !== null;
-      this.#open = { plugin, options, prepared, memory: this.#opened(prepared, parts) };
+      this.#open = { plugin, options, prepared, memory: this.#openReadable(prepared, parts) };
       this.#everything ||= wasOpen;
       this.#generation++;
     } catch (error) {
@@ -218,13 +226,16 @@ export class Memory {
     const estimator = steps.length > 0 ? this.#over(catalog) : null;
     for (const step of steps) {
       if (step.kind === 'reset') this.#forget(this.#open.memory, step.reset.model);
-      else if (step.kind === 'question') this.#meet({ catalog, estimator }, step.row);
+      else if (step.kind === 'question') this.#noteQuestion({ catalog, estimator }, step.row);
       else this.learn({ catalog, estimator }, step.row);
     }
   }
 
-  /** The means of what is asked take note of a question, as they did when somebody asked it. */
-  #meet({ estimator, catalog }: Pick<Bound, 'estimator' | 'catalog'>, { task: name, features }: Lesson): void {
+  /** Repeats the count of a request at its original position. */
+  #noteQuestion(
+    { estimator, catalog }: Pick<BoundMemory, 'estimator' | 'catalog'>,
+    { task: name, features }: Lesson,
+  ): void {
     const task = catalog.tasks.indexOf(name);
     if (!estimator || !features || task < 0) return;
     const declared = Float64Array.from(catalog.models, ({ quality }) => quality[task]!);
@@ -235,14 +246,14 @@ export class Memory {
     }
   }
 
-  /** Parts that cannot be opened are no reason not to start. */
-  #opened(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory {
+  /** Unreadable parts must not prevent a start. */
+  #openReadable(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory {
     try {
       return prepared.open(parts);
     } catch (error) {
       this.fault('open', error);
       this.#everything = true;
-      return opensWith(prepared, soundOf(prepared, parts)) ?? prepared.open(new Map());
+      return openOrNull(prepared, readableParts(prepared, parts)) ?? prepared.open(new Map());
     }
   }
 
@@ -273,7 +284,7 @@ export const findingOf = (models: number): Finding => ({
   trust: 0,
 });
 
-function opensWith(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory | null {
+function openOrNull(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory | null {
   try {
     return prepared.open(parts);
   } catch {
@@ -281,18 +292,18 @@ function opensWith(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8
   }
 }
 
-/** Parts may need others that come later. */
+/** Parts may depend on later ones. */
 const PASSES = 3;
 
-/** The parts without those that cannot be opened beside the others: one that a disk has spoilt takes no more with it than speaks of it. */
-function soundOf(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
+/** The parts that can be opened together. Damage to one part affects only the parts that depend on it. */
+function readableParts(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
   let kept = new Map<string, Uint8Array>();
   let left = [...parts];
   for (let pass = 0; pass < PASSES && left.length > 0; pass++) {
     const refused: typeof left = [];
     const add = (some: typeof left): void => {
       const wider = new Map([...kept, ...some]);
-      if (opensWith(prepared, wider)) kept = wider;
+      if (openOrNull(prepared, wider)) kept = wider;
       else if (some.length === 1) refused.push(...some);
       else for (const half of [some.slice(0, some.length >> 1), some.slice(some.length >> 1)]) add(half);
     };
@@ -302,6 +313,6 @@ function soundOf(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Ar
   return kept;
 }
 
-/** All of a memory, for another to begin with. */
+/** All parts of a memory, to open another with. */
 const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>
   new Map([...memory.save(true)].flatMap(([part, bytes]) => (bytes ? [[part, bytes] as const] : [])));

@@ -3,7 +3,7 @@ import type { Family, PlainFamily } from '../telemetry/families.ts';
 import type { Learner } from './learner.ts';
 import { OUTCOME_SOURCES } from './tables.ts';
 
-/** How much is learnt, from whom, and whether it makes estimates better. */
+/** Metrics on how much is learned, from whom, and whether it improves the estimates. */
 export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly Family[] {
   const outcomes: PlainFamily = {
     name: 'signalbox_outcomes_total',

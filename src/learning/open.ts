@@ -1,18 +1,18 @@
 import type { Store } from '../store/store.ts';
 import type { Learner } from './learner.ts';
-import { type Knowledge, Memories } from './memories.ts';
-import type { EstimatorFault } from './memory.ts';
+import { LearningState } from './learning-state.ts';
+import { type LearningReader, Memories } from './memories.ts';
+import type { OnEstimatorFault } from './memory.ts';
 import { findSecret, loadSecret } from './secret.ts';
-import { Standing } from './standing.ts';
 import { StoredLearner } from './stored-learner.ts';
 import {
   applyReset,
   type OutcomeRow,
   type ResetRow,
   SELECT_LAST,
+  SELECT_LEARNING_STATE,
+  SELECT_OUTCOMES,
   SELECT_RESETS,
-  SELECT_STANDING,
-  SELECT_TAUGHT,
 } from './tables.ts';
 
 export interface LearnerOptions {
@@ -21,98 +21,102 @@ export interface LearnerOptions {
   readonly now: () => number;
   /** Numbers that grow with time and never repeat. */
   readonly nextId: () => number;
-  /** Told once of each kind of fault of each plugin. */
-  readonly onFault?: EstimatorFault;
-  /** A checkpoint, or a look at what other processes did, has failed; it is tried again. */
+  /** Called once for each kind of fault of each plugin. */
+  readonly onFault?: OnEstimatorFault;
+  /** A checkpoint or refresh failed; it will be repeated. */
   readonly onError?: (error: unknown) => void;
-  /** How often to look whether another process has reset something, ms; absent: only on `refresh`. */
+  /** The interval of refreshes, ms; absent: on `refresh` only. */
   readonly refreshMs?: number;
-  /** How often what was learnt is written down, ms; absent: only on `checkpoint` and `close`. */
+  /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
   readonly checkpointMs?: number;
 }
 
-/** What the server does with a learner beside asking and teaching it. */
-export interface KeptLearner extends Learner, Knowledge {
-  /** Takes over what another process has reset. Rejects with StoreError. */
+/** The learner of a server, with its upkeep. */
+export interface ServerLearner extends Learner, LearningReader {
+  /** Applies the resets of other processes. Rejects with StoreError. */
   refresh(): Promise<void>;
-  /** Writes down what was learnt. Rejects with StoreError. */
+  /** Writes a checkpoint. Rejects with StoreError. */
   checkpoint(): Promise<void>;
-  /** Deletes what can no more be scored, and outcomes older than `ageMs`, a batch at a time. Rejects with StoreError. */
+  /**
+   * Deletes examples past their feedback window and outcomes older than `ageMs`, in batches. Rejects with StoreError.
+   */
   prune(ageMs: number): Promise<void>;
 }
 
-const STANDING_BATCH = 1_000;
+const STATE_BATCH = 1_000;
 
-/** Opens what was learnt, for the one server that goes on learning. Rejects with StoreError. */
-export async function openLearner(options: LearnerOptions): Promise<KeptLearner> {
+/** Opens the memories for learning, which only one server may do. Rejects with StoreError. */
+export async function openLearner(options: LearnerOptions): Promise<ServerLearner> {
   const { store, now } = options;
   const secret = await loadSecret(store);
-  const faults = new Faults(options.onFault);
-  const { memories, resets } = await Memories.load({ store, secret, onFault: faults.tell });
-  // What is learnt from now on is behind them.
+  const faults = new FaultReporter(options.onFault);
+  const { memories, resets } = await Memories.load({ store, secret, onFault: faults.report });
+  // Future outcomes come after these resets.
   const open = resets.filter(({ applied }) => applied === null);
   if (open.length > 0) await store.commit(open.map(({ id }) => applyReset(id, memories.lastOutcome)));
   const [last] = await store.query<{ n: number }>(SELECT_LAST);
-  const standing = await loadStanding(store, now());
-  return new StoredLearner(options, { memories, standing, faults, outcomes: last?.n ?? 0 });
+  const state = await loadLearningState(store, now());
+  return new StoredLearner(options, { memories, state, faults, outcomes: last?.n ?? 0 });
 }
 
-/** Opens what was learnt as the store has it now, for reading alone; null before a server that learns was ever started on it. Rejects with StoreError. */
-export async function openMemory(
+/**
+ * Opens the stored memories read-only; null before the first start of a server that learns. Rejects with StoreError.
+ */
+export async function openLearningReader(
   store: Pick<Store, 'query'>,
-  onFault?: EstimatorFault,
-): Promise<(Knowledge & { readonly brier: Learner['activity']['brier'] }) | null> {
+  onFault?: OnEstimatorFault,
+): Promise<(LearningReader & { readonly brier: Learner['activity']['brier'] }) | null> {
   const secret = await findSecret(store);
   if (!secret) return null;
-  const { memories } = await Memories.load({ store, secret, onFault: new Faults(onFault).tell });
-  const { brier } = await loadStanding(store, 0);
+  const { memories } = await Memories.load({ store, secret, onFault: new FaultReporter(onFault).report });
+  const { brier } = await loadLearningState(store, 0);
   return {
     read: (policy, text) => memories.read(policy, text),
     estimate: (policy, facts, features) => memories.estimate(policy, facts, features),
     known: (policy) => memories.known(policy),
-    telling: (policy, asked, most) => memories.telling(policy, asked, most),
+    telling: (policy, question, most) => memories.telling(policy, question, most),
     brier,
   };
 }
 
-/** Of who has learnt nothing, and has no store: for what is declared, and the length of questions. */
-export const blankMemory = (): Memories =>
+/** Memories without outcomes or a store: they estimate by declared quality and question length. */
+export const emptyMemories = (): Memories =>
   new Memories({ secret: [0, 0], onFault: () => {} }, { outcome: 0, reset: 0 });
 
-/** As the store has it now. Rejects with StoreError. */
-export async function loadStanding(store: Pick<Store, 'query'>, now: number): Promise<Standing> {
-  const [kept] = await store.query<{ outcome: number; body: string }>(SELECT_STANDING);
-  const standing = new Standing(kept?.body ?? null, now);
+/** Loads the stored state, and brings it up to the log of outcomes. Rejects with StoreError. */
+export async function loadLearningState(store: Pick<Store, 'query'>, now: number): Promise<LearningState> {
+  const [stored] = await store.query<{ outcome: number; body: string }>(SELECT_LEARNING_STATE);
+  const state = new LearningState(stored?.body ?? null, now);
   const resets = await store.query<ResetRow>(SELECT_RESETS, [0]);
-  // One that no server has applied yet is behind all outcomes.
+  // A reset that no server has applied covers all outcomes.
   const [reset] = resets.filter(({ model }) => model === null).slice(-1);
   const forgotten = reset ? (reset.applied ?? Number.POSITIVE_INFINITY) : -1;
-  if ((kept?.outcome ?? 0) <= forgotten) standing.brier.restart();
-  for (let after = kept?.outcome ?? 0; ; ) {
-    const rows = await store.query<OutcomeRow>(SELECT_TAUGHT, [after, STANDING_BATCH]);
+  if ((stored?.outcome ?? 0) <= forgotten) state.brier.restart();
+  for (let after = stored?.outcome ?? 0; ; ) {
+    const rows = await store.query<OutcomeRow>(SELECT_OUTCOMES, [after, STATE_BATCH]);
     for (const row of rows) {
-      standing.again(row);
-      if (row.id <= forgotten) standing.brier.restart();
+      state.replay(row);
+      if (row.id <= forgotten) state.brier.restart();
     }
     const last = rows.at(-1);
-    if (!last) return standing;
+    if (!last) return state;
     after = last.id;
   }
 }
 
-/** A plugin that fails once mostly fails at every request. */
-class Faults {
+/** Reports each fault once: a plugin that fails mostly fails at every request. */
+class FaultReporter {
   count = 0;
-  readonly tell: EstimatorFault;
+  readonly report: OnEstimatorFault;
 
-  constructor(told: EstimatorFault = () => {}) {
-    const known = new Set<string>();
-    this.tell = (estimator, where, error) => {
+  constructor(listener: OnEstimatorFault = () => {}) {
+    const reported = new Set<string>();
+    this.report = (estimator, where, error) => {
       this.count++;
       const name = `${estimator} ${where}`;
-      if (known.has(name)) return;
-      known.add(name);
-      told(estimator, where, error);
+      if (reported.has(name)) return;
+      reported.add(name);
+      listener(estimator, where, error);
     };
   }
 }

@@ -1,39 +1,42 @@
 import { timeOfId } from '../core/id.ts';
 import type { Statement, Store } from '../store/store.ts';
-import { loadStanding } from './open.ts';
+import { loadLearningState } from './open.ts';
 import { type OutcomeRow, type OutcomeSource, SELECT_PAGE } from './tables.ts';
 
-/** What is kept of outcomes of one source. */
+/** The outcomes of one source. */
 export interface SourceSums {
   readonly source: OutcomeSource;
   readonly outcomes: number;
-  /** As how many they count. */
+  /** Their weight in outcomes. */
   readonly learnt: number;
-  /** Those that counted for nothing since their key had its share. */
+  /** Those that did not count because their key had reached its share. */
   readonly withheld: number;
 }
 
-/** How much of what is learnt came of one key, lately: masses and traffic are halved in a week. */
+/** The recent influence of a key; masses and traffic decay by half in a week. */
 export interface KeyShare {
-  /** Empty for all keys beyond those that are told apart. */
+  /** Empty for all keys beyond the maximum. */
   readonly keyId: string;
-  /** As how many outcomes its own count. */
+  /** The weight of its outcomes. */
   readonly learnt: number;
-  /** Of all that was learnt, and of all chats, 0..1. */
+  /** Shares of all learned weight and of all chats, 0..1. */
   readonly share: number;
   readonly chats: number;
-  /** As how many they may count; Infinity where nothing bounds it. */
+  /** The maximum weight; Infinity if there is no bound. */
   readonly bound: number;
 }
 
-/** What is kept of learning. */
+/** The stored state of learning. */
 export interface LearningOverview {
   readonly sources: readonly SourceSums[];
-  /** Decisions whose answers can still be scored. */
+  /** Number of decisions whose answers can still be scored. */
   readonly examples: number;
-  /** Of the estimator: when the last outcome in it came, ms since 1970, and how many came after it; null before the first. */
+  /**
+   * Of the estimator: when its last outcome came, ms since 1970, and the number of outcomes since; null before the
+   * first.
+   */
   readonly checkpoint: { readonly at: number; readonly behind: number } | null;
-  /** Who taught most comes first. */
+  /** The key with the most learned weight comes first. */
   readonly keys: readonly KeyShare[];
 }
 
@@ -49,7 +52,7 @@ const SELECT_CHECKPOINT: Statement = {
     FROM learnt_through t WHERE t.estimator = ?`,
 };
 
-/** Of a store that a server was started on. Rejects with StoreError. */
+/** Reads the overview of a store that has been migrated. Rejects with StoreError. */
 export async function overviewOf(
   store: Pick<Store, 'query'>,
   { estimator, influenceMax, now }: { estimator: string; influenceMax: number; now: number },
@@ -57,14 +60,14 @@ export async function overviewOf(
   const sources = await store.query<SourceSums>(SELECT_SOURCES);
   const [kept] = await store.query<{ n: number }>(COUNT_EXAMPLES, [now]);
   const [through] = await store.query<{ outcome: number; behind: number }>(SELECT_CHECKPOINT, [estimator]);
-  const { influence } = await loadStanding(store, now);
+  const { influence } = await loadLearningState(store, now);
   const { stakes } = influence.sums;
   const [mass, chats] = [1, 2].map((at) => stakes.reduce((sum, stake) => sum + Number(stake[at]), 0));
-  const keys = stakes.map(([keyId, own, asked]) => ({
+  const keys = stakes.map(([keyId, own, requests]) => ({
     keyId,
     learnt: own,
     share: mass ? own / mass : 0,
-    chats: chats ? asked / chats : 0,
+    chats: chats ? requests / chats : 0,
     bound: influence.bound(keyId, influenceMax),
   }));
   return {
@@ -75,13 +78,13 @@ export async function overviewOf(
   };
 }
 
-/** IDs of the models that there are outcomes of. Rejects with StoreError. */
-export async function modelsTaught(store: Pick<Store, 'query'>): Promise<string[]> {
+/** IDs of the models with outcomes. Rejects with StoreError. */
+export async function modelsWithOutcomes(store: Pick<Store, 'query'>): Promise<string[]> {
   const rows = await store.query<{ model: string }>(SELECT_MODELS);
   return rows.map(({ model }) => model);
 }
 
-/** Which outcomes are wanted; null for all. */
+/** Selects outcomes; null for all. */
 export interface OutcomeFilter {
   /** IDs, exclusive. */
   readonly after: number;
@@ -93,7 +96,7 @@ export interface OutcomeFilter {
 
 const PAGE = 1_000;
 
-/** The log of outcomes in its order, a page at a time. Rejects with StoreError. */
+/** Outcomes in their order, in pages. Rejects with StoreError. */
 export async function* outcomePages(
   store: Pick<Store, 'query'>,
   { after, before, keyId, model, source }: OutcomeFilter,

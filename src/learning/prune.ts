@@ -1,9 +1,9 @@
 import { idAt } from '../core/id.ts';
 import type { Statement, Store } from '../store/store.ts';
 
-/** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
+/** Rows deleted per transaction, so that a long deletion does not delay requests. */
 const PRUNE_BATCH = 1_000;
-/** An outcome that no checkpoint has yet is learnt again from its example. */
+/** Keeps the features of outcomes that no checkpoint includes yet. */
 const SLACK_MS = 600_000;
 
 const COUNT_EXAMPLES: Statement = {
@@ -17,11 +17,14 @@ const DELETE_OUTCOMES: Statement = {
   sql: 'DELETE FROM outcomes WHERE id IN (SELECT id FROM outcomes WHERE id < ? ORDER BY id LIMIT ?)',
 };
 
-/** Deletes what can no more be scored at a moment. Rejects with StoreError. */
+/** Deletes examples past their feedback window. Rejects with StoreError. */
 export const pruneExamples = (store: Store, now: number): Promise<number> =>
   deleteBelow(store, now - SLACK_MS, COUNT_EXAMPLES, DELETE_EXAMPLES);
 
-/** Deletes outcomes from before a moment. Returns how many. Rejects with StoreError. */
+/**
+ * Deletes outcomes before a time, ms since 1970. Rejects with StoreError.
+ * @returns the number deleted
+ */
 export const pruneOutcomes = (store: Store, before: number): Promise<number> =>
   deleteBelow(store, idAt(before), COUNT_OUTCOMES, DELETE_OUTCOMES);
 

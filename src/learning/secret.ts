@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Statement, Store } from '../store/store.ts';
 
-/** 64 bits of this installation, for hashes of words. */
+/** 64 bits, specific to this installation, for hashes of words. */
 export type Secret = readonly [number, number];
 
 const SELECT_TABLE: Statement = {
@@ -10,7 +10,7 @@ const SELECT_TABLE: Statement = {
 const SELECT: Statement = { sql: 'SELECT secret FROM learning_secret' };
 const INSERT: Statement = { sql: 'INSERT INTO learning_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING' };
 
-/** Null before the first start of a version that learns. Rejects with StoreError. */
+/** Null before the first start of a server that learns. Rejects with StoreError. */
 export async function findSecret(store: Pick<Store, 'query'>): Promise<Secret | null> {
   if ((await store.query(SELECT_TABLE)).length === 0) return null;
   const [row] = await store.query<{ secret: Uint8Array }>(SELECT);
@@ -19,7 +19,7 @@ export async function findSecret(store: Pick<Store, 'query'>): Promise<Secret | 
   return [view.getUint32(0), view.getUint32(4)];
 }
 
-/** Makes it at the first start. Rejects with StoreError. */
+/** Creates it at the first start. Rejects with StoreError. */
 export async function loadSecret(store: Store): Promise<Secret> {
   const known = await findSecret(store);
   if (known) return known;

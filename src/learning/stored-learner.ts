@@ -6,21 +6,21 @@ import { timeOfId } from '../core/id.ts';
 import type { Store, Write } from '../store/store.ts';
 import { LearningCheckpoints } from './checkpoint.ts';
 import { judge } from './checks.ts';
-import { learntBy } from './estimates.ts';
+import { learnedQualities } from './estimates.ts';
 import type {
+  AnswerScore,
+  AnswerSignals,
   Example,
   LearningActivity,
   LearningPolicyInForce,
-  Scored,
+  ScoreReceipt,
   ScoreRefusal,
-  Scoring,
-  Witnessed,
 } from './learner.ts';
-import type { Knowledge, Memories } from './memories.ts';
-import { isNew } from './met.ts';
-import type { KeptLearner, LearnerOptions } from './open.ts';
+import type { LearningState } from './learning-state.ts';
+import type { LearningReader, Memories } from './memories.ts';
+import type { LearnerOptions, ServerLearner } from './open.ts';
 import { pruneExamples, pruneOutcomes } from './prune.ts';
-import type { Standing } from './standing.ts';
+import { addIfNew } from './recent.ts';
 import {
   applyReset,
   type ExampleRow,
@@ -33,62 +33,59 @@ import {
   SELECT_SCORE,
 } from './tables.ts';
 
-/** Answers whose looks are remembered, so that none counts twice. */
-const WITNESSED_MAX = 10_000;
+/** The number of recent answers to remember, so that none counts twice. */
+const OBSERVED_MAX = 10_000;
 
-interface Parts {
+interface LearnerParts {
   readonly memories: Memories;
-  readonly standing: Standing;
+  readonly state: LearningState;
   readonly faults: { readonly count: number };
-  /** In the log, at the start. */
+  /** The number of outcomes in the log at the start. */
   readonly outcomes: number;
 }
 
-/** An outcome before it is known what it counts as. */
-type Told = Pick<OutcomeRow, 'source' | 'score' | 'offered' | 'looked' | 'label'>;
+/** An outcome before its weight is known. */
+type OutcomeDraft = Pick<OutcomeRow, 'source' | 'score' | 'offered' | 'looked' | 'label'>;
 
-/**
- * Learns in the order of the outcomes' IDs, in memory, and has them written in that order; what was learnt is never waited
- * for by a request.
- */
-export class StoredLearner implements KeptLearner {
+/** Learns outcomes in memory in the order of their IDs, and writes them in that order. Requests never wait for it. */
+export class StoredLearner implements ServerLearner {
   readonly #store: Store;
   readonly #now: () => number;
   readonly #nextId: () => number;
   readonly #onError: (error: unknown) => void;
   readonly #memories: Memories;
-  readonly #standing: Standing;
-  readonly #faults: Parts['faults'];
+  readonly #state: LearningState;
+  readonly #faults: LearnerParts['faults'];
   readonly #checkpoints: LearningCheckpoints;
   readonly #timers: ReturnType<typeof setInterval>[] = [];
-  /** `decision source` of the latest looks, the oldest first. */
-  readonly #witnessed = new Set<string>();
-  /** By decision: ends when its last score is dealt with. */
+  /** `decision source` of the latest observations, the oldest first. */
+  readonly #observed = new Set<string>();
+  /** By decision: settles after its last score. */
   readonly #scoring = new Map<number, Promise<unknown>>();
-  /** By decision: scores that are learnt, and that a disk may not have yet. */
+  /** By decision: learned scores that may not be durable yet. */
   readonly #unwritten = new Map<number, OutcomeRow>();
   readonly #outcomes = new Map<string, number>();
   #withheld = 0;
   #known: number;
   #version: number | null = null;
 
-  constructor(options: LearnerOptions, { memories, standing, faults, outcomes }: Parts) {
+  constructor(options: LearnerOptions, { memories, state, faults, outcomes }: LearnerParts) {
     const { store, now, nextId, onError = () => {}, refreshMs, checkpointMs } = options;
     this.#store = store;
     this.#now = now;
     this.#nextId = nextId;
     this.#onError = onError;
     this.#memories = memories;
-    this.#standing = standing;
+    this.#state = state;
     this.#faults = faults;
     this.#known = outcomes;
-    this.#checkpoints = new LearningCheckpoints(store, memories, standing);
+    this.#checkpoints = new LearningCheckpoints(store, memories, state);
     if (refreshMs) this.#every(refreshMs, () => this.refresh());
     if (checkpointMs) this.#every(checkpointMs, () => this.checkpoint());
   }
 
   get activity(): LearningActivity {
-    const { declared, estimated } = this.#standing.brier;
+    const { declared, estimated } = this.#state.brier;
     return {
       outcomes: this.#outcomes,
       withheld: this.#withheld,
@@ -106,7 +103,7 @@ export class StoredLearner implements KeptLearner {
     return this.#memories.estimate(policy, facts, features);
   }
 
-  asked(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
+  noteRequest(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
     this.#memories.asked(policy, facts, features);
   }
 
@@ -116,33 +113,33 @@ export class StoredLearner implements KeptLearner {
 
   telling(
     policy: LearningPolicyInForce,
-    asked: Parameters<Knowledge['telling']>[1],
+    question: Parameters<LearningReader['telling']>[1],
     most: number,
   ): readonly TellingWord[] {
-    return this.#memories.telling(policy, asked, most);
+    return this.#memories.telling(policy, question, most);
   }
 
-  keep(policy: LearningPolicyInForce, example: Example): Write[] {
+  exampleWrites(policy: LearningPolicyInForce, example: Example): Write[] {
     if (policy.snapshot.learning.mode === 'off') return [];
     const row = this.#rowOf(policy, example);
     return row ? [insertExample(row)] : [];
   }
 
-  witness(policy: LearningPolicyInForce, example: Example, witnessed: Witnessed): Write[] {
+  observeAnswer(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[] {
     if (policy.snapshot.learning.mode === 'off') return [];
     try {
-      return this.#witness(policy, example, witnessed);
+      return this.#observe(policy, example, signals);
     } catch (error) {
       this.#onError(error);
       return [];
     }
   }
 
-  async score(policy: LearningPolicyInForce, scored: Scored): Promise<Scoring | ScoreRefusal> {
-    const { decision } = scored;
-    // Of two at once the second sees what became of the first.
+  async score(policy: LearningPolicyInForce, score: AnswerScore): Promise<ScoreReceipt | ScoreRefusal> {
+    const { decision } = score;
+    // Of two concurrent scores, the second sees the result of the first.
     const before = this.#scoring.get(decision) ?? Promise.resolve();
-    const work = before.then(() => this.#score(policy, scored));
+    const work = before.then(() => this.#score(policy, score));
     const ended = work.catch(() => {});
     this.#scoring.set(decision, ended);
     try {
@@ -156,11 +153,11 @@ export class StoredLearner implements KeptLearner {
     const version = await this.#store.version();
     if (version === this.#version) return;
     const resets = await this.#store.query<ResetRow>(SELECT_RESETS, [this.#memories.lastReset]);
-    // Others may have looked meanwhile.
+    // A concurrent refresh may have applied some.
     const fresh = resets.filter(({ id }) => id > this.#memories.lastReset);
     for (const reset of fresh) {
       this.#memories.forget(reset);
-      if (reset.model === null) this.#standing.brier.restart();
+      if (reset.model === null) this.#state.brier.restart();
       this.#store.append([applyReset(reset.id, this.#memories.lastOutcome)]);
     }
     this.#version = version;
@@ -187,7 +184,7 @@ export class StoredLearner implements KeptLearner {
     this.#timers.push(timer);
   }
 
-  /** Null for a model that the policy does not have. */
+  /** Null if the policy lacks the model. */
   #rowOf({ snapshot, estimator }: LearningPolicyInForce, example: Example): ExampleRow | null {
     const { decision, keyId, model, facts, features, draw } = example;
     const at = snapshot.modelIndex.get(model);
@@ -207,24 +204,27 @@ export class StoredLearner implements KeptLearner {
     };
   }
 
-  #witness(policy: LearningPolicyInForce, example: Example, witnessed: Witnessed): Write[] {
+  #observe(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[] {
     const { snapshot } = policy;
-    const isLook = witnessed.retry === undefined;
-    const name = `${example.decision} ${isLook ? 'checks' : 'retry'}`;
+    const isCheck = signals.retry === undefined;
+    const name = `${example.decision} ${isCheck ? 'checks' : 'retry'}`;
     const row = this.#rowOf(policy, example);
-    if (!row || !isNew(this.#witnessed, name, WITNESSED_MAX)) return [];
-    if (isLook) this.#standing.influence.seen(example.keyId, this.#now());
+    if (!row || !addIfNew(this.#observed, name, OBSERVED_MAX)) return [];
+    if (isCheck) this.#state.influence.noteChat(example.keyId, this.#now());
     const modelAt = snapshot.modelIndex.get(example.model)!;
-    const quality = learntBy(policy, this.#memories.over(policy), example.facts, example.features)[modelAt]!;
-    const verdict = judge(witnessed, snapshot.learning.signals, this.#standing.signals, quality);
+    const quality = learnedQualities(policy, this.#memories.over(policy), example.facts, example.features)[modelAt]!;
+    const verdict = judge(signals, snapshot.learning.signals, this.#state.signals, quality);
     if (!verdict) return [];
     const { weight: offered, blamed: label, ...rest } = verdict;
     const { outcome, writes } = this.#learn(policy, row, { ...rest, offered, label });
-    // What is withheld of what nobody sent is of no use to anybody.
+    // A withheld outcome without a caller is not stored.
     return outcome.weight > 0 ? writes : [];
   }
 
-  async #score(policy: LearningPolicyInForce, { decision, score, label }: Scored): Promise<Scoring | ScoreRefusal> {
+  async #score(
+    policy: LearningPolicyInForce,
+    { decision, score, label }: AnswerScore,
+  ): Promise<ScoreReceipt | ScoreRefusal> {
     const { mode, feedbackWindowMs, feedbackWeight } = policy.snapshot.learning;
     const example = await this.#find<ExampleRow>(() => this.#store.query(SELECT_EXAMPLE, [decision]));
     const until = example ? Math.min(example.until, timeOfId(decision) + feedbackWindowMs) : 0;
@@ -238,13 +238,13 @@ export class StoredLearner implements KeptLearner {
     const offered = mode === 'off' ? 0 : feedbackWeight;
     const { outcome, writes } = this.#learn(policy, example, { source: 'caller', score, offered, looked: 0, label });
     this.#unwritten.set(decision, outcome);
-    // Not as a commit: that may be refused when it is learnt already.
+    // A commit could be rejected after the outcome is already learned.
     this.#store.append(writes);
     await this.#flush();
     return { result: outcome.weight > 0 ? 'learnt' : 'kept', weight: outcome.weight, label };
   }
 
-  /** An example rides with a later commit; whoever asks for it at once waits for that. */
+  /** An example may wait for a later commit; a reader that needs it now flushes. */
   async #find<Row>(query: () => Promise<Row[]>): Promise<Row | undefined> {
     const [found] = await query();
     if (found) return found;
@@ -252,32 +252,32 @@ export class StoredLearner implements KeptLearner {
     return (await query())[0];
   }
 
-  /** Rejects with StoreError; what is unwritten is tried again then. */
+  /** Rejects with StoreError; unwritten scores stay for the next attempt. */
   async #flush(): Promise<void> {
     const waiting = [...this.#unwritten.keys()];
     await this.#store.flush();
     for (const decision of waiting) this.#unwritten.delete(decision);
   }
 
-  /** Takes an ID and learns in the same turn, so that the order of IDs is that of what was learnt. */
+  /** Takes an ID and learns synchronously, so that outcomes are learned in the order of their IDs. */
   #learn(
     policy: LearningPolicyInForce,
     row: ExampleRow,
-    { source, score, offered, looked, label }: Told,
+    { source, score, offered, looked, label }: OutcomeDraft,
   ): { outcome: OutcomeRow; writes: Write[] } {
-    const { influence } = this.#standing;
+    const { influence } = this.#state;
     const { estimator, snapshot } = policy;
     const { decision, keyId, model, task, declared, probability, among } = row;
     const bound = this.#memories.over(policy);
     const id = Math.max(this.#nextId(), this.#memories.lastOutcome + 1);
     const weight = influence.admit(keyId, offered, snapshot.learning.influenceMax, timeOfId(id));
-    // Not for what counts for nothing: that may never be written.
-    const begin = weight > 0 ? this.#memories.begin(estimator.name) : null;
-    // Another plugin reads questions in another way.
+    // A weightless outcome may never be written.
+    const begin = weight > 0 ? this.#memories.beginWrite(estimator.name) : null;
+    // Features of another plugin are unreadable.
     const features = row.estimator === estimator.name ? row.features : null;
     const lesson = { model, task, declared, score, weight, probability, among, features };
     const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? declared;
-    this.#memories.learnt(id);
+    this.#memories.advance(id);
     const place = { decision, keyId, model, task, declared, probability, among };
     const outcome: OutcomeRow = {
       id,
@@ -291,7 +291,7 @@ export class StoredLearner implements KeptLearner {
       label,
       ...place,
     };
-    this.#standing.note(outcome);
+    this.#state.note(outcome);
     this.#count(outcome);
     return { outcome, writes: begin ? [begin, insertOutcome(outcome)] : [insertOutcome(outcome)] };
   }

@@ -1,13 +1,12 @@
 import type { Migrations, SqlValue, Statement, Write } from '../store/store.ts';
 
-/** Who told of an outcome: a caller, a look at the answer, or the same request made again. */
+/** Where outcomes come from: a caller, a check of the answer, or a retry of the request. */
 export const OUTCOME_SOURCES = ['caller', 'checks', 'retry'] as const;
 export type OutcomeSource = (typeof OUTCOME_SOURCES)[number];
 
 /**
- * `until` is milliseconds since 1970; IDs tell their time by themselves. `learnt` is what the memories of estimators are
- * made of, `learnt_through` up to which outcome and which reset each of them goes. A reset takes its place among the
- * outcomes when a server applies it: after the outcome `applied`.
+ * `until` is milliseconds since 1970; IDs contain their time. `learnt` holds the parts of the estimators' memories,
+ * `learnt_through` the last outcome and reset in each. `applied` is the last outcome when a server applied a reset.
  */
 export const learningMigrations: Migrations = {
   room: 'learning',
@@ -73,10 +72,10 @@ export const learningMigrations: Migrations = {
   ],
 };
 
-/** What a score needs to know of its decision. */
+/** The stored part of a decision that a score needs. */
 export interface ExampleRow {
   readonly decision: number;
-  /** Until when it can be scored, ms since 1970. */
+  /** When the feedback window ends, ms since 1970. */
   readonly until: number;
   readonly keyId: string;
   /** Name of the estimator plugin that made the features. */
@@ -89,32 +88,29 @@ export interface ExampleRow {
   readonly features: Uint8Array | null;
 }
 
-/** A line in the log of outcomes. */
+/** An outcome in the log. */
 export interface OutcomeRow {
   readonly id: number;
-  /** ID of the decision. */
   readonly decision: number;
   readonly source: OutcomeSource;
-  /** Name of the estimator plugin that learnt it. */
+  /** Name of the estimator plugin that learned it. */
   readonly estimator: string;
   readonly keyId: string;
-  /** ID of the model. */
   readonly model: string;
-  /** Name of the task. */
   readonly task: string;
   /** 0..1 */
   readonly score: number;
-  /** As how many outcomes it would have counted by the policy, and as how many it did; 0: it was not learnt. */
+  /** The weight under the policy, and the weight that counted, in outcomes; 0: it was not learned. */
   readonly offered: number;
   readonly weight: number;
-  /** Q as it was declared, and as it was estimated before this was known. */
+  /** Q as declared, and as estimated before the outcome. */
   readonly declared: number;
   readonly estimated: number;
   readonly probability: number;
   readonly among: number;
-  /** What was looked for in the answer, as bits by `SIGNALS`; 0 for what a caller or a retry told. */
+  /** The signals that were checked, as bits by `SIGNALS`; 0 for callers and retries. */
   readonly looked: number;
-  /** The caller's word for it, or the signal that the answer showed. */
+  /** The caller's label, or the signal that the answer showed. */
   readonly label: string | null;
 }
 
@@ -122,7 +118,7 @@ export interface ResetRow {
   readonly id: number;
   /** Null for everything. */
   readonly model: string | null;
-  /** ID of the outcome that was the last when a server applied it; null before. */
+  /** ID of the last outcome when a server applied it; null before. */
   readonly applied: number | null;
 }
 
@@ -130,7 +126,7 @@ const INSERT_EXAMPLE: Statement = {
   sql: `INSERT INTO examples (decision, until, key_id, estimator, model, task, declared, probability, among, features)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 };
-/** A settlement must not fail for its sake. */
+/** A settlement must not fail because of it. */
 const INSERT_OUTCOME: Statement = {
   sql: `INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
     estimated, probability, among, looked, label) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -146,7 +142,7 @@ const PUT_THROUGH: Statement = {
   sql: `INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET outcome = excluded.outcome, reset = excluded.reset`,
 };
-/** Of an estimator that has learnt nothing yet. */
+/** For an estimator without outcomes. */
 const BEGIN_THROUGH: Statement = {
   sql: 'INSERT INTO learnt_through (estimator, outcome, reset) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
 };
@@ -175,7 +171,7 @@ export const putPart = (estimator: string, part: string, bytes: Uint8Array | nul
     ? { statement: PUT_PART, params: [estimator, part, bytes] }
     : { statement: DELETE_PART, params: [estimator, part] };
 export const deleteParts = (estimator: string): Write => ({ statement: DELETE_PARTS, params: [estimator] });
-/** Goes with the parts: what they know, up to which outcome and which reset. */
+/** Records the last outcome and reset that the stored parts include. */
 export const putThrough = (estimator: string, outcome: number, reset: number): Write => ({
   statement: PUT_THROUGH,
   params: [estimator, outcome, reset],
@@ -184,7 +180,7 @@ export const beginThrough = (estimator: string, outcome: number, reset: number):
   statement: BEGIN_THROUGH,
   params: [estimator, outcome, reset],
 });
-export const putStanding = (outcome: number, body: string): Write => ({
+export const putLearningState = (outcome: number, body: string): Write => ({
   statement: PUT_STANDING,
   params: [outcome, body],
 });
@@ -206,39 +202,44 @@ export const SELECT_SCORE: Statement = {
   sql: `SELECT ${OUTCOME} FROM outcomes o WHERE o.decision = ? AND o.source = 'caller'`,
 };
 
-/** An outcome with what is still known of its question. */
-export interface TaughtRow extends OutcomeRow {
+/** An outcome with the remaining features of its question. */
+export interface OutcomeWithFeatures extends OutcomeRow {
   readonly features: Uint8Array | null;
 }
 
 const TAUGHT = `${OUTCOME}, e.features FROM outcomes o
   LEFT JOIN examples e ON e.decision = o.decision AND e.estimator = o.estimator`;
 
-/** What a memory's checkpoint does not have: estimator, last outcome in it, how many at most. The latest first. */
+/** The outcomes since a checkpoint, latest first. Parameters: estimator, its last outcome, maximum number. */
 export const SELECT_TAIL: Statement = {
   sql: `SELECT ${TAUGHT} WHERE o.estimator = ? AND o.weight > 0 AND o.id > ? ORDER BY o.id DESC LIMIT ?`,
 };
-/** The greatest ID that was seen, how many at most. In their order. */
-export const SELECT_TAUGHT: Statement = {
+/** Outcomes in their order. Parameters: the greatest ID to skip, maximum number. */
+export const SELECT_OUTCOMES: Statement = {
   sql: `SELECT ${TAUGHT} WHERE o.id > ? ORDER BY o.id LIMIT ?`,
 };
-/** The least ID that was seen, how many at most, a model and a source, or null for all. The latest first. */
+/**
+ * Outcomes, the latest first. Parameters: the least ID to skip, maximum number, a model and a source, or null for all.
+ */
 export const SELECT_LATEST: Statement = {
   sql: `SELECT ${OUTCOME} FROM outcomes o WHERE o.id < ?1 AND (?3 IS NULL OR o.model = ?3)
     AND (?4 IS NULL OR o.source = ?4) ORDER BY o.id DESC LIMIT ?2`,
 };
-/** The greatest ID that was seen, the least that is too late, how many at most, a key, a model and a source, or null for all. In their order. */
+/**
+ * Outcomes in their order. Parameters: the greatest and the least ID to skip, maximum number, a key, a model and a
+ * source, or null for all.
+ */
 export const SELECT_PAGE: Statement = {
   sql: `SELECT ${OUTCOME} FROM outcomes o WHERE o.id > ?1 AND o.id < ?2 AND (?4 IS NULL OR o.key_id = ?4)
     AND (?5 IS NULL OR o.model = ?5) AND (?6 IS NULL OR o.source = ?6) ORDER BY o.id LIMIT ?3`,
 };
 export const SELECT_PARTS: Statement = { sql: 'SELECT estimator, part, bytes FROM learnt ORDER BY estimator, part' };
 export const SELECT_THROUGH: Statement = { sql: 'SELECT estimator, outcome, reset FROM learnt_through' };
-export const SELECT_STANDING: Statement = { sql: 'SELECT outcome, body FROM learning_standing' };
+export const SELECT_LEARNING_STATE: Statement = { sql: 'SELECT outcome, body FROM learning_standing' };
 export const SELECT_LAST: Statement = {
   sql: 'SELECT ifnull(max(id), 0) AS id, (SELECT count(*) FROM outcomes) AS n FROM outcomes',
 };
-/** Those after an ID, in their order. */
+/** Resets after an ID, in their order. */
 export const SELECT_RESETS: Statement = {
   sql: 'SELECT id, model, applied FROM learning_resets WHERE id > ? ORDER BY id',
 };

@@ -1,7 +1,7 @@
 import type { Idempotency } from '../access/idempotency/state.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
-import type { KeptLearner } from '../learning/open.ts';
+import type { ServerLearner } from '../learning/open.ts';
 import type { Records } from '../records/records.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 interface Kept {
   readonly records: Records;
   readonly idempotency: Idempotency;
-  readonly learner: Pick<KeptLearner, 'prune'>;
+  readonly learner: Pick<ServerLearner, 'prune'>;
 }
 
 /** Deletes what has been kept for long enough. */

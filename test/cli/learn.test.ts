@@ -65,10 +65,10 @@ async function place(mode = 'shadow', more = '') {
       one.pass(1_000);
       const features = one.learner.read(policy, text);
       const told = { model, keyId, features, facts: facts({ task: 'general' }) };
-      one.learner.asked(policy, told.facts, features);
+      one.learner.noteRequest(policy, told.facts, features);
       return { score, example: exampleOf(one.nextId(), told) };
     });
-    await one.store.commit(given.flatMap(({ example }) => one.learner.keep(policy, example)));
+    await one.store.commit(given.flatMap(({ example }) => one.learner.exampleWrites(policy, example)));
     await Promise.all(
       given.map(({ score, example: { decision } }) => one.learner.score(policy, { decision, score, label: null })),
     );

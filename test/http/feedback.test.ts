@@ -6,7 +6,7 @@ import type { LearningPolicy } from '../../src/core/learning-policy.ts';
 import type { FeedbackNeeds } from '../../src/gateway/feedback.ts';
 import { errorResponse, publicError } from '../../src/http/errors.ts';
 import { feedbackRoutes } from '../../src/http/feedback.ts';
-import type { Scored, ScoreRefusal, Scoring } from '../../src/learning/learner.ts';
+import type { AnswerScore, ScoreReceipt, ScoreRefusal } from '../../src/learning/learner.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import type { DecisionRecord } from '../../src/records/record.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -21,8 +21,8 @@ let now: number;
 let keyId: string;
 let learning: LearningPolicy;
 let record: Partial<DecisionRecord>;
-let answer: (one: Scored) => Scoring | ScoreRefusal;
-let scored: Scored[];
+let answer: (one: AnswerScore) => ScoreReceipt | ScoreRefusal;
+let scored: AnswerScore[];
 
 beforeEach(() => {
   now = Date.UTC(2026, 10, 21);
@@ -42,7 +42,7 @@ const gateway = {
   now: () => now,
   records: { find: async (id: number) => (id === ID ? record : null) },
   learner: {
-    score: async (_: unknown, one: Scored) => {
+    score: async (_: unknown, one: AnswerScore) => {
       scored.push(one);
       return answer(one);
     },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SIGNALS, type Signal } from '../../src/core/learning-policy.ts';
 import { judge, SignalRates } from '../../src/learning/checks.ts';
-import type { Witnessed } from '../../src/learning/learner.ts';
+import type { AnswerSignals } from '../../src/learning/learner.ts';
 
 const WEIGHTS = { schema: 1, tool_arguments: 1, refusal: 0.5, empty: 0.5, retry: 0.2 };
 const LOOKS = ['schema', 'tool_arguments', 'refusal', 'empty'] as const;
@@ -22,18 +22,18 @@ const worlds = fc.record({
 type World = typeof worlds extends fc.Arbitrary<infer W> ? W : never;
 type Judge = typeof judge;
 
-/** By how much a model's mean moves in expectation, where bad answers show signals as often as is thought. */
+/** The expected move of a model's mean if bad answers show signals at the assumed rates. */
 function drift(judged: Judge, { weights, rates, looked, quality }: World): number {
   const of = { of: (signal: Signal) => rates[signal] };
-  const shift = (witnessed: Witnessed) => {
+  const shift = (witnessed: AnswerSignals) => {
     const verdict = judged(witnessed, weights, of, quality);
     return verdict ? verdict.weight * (verdict.score - quality) : 0;
   };
-  const none: Witnessed = Object.fromEntries(looked.map((signal) => [signal, false]));
+  const none: AnswerSignals = Object.fromEntries(looked.map((signal) => [signal, false]));
   let shown = 0;
   let sum = 0;
   for (const signal of looked) {
-    // A signal without a weight is not looked for.
+    // Signals without a weight are not checked.
     if (weights[signal] === 0) continue;
     const chance = (1 - quality) * rates[signal];
     shown += chance;
@@ -43,16 +43,16 @@ function drift(judged: Judge, { weights, rates, looked, quality }: World): numbe
   return sum + (1 - shown) * shift(none);
 }
 
-/** Worlds in which signals are no likelier than what is allowed for, and can be told apart from retries. */
+/** Rates within the bounds, and checks that can be told from retries. */
 const isOrdinary = ({ rates, looked, quality }: World) =>
   (1 - quality) * looked.reduce((sum, signal) => sum + rates[signal], 0) <= 0.9 &&
   looked.reduce((sum, signal) => sum + rates[signal], rates.retry) * (1 + quality) <= 1;
 
-describe('a look at an answer', () => {
+describe('a check of an answer', () => {
   const stays = (judged: Judge) =>
     fc.property(worlds.filter(isOrdinary), (world) => Math.abs(drift(judged, world)) < 1e-9);
 
-  test('leaves a mean where it is while models fail as often as is usual', () => {
+  test('leaves the mean in place while models fail at the usual rate', () => {
     fc.assert(stays(judge));
     const withoutPasses: Judge = (witnessed, ...rest) => {
       const verdict = judge(witnessed, ...rest);
@@ -67,9 +67,9 @@ describe('a look at an answer', () => {
     }
   });
 
-  test('counts as one outcome at most, whatever the figures', () => {
+  test('counts as at most one outcome, whatever the figures', () => {
     const bounded = fc.property(worlds, fc.subarray([...LOOKS]), ({ weights, rates, looked, quality }, shown) => {
-      const witnessed: Witnessed = Object.fromEntries(looked.map((signal) => [signal, shown.includes(signal)]));
+      const witnessed: AnswerSignals = Object.fromEntries(looked.map((signal) => [signal, shown.includes(signal)]));
       const verdict = judge(witnessed, weights, { of: (signal) => rates[signal] }, quality);
       if (!verdict) return true;
       const { score, weight } = verdict;
@@ -78,9 +78,9 @@ describe('a look at an answer', () => {
     fc.assert(bounded);
   });
 
-  test('blames the weightiest of several signals, and passes over what the policy leaves out', () => {
+  test('reports the signal with the most weight, and skips those that the policy disables', () => {
     const rates = new SignalRates();
-    const all: Witnessed = { schema: true, refusal: true, empty: true };
+    const all: AnswerSignals = { schema: true, refusal: true, empty: true };
     expect(judge(all, WEIGHTS, rates, 0.8)).toMatchObject({ blamed: 'schema', score: 0, weight: 1 });
     expect(judge(all, { ...WEIGHTS, schema: 0 }, rates, 0.8)).toMatchObject({ blamed: 'refusal', weight: 0.5 });
     const nothing = { schema: 0, tool_arguments: 0, refusal: 0, empty: 0, retry: 0 };
@@ -89,11 +89,11 @@ describe('a look at an answer', () => {
     expect(judge({ retry: false }, WEIGHTS, rates, 0.8)).toBeNull();
   });
 
-  test('a model that fails more often sinks, and the others do not', () => {
+  test('lowers a model that fails more often, and no other', () => {
     const rates = new SignalRates();
     const quality = { good: 0.8, bad: 0.8 };
     const failing = { good: 0.03, bad: 0.3 };
-    // Round by round, so that no chance is in it: the share of answers that fails does.
+    // Fixed shares of failing answers make this deterministic.
     const owed = { good: 0, bad: 0 };
     for (let round = 0; round < 4_000; round++) {
       // One bad model in ten.
@@ -109,7 +109,7 @@ describe('a look at an answer', () => {
     expect(quality.good).toBeGreaterThan(0.78);
   });
 
-  test('what fails everywhere alike soon moves nobody', () => {
+  test('a failure common to all models soon moves none', () => {
     const rates = new SignalRates();
     let quality = 0.9;
     let owed = 0;
@@ -126,7 +126,7 @@ describe('a look at an answer', () => {
     expect(Math.abs(after[1]! - after[0]!)).toBeLessThan(0.02);
   });
 
-  test('how often signals are shown goes on after a start', () => {
+  test('the rates of signals survive a restart', () => {
     const rates = new SignalRates();
     rates.note({ looked: 0b11111, blamed: 'empty' }, 0.5, 1);
     const again = new SignalRates(rates.sums);

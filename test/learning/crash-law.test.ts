@@ -5,7 +5,7 @@ import { learned } from '../../plugins/estimators/learned.ts';
 import { createIds } from '../../src/core/id.ts';
 import type { Example, LearningPolicyInForce } from '../../src/learning/learner.ts';
 import { openLearner } from '../../src/learning/open.ts';
-import { replayOutcomes, resetLearnt } from '../../src/learning/outcomes.ts';
+import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { copyDatabase, openSqlite } from '../../src/store/sqlite.ts';
 import type { Store, Write } from '../../src/store/store.ts';
@@ -14,24 +14,24 @@ import { facts, model } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';
 import { exampleOf, NOON, policyOf, toy } from './support.ts';
 
-type Step =
+type CrashStep =
   | { readonly kind: 'score' | 'witness'; readonly model: string; readonly value: number }
   | { readonly kind: 'reset'; readonly model: string | null }
   | { readonly kind: 'checkpoint' | 'seen' | 'crash' | 'close' };
 
 const names = fc.constantFrom('a', 'b');
 const value = fc.constantFrom(0, 0.25, 1);
-const outcome: fc.Arbitrary<Step> = fc.record({ kind: fc.constantFrom('score', 'witness'), model: names, value });
-const plain = (...kinds: ('checkpoint' | 'seen' | 'crash' | 'close')[]): fc.Arbitrary<Step> =>
+const outcome: fc.Arbitrary<CrashStep> = fc.record({ kind: fc.constantFrom('score', 'witness'), model: names, value });
+const plain = (...kinds: ('checkpoint' | 'seen' | 'crash' | 'close')[]): fc.Arbitrary<CrashStep> =>
   fc.record({ kind: fc.constantFrom(...kinds) });
-const reset: fc.Arbitrary<Step> = fc.record({
+const reset: fc.Arbitrary<CrashStep> = fc.record({
   kind: fc.constant('reset'),
   model: fc.constantFrom<(string | null)[]>('a', null),
 });
 
 const QUESTIONS = ['Is 7 prime?', 'Prove that the sum of two odd numbers is even, and tell why.', 'Name a colour.'];
 
-/** A store that breaks in some way, to see that the law would notice. */
+/** A faulty store, which the law must detect. */
 type Breakage = (writes: readonly Write[]) => readonly Write[];
 const sound: Breakage = (writes) => writes;
 const without =
@@ -50,10 +50,10 @@ const mutants: Readonly<Record<string, Breakage>> = {
     ),
 };
 
-/** Two installations hash words into other buckets, of which some meet: those that are compared must be alike. */
+/** The same secret puts words into the same buckets, so that two installations can be compared. */
 const SAME_SECRET = { sql: 'INSERT INTO learning_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING' };
 
-/** A server's learner over its own database, with a clock and numbers that are the same for the same steps. */
+/** A server's learner with its own database, clock and IDs, all deterministic. */
 class Bench implements AsyncDisposable {
   readonly #folder = tempFolder();
   readonly #policy: LearningPolicyInForce;
@@ -80,20 +80,20 @@ class Bench implements AsyncDisposable {
     return this;
   }
 
-  /** `isCalm`: nothing breaks off, so crashes and closings are left out. */
-  async run(steps: readonly Step[], isCalm: boolean): Promise<this> {
+  /** @param isCalm leaves out crashes and closings */
+  async run(steps: readonly CrashStep[], isCalm: boolean): Promise<this> {
     for (const step of steps) {
       this.#time += 60_000;
       if (step.kind === 'score' || step.kind === 'witness') await this.#teach(step);
       else if (step.kind === 'reset') await this.#reset(step.model);
       else if (step.kind === 'checkpoint') await this.#learner.checkpoint();
-      else if (step.kind === 'seen') this.#asked('a');
+      else if (step.kind === 'seen') this.#request('a');
       else if (!isCalm) await this.crash(step.kind === 'close');
     }
     return this;
   }
 
-  /** Begins anew from what is on the disk now. */
+  /** Restarts from the current disk. */
   async crash(isClosed = false): Promise<void> {
     if (isClosed) await this.#learner.close();
     const copy = join(this.#folder.path, `${++this.#copies}.db`);
@@ -103,7 +103,7 @@ class Bench implements AsyncDisposable {
     await this.open();
   }
 
-  /** All that can be seen of it. */
+  /** The observable state. */
   seen(): unknown {
     const asked = [null, ...QUESTIONS].map((text) =>
       this.#learner.estimate(this.#policy, facts(), this.#learner.read(this.#policy, text)),
@@ -111,14 +111,14 @@ class Bench implements AsyncDisposable {
     return { known: this.#learner.known(this.#policy), asked, brier: this.#learner.activity.brier };
   }
 
-  /** What is known, and what the log of outcomes comes to. */
+  /** The learned state, and that of a replay of the log. */
   async compared(): Promise<readonly [unknown, unknown]> {
     const { known } = await replayOutcomes(this.#store, this.#policy);
     return [this.#learner.known(this.#policy), known];
   }
 
   /** Teaches without waiting for the disk. */
-  hurry(steps: readonly Step[]): void {
+  hurry(steps: readonly CrashStep[]): void {
     for (const step of steps)
       if (step.kind === 'witness' || step.kind === 'score') this.#store.append(this.#look(step));
   }
@@ -128,31 +128,31 @@ class Bench implements AsyncDisposable {
     this.#folder[Symbol.dispose]();
   }
 
-  /** Somebody asks, and a model answers. */
-  #asked(model: string): Example {
+  /** Simulates a request and its answer. */
+  #request(model: string): Example {
     const decision = this.#nextId();
     const features = this.#learner.read(this.#policy, QUESTIONS[decision % QUESTIONS.length]!);
     const example = exampleOf(decision, { model, features });
-    this.#learner.asked(this.#policy, example.facts, example.features);
+    this.#learner.noteRequest(this.#policy, example.facts, example.features);
     return example;
   }
 
-  #look({ model, value }: Extract<Step, { value: number }>): Write[] {
-    const example = this.#asked(model);
-    const kept = this.#learner.keep(this.#policy, example);
-    return [...kept, ...this.#learner.witness(this.#policy, example, { schema: value === 0, empty: false })];
+  #look({ model, value }: Extract<CrashStep, { value: number }>): Write[] {
+    const example = this.#request(model);
+    const kept = this.#learner.exampleWrites(this.#policy, example);
+    return [...kept, ...this.#learner.observeAnswer(this.#policy, example, { schema: value === 0, empty: false })];
   }
 
-  async #teach(step: Extract<Step, { value: number }>): Promise<void> {
+  async #teach(step: Extract<CrashStep, { value: number }>): Promise<void> {
     if (step.kind === 'witness') return this.#store.commit(this.#look(step));
-    const example = this.#asked(step.model);
-    await this.#store.commit(this.#learner.keep(this.#policy, example));
+    const example = this.#request(step.model);
+    await this.#store.commit(this.#learner.exampleWrites(this.#policy, example));
     await this.#learner.score(this.#policy, { decision: example.decision, score: step.value, label: null });
   }
 
   async #reset(model: string | null): Promise<void> {
     const other = await openSqlite(this.#file, [learningMigrations]);
-    await resetLearnt(other, model, this.#time);
+    await resetLearning(other, model, this.#time);
     await other.close();
     await this.#learner.refresh();
   }
@@ -167,7 +167,7 @@ const policies = [
 const { runs, seed, proved } = effort('learning', 8, 600);
 const runsOf = ({ estimator }: LearningPolicyInForce): number => (estimator === learned ? Math.ceil(runs / 4) : runs);
 
-describe('whatever the moment of a crash', () => {
+describe('after a crash at any moment', () => {
   const isSame = (policy: LearningPolicyInForce, breakage: Breakage = sound) =>
     fc.asyncProperty(
       fc.array(
@@ -186,7 +186,7 @@ describe('whatever the moment of a crash', () => {
       },
     );
 
-  test('nothing that was learnt is lost, nor learnt twice, nor brought back', async () => {
+  test('no learned outcome is lost, repeated or revived', async () => {
     for (const policy of policies) await fc.assert(isSame(policy), { numRuns: runsOf(policy), seed });
     for (const [name, breakage] of Object.entries(mutants)) {
       const { failed } = await fc.check(isSame(policies[0]!, breakage), { seed: 3, numRuns: 60, endOnFailure: true });
@@ -197,7 +197,7 @@ describe('whatever the moment of a crash', () => {
     );
   });
 
-  test('what is known is what the log of outcomes comes to, however much of that was written', async () => {
+  test('the learned state equals a replay of the log, however much of it was written', async () => {
     const property = fc.asyncProperty(
       fc.array(outcome, { maxLength: 6 }),
       fc.boolean(),
@@ -214,7 +214,7 @@ describe('whatever the moment of a crash', () => {
     await fc.assert(property, { numRuns: 15 });
   });
 
-  test('a close keeps all of it, what only requests moved as well', async () => {
+  test('a close keeps everything, including what only requests moved', async () => {
     const steps = fc.array(fc.oneof(outcome, plain('seen', 'checkpoint', 'close')), { maxLength: 12 });
     for (const policy of policies) {
       const property = fc.asyncProperty(steps, async (given) => {
@@ -229,7 +229,7 @@ describe('whatever the moment of a crash', () => {
   });
 });
 
-test('the toy is of use: it tells the order, the words and the weight of outcomes apart', () => {
+test('the toy estimator distinguishes the order, words and weights of outcomes', () => {
   const known = (lessons: readonly [number, number, number][]) => {
     const over = toy
       .prepare({ step: 0.7, length: 0 }, [0, 0])

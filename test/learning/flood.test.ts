@@ -3,9 +3,9 @@ import { learned } from '../../plugins/estimators/learned.ts';
 import { facts, model } from '../routing/build.ts';
 import { exampleOf, lab, policyOf, toy } from './support.ts';
 
-describe('whose word counts how much', () => {
+describe('influence', () => {
   for (const plugin of [toy, learned]) {
-    test(`a flood of bad scores by one key teaches ${plugin.name} as much as its allowance, and others go on to teach`, async () => {
+    test(`a flood of bad scores by one key teaches ${plugin.name} no more than its allowance, and others still count`, async () => {
       await using flooded = await lab();
       await using honest = await lab();
       const measured = { general: 0.8, stated: Uint8Array.of(1), basis: 'measured' } as const;
@@ -18,19 +18,19 @@ describe('whose word counts how much', () => {
         score: number,
       ) => {
         const examples = Array.from({ length: times }, () => exampleOf(nextId(), { keyId, features: null }));
-        await store.commit(examples.flatMap((example) => learner.keep(policy, example)));
+        await store.commit(examples.flatMap((example) => learner.exampleWrites(policy, example)));
         return Promise.all(examples.map(({ decision }) => learner.score(policy, { decision, score, label: null })));
       };
       for (const one of [flooded, honest]) await scoreAll(one, 'k1', 1, 1);
       const results = await scoreAll(flooded, 'attacker', 1_500, 0);
       expect(flooded.learner.activity.withheld).toBe(1_500 - 101);
       expect(results.at(-1)).toMatchObject({ result: 'kept', weight: 0 });
-      // An allowance of 100, and as much as the others taught.
+      // An allowance of 100, and as much as the others contributed.
       await scoreAll(honest, 'attacker', 101, 0);
       const quality = ({ learner }: typeof flooded) => learner.estimate(policy, facts(), null).quality;
       expect(quality(flooded)).toEqual(quality(honest));
       expect(quality(flooded)[1]).toBeGreaterThan(0.59);
-      // What was measured counts as 300 outcomes for the model, and more for its task.
+      // The measured quality counts as 300 outcomes for the model, and more for its task.
       const fallen = quality(flooded)[0]!;
       expect(fallen).toBeGreaterThan(0.1);
       expect(fallen).toBeLessThan(0.7);

@@ -17,16 +17,16 @@ const steps = fc.array(
   { maxLength: 20 },
 );
 
-describe('what one key can teach', () => {
+describe('the influence of one key', () => {
   const isBounded = (make: () => Influence) =>
     fc.property(steps, fc.constantFrom(0, 0.2, 0.5, 0.9), (given, most) => {
       const influence = make();
       let now = 0;
       for (const { key, times, chats, hours } of given) {
         now += hours * HOUR;
-        for (let i = 0; i < chats; i++) influence.seen(key, now);
+        for (let i = 0; i < chats; i++) influence.noteChat(key, now);
         for (let i = 0; i < times; i++) {
-          // Of its own masses, from what is told of them.
+          // Computed from its own sums.
           const bound = boundOf(influence, key, most);
           const before = influence.mass(key);
           const admitted = influence.admit(key, 1, most, now);
@@ -37,7 +37,7 @@ describe('what one key can teach', () => {
       return true;
     });
 
-  /** The rule, written once more. */
+  /** A second implementation of the rule. */
   function boundOf(influence: Influence, key: string, most: number): number {
     const { stakes } = influence.sums;
     const own = stakes.find(([name]) => name === key) ?? [key, 0, 0];
@@ -49,7 +49,7 @@ describe('what one key can teach', () => {
     return 100 + (chats > 0 && own[2] / chats > most ? Math.max(ofOthers, own[2]) : ofOthers);
   }
 
-  test('is bounded by the others, whatever it sends', () => {
+  test('is bounded by the others, whatever the key sends', () => {
     fc.assert(isBounded(fresh), { numRuns, seed });
     proved('chats and outcomes of several keys in any order: none teaches more than its bound');
     class Unbounded extends Influence {
@@ -61,7 +61,7 @@ describe('what one key can teach', () => {
     expect(fc.check(mutant, { seed: 7, numRuns: 200 }).failed).toBe(true);
   });
 
-  test('is not less for the flood of another', () => {
+  test('does not shrink under a flood by another key', () => {
     const property = fc.property(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 1, max: 600 }), (flood, own) => {
       const calm = fresh();
       const flooded = fresh();
@@ -78,7 +78,7 @@ describe('what one key can teach', () => {
     fc.assert(property, { numRuns: 40 });
   });
 
-  test('an allowance, then a share of what the others taught', () => {
+  test('is an allowance, then a share of the others’ influence', () => {
     const influence = fresh();
     influence.admit('other', 1, 0.5, 0);
     let admitted = 0;
@@ -89,20 +89,20 @@ describe('what one key can teach', () => {
     expect(admitted).toBeCloseTo(201, 6);
   });
 
-  test('who has most of the chats may teach as much as he has of them, and who is alone what he will', () => {
+  test('grows with a majority of the chats, and has no bound for a key that is alone', () => {
     const influence = fresh();
     for (let i = 0; i < 2_000; i++) influence.admit('big', 1, 0, 0);
     expect(influence.mass('big')).toBe(2_000);
-    for (let i = 0; i < 900; i++) influence.seen('big', 0);
-    for (let i = 0; i < 3_000; i++) influence.seen('most', 0);
+    for (let i = 0; i < 900; i++) influence.noteChat('big', 0);
+    for (let i = 0; i < 3_000; i++) influence.noteChat('most', 0);
     for (let i = 0; i < 4_000; i++) influence.admit('most', 1, 0.25, 0);
     expect(influence.mass('most')).toBeCloseTo(3_100, 6);
-    for (let i = 0; i < 100; i++) influence.seen('small', 0);
+    for (let i = 0; i < 100; i++) influence.noteChat('small', 0);
     for (let i = 0; i < 4_000; i++) influence.admit('small', 1, 0.25, 0);
     expect(influence.mass('small')).toBeCloseTo(100 + 5_100 / 3, 6);
   });
 
-  test('of all wallets together is that of one key', () => {
+  test('is shared by all wallets', () => {
     const influence = fresh();
     influence.admit('other', 1, 0.5, 0);
     let admitted = 0;
@@ -116,13 +116,13 @@ describe('what one key can teach', () => {
   test('halves in a week', () => {
     const influence = fresh();
     for (let i = 0; i < 100; i++) influence.admit('a', 1, 0.5, 0);
-    influence.seen('b', 168 * HOUR);
+    influence.noteChat('b', 168 * HOUR);
     expect(influence.mass('a')).toBeCloseTo(50, 9);
-    influence.seen('b', 40 * 168 * HOUR);
+    influence.noteChat('b', 40 * 168 * HOUR);
     expect(influence.sums.stakes.map(([key]) => key)).toEqual(['b']);
   });
 
-  test('keeps a bounded number of keys; the rest have a share together', () => {
+  test('covers a bounded number of keys; the rest share one', () => {
     const influence = fresh();
     for (let i = 0; i < 6_000; i++) influence.admit(`key ${i}`, 1, 0, 0);
     expect(influence.sums.stakes.length).toBe(4_096);

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { learned } from '../../plugins/estimators/learned.ts';
 import { defineEstimator, Type } from '../../src/contract/plugin.ts';
 import { moved } from '../../src/core/estimate.ts';
-import { openMemory } from '../../src/learning/open.ts';
-import { listOutcomes, replayOutcomes, resetLearnt } from '../../src/learning/outcomes.ts';
+import { openLearningReader } from '../../src/learning/open.ts';
+import { listOutcomes, replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { overviewOf } from '../../src/learning/overview.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -13,7 +13,7 @@ import { exampleOf, lab, NOON, policyOf, toy, WEEK } from './support.ts';
 const scored = (decision: number, score: number, label: string | null = null) => ({ decision, score, label });
 
 describe('an estimate', () => {
-  test('is the learnt one where learning is on, shown where it is a shadow, and length alone where it is off', async () => {
+  test('is learned in mode on, shown in mode shadow, and by length alone in mode off', async () => {
     await using one = await lab();
     const { learner } = one;
     const options = { step: 1, length: 0.5 };
@@ -33,11 +33,11 @@ describe('an estimate', () => {
     const inOff = learner.estimate(off, facts(), features);
     expect(inOff).toMatchObject({ shadow: null, length: 0.1, trust: 0, counts: Float32Array.of(0, 0) });
     expect(inOff.quality).toEqual(inShadow.quality);
-    // Without text there is no length: bit for bit what is declared.
+    // Without text there is no length: exactly the declared qualities.
     expect(learner.estimate(off, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
   });
 
-  test('goes by the shares of an uncertain task', async () => {
+  test('weighs the tasks of an uncertain request by their shares', async () => {
     await using one = await lab();
     const both = { quality: Float64Array.of(0.8, 0.4), declared: { general: 0.8, stated: Uint8Array.of(0, 1) } };
     const policy = policyOf({ models: [model('a', { ...both, declared: { ...both.declared, basis: 'guessed' } })] });
@@ -55,7 +55,7 @@ describe('an estimate', () => {
     expect(one.learner.estimate(wide, facts({ task: 'math' }), null).quality[0]).toBe(0.4);
   });
 
-  test('is what is declared where the plugin throws or gives no share, and the fault is told once', async () => {
+  test('is the declared quality if the plugin throws or returns no share, and the fault is reported once', async () => {
     for (const quality of [Number.NaN, 1.2, -0.1, null]) {
       await using one = await lab();
       const broken = defineEstimator({
@@ -96,7 +96,7 @@ describe('an estimate', () => {
     }
   });
 
-  test('goes on with what was learnt where a later policy has other options, and earlier policies go on with it', async () => {
+  test('keeps what was learned when a later policy has other options, and earlier policies continue with it', async () => {
     await using one = await lab();
     const { learner } = one;
     const early = policyOf({ options: { step: 1 } });
@@ -112,7 +112,7 @@ describe('an estimate', () => {
     expect(learner.estimate(early, facts(), null).quality).toEqual(after);
   });
 
-  test('another plugin has a memory of its own, and the first finds its own again', async () => {
+  test('of another plugin has its own memory, and the first plugin finds its own again', async () => {
     await using one = await lab();
     const { learner } = one;
     const mine = policyOf();
@@ -126,7 +126,7 @@ describe('an estimate', () => {
 });
 
 describe('a score', () => {
-  test('is learnt once: the same again is repeated, another contradicts, and of two at once one wins', async () => {
+  test('is learned once: the same again is repeated, another contradicts, and of two concurrent ones the first wins', async () => {
     await using one = await lab();
     const { learner } = one;
     const policy = policyOf();
@@ -148,7 +148,7 @@ describe('a score', () => {
     expect(learner.known(policy)[0]).toMatchObject({ model: 'a', outcomes: 1 });
   });
 
-  test('is unknown without an example, and once either window is over', async () => {
+  test('is unknown without an example, and after either window', async () => {
     await using one = await lab();
     const { learner } = one;
     const policy = policyOf();
@@ -161,18 +161,18 @@ describe('a score', () => {
     expect(await learner.score(policyOf({ feedbackWindowMs: 9 * WEEK }), scored(decision, 1))).toBe('unknown');
   });
 
-  test('waits for an example that is being written, and keeps none while learning is off', async () => {
+  test('waits for an example that is being written, and learning off stores none', async () => {
     await using one = await lab();
     const { learner, store } = one;
     const policy = policyOf();
-    store.append(learner.keep(policy, exampleOf(7)));
+    store.append(learner.exampleWrites(policy, exampleOf(7)));
     one.pass(-NOON + Date.UTC(2026, 0, 1));
     expect(await learner.score(policy, scored(7, 1))).toMatchObject({ result: 'learnt' });
-    expect(learner.keep(policyOf({ mode: 'off' }), exampleOf(8))).toEqual([]);
-    expect(learner.keep(policy, exampleOf(9, { model: 'gone' }))).toEqual([]);
+    expect(learner.exampleWrites(policyOf({ mode: 'off' }), exampleOf(8))).toEqual([]);
+    expect(learner.exampleWrites(policy, exampleOf(9, { model: 'gone' }))).toEqual([]);
   });
 
-  test('counts as the policy says; what counts for nothing is kept', async () => {
+  test('counts with the weight of the policy; without weight it is stored', async () => {
     await using one = await lab();
     const { learner } = one;
     const half = policyOf({ feedbackWeight: 0.5 });
@@ -188,7 +188,7 @@ describe('a score', () => {
     expect(learner.activity.withheld).toBe(0);
   });
 
-  test('of a model that the policy has no more is learnt all the same', async () => {
+  test('of a model that the policy no longer has is still learned', async () => {
     await using one = await lab();
     const both = policyOf();
     const { decision } = await one.example(both);
@@ -197,7 +197,7 @@ describe('a score', () => {
     expect(one.learner.estimate(both, facts(), null).quality[0]).toBeLessThan(0.8);
   });
 
-  test('is learnt once even where the disk fails, and is written when that is mended', async () => {
+  test('is learned once even if the disk fails, and is written when it recovers', async () => {
     await using one = await lab();
     const policy = policyOf();
     const { decision } = await one.example(policy);
@@ -210,7 +210,7 @@ describe('a score', () => {
     expect(await listOutcomes(one.store, { most: 9 })).toHaveLength(1);
   });
 
-  test('tells how good the estimates were', async () => {
+  test('measures the accuracy of the estimates', async () => {
     await using one = await lab();
     const policy = policyOf({ options: { step: 2 } });
     expect(one.learner.activity.brier).toEqual({ declared: Number.NaN, estimated: Number.NaN });
@@ -228,18 +228,18 @@ describe('a score', () => {
   });
 });
 
-describe('what the gateway sees', () => {
-  test('is learnt and written with the settlement, once for an answer', async () => {
+describe('the signals of an answer', () => {
+  test('are learned and written with the settlement, once per answer', async () => {
     await using one = await lab();
     const { learner, store } = one;
     const policy = policyOf();
     const bad = await one.example(policy);
     const good = await one.example(policy, { model: 'b' });
     await store.commit([
-      ...learner.witness(policy, bad, { schema: true, empty: false }),
-      ...learner.witness(policy, bad, { schema: true, empty: false }),
-      ...learner.witness(policy, bad, { retry: true }),
-      ...learner.witness(policy, good, { schema: false, empty: false }),
+      ...learner.observeAnswer(policy, bad, { schema: true, empty: false }),
+      ...learner.observeAnswer(policy, bad, { schema: true, empty: false }),
+      ...learner.observeAnswer(policy, bad, { retry: true }),
+      ...learner.observeAnswer(policy, good, { schema: false, empty: false }),
     ]);
     const outcomes = (await listOutcomes(store, { most: 9 })).reverse();
     expect(outcomes).toMatchObject([
@@ -249,19 +249,19 @@ describe('what the gateway sees', () => {
     ]);
     expect(outcomes[2]!.score).toBeGreaterThan(0.6);
     expect(outcomes[2]!.weight).toBeLessThan(0.5);
-    expect(learner.witness(policyOf({ mode: 'off' }), exampleOf(3), { empty: true })).toEqual([]);
-    expect(learner.witness(policy, exampleOf(4, { model: 'gone' }), { empty: true })).toEqual([]);
+    expect(learner.observeAnswer(policyOf({ mode: 'off' }), exampleOf(3), { empty: true })).toEqual([]);
+    expect(learner.observeAnswer(policy, exampleOf(4, { model: 'gone' }), { empty: true })).toEqual([]);
     expect(await listOutcomes(store, { most: 9, model: 'b', source: 'checks' })).toHaveLength(1);
   });
 });
 
-test('what a key has no share left for is no beginning: what others teach after it is there after a crash', async () => {
+test('a withheld outcome does not begin a memory: later outcomes of others survive a crash', async () => {
   await using one = await lab();
   const signals = { schema: 0, tool_arguments: 0, refusal: 0, empty: 1, retry: 0 };
   const before = policyOf({ influenceMax: 0.5, signals });
   const look = (keyId: string, policy = before) =>
-    one.learner.witness(policy, exampleOf(one.nextId(), { keyId }), { empty: true });
-  // Who is alone, or has most of the chats, is not bounded.
+    one.learner.observeAnswer(policy, exampleOf(one.nextId(), { keyId }), { empty: true });
+  // A key that is alone, or has most of the chats, has no bound.
   for (let i = 0; i < 9; i++) await one.store.commit(look('k2'));
   const scores = Array.from({ length: 120 }, async () =>
     one.learner.score(before, scored((await one.example(before)).decision, 1)),
@@ -277,7 +277,7 @@ test('what a key has no share left for is no beginning: what others teach after 
 });
 
 describe('a reset', () => {
-  test('by another process is taken over, and no checkpoint brings back what was learnt', async () => {
+  test('by another process is applied, and no checkpoint revives what it deleted', async () => {
     await using one = await lab();
     const { learner } = one;
     const policy = policyOf();
@@ -287,35 +287,35 @@ describe('a reset', () => {
     }
     await learner.refresh();
     const other = await openSqlite(one.file, [learningMigrations]);
-    await resetLearnt(other, 'a', one.now() + 1);
-    // What the store has, whoever asks it, is without what was reset.
-    expect((await openMemory(other))!.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
+    await resetLearning(other, 'a', one.now() + 1);
+    // The store itself lacks what was reset.
+    expect((await openLearningReader(other))!.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
     await learner.checkpoint();
-    expect((await openMemory(other))!.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
+    expect((await openLearningReader(other))!.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
     await learner.refresh();
     expect(learner.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 1 }]);
     expect(await replayOutcomes(other, policy)).toMatchObject({ known: [{ outcomes: 0 }, { outcomes: 1 }] });
     const { decision } = await one.example(policy);
     await learner.score(policy, scored(decision, 0));
     await other.close();
-    // A crash: nobody has closed it.
+    // A crash: it was never closed.
     const { learner: next, store } = await one.open();
     expect(next.known(policy)).toEqual([...learner.known(policy)]);
     expect(next.known(policy)).toMatchObject([{ outcomes: 1 }, { outcomes: 1 }]);
     expect(next.activity.brier.declared).toBeCloseTo(learner.activity.brier.declared, 9);
-    await resetLearnt(store, null, one.now());
-    expect((await openMemory(store))!.brier.declared).toBeNaN();
+    await resetLearning(store, null, one.now());
+    expect((await openLearningReader(store))!.brier.declared).toBeNaN();
     await store.close();
     const { learner: last, store: open } = await one.open();
     expect(last.known(policy)).toMatchObject([{ outcomes: 0 }, { outcomes: 0 }]);
-    // How good the estimates were was told of what is forgotten.
+    // The accuracy concerned what was reset.
     expect(last.activity.brier.declared).toBeNaN();
     const fresh = await one.example(policy, { model: 'b' });
     await last.score(policy, scored(fresh.decision, 0));
     const { brier } = last.activity;
     expect(brier.declared).toBeCloseTo(0.36, 9);
-    expect((await openMemory(open))!.brier).toMatchObject({ declared: brier.declared });
-    await resetLearnt(open, null, one.now());
+    expect((await openLearningReader(open))!.brier).toMatchObject({ declared: brier.declared });
+    await resetLearning(open, null, one.now());
     await last.refresh();
     expect(last.activity.brier.declared).toBeNaN();
     await last.close();
@@ -323,7 +323,7 @@ describe('a reset', () => {
   });
 });
 
-test('a reset has its place among the outcomes even where the checkpoint after it failed', async () => {
+test('keeps its place among the outcomes even if the checkpoint after it failed', async () => {
   await using one = await lab();
   const { learner, store } = one;
   const policy = policyOf();
@@ -334,7 +334,7 @@ test('a reset has its place among the outcomes even where the checkpoint after i
   await teach();
   await learner.refresh();
   const other = await openSqlite(one.file, [learningMigrations]);
-  await resetLearnt(other, 'a', one.now());
+  await resetLearning(other, 'a', one.now());
   await other.close();
   const commit = store.commit.bind(store);
   store.commit = () => Promise.reject(new Error('no disk'));
@@ -345,14 +345,14 @@ test('a reset has its place among the outcomes even where the checkpoint after i
   expect(next.learner.known(policy)).toEqual([...learner.known(policy)]);
   expect(next.learner.known(policy)[0]).toMatchObject({ outcomes: 1 });
   await next.store.close();
-  // And what the failed checkpoint had is in the next.
+  // The next checkpoint includes the changes of the failed one.
   await learner.close();
   const last = await one.open();
   expect(last.learner.known(policy)).toEqual([...learner.known(policy)]);
   await last.store.close();
 });
 
-test('what came after the last checkpoint is told of one estimator, and has who asked as well', async () => {
+test('outcomes since the last checkpoint are replayed to one estimator, with their requests', async () => {
   await using one = await lab();
   const { learner, store } = one;
   const policy = policyOf();
@@ -360,7 +360,7 @@ test('what came after the last checkpoint is told of one estimator, and has who 
   await learner.score(policy, scored(decision, 1));
   await learner.checkpoint();
   const look = exampleOf(one.nextId(), { keyId: 'k2' });
-  await store.commit(learner.witness(policyOf({ plugin: learned }), look, { schema: false }));
+  await store.commit(learner.observeAnswer(policyOf({ plugin: learned }), look, { schema: false }));
   const of = (estimator: string) => overviewOf(store, { estimator, influenceMax: 0.5, now: one.now() });
   expect((await of('toy')).checkpoint).toMatchObject({ behind: 0 });
   expect((await of('learned')).checkpoint).toMatchObject({ behind: 1 });

@@ -13,13 +13,13 @@ const scores = async (
   n: number,
 ) => {
   const examples = Array.from({ length: n }, () => exampleOf(one.nextId(), { keyId }));
-  await one.store.commit(examples.flatMap((example) => one.learner.keep(policy, example)));
+  await one.store.commit(examples.flatMap((example) => one.learner.exampleWrites(policy, example)));
   const given = examples.map(({ decision }) => one.learner.score(policy, { decision, score: 1, label: null }));
   return (await Promise.all(given)).filter((scoring) => typeof scoring === 'object' && scoring.result === 'kept')
     .length;
 };
 
-test('figures of what is learnt are there from the start, but for those that are none yet', async () => {
+test('figures exist from the start, except means of nothing', async () => {
   await using one = await lab();
   expect(figuresOf(learningFamilies(one.learner))).toEqual({
     'signalbox_outcomes_total{source="caller"}': 0,
@@ -30,13 +30,13 @@ test('figures of what is learnt are there from the start, but for those that are
   });
 });
 
-test('figures follow what is learnt, withheld and failed', async () => {
+test('figures count learned, withheld and failed outcomes', async () => {
   await using one = await lab();
   const policy = policyOf({ influenceMax: 0 });
   await scores(one, policy, 'k2', 1);
   const kept = await scores(one, policy, 'k1', 400);
   expect(kept).toBeGreaterThan(0);
-  one.learner.witness(policy, exampleOf(one.nextId(), { keyId: 'k3' }), { empty: true });
+  one.learner.observeAnswer(policy, exampleOf(one.nextId(), { keyId: 'k3' }), { empty: true });
   const { declared, estimated } = one.learner.activity.brier;
   const families = learningFamilies(one.learner);
   expect(figuresOf(families)).toEqual({

@@ -12,15 +12,15 @@ import { createIds } from '../../src/core/id.ts';
 import type { LearningPolicy } from '../../src/core/learning-policy.ts';
 import type { Model } from '../../src/core/snapshot.ts';
 import type { Example, LearningPolicyInForce } from '../../src/learning/learner.ts';
-import { type KeptLearner, type LearnerOptions, openLearner } from '../../src/learning/open.ts';
+import { type LearnerOptions, openLearner, type ServerLearner } from '../../src/learning/open.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { openSqlite, type WatchedStore } from '../../src/store/sqlite.ts';
 import { facts, GENERAL, model, snapshot } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';
 
-/** By model: what its mean moved by, as log odds, and how many outcomes; `seen`: how often somebody asked. */
-interface Sums {
+/** By model: the shift of its mean in log odds, and the number of outcomes; `seen`: the number of requests. */
+interface ToySums {
   shifts: Map<string, number>;
   counts: Map<string, number>;
   seen: number;
@@ -28,16 +28,16 @@ interface Sums {
 
 const PART = 'sums';
 
-const read = (bytes: Uint8Array | undefined): Sums => {
+const read = (bytes: Uint8Array | undefined): ToySums => {
   if (!bytes) return { shifts: new Map(), counts: new Map(), seen: 0 };
   const { shifts, counts, seen } = JSON.parse(new TextDecoder().decode(bytes));
   return { shifts: new Map(shifts), counts: new Map(counts), seen };
 };
 
-const write = ({ shifts, counts, seen }: Sums): Uint8Array =>
+const write = ({ shifts, counts, seen }: ToySums): Uint8Array =>
   new TextEncoder().encode(JSON.stringify({ shifts: [...shifts], counts: [...counts], seen }));
 
-/** A few lines that learn: the order of outcomes, their features and options all matter to the last bit. */
+/** A minimal estimator that depends on the order of outcomes, their features and the options to the last bit. */
 export const toy = defineEstimator({
   name: 'toy',
   status: 'alpha',
@@ -120,7 +120,7 @@ export function policyOf({
   return { snapshot: snapshot(models, { tasks, learning }), estimator: plugin };
 }
 
-/** A learner over a database of its own, with a clock that stands still until it is moved. */
+/** A learner with its own database, and a clock that moves only on demand. */
 export async function lab(more: Partial<LearnerOptions> = {}) {
   const folder = tempFolder();
   const file = join(folder.path, 'lab.db');
@@ -128,7 +128,7 @@ export async function lab(more: Partial<LearnerOptions> = {}) {
   let time = NOON;
   const now = () => time;
   const nextId = createIds(now, 0);
-  const open = async (): Promise<{ store: WatchedStore; learner: KeptLearner }> => {
+  const open = async (): Promise<{ store: WatchedStore; learner: ServerLearner }> => {
     const store = await openSqlite(file, [learningMigrations]);
     const onFault = (estimator: string, where: string) => void faults.push(`${estimator} ${where}`);
     return { store, learner: await openLearner({ store, now, nextId, onFault, ...more }) };
@@ -148,7 +148,7 @@ export async function lab(more: Partial<LearnerOptions> = {}) {
     async example(policy: LearningPolicyInForce, more: Partial<Example> = {}, learner = first.learner) {
       const store = this.store;
       const example = exampleOf(nextId(), more);
-      await store.commit(learner.keep(policy, example));
+      await store.commit(learner.exampleWrites(policy, example));
       return example;
     },
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,5 @@
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
-import { modelsTaught } from '../../learning/overview.ts';
+import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { findSecret } from '../../learning/secret.ts';
 import { learningMigrations } from '../../learning/tables.ts';
 import type { Judge } from '../../runtime/candidate.ts';
@@ -45,7 +45,7 @@ export async function policyFor(
   store: Pick<Store, 'query'>,
 ): Promise<LearningPolicyInForce> {
   const anywhere = await runtimeOf(folder, { ...judge, env: generous(judge.env) });
-  const taught = await modelsTaught(store);
+  const taught = await modelsWithOutcomes(store);
   const known = ({ snapshot }: LearningPolicyInForce) => taught.filter((id) => snapshot.modelIndex.has(id)).length;
   if (known(anywhere) === taught.length) return anywhere;
   try {

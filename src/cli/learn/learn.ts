@@ -1,5 +1,5 @@
-import { resetLearnt } from '../../learning/outcomes.ts';
-import { modelsTaught } from '../../learning/overview.ts';
+import { resetLearning } from '../../learning/outcomes.ts';
+import { modelsWithOutcomes } from '../../learning/overview.ts';
 import { learningMigrations } from '../../learning/tables.ts';
 import { openSqlite } from '../../store/sqlite.ts';
 import { parseFlags, UsageError } from '../options.ts';
@@ -22,7 +22,7 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
   const options = { model: { type: 'string' }, yes: { type: 'boolean' } } as const;
   const { model = null, yes } = parseFlags(args, options);
   await reading(command, async (reader) => {
-    if (model === null || (await modelsTaught(reader)).includes(model)) return;
+    if (model === null || (await modelsWithOutcomes(reader)).includes(model)) return;
     const { snapshot } = await policyFor(command, reader);
     if (snapshot.modelIndex.has(model)) return;
     throw new UsageError(`No model is called \`${model}\`; signalbox learn status shows those that were learnt of.`);
@@ -31,7 +31,7 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
   if (!yes) throw new UsageError(`This has ${what} forgotten, and nothing brings it back: say so with --yes.`);
   const store = await openSqlite(command.file, [learningMigrations], { asItIs: true });
   try {
-    await resetLearnt(store, model, command.now());
+    await resetLearning(store, model, command.now());
   } finally {
     await store.close();
   }

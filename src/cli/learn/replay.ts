@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import { iso } from '../../core/clock.ts';
 import { timeOfId } from '../../core/id.ts';
 import type { LearningPolicyInForce } from '../../learning/learner.ts';
-import { type Replay, replayOutcomes } from '../../learning/outcomes.ts';
-import { keepReplay } from '../../learning/rewrite.ts';
+import { type ReplayResult, replayOutcomes } from '../../learning/outcomes.ts';
+import { saveReplay } from '../../learning/save-replay.ts';
 import { learningMigrations } from '../../learning/tables.ts';
 import { lockFolder } from '../../store/folder-lock.ts';
 import { openSqlite } from '../../store/sqlite.ts';
@@ -17,7 +17,7 @@ import { Judgements, verdict } from './judged.ts';
 /** What was learnt anew, and how well it would have done. */
 interface Rehearsal {
   readonly policy: LearningPolicyInForce;
-  readonly replay: Replay;
+  readonly replay: ReplayResult;
   readonly judged: Judgements;
   /** When the first of the outcomes came, ms since 1970; null for none. */
   readonly since: number | null;
@@ -44,7 +44,7 @@ async function rewrite(command: LearnCommand): Promise<Rehearsal> {
     const store = await openSqlite(command.file, [learningMigrations]);
     try {
       const rehearsal = await rehearse(command, store);
-      await keepReplay(store, rehearsal.replay);
+      await saveReplay(store, rehearsal.replay);
       return rehearsal;
     } finally {
       await store.close();

@@ -2,7 +2,7 @@ import type { Known } from '../../contract/estimator.ts';
 import { iso } from '../../core/clock.ts';
 import type { LearningMode, LearningPolicy } from '../../core/learning-policy.ts';
 import type { LearningActivity } from '../../learning/learner.ts';
-import { openMemory } from '../../learning/open.ts';
+import { openLearningReader } from '../../learning/open.ts';
 import { type KeyShare, type LearningOverview, overviewOf, type SourceSums } from '../../learning/overview.ts';
 import { parseFlags } from '../options.ts';
 import { grid, paragraphs } from '../terminal.ts';
@@ -32,7 +32,7 @@ export async function learnStatus(args: readonly string[], command: LearnCommand
     const policy = await policyFor(command, reader);
     const { learning } = policy.snapshot;
     const faults: string[] = [];
-    const memory = await openMemory(reader, (estimator, where, error) =>
+    const memory = await openLearningReader(reader, (estimator, where, error) =>
       faults.push(`The estimator ${estimator} failed (${where}): ${error instanceof Error ? error.message : error}.`),
     );
     const { estimator, influenceMax } = learning;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
-import { blankMemory, openMemory } from '../../learning/open.ts';
+import { emptyMemories, openLearningReader } from '../../learning/open.ts';
 import { learningMigrations } from '../../learning/tables.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
@@ -26,7 +26,7 @@ export async function learntOf(
 ): Promise<LearntOfQuestion> {
   const reader = existsSync(database) ? openReader(database, [learningMigrations]) : null;
   try {
-    const memory = (reader && (await openMemory(reader))) ?? blankMemory();
+    const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
     const features = memory.read(runtime, question);
     return {
       estimate: memory.estimate(runtime, facts, features),

@@ -2,7 +2,7 @@ import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { ChatRequest } from '../../core/chat-request.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
 import { isObject } from '../../core/object.ts';
-import type { Witnessed } from '../../learning/learner.ts';
+import type { AnswerSignals } from '../../learning/learner.ts';
 import { Steps } from './json.ts';
 import { violates } from './schema-check.ts';
 
@@ -22,7 +22,7 @@ export interface AnswerWatch {
   /** What the caller gets to see. */
   hear(parts: readonly StreamPart[]): void;
   /** Whether it has what it was watched for; nothing of what cannot be judged. For the end of an answer. */
-  verdict(): Witnessed;
+  verdict(): AnswerSignals;
 }
 
 /** Null where nothing is looked for in the answer. */
@@ -76,7 +76,7 @@ class Watch implements AnswerWatch {
     }
   }
 
-  verdict(): Witnessed {
+  verdict(): AnswerSignals {
     const { schema, tool_arguments: calls, refusal, empty } = this.#watched;
     const choices = [...this.#choices.values()];
     const ended = choices.filter(({ finish }) => finish !== null);
@@ -136,7 +136,7 @@ class Watch implements AnswerWatch {
 }
 
 /** Whether any of several shows a sign: so that one bad choice makes a bad answer. Nothing of none, or where none of it can be told. */
-function told<T>(signal: keyof Watched, among: readonly T[], isBad: (one: T) => boolean | null): Witnessed {
+function told<T>(signal: keyof Watched, among: readonly T[], isBad: (one: T) => boolean | null): AnswerSignals {
   const found = among.map(isBad);
   if (found.includes(true)) return { [signal]: true };
   return found.length === 0 || found.includes(null) ? {} : { [signal]: false };

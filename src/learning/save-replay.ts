@@ -1,13 +1,13 @@
 import type { Store } from '../store/store.ts';
 import { partWrites } from './memories.ts';
-import type { Replay } from './outcomes.ts';
+import type { ReplayResult } from './outcomes.ts';
 import { putThrough } from './tables.ts';
 
 /**
- * Replaces what an estimator remembers by what a replay has learnt. Nobody may serve from the store meanwhile: a server
- * would write its own over it. Rejects with StoreError, and with an Error where the plugin cannot be saved.
+ * Replaces the stored memory of an estimator by a replay. No server may use the store meanwhile, because its
+ * checkpoints would overwrite the result. Rejects with StoreError, and with an Error if the plugin cannot be saved.
  */
-export async function keepReplay(store: Pick<Store, 'commit'>, { memory, through }: Replay): Promise<void> {
+export async function saveReplay(store: Pick<Store, 'commit'>, { memory, through }: ReplayResult): Promise<void> {
   const { name } = memory;
   const saved = memory.save();
   if (!saved) throw new Error(`The estimator \`${name}\` cannot be saved, so nothing was replaced.`);

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'bun:test';
 import { learned } from '../../plugins/estimators/learned.ts';
 import { idAt } from '../../src/core/id.ts';
-import { openMemory } from '../../src/learning/open.ts';
-import { listOutcomes, resetLearnt } from '../../src/learning/outcomes.ts';
+import { openLearningReader } from '../../src/learning/open.ts';
+import { listOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { learningMigrations } from '../../src/learning/tables.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { exampleOf, lab, NOON, policyOf, WEEK } from './support.ts';
 
 const scored = (decision: number, score: number) => ({ decision, score, label: null });
 
-describe('what was kept', () => {
-  test('goes when its time is over, a batch at a time', async () => {
+describe('stored data', () => {
+  test('is deleted after its retention, in batches', async () => {
     await using one = await lab();
     const { learner, store } = one;
     const policy = policyOf();
     const examples = Array.from({ length: 1_001 }, () => exampleOf(one.nextId()));
-    await store.commit(examples.flatMap((example) => learner.keep(policy, example)));
+    await store.commit(examples.flatMap((example) => learner.exampleWrites(policy, example)));
     await learner.score(policy, scored(examples[0]!.decision, 1));
     expect(learner.activity.known).toBe(1);
     await learner.prune(WEEK);
@@ -27,7 +27,7 @@ describe('what was kept', () => {
     expect(learner.activity.known).toBe(0);
   });
 
-  test('that cannot be read is begun anew, told of, and replaced by what is learnt next', async () => {
+  test('that is unreadable is reported and started afresh, and the next outcomes replace it', async () => {
     await using one = await lab();
     const policy = policyOf();
     const { decision } = await one.example(policy);
@@ -46,7 +46,7 @@ describe('what was kept', () => {
     await store.close();
   });
 
-  test('is kept but for the part that cannot be read, and for what speaks of it', async () => {
+  test('survives except for the unreadable part and the parts that depend on it', async () => {
     await using one = await lab();
     const policy = policyOf({ plugin: learned });
     for (const name of ['a', 'b', 'a', 'b', 'b']) {
@@ -74,14 +74,14 @@ describe('what was kept', () => {
     expect([before, await parts()]).toEqual([6, 4]);
   });
 
-  test('is written, and looked at, from time to time', async () => {
+  test('is written and refreshed at intervals', async () => {
     const errors: unknown[] = [];
     await using one = await lab({ refreshMs: 4, checkpointMs: 4, onError: (error) => errors.push(error) });
     const policy = policyOf();
     const { decision } = await one.example(policy);
     await one.learner.score(policy, scored(decision, 0));
     const other = await openSqlite(one.file, [learningMigrations]);
-    await resetLearnt(other, 'a', one.now());
+    await resetLearning(other, 'a', one.now());
     for (let i = 0; i < 200 && one.learner.known(policy)[0]!.outcomes > 0; i++) await Bun.sleep(2);
     for (let i = 0; i < 200; i++) {
       const [row] = await other.query<{ reset: number }>({ sql: 'SELECT reset FROM learnt_through' });
@@ -95,31 +95,31 @@ describe('what was kept', () => {
     expect(errors).toEqual([]);
   });
 
-  test('has a secret of its own, made once, and nothing is known before that', async () => {
+  test('includes a secret, created once; nothing is known before that', async () => {
     await using one = await lab();
     await using other = await lab();
     const policy = policyOf();
     const read = one.learner.read(policy, 'hello');
     expect(read?.[0]).toBe(5);
     expect(one.learner.read(policy, null)).toBeNull();
-    expect((await openMemory(one.store))!.read(policy, 'hello')).toEqual(read!);
+    expect((await openLearningReader(one.store))!.read(policy, 'hello')).toEqual(read!);
     const [first] = await one.store.query<{ secret: Uint8Array }>({ sql: 'SELECT secret FROM learning_secret' });
     const [second] = await other.store.query<{ secret: Uint8Array }>({ sql: 'SELECT secret FROM learning_secret' });
     expect(first!.secret).not.toEqual(second!.secret);
     await one.store.commit([{ statement: { sql: 'DELETE FROM learning_secret' }, params: [] }]);
-    expect(await openMemory(one.store)).toBeNull();
+    expect(await openLearningReader(one.store)).toBeNull();
     await one.store.commit([{ statement: { sql: 'DROP TABLE learning_secret' }, params: [] }]);
-    expect(await openMemory(one.store)).toBeNull();
+    expect(await openLearningReader(one.store)).toBeNull();
   });
 
-  test('keeps IDs ascending even where the clock went back', async () => {
+  test('has ascending IDs even if the clock goes back', async () => {
     await using one = await lab();
     const policy = policyOf();
     const { decision } = await one.example(policy);
     await one.learner.score(policy, scored(decision, 0));
     const { learner, store } = await one.open();
     const early = idAt(NOON) - 5_000_000;
-    await store.commit(learner.keep(policy, exampleOf(early)));
+    await store.commit(learner.exampleWrites(policy, exampleOf(early)));
     await learner.score(policy, scored(early, 1));
     const outcomes = await listOutcomes(store, { most: 9 });
     expect(outcomes.map((row) => row.decision)).toEqual([early, decision]);

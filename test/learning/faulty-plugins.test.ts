@@ -3,7 +3,7 @@ import { defineEstimator, type Estimator, Type } from '../../src/contract/plugin
 import { facts } from '../routing/build.ts';
 import { exampleOf, lab, policyOf, toy } from './support.ts';
 
-/** `toy`, but for one thing. */
+/** `toy` with one change. */
 function stray(more: object, estimate?: Estimator['estimate']) {
   return defineEstimator({
     ...toy,
@@ -25,19 +25,19 @@ function stray(more: object, estimate?: Estimator['estimate']) {
   });
 }
 
-describe('a plugin that goes astray', () => {
-  test('keeps of a question nothing that a settlement could fail for, or that is large', async () => {
+describe('a faulty plugin', () => {
+  test('stores no features that are too large or could fail a settlement', async () => {
     for (const given of ['words', [1, 2], { a: 1 }, Promise.resolve(), undefined, new Uint8Array(70_000)]) {
       await using one = await lab();
       const policy = policyOf({ plugin: stray({ read: () => given }) });
       const features = one.learner.read(policy, 'a question');
       expect(features).toBeNull();
       expect(one.faults).toEqual(['stray read']);
-      await one.store.commit(one.learner.keep(policy, exampleOf(one.nextId(), { features })));
+      await one.store.commit(one.learner.exampleWrites(policy, exampleOf(one.nextId(), { features })));
     }
   });
 
-  test('changes nothing that is declared, and no list of the host for another', async () => {
+  test('changes neither declared qualities nor the host’s lists', async () => {
     await using one = await lab();
     const estimate: Estimator['estimate'] = ({ declared }, into) => {
       into.quality.set(declared);

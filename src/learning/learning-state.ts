@@ -17,21 +17,21 @@ const Body = Type.Object({
   brier: Type.Object({ weight: Type.Number(), declared: Type.Number(), estimated: Type.Number() }),
 });
 
-/** What is known of who teaches, of what signals tell, and of how good the estimates are: the same for every estimator. */
-export class Standing {
+/** The influence of keys, the rates of signals and the accuracy of estimates. All estimators share it. */
+export class LearningState {
   readonly influence: Influence;
   readonly signals: SignalRates;
   readonly brier: Brier;
 
-  /** `body`: what `text` gave; null, or anything else, for a beginning at `now`. */
+  /** @param body an earlier `text`; null or anything else begins at `now` */
   constructor(body: string | null, now: number) {
-    const kept = bodyOf(body);
+    const kept = parseBody(body);
     this.influence = new Influence(kept?.influence ?? { at: now, stakes: [] });
     this.signals = new SignalRates(kept?.signals);
     this.brier = new Brier(kept?.brier);
   }
 
-  /** Takes note of an outcome; its weight is in the key's mass already. */
+  /** Adds an outcome whose weight is already in its key's mass. */
   note({ source, score, declared, estimated, offered, weight, looked, label }: OutcomeRow): void {
     if (weight === 0) return;
     const share = weight / offered;
@@ -43,11 +43,11 @@ export class Standing {
     this.signals.note({ looked, blamed }, estimated, share);
   }
 
-  /** Takes note of an outcome that the last checkpoint does not have. */
-  again(row: OutcomeRow): void {
+  /** Adds an outcome since the last checkpoint. */
+  replay(row: OutcomeRow): void {
     const at = timeOfId(row.id);
-    if (row.source === 'checks') this.influence.seen(row.keyId, at);
-    if (row.weight > 0) this.influence.note(row.keyId, row.weight, at);
+    if (row.source === 'checks') this.influence.noteChat(row.keyId, at);
+    if (row.weight > 0) this.influence.addMass(row.keyId, row.weight, at);
     this.note(row);
   }
 
@@ -61,8 +61,8 @@ export class Standing {
   }
 }
 
-/** Figures that cannot be read are begun anew: they only tell how much counts. */
-function bodyOf(text: string | null): Static<typeof Body> | null {
+/** Unreadable figures start afresh: they only affect how much outcomes count. */
+function parseBody(text: string | null): Static<typeof Body> | null {
   if (text === null) return null;
   try {
     const body: unknown = JSON.parse(text);
