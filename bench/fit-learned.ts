@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'bun';
-import { FIGURE_NAMES, writeFigures } from '../plugins/estimators/learned/dense.ts';
-import { Scanner } from '../plugins/estimators/learned/text.ts';
+import { FORM_FEATURE_NAMES, writeFormFeatures } from '../plugins/estimators/learned/dense.ts';
+import { Scanner } from '../plugins/estimators/learned/scanner.ts';
 
 /**
  * `bun bench/fit-learned.ts --data <folder>`: mean and standard deviation of each figure of a text's form over the
@@ -18,13 +18,13 @@ const lines = new TextDecoder()
   .split('\n');
 
 const scanner = new Scanner([0, 0]);
-const figures = new Float64Array(FIGURE_NAMES.length);
-const sums = new Float64Array(FIGURE_NAMES.length);
-const squares = new Float64Array(FIGURE_NAMES.length);
+const figures = new Float64Array(FORM_FEATURE_NAMES.length);
+const sums = new Float64Array(FORM_FEATURE_NAMES.length);
+const squares = new Float64Array(FORM_FEATURE_NAMES.length);
 for (const line of lines) {
   const { prompt }: { prompt: string } = JSON.parse(line);
   scanner.scan(prompt);
-  writeFigures(scanner, figures);
+  writeFormFeatures(scanner, figures);
   figures.forEach((figure, at) => {
     sums[at]! += figure;
     squares[at]! += figure ** 2;
@@ -32,7 +32,7 @@ for (const line of lines) {
 }
 
 console.log(`// ${lines.length} prompts`);
-FIGURE_NAMES.forEach((name, at) => {
+FORM_FEATURE_NAMES.forEach((name, at) => {
   const mean = sums[at]! / lines.length;
   const deviation = Math.sqrt(Math.max(0, squares[at]! / lines.length - mean ** 2));
   console.log(`  ['${name}', ${round(mean)}, ${round(deviation)}],`);

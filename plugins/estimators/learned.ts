@@ -1,10 +1,10 @@
 import { defineEstimator, type EstimatorMemory, Type } from 'signalbox/plugin';
-import { CatalogEstimator, type Settings } from './learned/estimate.ts';
+import { CatalogEstimator, type EstimatorSettings } from './learned/estimate.ts';
 import { Packer, packLength } from './learned/features.ts';
 import { openParts, saveParts } from './learned/parts.ts';
-import { installationOf, Scanner } from './learned/text.ts';
+import { installationMark, Scanner } from './learned/scanner.ts';
 
-const worth = (value: number, of: string) =>
+const outcomesOption = (value: number, of: string) =>
   Type.Number({
     exclusiveMinimum: 0,
     maximum: 1_000_000,
@@ -14,8 +14,9 @@ const worth = (value: number, of: string) =>
   });
 
 /**
- * Declared quality, corrected by the length of the question, by the outcomes of each model and task, and by the words
- * of the question as far as they have proved to tell. Without outcomes and without text, exactly the declared quality.
+ * The declared quality, corrected by the length of the question, by the outcomes of each model and task, and by the
+ * words of the question as far as they have proved to be informative. Without outcomes and text, exactly the declared
+ * quality.
  */
 export const learned = defineEstimator({
   name: 'learned',
@@ -40,9 +41,9 @@ export const learned = defineEstimator({
       }),
       outcomes_worth: Type.Object(
         {
-          measured: worth(300, 'measured'),
-          guessed: worth(100, 'guessed'),
-          unknown: worth(30, 'of unknown origin'),
+          measured: outcomesOption(300, 'measured'),
+          guessed: outcomesOption(100, 'guessed'),
+          unknown: outcomesOption(30, 'of unknown origin'),
         },
         {
           additionalProperties: false,
@@ -57,10 +58,10 @@ export const learned = defineEstimator({
     },
   ),
   prepare({ length, doubt, outcomes_worth: outcomesWorth }, secret) {
-    const settings: Settings = { length, doubt, worth: outcomesWorth };
+    const settings: EstimatorSettings = { length, doubt, declaredOutcomes: outcomesWorth };
     const scanner = new Scanner(secret);
     const packer = new Packer();
-    const installation = installationOf(secret);
+    const installation = installationMark(secret);
     return {
       read(text, lengthAlone = false) {
         if (lengthAlone) return packLength(text);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { anyText, prepared, preparedWith } from './worlds.ts';
 
-/** Version and 23 figures; then the buckets. */
+/** Version, 23 form features, then the buckets. */
 const FORM_BYTES = 2 + 2 * 23;
 const BYTES_MAX = FORM_BYTES + 2 * (2 * 600 - 1);
 
@@ -13,8 +13,8 @@ function bucketsOf(bytes: Uint8Array): number[] {
 
 const longText = fc.tuple(anyText, fc.integer({ min: 1, max: 400 })).map(([text, times]) => text.repeat(times));
 
-describe('what is kept of a text', () => {
-  test('is bounded, whatever the text, and each bucket is there once, in ascending order', () => {
+describe('the features of a text', () => {
+  test('are bounded, with each bucket once in ascending order', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, longText), (text) => {
         const bytes = prepared.read(text);
@@ -24,7 +24,7 @@ describe('what is kept of a text', () => {
     );
   });
 
-  test('hangs on the text and the secret alone, not on what was read before', () => {
+  test('depend on the text and the secret alone, not on earlier texts', () => {
     fc.assert(
       fc.property(anyText, anyText, (text, other) => {
         const first = prepared.read(text);
@@ -35,7 +35,7 @@ describe('what is kept of a text', () => {
   });
 
   test.each([[[0x1234_5679, 0x9abc_def0]], [[0x1234_5678, 0x9abc_def1]]] as const)(
-    'is other buckets with another secret, by either half of it',
+    'have other buckets under another secret, by either half of it',
     (secret) => {
       const text = 'one small step for a man, one giant leap for mankind';
       const [one, other] = [prepared, preparedWith({}, secret)].map((reader) => bucketsOf(reader.read(text)));
@@ -44,19 +44,19 @@ describe('what is kept of a text', () => {
     },
   );
 
-  test('says the same of words in capitals, and of numbers with as many digits', () => {
+  test('ignore capitals, and distinguish numbers only by their number of digits', () => {
     const [one, other] = ['solve 17 Über', 'SOLVE 42 ÜBER'].map((text) => bucketsOf(prepared.read(text)));
     expect(one).toEqual(other!);
   });
 
-  test('tells apart the order of words by pairs, and nothing of words beyond 600', () => {
+  test('distinguish the order of words by pairs, and ignore words after 600 tokens', () => {
     const [one, other] = ['dog bites man', 'man bites dog'].map((text) => bucketsOf(prepared.read(text)));
     expect(one).not.toEqual(other!);
     const many = 'a b '.repeat(300);
     expect(bucketsOf(prepared.read(`${many}zebra`))).toEqual(bucketsOf(prepared.read(many)));
   });
 
-  test('is, where the length alone is asked for, the same length and not a word', () => {
+  test('hold the same length and no words if only the length is requested', () => {
     const lengthOf = (bytes: Uint8Array) => bytes.slice(4, 6);
     fc.assert(
       fc.property(fc.oneof(anyText, longText), (text) => {
@@ -66,7 +66,7 @@ describe('what is kept of a text', () => {
     );
   });
 
-  test('is of no text at all for the empty one', () => {
+  test('of the empty text are those of no text', () => {
     expect(bucketsOf(prepared.read(''))).toEqual([]);
   });
 });

@@ -23,7 +23,7 @@ const same = (a: Finding, b: Finding): boolean => Bun.deepEquals(a, b);
 const isWithin = (value: number, from: number, to: number): boolean => value >= from && value <= to;
 
 const cold: Law = {
-  says: 'without outcomes and without text, Q is bit for bit what is declared',
+  says: 'without outcomes and text, Q is exactly the declared quality',
   holds: (open) =>
     fc.property(catalogs, task, (catalog, at) => {
       const { quality, length } = find(open().over(catalog), catalog, at, null);
@@ -87,7 +87,7 @@ const orderless: Law = {
 const newcomer = modelOf('z', 0.95, [null, 0.2, null]);
 
 const independent: Law = {
-  says: 'a new model changes no estimate of another, unless it is the first that anything is declared of for a task',
+  says: 'a new model changes no other estimate, unless it is the first with a declared quality for a task',
   holds: (open) =>
     fc.property(catalogs, steps, task, question, (catalog, lived, at, text) => {
       const memory = open();
@@ -110,7 +110,7 @@ const independent: Law = {
 };
 
 const sound: Law = {
-  says: 'whatever was asked and learnt, Q is 0 to 1 and is what its parts add up to',
+  says: 'after any requests and outcomes, Q is 0 to 1 and the sum of its parts',
   holds: (open) =>
     fc.property(catalogs, steps, task, fc.option(question, { nil: null }), (catalog, lived, at, text) => {
       const estimator = open().over(catalog);
@@ -131,7 +131,7 @@ const sound: Law = {
   },
 };
 
-/** `guessed` is worth 100 outcomes, a task's figure a precision of 30 or more. */
+/** `guessed` is worth 100 outcomes, a task's own quality a precision of 30 or more. */
 function mostMoved(model: EstimatorModel, weight: number, error: number): number {
   const share = Math.min(0.98, Math.max(0.02, model.general));
   const precision = 100 * Math.max(0.05, share * (1 - share));
@@ -139,7 +139,7 @@ function mostMoved(model: EstimatorModel, weight: number, error: number): number
 }
 
 const gradual: Law = {
-  says: 'an outcome moves Q towards the score, by no more than its weight over what the declaration is worth',
+  says: 'an outcome moves Q towards the score, by no more than its weight over that of the declaration',
   holds: (open) =>
     fc.property(
       catalogs,
@@ -160,8 +160,8 @@ const gradual: Law = {
       },
     ),
   mutants: {
-    'scores turned about': () => mutant((real) => ({ learn: (one) => real.learn({ ...one, score: 1 - one.score }) })),
-    'weights that count for nothing': () => mutant((real) => ({ learn: (one) => real.learn({ ...one, weight: 1 }) })),
+    'inverted scores': () => mutant((real) => ({ learn: (one) => real.learn({ ...one, score: 1 - one.score }) })),
+    'ignored weights': () => mutant((real) => ({ learn: (one) => real.learn({ ...one, weight: 1 }) })),
     'an outcome that counts twice': () =>
       mutant((real) => ({
         learn(one) {
@@ -172,7 +172,7 @@ const gradual: Law = {
   },
 };
 
-/** Declared quality of the first model at the first task set to `share`. */
+/** Sets the declared quality of the first model at the first task to `share`. */
 function edited({ tasks, models }: EstimatorCatalog, share: number): EstimatorCatalog {
   const [first, ...rest] = models;
   const { id, general, quality, stated } = first!;
@@ -209,7 +209,7 @@ const editable: Law = {
       return Math.abs(then! - z! - expected) < 1e-5;
     }),
   mutants: {
-    'shifts that are kept as shifts': () => {
+    'shifts stored as shifts': () => {
       let kept: Float32Array | null = null;
       return wrapped(empty(), (real) => ({
         estimate(inquiry, into, seen) {
@@ -222,9 +222,9 @@ const editable: Law = {
   },
 };
 
-/** What two memories make of the same requests, before and after them. */
+/** Two memories before and after the same requests. */
 const livesAlike: Law = {
-  says: 'what was saved and opened goes on as if nothing had been',
+  says: 'a saved and reopened memory continues unchanged',
   holds: (open) =>
     fc.property(catalogs, steps, steps, task, question, (catalog, before, after, at, text) => {
       const kept = open();
@@ -242,8 +242,8 @@ const livesAlike: Law = {
     }),
   mutants: {
     'without the shared words': () => without('shared'),
-    'without words of one’s own': () => without('words:a'),
-    'without the means of what was asked': () => without('tasks'),
+    'without own words': () => without('words:a'),
+    'without the means of requests': () => without('tasks'),
   },
 };
 

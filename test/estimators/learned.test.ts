@@ -18,7 +18,7 @@ const answered = (model: string, text: string | null, score: number): PastReques
   among: 2,
 });
 
-/** `a` answers what is about poems well, `b` what is about integrals; each is as good as declared on the whole. */
+/** `a` is good at questions about poems, `b` at integrals; each is as good as declared on average. */
 const POEM = 'write a poem about the sea';
 const INTEGRAL = 'solve the integral of this';
 const specialists: PastRequest[] = Array.from({ length: 800 }, (_, at) => {
@@ -36,8 +36,8 @@ function taught(steps: readonly PastRequest[]): EstimatorMemory {
 const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>
   new Map([...memory.save(true)].flatMap(([name, bytes]) => (bytes ? [[name, bytes] as const] : [])));
 
-describe('what is learnt', () => {
-  test('is which model answers what well, by its words, once they have proved to tell', () => {
+describe('learning', () => {
+  test('finds which model is good at which questions by their words, once they have proved informative', () => {
     const estimator = taught(specialists).over(catalog);
     const poem = find(estimator, catalog, 0, POEM);
     const integral = find(estimator, catalog, 0, INTEGRAL);
@@ -46,7 +46,7 @@ describe('what is learnt', () => {
     expect(poem.trust).toBeGreaterThan(0.5);
   });
 
-  test('is told by words, the strongest first', () => {
+  test('lists the words with the most influence, the strongest first', () => {
     const estimator = taught(specialists).over(catalog);
     const words = estimator.telling(`${POEM}, then another poem`, 0, 1, 3);
     expect(words).toHaveLength(3);
@@ -56,7 +56,7 @@ describe('what is learnt', () => {
     expect(estimator.telling('', 0, 0, 9)).toEqual([]);
   });
 
-  test('is known by model and task, and moves what is declared', () => {
+  test('is reported by model and task, and moves the declared quality', () => {
     const estimator = taught(Array.from({ length: 50 }, () => answered('a', null, 1))).over(catalog);
     const [all, general, ...rest] = estimator.known();
     expect(rest).toEqual([]);
@@ -67,7 +67,7 @@ describe('what is learnt', () => {
     expect(find(estimator, catalog, 1, null).counts).toEqual(Float32Array.of(0, 0));
   });
 
-  test('counts more against a declaration of unknown origin than against a measured one', () => {
+  test('moves a declaration of unknown origin more than a measured one', () => {
     const [unknown, measured] = (['unknown', 'measured'] as const).map((basis) => {
       const one = { ...catalog, models: catalog.models.map((model) => ({ ...model, basis })) };
       const estimator = empty().over(one);
@@ -78,7 +78,7 @@ describe('what is learnt', () => {
     expect(measured).toBeLessThan(0);
   });
 
-  test('is the estimate from before that `learn` returns', () => {
+  test('returns from `learn` the estimate before the outcome', () => {
     const estimator = taught(specialists).over(catalog);
     const before = find(estimator, catalog, 0, POEM).quality[0]!;
     const outcome = {
@@ -98,7 +98,7 @@ describe('what is learnt', () => {
     ['probability', 0],
     ['among', 0],
     ['declared', -0.1],
-  ] as const)('refuses an outcome whose %s is %p, and is as it was', (field, value) => {
+  ] as const)('rejects an outcome whose %s is %p, and stays unchanged', (field, value) => {
     const memory = taught([answered('a', POEM, 1)]);
     const before = partsOf(memory);
     const outcome = { features: null, task: 0, model: 0, declared: 0.6, score: 1, weight: 1, probability: 1, among: 1 };
@@ -106,19 +106,19 @@ describe('what is learnt', () => {
     expect(partsOf(memory)).toEqual(before);
   });
 
-  test('length 0 turns the length off', () => {
+  test('ignores the length with length 0', () => {
     const estimator = preparedWith({ length: 0 }).open(new Map()).over(catalog);
     expect([...find(estimator, catalog, 0, POEM).quality]).toEqual([0.6, 0.6]);
   });
 
-  test('a question that nobody asks changes nothing', () => {
+  test('ignores a question that is only explained', () => {
     const memory = taught(specialists.slice(0, 20));
     const before = partsOf(memory);
     find(memory.over(catalog), catalog, 2, POEM);
     expect(partsOf(memory)).toEqual(before);
   });
 
-  test('features of another version count as no text', () => {
+  test('treats features of another version as no text', () => {
     const estimator = taught(specialists.slice(0, 20)).over(catalog);
     const into = findingFor(catalog);
     for (const features of [Uint8Array.of(), Uint8Array.of(9, 9, 9), prepared.read(POEM).slice(0, -1)]) {
@@ -129,7 +129,7 @@ describe('what is learnt', () => {
 });
 
 describe('the memory', () => {
-  test('forgets one model, and keeps what others have taught', () => {
+  test('forgets one model, and keeps the outcomes of others', () => {
     const memory = taught(specialists);
     const other = find(memory.over(catalog), catalog, 0, null).outcomes[1];
     memory.save(false);
@@ -153,7 +153,7 @@ describe('the memory', () => {
     expect(old).toEqual(fresh!);
   });
 
-  test('saves what has changed since, which together with what was saved before is everything', () => {
+  test('saves the changes since the last save, which complete the parts saved before', () => {
     const memory = empty();
     const kept = new Map<string, Uint8Array>();
     for (let from = 0; from < 60; from += 20) {
@@ -164,7 +164,7 @@ describe('the memory', () => {
     expect(kept).toEqual(partsOf(memory));
   });
 
-  test('gives 64 models weights of their own, those that were taught last', () => {
+  test('gives 64 models their own weights, those with the latest outcomes', () => {
     const models = Array.from({ length: 66 }, (_, at) => modelOf(`m${at}`, 0.5, [null]));
     const many = { tasks: ['general'], models };
     const memory = empty();
@@ -176,7 +176,7 @@ describe('the memory', () => {
     const parts = memory.save(true);
     expect([...parts].filter(([name, bytes]) => name.startsWith('words:') && bytes).length).toBe(64);
     expect([parts.get('words:m0'), parts.get('words:m1')]).toEqual([null, null]);
-    // Their outcomes are still known.
+    // Their outcomes remain.
     expect(
       memory
         .over(many)
@@ -185,7 +185,7 @@ describe('the memory', () => {
     ).toHaveLength(66);
   });
 
-  test('remembers 256 tasks, those that were met last', () => {
+  test('remembers the 256 most recently used tasks', () => {
     const tasks = Array.from({ length: 257 }, (_, at) => `task-${at}`);
     const many = {
       tasks,
@@ -209,7 +209,7 @@ describe('the memory', () => {
     expect(prepared.open(partsOf(memory)).over(many).known()).toEqual(known);
   });
 
-  test('takes tasks that nothing is declared for together: what is usual for a declared one is its own', () => {
+  test('groups tasks without declared qualities, and keeps one with them apart', () => {
     const tasks = ['short', 'long'];
     const [bare, stated] = [null, 0.5].map((figure) => ({ tasks, models: [modelOf('a', 0.5, [figure, figure])] }));
     const lengthOf = (catalog: typeof bare & object) => {
@@ -225,7 +225,7 @@ describe('the memory', () => {
     expect(lengthOf(stated!)).toBeCloseTo(0, 12);
   });
 
-  test('outlives catalogs: a model that goes and comes back is known', () => {
+  test('outlives catalogs: a model that is removed and added again is known', () => {
     const memory = taught(specialists);
     const found = find(memory.over(catalog), catalog, 0, POEM);
     const without = { ...catalog, models: catalog.models.slice(1) };
@@ -233,7 +233,7 @@ describe('the memory', () => {
     expect(find(memory.over(catalog), catalog, 0, POEM)).toEqual(found);
   });
 
-  test('says what is wrong with parts that are not its own', () => {
+  test('reports errors in foreign parts', () => {
     const parts = partsOf(taught(specialists.slice(0, 8)));
     const opened = (change: (parts: Map<string, Uint8Array>) => void, secret?: readonly [number, number]) => () => {
       const changed = new Map(parts);

@@ -34,7 +34,7 @@ export function preparedWith(options: object = {}, secret: readonly [number, num
 export const prepared = preparedWith();
 export const empty = (): EstimatorMemory => prepared.open(new Map());
 
-/** A model as a policy states it; tasks that are not named have the general figure. */
+/** A model of a policy; null tasks have the general quality. */
 export function modelOf(id: string, general: number, tasks: readonly (number | null)[]): EstimatorModel {
   return {
     id,
@@ -51,7 +51,7 @@ export function findingFor({ models }: EstimatorCatalog): Finding {
   return { quality: new Float64Array(n), outcomes, text, counts, length: 0, trust: 0 };
 }
 
-/** What is found for a question that nobody asks. */
+/** The finding for a question that is only explained. */
 export function find(
   estimator: Estimator,
   catalog: EstimatorCatalog,
@@ -65,7 +65,7 @@ export function find(
   return into;
 }
 
-/** Lets an estimator live through requests; returns what it estimated before each outcome. */
+/** Applies requests to an estimator; returns the estimate before each outcome. */
 export const play = (estimator: Estimator, catalog: EstimatorCatalog, steps: readonly PastRequest[]): number[] =>
   replay(estimator, prepared, { catalog, steps });
 
@@ -74,7 +74,7 @@ const share = fc.oneof(fc.constantFrom(0, 0.5, 0.9, 1), fc.double({ min: 0, max:
 
 export const anyText = anyTextOf(60);
 
-/** Words that come again, as those of real questions do. */
+/** Words that repeat, as in real questions. */
 const wordy: fc.Arbitrary<string> = fc
   .array(fc.constantFrom('poem', 'integral', 'Why', '?', 'sum', '12', '\n', 'A. ', 'function', 'ż'), { maxLength: 9 })
   .map((words) => words.join(' '));
@@ -90,7 +90,7 @@ export const catalogs: fc.Arbitrary<EstimatorCatalog> = fc
 
 export const steps = pastRequests(question, 12);
 
-/** An estimator as a plausible author might get it wrong: the shipped one, changed. */
+/** The shipped estimator with a plausible mistake. */
 export const mutant = (change: (real: Estimator, catalog: EstimatorCatalog) => Partial<Estimator>): EstimatorMemory =>
   wrapped(empty(), change);
 
@@ -114,7 +114,7 @@ export function wrapped(
   };
 }
 
-/** A mutant that changes what was found. */
+/** A mutant that changes the finding. */
 export const misfinding = (change: (into: Finding, catalog: EstimatorCatalog, declared: Float64Array) => void) => () =>
   mutant((real, catalog) => ({
     estimate(inquiry, into, seen) {
@@ -124,22 +124,22 @@ export const misfinding = (change: (into: Finding, catalog: EstimatorCatalog, de
   }));
 
 export interface Law {
-  /** What is promised. */
+  /** The law in a sentence. */
   readonly says: string;
-  /** Whether it holds in one case, of fresh memories. */
+  /** Whether it holds in one case, with fresh memories. */
   holds(open: () => EstimatorMemory): fc.IProperty<unknown>;
-  /** What would break it, by name; each must be found out. */
+  /** Estimators that break it, by name; the test must detect each. */
   readonly mutants: Readonly<Record<string, () => EstimatorMemory>>;
 }
 
-/** The law for what is shipped, and against each mutant. */
+/** Tests the law against the shipped estimator and each mutant. */
 export function prove({ says, holds, mutants }: Law): void {
   test(says, () => {
     fc.assert(holds(empty), { numRuns, seed });
     proved(`the estimator \`learned\`: ${says}`);
   });
   for (const [name, open] of Object.entries(mutants)) {
-    test(`${says} (and ${name} would break it)`, () => {
+    test(`${says} (${name} breaks it)`, () => {
       expect(fc.check(holds(open), { numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
     });
   }

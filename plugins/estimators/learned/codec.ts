@@ -1,9 +1,9 @@
-/** Of what `save` writes: four letters, then the version of the bytes behind them. */
+/** Four letters and a version, at the start of each part. */
 const MAGIC = 0x4c424c31;
 const FIRST_BYTES = 256;
 
-/** Bytes of one part, little endian, behind a mark that tells whose they are. */
-export class Writer {
+/** Writes one part: little endian, after `MAGIC` and the mark of the installation. */
+export class PartWriter {
   #bytes = new Uint8Array(FIRST_BYTES);
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
@@ -33,7 +33,7 @@ export class Writer {
     this.#view.setFloat64(at, value, true);
   }
 
-  /** A weight, in one step: there are many. */
+  /** Writes a weight in one step, for speed. */
   weight(bucket: number, mean: number, added: number): void {
     const at = this.#room(10);
     this.#view.setUint16(at, bucket, true);
@@ -41,7 +41,7 @@ export class Writer {
     this.#view.setFloat32(at + 6, added, true);
   }
 
-  /** By code units: any string comes back as it was. */
+  /** Writes code units, so that any string is restored exactly. */
   text(value: string): void {
     this.u32(value.length);
     for (let at = 0; at < value.length; at++) this.u16(value.charCodeAt(at));
@@ -51,7 +51,7 @@ export class Writer {
     return this.#bytes.slice(0, this.#length);
   }
 
-  /** Where the next bytes go. The view may be another after it. */
+  /** The offset for the next bytes. May replace the view. */
   #room(bytes: number): number {
     const at = this.#length;
     this.#length = at + bytes;
@@ -65,8 +65,10 @@ export class Writer {
   }
 }
 
-/** Reads what `Writer` wrote. Throws, naming the part, where it is another's, cut short, or no figure. */
-export class Reader {
+/**
+ * Reads the bytes of a `PartWriter`. Throws an Error with the part's name if they are foreign, truncated or not finite.
+ */
+export class PartReader {
   readonly #part: string;
   readonly #view: DataView;
   #at = 0;
@@ -94,7 +96,7 @@ export class Reader {
     return this.#finite(this.#view.getFloat64(this.#next(8), true));
   }
 
-  /** A figure that is never below 0. */
+  /** A number of at least 0. */
   mass(): number {
     return this.#atLeastZero(this.f64());
   }
@@ -115,7 +117,7 @@ export class Reader {
     return value;
   }
 
-  /** Nothing may be left. */
+  /** Throws if bytes are left. */
   end(): void {
     if (!this.isAtEnd) throw this.error('is longer than what it holds');
   }

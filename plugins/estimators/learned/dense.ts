@@ -1,12 +1,11 @@
-import type { Scanner } from './text.ts';
+import type { Scanner } from './scanner.ts';
 import { KIND } from './vocabulary.ts';
 
 /**
- * The 23 figures of a text's form, with their mean and standard deviation over 7,682 questions of two public benchmarks
- * (MMLU-Pro and the mixed questions of LLMRouter), as `bench/fit-learned.ts` prints them. They only set the scale:
- * a figure that is three deviations off counts as three.
+ * The features of a text's form, with their mean and standard deviation over 7,682 questions of two public benchmarks
+ * (MMLU-Pro and the mixed questions of LLMRouter), as `bench/fit-learned.ts` prints them. They only set the scale.
  */
-const FIGURES: readonly (readonly [name: string, mean: number, deviation: number])[] = [
+const FORM_FEATURES: readonly (readonly [name: string, mean: number, deviation: number])[] = [
   ['characters', 5.52, 1.108],
   ['tokens', 4.21, 1.213],
   ['word length', 4.088, 0.9078],
@@ -32,25 +31,25 @@ const FIGURES: readonly (readonly [name: string, mean: number, deviation: number
   ['beyond ASCII', 0.001925, 0.007031],
 ];
 
-export const DENSE = FIGURES.length;
-export const FIGURE_NAMES: readonly string[] = FIGURES.map(([name]) => name);
-/** Index of the figure that is the length of a question. */
-export const LENGTH = FIGURE_NAMES.indexOf('tokens');
+export const DENSE = FORM_FEATURES.length;
+export const FORM_FEATURE_NAMES: readonly string[] = FORM_FEATURES.map(([name]) => name);
+/** Index of the feature that holds the length of a question. */
+export const LENGTH_INDEX = FORM_FEATURE_NAMES.indexOf('tokens');
 
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
 const log = (count: number): number => Math.log(1 + count);
 const flag = (is: boolean): number => (is ? 1 : 0);
 const NUMBER_MAX = 8;
 
-/** The figure `LENGTH` of a text of so many tokens. */
-export const lengthOf = (tokens: number): number => log(tokens);
+/** The length feature of a text, by its number of tokens. */
+export const lengthFeature = (tokens: number): number => log(tokens);
 
-/** Writes the figures of what was scanned last into `into`. */
-export function writeFigures(scanned: Scanner, into: Float64Array): void {
+/** Writes the form features of the last scanned text into `into`. */
+export function writeFormFeatures(scanned: Scanner, into: Float64Array): void {
   const { chars, words, kinds } = scanned;
   const count = (kind: number): number => kinds[kind]!;
   into[0] = log(chars);
-  into[1] = lengthOf(scanned.tokens);
+  into[1] = lengthFeature(scanned.tokens);
   into[2] = share(scanned.letters, words);
   into[3] = share(scanned.digits, chars);
   into[4] = flag(scanned.asks > 0);
@@ -74,14 +73,14 @@ export function writeFigures(scanned: Scanner, into: Float64Array): void {
   into[22] = share(scanned.foreign, chars);
 }
 
-/** How many standard deviations a figure may be off. */
+/** The maximum distance from the mean, in standard deviations. */
 export const DEVIATIONS_MAX = 3;
 
-const MEANS = Float64Array.from(FIGURES, ([, mean]) => mean);
-const DEVIATIONS = Float64Array.from(FIGURES, ([, , deviation]) => deviation);
+const MEANS = Float64Array.from(FORM_FEATURES, ([, mean]) => mean);
+const DEVIATIONS = Float64Array.from(FORM_FEATURES, ([, , deviation]) => deviation);
 
-/** How many standard deviations a figure is above its mean, at most 3 either way. */
-export function standard(figure: number, at: number): number {
+/** The distance of a feature from its mean in standard deviations, at most `DEVIATIONS_MAX` either way. */
+export function standardize(figure: number, at: number): number {
   const off = (figure - MEANS[at]!) / DEVIATIONS[at]!;
   return Math.max(-DEVIATIONS_MAX, Math.min(DEVIATIONS_MAX, off));
 }

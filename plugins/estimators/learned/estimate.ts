@@ -11,59 +11,60 @@ import {
   type TellingWord,
 } from 'signalbox/plugin';
 import { Features } from './features.ts';
-import { familiarity, ownPace, pace, trustIn } from './means.ts';
-import { type Memory, type ModelMemory, SHARED_PART, type TaskMemory } from './memory.ts';
-import { information, type Priors, priorsOf, type Worth } from './priors.ts';
+import { familiarity, meanRate, ownMeanRate, trustOf } from './means.ts';
+import { type LearnedMemory, type ModelMemory, SHARED_PART, type TaskMemory } from './memory.ts';
+import { type DeclaredOutcomes, information, type Priors, priorsOf } from './priors.ts';
+import type { Scanner } from './scanner.ts';
 import { tellingWords } from './telling.ts';
-import type { Scanner } from './text.ts';
 
-/** How the parts of an estimate are weighed. */
-export interface Settings {
-  /** δ: by how much a question that is one deviation longer lowers the log odds of every model. */
+/** The weights of the parts of an estimate. */
+export interface EstimatorSettings {
+  /** δ: how much a question one standard deviation longer lowers the log odds of every model. */
   readonly length: number;
-  /** κ: how many standard deviations beyond chance the words must be right before they are trusted. */
+  /** κ: how many standard deviations beyond chance the words must be right to be trusted. */
   readonly doubt: number;
-  /** n0: how many outcomes a declared quality counts as, by where it comes from. */
-  readonly worth: Worth;
+  /** n0: the weight of a declared quality in outcomes, by its basis. */
+  readonly declaredOutcomes: DeclaredOutcomes;
 }
 
-/** A known model's place in the catalog. */
-interface Placed {
+/** A model with outcomes, and its index in the catalog. */
+interface KnownModel {
   readonly at: number;
   readonly memory: ModelMemory;
 }
 
-/** Stands for all tasks that nothing is declared for; a task cannot be called so. */
+/** Stands for all tasks without declared qualities. No task can have this name. */
 const UNDECLARED = '*';
 
-/** The most that an outcome is multiplied for having been unlikely to come. */
+/** The maximum factor for an outcome of an improbable choice. */
 const IMPORTANCE_MAX = 4;
 
-/** The memory as one catalog sees it. */
+/** Estimates from a memory in the order of one catalog. */
 export class CatalogEstimator implements Estimator {
-  readonly #memory: Memory;
+  readonly #memory: LearnedMemory;
   readonly #catalog: EstimatorCatalog;
-  readonly #settings: Settings;
+  readonly #settings: EstimatorSettings;
   readonly #scanner: Scanner;
   readonly #priors: Priors;
   readonly #features = new Features();
-  /** By task: whether any model has a figure of its own for it. */
+  /** By task: whether any model declares a quality of its own for it. */
   readonly #declares: readonly boolean[];
-  #placed: readonly Placed[] = [];
+  #knownModels: readonly KnownModel[] = [];
   #version = -1;
 
-  constructor(memory: Memory, catalog: EstimatorCatalog, settings: Settings, scanner: Scanner) {
+  constructor(memory: LearnedMemory, catalog: EstimatorCatalog, settings: EstimatorSettings, scanner: Scanner) {
     this.#memory = memory;
     this.#catalog = catalog;
     this.#settings = settings;
     this.#scanner = scanner;
-    this.#priors = priorsOf(catalog, settings.worth);
+    this.#priors = priorsOf(catalog, settings.declaredOutcomes);
     this.#declares = catalog.tasks.map((_, task) => catalog.models.some(({ stated }) => stated[task] === 1));
   }
 
   /**
-   * z = logit(declared) + Δb + Δo + D + t_s·(s − s̄) + t_v·(v − v̄): what outcomes add of the model and of the model at
-   * the task, what the length adds, and what the words add of all models and of this one, about their running means.
+   * z = logit(declared) + Δb + Δo + D + t_s·(s − s̄) + t_v·(v − v̄): the shifts by the outcomes of the model and of the
+   * model at the task, the shift by the length, and the shifts by the shared and the model's own words, centred on
+   * their running means.
    */
   estimate(inquiry: Inquiry, into: Finding, seen: boolean): void {
     const { features: bytes, task: taskAt, declared, lengthAlone = false } = inquiry;
@@ -71,11 +72,11 @@ export class CatalogEstimator implements Estimator {
     const hasText = features.unpack(bytes);
     const name = this.#taskName(taskAt);
     const task = this.#memory.tasks.get(name);
-    const group = hasText && seen ? this.#memory.meet(this.#groupName(taskAt)) : this.#group(taskAt);
+    const group = hasText && seen ? this.#memory.touchTask(this.#groupName(taskAt)) : this.#group(taskAt);
     into.length = hasText ? this.#lengthOf(group) : 0;
     if (lengthAlone) {
-      // Nobody has read the words, so the means of what they say stay where they are.
-      if (group && hasText && seen) note(group, features.length, group.shared);
+      // The words were not read, so their running means stay.
+      if (group && hasText && seen) noteRequest(group, features.length, group.shared);
       return;
     }
     const toShared = hasText ? this.#trustInShared(group) : 0;
@@ -95,44 +96,44 @@ export class CatalogEstimator implements Estimator {
       const centres = memory.own.centres;
       const centre = group ? centres[group.index]! : 0;
       into.text[at] = common + toOwn * (own - centre);
-      if (group && seen) centres[group.index] = centre + pace(group.seen) * (own - centre);
+      if (group && seen) centres[group.index] = centre + meanRate(group.requests) * (own - centre);
     }
-    if (group && hasText && seen) note(group, features.length, shared);
+    if (group && hasText && seen) noteRequest(group, features.length, shared);
     const { quality, length, outcomes, text } = into;
     for (let at = 0; at < quality.length; at++) quality[at] = moved(declared[at]!, length + outcomes[at]! + text[at]!);
   }
 
   /**
-   * One step of a diagonal Bayesian logistic regression for the words, and of the posterior means for what is declared.
-   * Both go by the estimate from before the outcome, with the words trusted in full.
+   * One step of a diagonal Bayesian logistic regression for the words, and of the posterior means for the declared
+   * qualities. Both use the estimate from before the outcome, with full trust in the words.
    */
   learn(outcome: Outcome): number {
     checkOutcome(outcome);
     const { model: at, task: taskAt, declared, score, weight, probability, among } = outcome;
     const features = this.#features;
     const hasText = features.unpack(outcome.features);
-    const task = this.#memory.meet(this.#taskName(taskAt));
-    const group = this.#memory.meet(this.#groupName(taskAt));
-    const model = this.#memory.teach(this.#catalog.models[at]!.id, hasText);
+    const task = this.#memory.touchTask(this.#taskName(taskAt));
+    const group = this.#memory.touchTask(this.#groupName(taskAt));
+    const model = this.#memory.touchModel(this.#catalog.models[at]!.id, hasText);
     const outcomes = this.#outcomesOf(model, at, taskAt, task);
     const length = hasText ? this.#lengthOf(group) : 0;
     const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) - group.shared : 0;
     const own = hasText && model.own ? model.own.weights.dot(features) - model.own.centres[group.index]! : 0;
-    // In single precision, as `estimate` hands it out.
+    // In single precision, as in `estimate`.
     const text = Math.fround(this.#trustInShared(group) * shared + this.#trustInOwn(group) * own);
     const before = moved(declared, length + Math.fround(outcomes) + text);
     const plain = logitOf(declared) + outcomes + length;
     if (hasText) this.#noteEvidence(group, plain, shared, own, score, weight);
     const p = sigmoid(plain + shared + own);
-    const told = information(p);
+    const precision = information(p);
     const error = score - p;
     if (hasText) {
       const importance = weight * Math.min(IMPORTANCE_MAX, 1 / (among * probability));
-      this.#learnWords(model, importance * error, importance * told);
+      this.#learnWords(model, importance * error, importance * precision);
     }
     const { general, generalMass, offset, offsetMass } = this.#priors.of(at, taskAt);
-    model.all.note(general, generalMass, error, told, weight);
-    this.#memory.tallyOf(model, task).note(offset, offsetMass, error, told, weight);
+    model.all.note(general, generalMass, error, precision, weight);
+    this.#memory.tallyOf(model, task).note(offset, offsetMass, error, precision, weight);
     return before;
   }
 
@@ -168,9 +169,9 @@ export class CatalogEstimator implements Estimator {
   }
 
   /**
-   * What length and words are centred about, and trusted for: a task that the policy declares figures for is by itself, for
-   * there words may tell no more than how requests of the task differ. All others are together: what words tell of
-   * their difference, nobody has declared.
+   * The group within which length and words are centred and trusted. A task with declared qualities has its own group,
+   * where words may only reflect how its requests differ. All other tasks share one: no declaration covers their
+   * differences.
    */
   #groupName(taskAt: number): string {
     return this.#declares[taskAt] ? this.#taskName(taskAt) : UNDECLARED;
@@ -180,18 +181,18 @@ export class CatalogEstimator implements Estimator {
     return this.#memory.tasks.get(this.#groupName(taskAt));
   }
 
-  /** The models of the catalog that outcomes are known of. */
-  #known(): readonly Placed[] {
-    if (this.#version === this.#memory.version) return this.#placed;
+  /** The models of the catalog with outcomes. */
+  #known(): readonly KnownModel[] {
+    if (this.#version === this.#memory.version) return this.#knownModels;
     this.#version = this.#memory.version;
-    this.#placed = this.#catalog.models.flatMap(({ id }, at) => {
+    this.#knownModels = this.#catalog.models.flatMap(({ id }, at) => {
       const memory = this.#memory.models.get(id);
       return memory ? [{ at, memory }] : [];
     });
-    return this.#placed;
+    return this.#knownModels;
   }
 
-  /** Δb + Δo: how far the posterior means are from what is declared. */
+  /** Δb + Δo: the distance of the posterior means from the declared quality. */
   #outcomesOf(model: ModelMemory, at: number, taskAt: number, task: TaskMemory | undefined): number {
     const { general, generalMass, offset, offsetMass } = this.#priors.of(at, taskAt);
     const tally = task && model.tasks[task.index];
@@ -200,16 +201,16 @@ export class CatalogEstimator implements Estimator {
 
   #lengthOf(group: TaskMemory | undefined): number {
     if (!group) return 0;
-    // Without the 0 a text of usual length would add −0.
-    return 0 - this.#settings.length * familiarity(group.seen) * (this.#features.length - group.length);
+    // Subtracting from 0 avoids −0 for a text of usual length.
+    return 0 - this.#settings.length * familiarity(group.requests) * (this.#features.length - group.length);
   }
 
   #trustInShared(group: TaskMemory | undefined): number {
-    return trustIn(group?.sharedEvidence ?? null, this.#memory.sharedEvidence, this.#settings.doubt);
+    return trustOf(group?.sharedEvidence ?? null, this.#memory.sharedEvidence, this.#settings.doubt);
   }
 
   #trustInOwn(group: TaskMemory | undefined): number {
-    return trustIn(group?.ownEvidence ?? null, this.#memory.ownEvidence, this.#settings.doubt);
+    return trustOf(group?.ownEvidence ?? null, this.#memory.ownEvidence, this.#settings.doubt);
   }
 
   #noteEvidence(group: TaskMemory, plain: number, shared: number, own: number, score: number, weight: number): void {
@@ -231,14 +232,14 @@ export class CatalogEstimator implements Estimator {
   }
 }
 
-/** A request of these tasks was seen: the running means move. */
-function note(group: TaskMemory, length: number, shared: number): void {
-  group.length += ownPace(group.seen) * (length - group.length);
-  group.shared += pace(group.seen) * (shared - group.shared);
-  group.seen++;
+/** Moves the running means of a group by one request. */
+function noteRequest(group: TaskMemory, length: number, shared: number): void {
+  group.length += ownMeanRate(group.requests) * (length - group.length);
+  group.shared += meanRate(group.requests) * (shared - group.shared);
+  group.requests++;
 }
 
-/** One figure that is no number would spoil all that was learnt. */
+/** A single NaN would destroy everything learned. */
 function checkOutcome({ score, declared, weight, probability, among }: Outcome): void {
   const within = (name: string, value: number, from: number, to: number): void => {
     if (!(value >= from && value <= to)) throw new RangeError(`${name} is ${value}, and must be ${from} to ${to}`);

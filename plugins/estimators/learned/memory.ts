@@ -1,23 +1,23 @@
-import { Evidence } from './means.ts';
+import { TrustEvidence } from './means.ts';
 import { OWN_PRECISION, SHARED_PRECISION, Weights } from './weights.ts';
 
-/** So many tasks and models are remembered, and so many models with weights of their own, .5 MB each. */
+/** The maximum number of tasks, of models, and of models with their own weights at 0.5 MB each. */
 const TASKS_MAX = 256;
 const MODELS_MAX = 4_096;
 export const OWNERS_MAX = 64;
 
 /**
- * What outcomes say of one logit, apart from what is declared: their precision W and, so weighted, the sum S of where
- * each put it. With a declared logit that counts as B outcomes, the posterior mean is `(B·declared + S)/(B + W)`: it
- * follows a new declaration at once, and outcomes keep their weight.
+ * The outcomes for one logit, apart from its declaration: their precision W, and the sum S of their positions weighted
+ * by it. With a declared logit worth B outcomes, the posterior mean is `(B·declared + S)/(B + W)`. So it follows a new
+ * declaration at once, and outcomes keep their weight.
  */
-export class Tally {
+export class OutcomeTally {
   mass = 0;
   sum = 0;
   /** The sum of the weights of the outcomes. */
   count = 0;
 
-  /** How far the posterior mean is from the prior. */
+  /** The distance of the posterior mean from the prior. */
   shift(prior: number, priorMass: number): number {
     return (this.sum - this.mass * prior) / (priorMass + this.mass);
   }
@@ -31,34 +31,34 @@ export class Tally {
   }
 }
 
-/** What was seen of the requests of one task. */
+/** The running means and evidence of one task. */
 export interface TaskMemory {
   readonly name: string;
   readonly index: number;
-  /** When it was met last, by the memory's own count. */
-  used: number;
-  seen: number;
-  /** Running means over what was asked: of the length, and of what the shared weights say. */
+  /** Time of the last use, by the memory's clock. */
+  lastUsed: number;
+  requests: number;
+  /** Running means over requests: of the length, and of the shared weights' result. */
   length: number;
   shared: number;
-  readonly sharedEvidence: Evidence;
-  readonly ownEvidence: Evidence;
+  readonly sharedEvidence: TrustEvidence;
+  readonly ownEvidence: TrustEvidence;
 }
 
-/** A model's own weights, with the running mean of what they say by task. */
-interface Own {
+/** A model's own weights, with the running means of their result by task. */
+interface OwnWeights {
   readonly weights: Weights;
   readonly centres: Float64Array;
 }
 
 export interface ModelMemory {
   readonly id: string;
-  /** When it was taught last, by the memory's own count. */
-  taught: number;
-  readonly all: Tally;
+  /** Time of the last outcome, by the memory's clock. */
+  lastTaught: number;
+  readonly all: OutcomeTally;
   /** By index of the task. */
-  readonly tasks: (Tally | undefined)[];
-  own: Own | null;
+  readonly tasks: (OutcomeTally | undefined)[];
+  own: OwnWeights | null;
 }
 
 export const outcomesPart = (id: string): string => `outcomes:${id}`;
@@ -66,32 +66,35 @@ export const wordsPart = (id: string): string => `words:${id}`;
 export const TASKS_PART = 'tasks';
 export const SHARED_PART = 'shared';
 
-/** All that was learnt. Bounded: where one more does not fit, the one that was met longest ago goes. */
-export class Memory {
+/** Everything learned. Bounded: the least recently used task or model is replaced. */
+export class LearnedMemory {
   readonly tasks = new Map<string, TaskMemory>();
   readonly models = new Map<string, ModelMemory>();
   readonly owners = new Set<ModelMemory>();
   shared: Weights | null = null;
-  sharedEvidence = new Evidence();
-  ownEvidence = new Evidence();
+  sharedEvidence = new TrustEvidence();
+  ownEvidence = new TrustEvidence();
   clock = 0;
-  /** Rises when a model comes or goes. */
+  /** Increases when a model is added or removed. */
   version = 0;
-  /** Names of parts that are not as they were when they were saved last. */
+  /** Names of parts that changed since the last save. */
   readonly changed = new Set<string>();
 
-  /** The task of this name, from now on met last. */
-  meet(name: string): TaskMemory {
+  /** The task of this name, marked as just used. */
+  touchTask(name: string): TaskMemory {
     this.changed.add(TASKS_PART);
     const task = this.tasks.get(name) ?? this.addTask(name);
-    task.used = ++this.clock;
+    task.lastUsed = ++this.clock;
     return task;
   }
 
-  /** The model of this ID, from now on taught last; it has weights of its own where there are words to learn from. */
-  teach(id: string, hasWords: boolean): ModelMemory {
+  /**
+   * The model of this ID, marked as just used.
+   * @param hasWords whether to give it weights of its own
+   */
+  touchModel(id: string, hasWords: boolean): ModelMemory {
     const model = this.models.get(id) ?? this.addModel(id);
-    model.taught = ++this.clock;
+    model.lastTaught = ++this.clock;
     this.changed.add(outcomesPart(id));
     if (hasWords) {
       this.ownOf(model);
@@ -105,31 +108,31 @@ export class Memory {
     return this.shared;
   }
 
-  ownOf(model: ModelMemory): Own {
+  ownOf(model: ModelMemory): OwnWeights {
     if (model.own) return model.own;
-    if (this.owners.size === OWNERS_MAX) this.#disown(leastBy(this.owners, ({ taught }) => taught));
+    if (this.owners.size === OWNERS_MAX) this.#disown(minBy(this.owners, ({ lastTaught }) => lastTaught));
     this.owners.add(model);
     model.own = { weights: new Weights(OWN_PRECISION), centres: new Float64Array(TASKS_MAX) };
     return model.own;
   }
 
-  tallyOf(model: ModelMemory, task: TaskMemory): Tally {
-    model.tasks[task.index] ??= new Tally();
+  tallyOf(model: ModelMemory, task: TaskMemory): OutcomeTally {
+    model.tasks[task.index] ??= new OutcomeTally();
     return model.tasks[task.index]!;
   }
 
   addTask(name: string): TaskMemory {
     const full = this.tasks.size === TASKS_MAX;
     const index = full ? this.#dropTask() : this.tasks.size;
-    const evidence = { sharedEvidence: new Evidence(), ownEvidence: new Evidence() };
-    const task = { name, index, used: 0, seen: 0, length: 0, shared: 0, ...evidence };
+    const evidence = { sharedEvidence: new TrustEvidence(), ownEvidence: new TrustEvidence() };
+    const task = { name, index, lastUsed: 0, requests: 0, length: 0, shared: 0, ...evidence };
     this.tasks.set(name, task);
     return task;
   }
 
   addModel(id: string): ModelMemory {
-    if (this.models.size === MODELS_MAX) this.forget(leastBy(this.models.values(), ({ taught }) => taught).id);
-    const model = { id, taught: 0, all: new Tally(), tasks: [], own: null };
+    if (this.models.size === MODELS_MAX) this.forget(minBy(this.models.values(), ({ lastTaught }) => lastTaught).id);
+    const model = { id, lastTaught: 0, all: new OutcomeTally(), tasks: [], own: null };
     this.models.set(id, model);
     this.version++;
     return model;
@@ -148,8 +151,8 @@ export class Memory {
     for (const id of [...this.models.keys()]) this.forget(id);
     this.tasks.clear();
     this.shared = null;
-    this.sharedEvidence = new Evidence();
-    this.ownEvidence = new Evidence();
+    this.sharedEvidence = new TrustEvidence();
+    this.ownEvidence = new TrustEvidence();
     this.clock = 0;
     this.changed.add(SHARED_PART).add(TASKS_PART);
   }
@@ -160,9 +163,9 @@ export class Memory {
     this.changed.add(wordsPart(model.id)).add(TASKS_PART);
   }
 
-  /** Returns the index that is free then. */
+  /** Returns the index that it frees. */
   #dropTask(): number {
-    const { name, index } = leastBy(this.tasks.values(), ({ used }) => used);
+    const { name, index } = minBy(this.tasks.values(), ({ lastUsed }) => lastUsed);
     this.tasks.delete(name);
     for (const { id, tasks, own } of this.models.values()) {
       if (tasks[index]) this.changed.add(outcomesPart(id));
@@ -173,8 +176,8 @@ export class Memory {
   }
 }
 
-/** The one with the least figure, of one or more. */
-function leastBy<T>(all: Iterable<T>, figure: (one: T) => number): T {
+/** The item with the least value. Throws if there is none. */
+function minBy<T>(all: Iterable<T>, figure: (one: T) => number): T {
   let least: T | null = null;
   for (const one of all) if (least === null || figure(one) < figure(least)) least = one;
   if (least === null) throw new Error('there is none to choose from');

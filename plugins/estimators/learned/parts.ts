@@ -1,21 +1,25 @@
-import { Reader, Writer } from './codec.ts';
+import { PartReader, PartWriter } from './codec.ts';
 import { DENSE } from './dense.ts';
-import type { Evidence } from './means.ts';
+import type { TrustEvidence } from './means.ts';
 import {
-  Memory,
+  LearnedMemory,
   type ModelMemory,
+  type OutcomeTally,
   OWNERS_MAX,
   outcomesPart,
   SHARED_PART,
   TASKS_PART,
-  type Tally,
   wordsPart,
 } from './memory.ts';
-import { BUCKETS } from './text.ts';
+import { BUCKETS } from './scanner.ts';
 import type { Weights } from './weights.ts';
 
-/** What has changed since the last call, or everything; null for a part that is no more. */
-export function saveParts(memory: Memory, everything: boolean, installation: number): Map<string, Uint8Array | null> {
+/** The parts that changed since the last call, or all; null for a part to delete. */
+export function saveParts(
+  memory: LearnedMemory,
+  everything: boolean,
+  installation: number,
+): Map<string, Uint8Array | null> {
   const names = new Set(memory.changed);
   if (everything) {
     if (memory.tasks.size > 0) names.add(TASKS_PART);
@@ -24,28 +28,28 @@ export function saveParts(memory: Memory, everything: boolean, installation: num
     for (const { id } of memory.owners) names.add(wordsPart(id));
   }
   memory.changed.clear();
-  return new Map([...names].map((name) => [name, written(name, memory, installation)]));
+  return new Map([...names].map((name) => [name, writePart(name, memory, installation)]));
 }
 
-function written(name: string, memory: Memory, installation: number): Uint8Array | null {
-  const writer = new Writer(installation);
+function writePart(name: string, memory: LearnedMemory, installation: number): Uint8Array | null {
+  const writer = new PartWriter(installation);
   if (name === TASKS_PART) return memory.tasks.size === 0 ? null : writeTasks(memory, writer);
   if (name === SHARED_PART) return memory.shared && writeWeights(memory.shared, writer);
-  const { kind, id } = kindOf(name);
+  const { kind, id } = partKind(name);
   const model = memory.models.get(id);
   if (!model) return null;
   if (kind === 'outcomes') return writeModel(model, memory, writer);
   return model.own && writeWeights(model.own.weights, writer);
 }
 
-/** A memory of the parts that were saved. Throws where one is not of `saveParts`, or of another installation. */
-export function openParts(parts: ReadonlyMap<string, Uint8Array>, installation: number): Memory {
-  const memory = new Memory();
-  const readerOf = (name: string, bytes: Uint8Array): Reader => new Reader(name, bytes, installation);
+/** Opens a memory from its parts. Throws if one is damaged, or of another installation. */
+export function openParts(parts: ReadonlyMap<string, Uint8Array>, installation: number): LearnedMemory {
+  const memory = new LearnedMemory();
+  const readerOf = (name: string, bytes: Uint8Array): PartReader => new PartReader(name, bytes, installation);
   const models = [...parts].filter(([name]) => name !== TASKS_PART && name !== SHARED_PART);
-  const kinds = models.map(([name, bytes]) => ({ name, bytes, ...kindOf(name) }));
+  const kinds = models.map(([name, bytes]) => ({ name, bytes, ...partKind(name) }));
   const tasks = parts.get(TASKS_PART);
-  // Tasks are named by it, models by their outcomes: in this order each part finds what it speaks of.
+  // Parts refer to each other: models to the tasks, weights to the models' outcomes.
   const centres =
     tasks === undefined ? new Map<string, Float64Array>() : readTasks(memory, readerOf(TASKS_PART, tasks));
   for (const { name, bytes, id, kind } of kinds) if (kind === 'outcomes') readModel(id, memory, readerOf(name, bytes));
@@ -65,7 +69,7 @@ export function openParts(parts: ReadonlyMap<string, Uint8Array>, installation: 
   return memory;
 }
 
-function kindOf(name: string): { kind: 'outcomes' | 'words'; id: string } {
+function partKind(name: string): { kind: 'outcomes' | 'words'; id: string } {
   const colon = name.indexOf(':');
   const kind = name.slice(0, colon);
   if (kind !== 'outcomes' && kind !== 'words') {
@@ -76,7 +80,7 @@ function kindOf(name: string): { kind: 'outcomes' | 'words'; id: string } {
   return { kind, id: name.slice(colon + 1) };
 }
 
-function writeTasks(memory: Memory, writer: Writer): Uint8Array {
+function writeTasks(memory: LearnedMemory, writer: PartWriter): Uint8Array {
   writer.f64(memory.clock);
   writeEvidence(memory.sharedEvidence, writer);
   writeEvidence(memory.ownEvidence, writer);
@@ -84,7 +88,7 @@ function writeTasks(memory: Memory, writer: Writer): Uint8Array {
   writer.u32(tasks.length);
   for (const task of tasks) {
     writer.text(task.name);
-    for (const figure of [task.used, task.seen, task.length, task.shared]) writer.f64(figure);
+    for (const figure of [task.lastUsed, task.requests, task.length, task.shared]) writer.f64(figure);
     writeEvidence(task.sharedEvidence, writer);
     writeEvidence(task.ownEvidence, writer);
   }
@@ -97,7 +101,7 @@ function writeTasks(memory: Memory, writer: Writer): Uint8Array {
 }
 
 /** Returns the running means of models' own weights, by model and task. */
-function readTasks(memory: Memory, reader: Reader): Map<string, Float64Array> {
+function readTasks(memory: LearnedMemory, reader: PartReader): Map<string, Float64Array> {
   memory.clock = reader.mass();
   readEvidence(memory.sharedEvidence, reader);
   readEvidence(memory.ownEvidence, reader);
@@ -105,8 +109,8 @@ function readTasks(memory: Memory, reader: Reader): Map<string, Float64Array> {
   for (let at = 0; at < count; at++) {
     const task = memory.addTask(reader.text());
     if (task.index !== at) throw reader.error('has a task twice, or too many');
-    task.used = reader.mass();
-    task.seen = reader.mass();
+    task.lastUsed = reader.mass();
+    task.requests = reader.mass();
     task.length = reader.f64();
     task.shared = reader.f64();
     readEvidence(task.sharedEvidence, reader);
@@ -124,8 +128,8 @@ function readTasks(memory: Memory, reader: Reader): Map<string, Float64Array> {
   return centres;
 }
 
-function writeModel(model: ModelMemory, memory: Memory, writer: Writer): Uint8Array {
-  writer.f64(model.taught);
+function writeModel(model: ModelMemory, memory: LearnedMemory, writer: PartWriter): Uint8Array {
+  writer.f64(model.lastTaught);
   writeTally(model.all, writer);
   const tallies = [...memory.tasks.values()].flatMap(({ name, index }) => {
     const tally = model.tasks[index];
@@ -139,9 +143,9 @@ function writeModel(model: ModelMemory, memory: Memory, writer: Writer): Uint8Ar
   return writer.finish();
 }
 
-function readModel(id: string, memory: Memory, reader: Reader): void {
+function readModel(id: string, memory: LearnedMemory, reader: PartReader): void {
   const model = memory.addModel(id);
-  model.taught = reader.mass();
+  model.lastTaught = reader.mass();
   readTally(model.all, reader);
   for (let left = reader.u32(); left > 0; left--) {
     const name = reader.text();
@@ -152,28 +156,28 @@ function readModel(id: string, memory: Memory, reader: Reader): void {
   reader.end();
 }
 
-function writeTally({ mass, sum, count }: Tally, writer: Writer): void {
+function writeTally({ mass, sum, count }: OutcomeTally, writer: PartWriter): void {
   for (const figure of [mass, sum, count]) writer.f64(figure);
 }
 
-function readTally(tally: Tally, reader: Reader): void {
+function readTally(tally: OutcomeTally, reader: PartReader): void {
   tally.mass = reader.mass();
   tally.sum = reader.f64();
   tally.count = reader.mass();
 }
 
-function writeEvidence({ hit, spread }: Evidence, writer: Writer): void {
+function writeEvidence({ hit, spread }: TrustEvidence, writer: PartWriter): void {
   writer.f64(hit);
   writer.f64(spread);
 }
 
-function readEvidence(evidence: Evidence, reader: Reader): void {
+function readEvidence(evidence: TrustEvidence, reader: PartReader): void {
   evidence.hit = reader.f64();
   evidence.spread = reader.mass();
 }
 
-/** The figures of the form, then those buckets that were met. */
-function writeWeights({ cells }: Weights, writer: Writer): Uint8Array {
+/** The weights of the form features, then those of the buckets that occurred. */
+function writeWeights({ cells }: Weights, writer: PartWriter): Uint8Array {
   for (let at = 2 * BUCKETS; at < 2 * (BUCKETS + DENSE); at++) writer.f32(cells[at]!);
   for (let at = 0; at < BUCKETS; at++) {
     const mean = cells[2 * at]!;
@@ -184,7 +188,7 @@ function writeWeights({ cells }: Weights, writer: Writer): Uint8Array {
   return writer.finish();
 }
 
-function readWeights({ cells }: Weights, reader: Reader): void {
+function readWeights({ cells }: Weights, reader: PartReader): void {
   const readCell = (at: number): void => {
     cells[2 * at] = reader.f32();
     cells[2 * at + 1] = reader.precision();

@@ -1,15 +1,17 @@
 import { type EstimatorCatalog, type EstimatorModel, logitOf } from 'signalbox/plugin';
 
-/** How many outcomes a declared quality counts as, by where it comes from. */
-export type Worth = Readonly<Record<EstimatorModel['basis'], number>>;
+/** The weight of a declared quality in outcomes, by its basis. */
+export type DeclaredOutcomes = Readonly<Record<EstimatorModel['basis'], number>>;
 
-/** The precision of what is declared of a model at a task, and of what is not. As outcomes: about 130 and 260. */
+/** The precision of a task's own declared quality, and of an inherited one. As outcomes, about 130 and 260. */
 const STATED_MASS = 30;
 const UNSTATED_MASS = 60;
-/** The least that an outcome counts with, so that what is nearly sure still moves. */
+/** The least precision of an outcome, so that near-certain estimates still move. */
 const INFORMATION_MIN = 0.05;
 
-/** What is declared of a model and a task, as logits with precisions: the general one, and what the task adds to it. */
+/**
+ * The declared qualities of a model and task, as logits with precisions: the general one, and the task's difference.
+ */
 interface Prior {
   general: number;
   generalMass: number;
@@ -18,13 +20,13 @@ interface Prior {
 }
 
 export interface Priors {
-  /** The same object at each call: to be read at once. */
+  /** Returns the same object at each call, to be read at once. */
   of(model: number, task: number): Readonly<Prior>;
 }
 
-export function priorsOf({ models, tasks }: EstimatorCatalog, worth: Worth): Priors {
+export function priorsOf({ models, tasks }: EstimatorCatalog, outcomes: DeclaredOutcomes): Priors {
   const general = Float64Array.from(models, (model) => logitOf(model.general));
-  const masses = Float64Array.from(models, (model) => worth[model.basis] * information(model.general));
+  const masses = Float64Array.from(models, (model) => outcomes[model.basis] * information(model.general));
   const offsets = new Float64Array(models.length * tasks.length);
   const stated = new Uint8Array(offsets.length);
   models.forEach((model, at) => {
@@ -47,7 +49,7 @@ export function priorsOf({ models, tasks }: EstimatorCatalog, worth: Worth): Pri
   };
 }
 
-/** What one outcome tells of the logit of a share of good answers: p(1 − p). */
+/** The precision that one outcome adds to the logit of a share p of good answers: p(1 − p). */
 export function information(p: number): number {
   return Math.max(p * (1 - p), INFORMATION_MIN);
 }

@@ -1,21 +1,26 @@
 import type { TellingWord } from 'signalbox/plugin';
-import type { Scanner } from './text.ts';
+import type { Scanner } from './scanner.ts';
 import type { Weights } from './weights.ts';
 
-/** Weights with how far they are trusted. */
-interface Trusted {
+/** Weights with the trust in them, 0..1. */
+interface TrustedWeights {
   readonly weights: Weights | null;
   readonly trust: number;
 }
 
-/** A word is shown up to here. */
+/** The maximum length of a displayed word. */
 const WORD_CHARS_MAX = 40;
 
-/** Of a text, the words and pairs of words that add most, either way; those that add nothing are left out. */
-export function tellingWords(scanner: Scanner, text: string, most: number, all: readonly Trusted[]): TellingWord[] {
+/** The words and word pairs of a text with the largest effect in either direction; those without effect are omitted. */
+export function tellingWords(
+  scanner: Scanner,
+  text: string,
+  most: number,
+  all: readonly TrustedWeights[],
+): TellingWord[] {
   scanner.scan(text);
   const words = new Map<number, string>();
-  const meet = (bucket: number, word: () => string): void => {
+  const add = (bucket: number, word: () => string): void => {
     if (!words.has(bucket)) words.set(bucket, word());
   };
   const wordAt = (token: number): string => {
@@ -23,9 +28,9 @@ export function tellingWords(scanner: Scanner, text: string, most: number, all: 
     const to = scanner.ends[token]!;
     return to - from > WORD_CHARS_MAX ? `${text.slice(from, from + WORD_CHARS_MAX)}…` : text.slice(from, to);
   };
-  for (let token = 0; token < scanner.kept; token++) {
-    meet(scanner.bucketOf(token), () => wordAt(token));
-    if (token > 0) meet(scanner.bucketOfPair(token), () => `${wordAt(token - 1)} ${wordAt(token)}`);
+  for (let token = 0; token < scanner.keptTokens; token++) {
+    add(scanner.bucketOf(token), () => wordAt(token));
+    if (token > 0) add(scanner.bucketOfPair(token), () => `${wordAt(token - 1)} ${wordAt(token)}`);
   }
   const share = 1 / Math.sqrt(words.size);
   const addedBy = (bucket: number): number =>

@@ -1,4 +1,4 @@
-/** Words that say something of how a question is put, whatever it is about. A word is of one kind. */
+/** Words that show how a question is asked, whatever its topic. Each word has one kind. */
 const KINDS = {
   code: 'def return function class import const print void int string array python code var let',
   negation: 'not no never none except without cannot nor neither least false incorrect',
@@ -11,7 +11,7 @@ const KINDS = {
 
 type WordKind = keyof typeof KINDS;
 
-/** Index of a kind in what `scan` counts by. 0 is for words of no kind. */
+/** Index of a kind in the counts of `scan`. 0 is for other words. */
 export const KIND: Readonly<Record<WordKind, number>> = {
   code: 1,
   negation: 2,
@@ -34,8 +34,8 @@ const KIND_NAMES: readonly WordKind[] = [
 
 const SLOTS = 512;
 
-/** The kinds of words by their hashes, so that a word is hashed once and never cut out of the text. */
-export class Vocabulary {
+/** The kinds of words by hash, so that each word is hashed once and never copied. */
+export class WordKindTable {
   readonly #hashes = new Int32Array(SLOTS);
   readonly #kinds = new Uint8Array(SLOTS);
 

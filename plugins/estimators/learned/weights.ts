@@ -1,24 +1,24 @@
 import { DENSE } from './dense.ts';
 import type { Features } from './features.ts';
-import { BUCKETS } from './text.ts';
+import { BUCKETS } from './scanner.ts';
 
 const SIZE = BUCKETS + DENSE;
 
 /**
- * λ: how sure it is at first that a word says nothing, shared out between what models have in common and their own. Over
- * 15 pairs of models of MMLU-Pro and LLMRouter, 8 splits each, 2 with a doubt of 1 has about .0015 more APGR after 1,500
- * outcomes than 3 with 2, and .007 more after 300.
+ * λ: the initial certainty that a word has no effect, divided between shared and own weights. Over 15 pairs of models
+ * of MMLU-Pro and LLMRouter, 8 splits each, 2 with a doubt of 1 has about .0015 more APGR after 1,500 outcomes than 3
+ * with 2, and .007 more after 300.
  */
 const PRECISION = 2;
 export const SHARED_PRECISION = PRECISION / 0.3;
 export const OWN_PRECISION = PRECISION / 0.7;
 
 /**
- * A logistic regression with a mean and a precision for each weight, learnt in one pass. What is added to the precision
- * it starts with is kept, so that what was never met is all zeros and takes no memory until it is touched.
+ * A logistic regression with a mean and a precision for each weight, learned in one pass. Cells hold what was added to
+ * the initial precision, so that unused ones are all zeros and take no memory until touched.
  */
 export class Weights {
-  /** The mean of each weight, then what was added to its precision: side by side, since learning needs both. */
+  /** The mean of each weight and the precision added to it, side by side because learning needs both. */
   readonly cells = new Float32Array(2 * SIZE);
   readonly #start: number;
 
@@ -36,7 +36,7 @@ export class Weights {
     return words * share + form;
   }
 
-  /** Σ x²/A: how unsure w·x is. */
+  /** Σ x²/A: the uncertainty of w·x. */
   variance({ buckets, n, share, dense }: Features): number {
     const { cells } = this;
     const start = this.#start;

@@ -1,11 +1,11 @@
-import { DIGIT, folded, kindOf, LETTER, SPACE } from './letters.ts';
-import { KIND, Vocabulary } from './vocabulary.ts';
+import { DIGIT, foldCase, kindOf, LETTER, SPACE } from './letters.ts';
+import { KIND, WordKindTable } from './vocabulary.ts';
 
-/** Of a text, so much is read: what asks stands at its ends, and time is bounded. */
+/** The maximum text length read, which bounds the time. */
 const CHARS_MAX = 4_000;
 export const TOKENS_MAX = 600;
 
-/** 2^16 buckets: a quarter of them costs .009 of APGR once some thousand outcomes are known, and nothing before. */
+/** 2^16 buckets: a quarter of them costs .009 of APGR after some thousand outcomes, and nothing before. */
 const BUCKET_BITS = 16;
 export const BUCKETS = 1 << BUCKET_BITS;
 
@@ -20,7 +20,7 @@ const BRACE = 3;
 const COMMA = 4;
 const ASK = 5;
 const BACKSLASH = 6;
-/** For each ASCII character, which of the above it counts as; 0 for none. */
+/** The kind of each ASCII character; 0 for none. */
 const MARKS: Uint8Array = marksTable({
   '=+*/^<>': OPERATOR,
   $: LATEX,
@@ -39,8 +39,8 @@ function marksTable(kinds: Readonly<Record<string, number>>): Uint8Array {
 const NEWLINE = 0x0a;
 const PARENTHESIS = 0x28;
 
-/** The last step of MurmurHash3: each bit of the result hangs on each of the hash. */
-function mixed(hash: number): number {
+/** The finalizer of MurmurHash3: every result bit depends on every input bit. */
+function mixBits(hash: number): number {
   let bits = hash ^ (hash >>> 16);
   bits = Math.imul(bits, 0x85ebca6b);
   bits ^= bits >>> 13;
@@ -48,12 +48,14 @@ function mixed(hash: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** A mark of a secret that does not give it away: what was learnt with one means nothing with another. */
-export const installationOf = (secret: readonly [number, number]): number =>
-  mixed(Math.imul(mixed(secret[0] ^ FNV_OFFSET), FNV_PRIME) ^ mixed(secret[1] ^ BUCKET_BITS));
+/**
+ * A mark that identifies a secret without revealing it. What was learned under one secret is meaningless under another.
+ */
+export const installationMark = (secret: readonly [number, number]): number =>
+  mixBits(Math.imul(mixBits(secret[0] ^ FNV_OFFSET), FNV_PRIME) ^ mixBits(secret[1] ^ BUCKET_BITS));
 
-/** Whether a line opens like an answer to choose: `A.`, `(B)`, `c:` in capitals, A to J. */
-function opensOption(text: string, at: number): boolean {
+/** Whether a line starts with the label of an answer option: `A.`, `(B)` or `C:`, up to J. */
+function startsOption(text: string, at: number): boolean {
   const letter = text.charCodeAt(at) === PARENTHESIS ? at + 1 : at;
   const code = text.charCodeAt(letter);
   if (!(code >= 0x41 && code <= 0x4a)) return false;
@@ -61,14 +63,14 @@ function opensOption(text: string, at: number): boolean {
   return after === 0x2e || after === 0x29 || after === 0x3a;
 }
 
-/** Whether a token begins, by four times the kind before it and its own: always but for blanks, and within a run. */
+/** Whether a token starts, at index 4 × previous kind + kind: always, except at spaces and within a run. */
 const BEGINS = Uint8Array.from({ length: 16 }, (_, at) => {
   const [before, kind] = [at >> 2, at & 3];
   const isRun = kind === before && (kind === LETTER || kind === DIGIT);
   return kind === SPACE || isRun ? 0 : 1;
 });
 
-/** How many tokens `Scanner` finds in a text, for who asks for nothing else. */
+/** The number of tokens that `Scanner` finds, without its other work. */
 export function countTokens(text: string): number {
   const length = Math.min(text.length, CHARS_MAX);
   let tokens = 0;
@@ -82,15 +84,15 @@ export function countTokens(text: string): number {
 }
 
 /**
- * Reads a text once, by its code units: tokens, which are runs of letters, runs of digits and single other characters,
- * as hashes that need the secret; and what its form is counted by. One text at a time; nothing is made on the way.
+ * Scans a text once by code units. Makes keyed hashes of its tokens, which are runs of letters, runs of digits and
+ * single other characters, and counts the features of its form. Holds one text at a time, without allocating.
  */
 export class Scanner {
   readonly hashes = new Int32Array(TOKENS_MAX);
   readonly starts = new Uint16Array(TOKENS_MAX);
   readonly ends = new Uint16Array(TOKENS_MAX);
-  /** Tokens whose hashes are kept. */
-  kept = 0;
+  /** The number of tokens with a stored hash. */
+  keptTokens = 0;
 
   chars = 0;
   tokens = 0;
@@ -110,12 +112,12 @@ export class Scanner {
 
   readonly #seed: number;
   readonly #last: number;
-  readonly #vocabulary: Vocabulary;
+  readonly #vocabulary: WordKindTable;
 
   constructor(secret: readonly [number, number]) {
     this.#seed = FNV_OFFSET ^ secret[0];
     this.#last = secret[1] | 0;
-    this.#vocabulary = new Vocabulary((word) => {
+    this.#vocabulary = new WordKindTable((word) => {
       let hash = this.#seed;
       for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), FNV_PRIME);
       return hash;
@@ -146,11 +148,11 @@ export class Scanner {
     this.#clear();
     const length = Math.min(text.length, CHARS_MAX);
     this.chars = length;
-    if (opensOption(text, 0)) this.options++;
+    if (startsOption(text, 0)) this.options++;
     let at = 0;
     while (at < length) {
       const code = text.charCodeAt(at);
-      const kind = folded(code);
+      const kind = foldCase(code);
       if (kind >= LETTER) at = this.#word(text, at, length);
       else if (kind === DIGIT) at = this.#number(text, at, length);
       else if (kind === SPACE) at = this.#space(text, at, code);
@@ -158,20 +160,20 @@ export class Scanner {
     }
   }
 
-  /** Bucket of a token that was kept. */
+  /** The bucket of a token with a stored hash. */
   bucketOf(token: number): number {
-    return mixed(this.hashes[token]! ^ this.#last) >>> (32 - BUCKET_BITS);
+    return mixBits(this.hashes[token]! ^ this.#last) >>> (32 - BUCKET_BITS);
   }
 
-  /** Bucket of a token together with the one before it. */
+  /** The bucket of a token and its predecessor. */
   bucketOfPair(token: number): number {
     const before = Math.imul(this.hashes[token - 1]!, 0x9e3779b1);
     const pair = Math.imul(before ^ (before >>> 15) ^ this.hashes[token]!, FNV_PRIME);
-    return mixed(pair ^ this.#last) >>> (32 - BUCKET_BITS);
+    return mixBits(pair ^ this.#last) >>> (32 - BUCKET_BITS);
   }
 
   #clear(): void {
-    this.kept = this.tokens = this.words = this.letters = this.longWords = 0;
+    this.keptTokens = this.tokens = this.words = this.letters = this.longWords = 0;
     this.digits = this.numbers = this.longestNumber = this.capitals = this.foreign = 0;
     this.lines = this.options = this.sentences = 0;
     this.kinds.fill(0);
@@ -180,12 +182,12 @@ export class Scanner {
 
   #token(hash: number, from: number, to: number): void {
     this.tokens++;
-    const at = this.kept;
+    const at = this.keptTokens;
     if (at === TOKENS_MAX) return;
     this.hashes[at] = hash;
     this.starts[at] = from;
     this.ends[at] = to;
-    this.kept = at + 1;
+    this.keptTokens = at + 1;
   }
 
   #word(text: string, from: number, length: number): number {
@@ -195,7 +197,7 @@ export class Scanner {
     let at = from;
     for (; at < length; at++) {
       const code = text.charCodeAt(at);
-      const letter = folded(code);
+      const letter = foldCase(code);
       if (letter < LETTER) break;
       if (letter !== code) capitals++;
       if (code > 0x7f) foreign++;
@@ -211,15 +213,15 @@ export class Scanner {
     return at;
   }
 
-  /** Numbers are told apart by how many digits they have. */
+  /** The hash of a number depends only on its number of digits. */
   #number(text: string, from: number, length: number): number {
     let at = from + 1;
-    while (at < length && folded(text.charCodeAt(at)) === DIGIT) at++;
+    while (at < length && foldCase(text.charCodeAt(at)) === DIGIT) at++;
     const digits = at - from;
     this.numbers++;
     this.digits += digits;
     if (digits > this.longestNumber) this.longestNumber = digits;
-    // Digits are no letters: a word has none of these.
+    // No word has this hash, because digits are not letters.
     const hash = Math.imul(this.#seed ^ Math.min(digits, NUMBER_DIGITS_MAX), FNV_PRIME);
     this.#token(hash, from, at);
     return at;
@@ -228,7 +230,7 @@ export class Scanner {
   #space(text: string, at: number, code: number): number {
     if (code === NEWLINE) {
       this.lines++;
-      if (opensOption(text, at + 1)) this.options++;
+      if (startsOption(text, at + 1)) this.options++;
     }
     return at + 1;
   }
@@ -237,7 +239,7 @@ export class Scanner {
     if (code < 0x80) this.#marks[MARKS[code]!]!++;
     else this.foreign++;
     if (code === 0x2e || code === 0x21 || code === 0x3f) {
-      const isLast = at + 1 >= text.length || folded(text.charCodeAt(at + 1)) === SPACE;
+      const isLast = at + 1 >= text.length || foldCase(text.charCodeAt(at + 1)) === SPACE;
       if (isLast) this.sentences++;
     }
     this.#token(Math.imul(this.#seed ^ code, FNV_PRIME), at, at + 1);
