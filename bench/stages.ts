@@ -22,7 +22,7 @@ import { compileCheck } from '../src/http/validation.ts';
 import { openLedger } from '../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../src/ledger/schema.ts';
 import { isShortage } from '../src/ledger/standing.ts';
-import type { Outcome } from '../src/records/record.ts';
+import type { DecisionOutcome } from '../src/records/record.ts';
 import { recordsMigrations, recordWrite } from '../src/records/records.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
@@ -163,7 +163,7 @@ function decideOn(runtime: Runtime, body: ChatRequest): Decision {
   return outcome;
 }
 
-function outcomeOf(): Outcome {
+function outcomeOf(): DecisionOutcome {
   const attempt = {
     model: MODEL,
     provider: 'bench',

@@ -24,7 +24,7 @@ import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import type { Outcome } from '../../src/records/record.ts';
+import type { DecisionOutcome } from '../../src/records/record.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { chatFacts, routeFacts } from '../../src/routing/facts.ts';
 import { questionOf } from '../../src/routing/texts.ts';
@@ -227,7 +227,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
 }
 
 /** What is recorded of a chat whose answer came whole. Nothing was sent to anybody. */
-function answered({ ranked: [{ model: at, endpoints }] }: Decision, { snapshot }: Runtime): Outcome {
+function answered({ ranked: [{ model: at, endpoints }] }: Decision, { snapshot }: Runtime): DecisionOutcome {
   const { id: model, endpoints: all } = snapshot.models[at]!;
   const endpoint = endpoints[0]!;
   const { provider, upstream } = all[endpoint]!;

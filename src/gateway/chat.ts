@@ -4,7 +4,7 @@ import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { Order } from '../ledger/ledger.ts';
-import { listenTo } from '../records/contents.ts';
+import { recordContent } from '../records/contents.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { scrub } from '../telemetry/secrets.ts';
 import type { Conversation } from './affinity.ts';
@@ -159,7 +159,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
   const { hold, payment } = aside;
   const { snapshot } = runtime;
   let tokens = 0;
-  const listener = listenTo(snapshot.content, request, caller);
+  const listener = recordContent(snapshot.content, request, caller);
   return new Exchange({
     runtime,
     request,
@@ -181,7 +181,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
       if (payment) writes.push(...payment.settled(outcome.charged));
       return writes;
     },
-    onParts: hearers(listener?.hear.bind(listener), lesson?.hear),
+    onParts: hearers(listener?.add.bind(listener), lesson?.hear),
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
     written: () => gateway.ledger.written(),
     onEnd: () => {

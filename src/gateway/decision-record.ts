@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import type { Decision } from '../core/decision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { DecisionRecord, Outcome } from '../records/record.ts';
+import type { DecisionOutcome, DecisionRecord } from '../records/record.ts';
 import { recordWrite } from '../records/records.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
@@ -13,9 +13,9 @@ export function decisionWrites(
   decision: Decision,
   caller: Caller,
   snapshot: PolicySnapshot,
-  outcome: Outcome | null,
+  outcome: DecisionOutcome | null,
 ): Write[] {
-  const { number: frame, writes } = records.frames.note(decision.readings, snapshot, nextId);
+  const { number: frame, writes } = records.frames.refer(decision.readings, snapshot, nextId);
   const writesOfRecord = recordWrite(decisionRecord(kind, decision, caller, snapshot, { time: now(), frame, outcome }));
   return writes.length === 0 ? writesOfRecord : [...writes, ...writesOfRecord];
 }

@@ -6,7 +6,7 @@ import { idText } from '../core/id.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { Payment } from '../payments/payment.ts';
-import type { AttemptRecord, Outcome } from '../records/record.ts';
+import type { AttemptRecord, DecisionOutcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
@@ -41,7 +41,7 @@ export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'reading
   /** Unix time of admission, seconds. */
   readonly created: number;
   /** Makes the record that rides with the settlement. */
-  readonly onSettle: (outcome: Outcome, platform: Platform) => readonly Write[];
+  readonly onSettle: (outcome: DecisionOutcome, platform: Platform) => readonly Write[];
   /** Told of all that the caller gets to see, before it does; absent where nobody listens. */
   readonly onParts?: (parts: readonly StreamPart[]) => void;
   /** Called for each attempt that failed or broke off. */
@@ -338,7 +338,7 @@ export class Exchange {
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
-  #settle(status: Outcome['status'], running: Attempt | null, measured: Measured | null): void {
+  #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: Measured | null): void {
     const { hold, seen, onEnd } = this.#context;
     seen?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
@@ -349,7 +349,7 @@ export class Exchange {
 
   /** Makes the receipt of what was charged, in microcredits, and the record of how it came to it. */
   #close(
-    status: Outcome['status'],
+    status: DecisionOutcome['status'],
     running: Attempt | null,
     measured: Measured | null,
     charged: Microcredits,
@@ -368,7 +368,7 @@ export class Exchange {
     });
     this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;
-    const outcome: Outcome = {
+    const outcome: DecisionOutcome = {
       status,
       error: this.#callerGone ? null : (this.#error?.code ?? null),
       attempts: this.#attempts,

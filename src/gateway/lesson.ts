@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Example } from '../learning/learner.ts';
-import type { Outcome } from '../records/record.ts';
+import type { DecisionOutcome } from '../records/record.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
@@ -15,7 +15,7 @@ interface Lesson {
   /** Absent where nothing is looked for in it. */
   readonly hear?: (parts: readonly StreamPart[]) => void;
   /** What goes with the settlement. */
-  settled(outcome: Outcome, platform: Platform): Write[];
+  settled(outcome: DecisionOutcome, platform: Platform): Write[];
 }
 
 interface Taught {

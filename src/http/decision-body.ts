@@ -5,7 +5,7 @@ import { idText } from '../core/id.ts';
 import type { Hindsight } from '../gateway/certificate.ts';
 import type { Explanation } from '../gateway/explain.ts';
 import { platformAttempt } from '../gateway/receipt.ts';
-import type { AttemptRecord, DecisionRecord, Outcome } from '../records/record.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../records/record.ts';
 import { certificateBody } from './certificate.ts';
 import { usageBody } from './completion.ts';
 
@@ -65,7 +65,7 @@ export function factsBody(facts: Facts): object {
   };
 }
 
-function outcomeBody(outcome: Outcome, hindsight: Hindsight | null): object {
+function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): object {
   const credits = (cost: number | null | undefined) => (cost == null ? null : toCredits(cost));
   return {
     status: outcome.status,
@@ -88,7 +88,7 @@ function outcomeBody(outcome: Outcome, hindsight: Hindsight | null): object {
 }
 
 /** What `platform` told the caller, but for the names of fields that were dropped: a caller words them. */
-function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: Outcome): object {
+function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: DecisionOutcome): object {
   const { attempts } = outcome;
   const last = attempts.at(-1);
   const model = last && isAnswer(last, outcome) ? last.model : choice;
@@ -105,7 +105,7 @@ function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: 
 }
 
 /** Whether the last attempt is the one that the caller was told of: it showed something, or was charged. */
-function isAnswer({ failure }: AttemptRecord, { status, usage }: Outcome): boolean {
+function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome): boolean {
   if (status === 'abandoned') return failure === null;
   return status !== 'failed' || usage !== null;
 }

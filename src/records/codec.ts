@@ -1,17 +1,17 @@
 import type { Facts } from '../core/facts.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { Usage } from '../core/usage.ts';
-import type { AttemptRecord, DecisionRecord, Outcome } from './record.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from './record.ts';
 
-/** What of a record stands in its one text. */
-export type Body = Pick<
+/** The fields of a record in its one text column. */
+export type RecordBody = Pick<
   DecisionRecord,
   'seed' | 'facts' | 'reason' | 'choice' | 'fallbacks' | 'lastResorts' | 'outcome'
 >;
 
 /**
- * The fields by their places: their names would be two thirds of the text, and bytes are what a record
- * costs. A list may grow at its end alone: what is stored is read by it too.
+ * Fields are stored by position, because their names would be two thirds of the text. A list may only grow at its end:
+ * it also decodes stored records.
  */
 const FACTS = fieldsOf<Facts>()([
   'model',
@@ -41,7 +41,7 @@ const FACTS = fieldsOf<Facts>()([
   'cached',
   'difficulty',
 ]);
-const OUTCOME = fieldsOf<Outcome>()([
+const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
   'error',
   'attempts',
@@ -71,17 +71,17 @@ const USAGE = fieldsOf<Usage>()([
   'reasoningTokens',
 ]);
 
-/** Takes a list of all fields of T; one that is forgotten does not compile. */
+/** Takes a list of all fields of T; a missing one does not compile. */
 function fieldsOf<T>() {
   return <const L extends readonly (keyof T)[]>(list: keyof T extends L[number] ? L : never): L => list;
 }
 
-/** The values of a list's fields, each at its place. */
-type Packed<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]: T[L[I]] };
+/** The values of a list's fields, by position. */
+type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]: T[L[I]] };
 
-// Written out, since looking fields up by name costs more than encoding them; the types keep the order.
+// Written out, because looking up fields by name costs more than encoding them. The types check the order.
 
-const packFacts = (facts: Facts): Packed<Facts, typeof FACTS> => [
+const packFacts = (facts: Facts): FieldValues<Facts, typeof FACTS> => [
   facts.model,
   facts.pinned,
   facts.task,
@@ -110,7 +110,7 @@ const packFacts = (facts: Facts): Packed<Facts, typeof FACTS> => [
   facts.difficulty,
 ];
 
-const packOutcome = (outcome: Outcome): readonly unknown[] => [
+const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
   outcome.status,
   outcome.error,
   outcome.attempts.map(packAttempt),
@@ -122,7 +122,7 @@ const packOutcome = (outcome: Outcome): readonly unknown[] => [
   outcome.totalMs,
 ];
 
-const packAttempt = (attempt: AttemptRecord): Packed<AttemptRecord, typeof ATTEMPT> => [
+const packAttempt = (attempt: AttemptRecord): FieldValues<AttemptRecord, typeof ATTEMPT> => [
   attempt.model,
   attempt.provider,
   attempt.upstream,
@@ -134,7 +134,7 @@ const packAttempt = (attempt: AttemptRecord): Packed<AttemptRecord, typeof ATTEM
   attempt.finishReasons,
 ];
 
-const packUsage = (usage: Usage): Packed<Usage, typeof USAGE> => [
+const packUsage = (usage: Usage): FieldValues<Usage, typeof USAGE> => [
   usage.inputTokens,
   usage.cachedInputTokens,
   usage.cacheWriteTokens,
@@ -142,14 +142,14 @@ const packUsage = (usage: Usage): Packed<Usage, typeof USAGE> => [
   usage.reasoningTokens,
 ];
 
-export function encodeBody({ seed, facts, reason, choice, fallbacks, lastResorts, outcome }: Body): string {
+export function encodeBody({ seed, facts, reason, choice, fallbacks, lastResorts, outcome }: RecordBody): string {
   const usual = [seed, packFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
-  // While all is well there are none.
+  // Omitted while empty, as usual.
   return JSON.stringify(lastResorts.length === 0 ? usual : [...usual, lastResorts]);
 }
 
-/** Reads what `encodeBody` wrote, of earlier versions too. */
-export function decodeBody(text: string): Body {
+/** Decodes the text of `encodeBody`, of earlier versions too. */
+export function decodeBody(text: string): RecordBody {
   const [seed, facts, reason, choice, fallbacks, outcome, lastResorts = []] = JSON.parse(text);
   return {
     seed,
@@ -162,7 +162,7 @@ export function decodeBody(text: string): Body {
   };
 }
 
-/** What earlier versions, which wrote shorter lists, did not know. */
+/** Defaults for the shorter lists of earlier versions. */
 const EARLIER_FACTS: Partial<Facts> = {
   rules: NO_RULES,
   funds: null,
@@ -176,12 +176,12 @@ const EARLIER_FACTS: Partial<Facts> = {
   difficulty: 'usual',
 };
 
-/** By name what stood by place. Written by `encodeBody` alone, so the shape is known. */
+/** Names values by position. Only `encodeBody` writes them, so the type is certain. */
 function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[]): T {
   return Object.fromEntries(values.map((value, i) => [fields[i], value])) as T;
 }
 
-function unpackOutcome(values: readonly unknown[]): Outcome {
+function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const { attempts, usage, ...rest } = unpack<RawOutcome>(values, OUTCOME);
   return {
     ...rest,
@@ -193,7 +193,7 @@ function unpackOutcome(values: readonly unknown[]): Outcome {
 const EARLIER_ATTEMPT: Partial<AttemptRecord> = { endpoint: null, requestId: null, finishReasons: [] };
 
 /** An outcome whose attempts and usage are still lists. */
-interface RawOutcome extends Omit<Outcome, 'attempts' | 'usage'> {
+interface RawOutcome extends Omit<DecisionOutcome, 'attempts' | 'usage'> {
   readonly attempts: readonly (readonly unknown[])[];
   readonly usage: readonly unknown[] | null;
 }

@@ -6,9 +6,9 @@ import type { Statement, Store, Write } from '../store/store.ts';
 import { redact } from './redact.ts';
 
 /**
- * The one place where words of prompts and answers are kept, and only where the policy says so. Nothing else takes
- * them to the log or to the store, but for the answers that callers with an `Idempotency-Key` have kept for
- * themselves, which nobody can read without their secret.
+ * The only place that stores text of prompts and answers, and only if the policy says so. No other text of theirs
+ * reaches the log or the store, except answers stored for an `Idempotency-Key`, which need the caller's secret to be
+ * read.
  */
 export const CONTENTS_TABLE = `CREATE TABLE contents (
       id INTEGER PRIMARY KEY,
@@ -28,54 +28,54 @@ const DELETE_DUE: Statement = {
   sql: 'DELETE FROM contents WHERE id IN (SELECT id FROM contents WHERE until <= ? ORDER BY until LIMIT ?)',
 };
 
-/** Whether SQLite writes zeros over what it deletes. Only here: elsewhere it would cost, and there are no words. */
+/** Overwrites deleted rows with zeros. Only for this table, because it is slow and the others hold no text. */
 const OVERWRITE: Statement = { sql: 'PRAGMA secure_delete = ON' };
 const FORGET: Statement = { sql: 'PRAGMA secure_delete = OFF' };
-/** Takes what the write-ahead log holds over into the database, and cuts it off. While somebody reads from it, it is left. */
+/** Moves the write-ahead log into the database and truncates it. Has no effect while a reader uses the log. */
 const EMPTY_LOG: Statement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)' };
 
-/** Characters kept of a prompt, and of an answer. */
+/** The maximum number of characters stored of a prompt, and of an answer. */
 export const CONTENT_MAX = 262_144;
-/** Read beyond the limit, and thrown away: what a cut goes through would not be known for what it is. */
+/** Characters read beyond the limit and discarded, so that redaction recognises what the limit would cut through. */
 const MARGIN = 512;
-/** Characters kept of the name of a member. */
+/** The maximum length of a stored member name. */
 const NAME_MAX = 64;
-/** Rows deleted in one transaction; each may be large. */
+/** Rows deleted per transaction; each may be large. */
 const PRUNE_BATCH = 32;
 const DAY_MS = 86_400_000;
 
-/** What was kept of one request. */
-export interface Content {
+/** The stored content of one request. */
+export interface StoredContent {
   /** Milliseconds since 1970. */
   readonly until: number;
-  /** The messages; null where prompts are not kept. Media are left out. */
+  /** The messages without media; null if prompts are not stored. */
   readonly prompt: readonly unknown[] | null;
-  /** What was answered, by choice; null where answers are not kept. */
+  /** The answer by choice; null if answers are not stored. */
   readonly answer: readonly unknown[] | null;
-  /** Something was longer than what is kept. */
+  /** Whether something exceeded the limit. */
   readonly isCut: boolean;
 }
 
-/** Follows one answer, to keep it with its prompt. */
-export interface Listener {
-  /** What the caller gets to see. */
-  hear(parts: readonly StreamPart[]): void;
-  /** What goes with the settlement. */
+/** Records one answer, to store it with its prompt. */
+export interface ContentRecorder {
+  /** Adds parts that the caller receives. */
+  add(parts: readonly StreamPart[]): void;
+  /** The writes for the commit of the settlement. */
   writes(decision: number, now: number): Write[];
 }
 
-/** Null where nothing of a request is to be kept, as everywhere by default. */
-export function listenTo(
+/** Returns null if the policy stores nothing of the request, as by default. */
+export function recordContent(
   policy: ContentPolicy | null,
   request: { readonly model: string; readonly messages: readonly ChatMessage[] },
   caller: Pick<Caller, 'keyId' | 'labels'>,
-): Listener | null {
-  if (policy === null || !isMeant(policy, request.model, caller)) return null;
-  return new Keeping(policy, request.messages);
+): ContentRecorder | null {
+  if (policy === null || !isMatch(policy, request.model, caller)) return null;
+  return new RedactedRecorder(policy, request.messages);
 }
 
-/** A condition that cannot be judged keeps nothing. */
-function isMeant(
+/** A condition that fails to evaluate does not match. */
+function isMatch(
   { match }: ContentPolicy,
   model: string,
   { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
@@ -88,33 +88,33 @@ function isMeant(
   }
 }
 
-interface Spoken {
+interface ChoiceContent {
   content: string;
   reasoning: string;
   refusal: string;
-  /** By their index. */
+  /** By index. */
   readonly calls: Map<number, { name: string; arguments: string }>;
 }
 
-class Keeping implements Listener {
+class RedactedRecorder implements ContentRecorder {
   readonly #policy: ContentPolicy;
   readonly #messages: readonly ChatMessage[];
-  readonly #choices = new Map<number, Spoken>();
-  #heard = 0;
+  readonly #choices = new Map<number, ChoiceContent>();
+  #chars = 0;
 
   constructor(policy: ContentPolicy, messages: readonly ChatMessage[]) {
     this.#policy = policy;
     this.#messages = messages;
   }
 
-  hear(parts: readonly StreamPart[]): void {
+  add(parts: readonly StreamPart[]): void {
     if (!this.#policy.keepsAnswer) return;
     for (const part of parts) {
-      if (this.#heard > CONTENT_MAX + MARGIN) return;
-      if (part.type === 'tool-call') this.#hearCall(part);
-      else if (part.type === 'text') this.#spoken(part).content += this.#counted(part.text);
-      else if (part.type === 'reasoning') this.#spoken(part).reasoning += this.#counted(part.text);
-      else if (part.type === 'refusal') this.#spoken(part).refusal += this.#counted(part.text);
+      if (this.#chars > CONTENT_MAX + MARGIN) return;
+      if (part.type === 'tool-call') this.#addCall(part);
+      else if (part.type === 'text') this.#choice(part).content += this.#count(part.text);
+      else if (part.type === 'reasoning') this.#choice(part).reasoning += this.#count(part.text);
+      else if (part.type === 'refusal') this.#choice(part).refusal += this.#count(part.text);
     }
   }
 
@@ -122,22 +122,22 @@ class Keeping implements Listener {
     try {
       return [this.#write(decision, now)];
     } catch {
-      // A settlement goes with it, which must not fail for the sake of what was said.
+      // The settlement must not fail because of its content.
       return [];
     }
   }
 
   #write(decision: number, now: number): Write {
     const { keepsPrompt, keepsAnswer, redact: kinds, days } = this.#policy;
-    const prompt = new Scissors(kinds);
-    const answer = new Scissors(kinds);
+    const prompt = new ContentRedactor(kinds);
+    const answer = new ContentRedactor(kinds);
     const promptText = keepsPrompt ? JSON.stringify(prompt.cut(this.#messages)) : null;
     const answerText = keepsAnswer ? JSON.stringify(answer.cut(this.#answer())) : null;
-    const isCut = prompt.hasCut || answer.hasCut ? 1 : 0;
+    const isCut = prompt.isTruncated || answer.isTruncated ? 1 : 0;
     return { statement: INSERT, params: [decision, now + days * DAY_MS, promptText, answerText, isCut] };
   }
 
-  #spoken({ choice }: { readonly choice: number }): Spoken {
+  #choice({ choice }: { readonly choice: number }): ChoiceContent {
     let spoken = this.#choices.get(choice);
     if (!spoken) {
       spoken = { content: '', reasoning: '', refusal: '', calls: new Map() };
@@ -146,16 +146,16 @@ class Keeping implements Listener {
     return spoken;
   }
 
-  #hearCall(part: Extract<StreamPart, { type: 'tool-call' }>): void {
-    const { calls } = this.#spoken(part);
+  #addCall(part: Extract<StreamPart, { type: 'tool-call' }>): void {
+    const { calls } = this.#choice(part);
     const call = calls.get(part.index) ?? { name: '', arguments: '' };
     calls.set(part.index, call);
-    if (part.name !== undefined) call.name = this.#counted(part.name);
-    call.arguments += this.#counted(part.arguments);
+    if (part.name !== undefined) call.name = this.#count(part.name);
+    call.arguments += this.#count(part.arguments);
   }
 
-  #counted(text: string): string {
-    this.#heard += text.length;
+  #count(text: string): string {
+    this.#chars += text.length;
     return text;
   }
 
@@ -170,12 +170,12 @@ class Keeping implements Listener {
   }
 }
 
-/** Members of messages that hold media: not words, and large. */
+/** Members that hold media, which is large and no text. */
 const MEDIA = new Set(['data', 'file_data']);
 
-/** Copies a value of JSON with every text redacted, as far as there is room. */
-class Scissors {
-  hasCut = false;
+/** Copies a JSON value with every text redacted, up to the limit. */
+class ContentRedactor {
+  isTruncated = false;
   readonly #kinds: readonly Redaction[];
   #left = CONTENT_MAX;
 
@@ -195,7 +195,7 @@ class Scissors {
     const kept: unknown[] = [];
     for (const value of values) {
       if (this.#left === 0) {
-        this.hasCut = true;
+        this.isTruncated = true;
         break;
       }
       kept.push(this.cut(value));
@@ -213,11 +213,11 @@ class Scissors {
       this.#left -= text.length;
       return redact(text, this.#kinds);
     }
-    this.hasCut = true;
+    this.isTruncated = true;
     const room = this.#left;
     this.#left = 0;
     const read = redact(text.slice(0, room + MARGIN), this.#kinds);
-    // What the margin may have cut through stands at its end.
+    // A value that the margin cut through is at the end of it.
     const end = text.length > room + MARGIN ? read.length - MARGIN : read.length;
     return read.slice(0, Math.max(0, Math.min(room, end)));
   }
@@ -230,16 +230,20 @@ interface FoundRow {
   readonly isCut: number;
 }
 
-/** What was kept of a decision; null for nothing, or nothing any more. */
-export async function findContent(store: Pick<Store, 'query'>, decision: number, now: number): Promise<Content | null> {
+/** The stored content of a decision; null if there is none, or it has expired. */
+export async function findContent(
+  store: Pick<Store, 'query'>,
+  decision: number,
+  now: number,
+): Promise<StoredContent | null> {
   const [row] = await store.query<FoundRow>(FIND, [decision, now]);
   if (!row) return null;
-  // Written by this file alone.
+  // Only this file writes them.
   const read = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
   return { until: row.until, prompt: read(row.prompt), answer: read(row.answer), isCut: row.isCut === 1 };
 }
 
-/** Deletes what is due: its bytes in the database and its log, too, not only its rows. */
+/** Deletes expired content, including its bytes in the database and its log. */
 export async function pruneContents(store: Pick<Store, 'query' | 'commit'>, now: number): Promise<void> {
   for (let deleted = 0; ; deleted++) {
     const [due] = await store.query<{ n: number }>(COUNT_DUE, [now, PRUNE_BATCH]);

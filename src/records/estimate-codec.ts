@@ -1,19 +1,19 @@
 import type { Draw, Estimate } from '../core/estimate.ts';
 import type { DecisionRecord } from './record.ts';
 
-type Estimated = Pick<DecisionRecord, 'estimate' | 'draw' | 'quality'>;
+type EstimateFields = Pick<DecisionRecord, 'estimate' | 'draw' | 'quality'>;
 
 /**
- * One BLOB, little-endian: the version, the parts that follow as bits, two empty bytes, how many models there are as
- * four; then the scalars and the qualities as doubles, then the differences as floats. What can be told without it is
- * left out: qualities that no preference moved, and lists of zeros.
+ * One BLOB, little endian: the version, a bit for each part that follows, two empty bytes, the number of models in
+ * four; then the scalars and qualities as doubles, then the differences as floats. Omits what is derivable: qualities
+ * that no preference changed, and lists of zeros.
  */
 const VERSION = 1;
 const HEAD = 8;
 const PARTS = { estimate: 1, draw: 2, quality: 4, shadow: 8, outcomes: 16, text: 32, counts: 64 };
 
-/** What is kept of an estimate and of a draw; null where there is neither. Copies the figures. */
-export function encodeEstimate({ estimate, draw, quality }: Estimated): Uint8Array | null {
+/** Encodes an estimate and a draw; null if there is neither. Copies the arrays. */
+export function encodeEstimate({ estimate, draw, quality }: EstimateFields): Uint8Array | null {
   if (estimate === null && draw === null) return null;
   const doubles: ArrayLike<number>[] = [];
   const floats: Float32Array[] = [];
@@ -39,10 +39,10 @@ export function encodeEstimate({ estimate, draw, quality }: Estimated): Uint8Arr
       floats.push(estimate[part]);
     }
   }
-  return written(parts, estimate?.quality.length ?? 0, doubles, floats);
+  return writeBlob(parts, estimate?.quality.length ?? 0, doubles, floats);
 }
 
-function written(
+function writeBlob(
   parts: number,
   models: number,
   doubles: readonly ArrayLike<number>[],
@@ -63,7 +63,10 @@ function written(
   return new Uint8Array(view.buffer);
 }
 
-/** Reads what `encodeEstimate` wrote beside these qualities. Throws where that is not what it is. */
+/**
+ * Decodes the bytes of `encodeEstimate`. Throws if they are invalid.
+ * @param quality the qualities of the same record
+ */
 export function decodeEstimate(
   bytes: Uint8Array | null,
   quality: Float64Array,
@@ -89,7 +92,7 @@ export function decodeEstimate(
   const draw = drawn && { probability: drawn[0]!, among: drawn[1]! };
   if (!has('estimate')) return { estimate: null, draw };
   const scalars = doubles(2);
-  // In the order in which they were written.
+  // In the order of writing.
   const own = has('quality') ? doubles(models) : quality.slice();
   const shadow = has('shadow') ? doubles(models) : null;
   const listOf = (part: 'outcomes' | 'text' | 'counts') => (has(part) ? floats(models) : new Float32Array(models));
@@ -97,7 +100,7 @@ export function decodeEstimate(
   return { estimate: { quality: own, shadow, length: scalars[0]!, trust: scalars[1]!, ...lists }, draw };
 }
 
-// Loops, since every request comes by here.
+// Loops, because every request runs them.
 
 function isZero(list: Float32Array): boolean {
   for (let i = 0; i < list.length; i++) if (!Object.is(list[i], 0)) return false;

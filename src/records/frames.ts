@@ -1,7 +1,7 @@
 import { priorReadings, type Readings, type Watched } from '../core/readings.ts';
 import type { Statement, Store, Write } from '../store/store.ts';
 
-/** Frames of readings by their numbers; see `encodeFrame`. */
+/** Frames of readings by number; see `encodeFrame`. */
 export const FRAMES_TABLE = `CREATE TABLE frames (
       number INTEGER PRIMARY KEY,
       figures BLOB NOT NULL
@@ -11,85 +11,85 @@ const INSERT: Statement = { sql: 'INSERT OR IGNORE INTO frames (number, figures)
 const FIND: Statement = { sql: 'SELECT figures FROM frames WHERE number = ?' };
 
 /**
- * A frame that stays the present one gets another number after so long, ms. So none is older than that beside a
- * decision that names it, and what is old can be deleted by the numbers alone.
+ * A current frame gets a new number after this long, ms. So a frame is at most this much older than the decisions that
+ * name it, and can be deleted by number alone.
  */
 export const RENEW_MS = 3_600_000;
 
-/** What a frame has of its own. The order is that of the bytes, and may grow at its end alone. */
-const FIGURES = allFigures(['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens']);
+/** The readings stored in a frame, in byte order. May only grow at its end. */
+const FRAME_FIELDS = allFields(['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens']);
 
-type Figure = { [Name in keyof Readings]: Readings[Name] extends ArrayLike<number> ? Name : never }[keyof Readings];
+type FrameField = { [Name in keyof Readings]: Readings[Name] extends ArrayLike<number> ? Name : never }[keyof Readings];
 
-/** One that is forgotten does not compile. */
-function allFigures<const L extends readonly Figure[]>(list: Figure extends L[number] ? L : never): L {
+/** A missing field does not compile. */
+function allFields<const L extends readonly FrameField[]>(list: FrameField extends L[number] ? L : never): L {
   return list;
 }
 
-/** What a record says of its frame, and what must be written with it. */
-interface Noted {
-  /** 0 where nothing differs from what the policy says. */
+/** The frame number for a record, and the writes to commit with it. */
+interface FrameReference {
+  /** 0 if the readings equal those of the policy. */
   readonly number: number;
   readonly writes: readonly Write[];
 }
 
-interface Kept extends Noted {
+interface FrameState extends FrameReference {
   readonly numberedAt: number;
-  /** Go with every record until they are known to be written. */
+  /** Committed with every record until they are known to be stored. */
   writes: readonly Write[];
-  isAskedFor: boolean;
+  isConfirming: boolean;
 }
 
-const NOTHING: readonly Write[] = [];
-const PRIOR: Noted = { number: 0, writes: NOTHING };
+const NO_WRITES: readonly Write[] = [];
+const PRIOR: FrameReference = { number: 0, writes: NO_WRITES };
 
-/** The frames of readings that decisions were made by. Each is written once, with the first record that names it. */
+/** The frames of readings behind decisions. Each is written once, with the first record that names it. */
 export class Frames {
   readonly #store: Store;
   readonly #now: () => number;
-  readonly #kept = new WeakMap<Readings, Kept>();
+  readonly #states = new WeakMap<Readings, FrameState>();
 
   constructor(store: Store, now: () => number) {
     this.#store = store;
     this.#now = now;
   }
 
-  /** For the record of a decision that went by these readings; its writes are to be given to the store at once. */
-  note(readings: Readings, watched: Watched, nextId: () => number): Noted {
+  /** Returns the frame for the record of a decision. The caller must give its writes to the store at once. */
+  refer(readings: Readings, watched: Watched, nextId: () => number): FrameReference {
     if (readings.frame === 0) return PRIOR;
-    let kept = this.#kept.get(readings);
-    if (!kept || this.#now() - kept.numberedAt >= RENEW_MS) {
-      kept = this.#numbered(readings, watched, nextId);
-      this.#kept.set(readings, kept);
+    let state = this.#states.get(readings);
+    if (!state || this.#now() - state.numberedAt >= RENEW_MS) {
+      state = this.#create(readings, watched, nextId);
+      this.#states.set(readings, state);
     }
-    if (kept.writes.length > 0 && !kept.isAskedFor) void this.#ask(kept);
-    return kept;
+    if (state.writes.length > 0 && !state.isConfirming) void this.#confirm(state);
+    return state;
   }
 
-  #numbered(readings: Readings, watched: Watched, nextId: () => number): Kept {
+  #create(readings: Readings, watched: Watched, nextId: () => number): FrameState {
     const figures = encodeFrame(readings, watched);
     const number = figures === null ? 0 : nextId();
-    const writes = figures === null ? NOTHING : [{ statement: INSERT, params: [number, figures] }];
-    return { number, numberedAt: this.#now(), writes, isAskedFor: false };
+    const writes = figures === null ? NO_WRITES : [{ statement: INSERT, params: [number, figures] }];
+    return { number, numberedAt: this.#now(), writes, isConfirming: false };
   }
 
-  /** A record may be refused, and its frame with it: only what can be read is written. */
-  async #ask(kept: Kept): Promise<void> {
-    kept.isAskedFor = true;
+  /** Drops the writes once the frame can be read: its record may have been rejected. */
+  async #confirm(state: FrameState): Promise<void> {
+    state.isConfirming = true;
     try {
-      // The writes that were just handed out come first.
+      // Lets the caller queue the writes first.
       await Promise.resolve();
       await this.#store.written();
-      if ((await this.#store.query(FIND, [kept.number])).length > 0) kept.writes = NOTHING;
+      if ((await this.#store.query(FIND, [state.number])).length > 0) state.writes = NO_WRITES;
     } catch {
-      // The next record asks again.
+      // The next record tries again.
     } finally {
-      kept.isAskedFor = false;
+      state.isConfirming = false;
     }
   }
 }
 
-/** The readings that a frame of this number was made of, for the same policy; null when it is not kept (any more). */
+/** The readings of a frame under the same policy; null if it is not stored, or no longer. */
 export async function findFrame(
   store: Pick<Store, 'query'>,
   number: number,
@@ -101,17 +101,17 @@ export async function findFrame(
 }
 
 /**
- * What of readings differs from what the policy says: per figure a count, the places, and the values as doubles.
- * Null when nothing does.
+ * Encodes the readings that differ from the policy's: for each field a count, then the indexes with the values as
+ * doubles. Null if none differ.
  */
 function encodeFrame(readings: Readings, watched: Watched): Uint8Array | null {
   const prior = priorReadings(watched);
-  const moved = FIGURES.map((figure) => placesOfDifference(readings[figure], prior[figure]));
+  const moved = FRAME_FIELDS.map((figure) => differingIndexes(readings[figure], prior[figure]));
   const all = moved.reduce((sum, places) => sum + places.length, 0);
   if (all === 0) return null;
-  const view = new DataView(new ArrayBuffer(4 * FIGURES.length + 12 * all));
+  const view = new DataView(new ArrayBuffer(4 * FRAME_FIELDS.length + 12 * all));
   let at = 0;
-  FIGURES.forEach((figure, i) => {
+  FRAME_FIELDS.forEach((figure, i) => {
     const places = moved[i]!;
     view.setUint32(at, places.length);
     at += 4;
@@ -124,18 +124,18 @@ function encodeFrame(readings: Readings, watched: Watched): Uint8Array | null {
   return new Uint8Array(view.buffer);
 }
 
-function placesOfDifference(values: ArrayLike<number>, prior: ArrayLike<number>): number[] {
+function differingIndexes(values: ArrayLike<number>, prior: ArrayLike<number>): number[] {
   const places: number[] = [];
   for (let i = 0; i < values.length; i++) if (!Object.is(values[i], prior[i])) places.push(i);
   return places;
 }
 
-/** Reads what `encodeFrame` wrote. Figures that it does not have are as the policy says. */
+/** Decodes the bytes of `encodeFrame`. Absent fields are as in the policy. */
 function decodeFrame(bytes: Uint8Array, number: number, watched: Watched): Readings {
   const readings = priorReadings(watched);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
-  for (const figure of FIGURES) {
+  for (const figure of FRAME_FIELDS) {
     if (at >= bytes.byteLength) break;
     const end = at + 4 + 12 * view.getUint32(at);
     for (at += 4; at < end; at += 12) readings[figure][view.getUint32(at)] = view.getFloat64(at + 4);

@@ -1,6 +1,6 @@
 import { parseAddress } from '../core/address.ts';
 
-/** Where something begins and where it ends, in UTF-16 units. */
+/** The start and end of a match, in UTF-16 units. */
 export type Span = readonly [from: number, to: number];
 
 const DIGIT = /\d/g;
@@ -9,11 +9,11 @@ const digitsIn = (text: string): number => text.match(DIGIT)?.length ?? 0;
 const LOCAL = /[\p{L}\p{N}_.!#$%&'*+/=?^`{|}~-]/u;
 const DOMAIN = /[\p{L}\p{N}.-]+/uy;
 const LOCAL_MAX = 64;
-/** Matched from the first of them alone: tried from each, a run that ends nowhere takes the square of its length. */
+/** Matches from the first character of a run only: trying each would take quadratic time. */
 const DOMAIN_END = /(?<![.-])[.-]+$/;
 const TOP_LEVEL = /\.[\p{L}][\p{L}\p{N}-]*\p{L}$/u;
 
-/** From each `@` to both sides. */
+/** Searches both ways from each `@`. */
 export function emailsIn(text: string): Span[] {
   const found: Span[] = [];
   let last = 0;
@@ -29,7 +29,7 @@ export function emailsIn(text: string): Span[] {
   return found;
 }
 
-/** How long an IBAN is, by its country. */
+/** The length of IBANs by country. */
 const IBAN_LENGTHS = new Map(
   `AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29
 ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28
@@ -54,7 +54,9 @@ export function ibansIn(text: string): Span[] {
   return found;
 }
 
-/** Where so many letters and digits end, with a blank or a hyphen between any two; null when they do not come. */
+/**
+ * The end of a number of letters and digits, with an optional space or hyphen between any two; null if there are fewer.
+ */
 function endOf(text: string, from: number, length: number): number | null {
   let count = 0;
   for (let at = from; at < text.length; at++) {
@@ -69,7 +71,9 @@ function isLetterOrDigit(sign: string | undefined): boolean {
   return sign !== undefined && (isDigit(sign) || (sign >= 'A' && sign <= 'Z') || (sign >= 'a' && sign <= 'z'));
 }
 
-/** Its check digits are right: modulo 97, with the first four at the end and letters as numbers. */
+/**
+ * Whether the check digits are correct: modulo 97, with the first four characters at the end and letters as numbers.
+ */
 function isIban(written: string): boolean {
   const text = written.replace(/[ -]/g, '').toUpperCase();
   let rest = 0;
@@ -80,12 +84,12 @@ function isIban(written: string): boolean {
   return rest === 1;
 }
 
-/** Groups of digits with a blank or a hyphen between them, as they are written: none is shorter than three. */
+/** Groups of at least three digits, separated by spaces or hyphens. */
 const CARD_RUN = /\d{3,}(?:[ -]\d{3,})*/g;
 const CARD_MIN = 13;
 const CARD_MAX = 19;
 
-/** 13 to 19 digits whose check digit is right, and which no other digit touches: of several numbers in a row, each. */
+/** 13 to 19 digits with a correct check digit and no adjacent digit. Finds each of several in a row. */
 export function cardsIn(text: string): Span[] {
   const found: Span[] = [];
   for (const { index, 0: run } of text.matchAll(CARD_RUN)) {
@@ -101,7 +105,7 @@ export function cardsIn(text: string): Span[] {
 
 const isDigit = (sign: string | undefined): boolean => sign !== undefined && sign >= '0' && sign <= '9';
 
-/** Where the longest card number that begins here ends; null for none. */
+/** The end of the longest card number from here; null if there is none. */
 function cardEnd(run: string, from: number): number | null {
   const digits: number[] = [];
   let end: number | null = null;
@@ -127,7 +131,7 @@ const IP_LENGTH_MAX = 45;
 /** As `DOMAIN_END`. */
 const IP_END = /(?<![.:])[.:]+$/;
 
-/** IPv4 and IPv6. What ends a sentence after one is not part of it, nor is a port. */
+/** IPv4 and IPv6 addresses, without punctuation after them or a port. */
 export function ipsIn(text: string): Span[] {
   const found: Span[] = [];
   for (const { index, 0: run } of text.matchAll(IP_RUN)) {
@@ -146,7 +150,7 @@ const isWordPart = (sign: string | undefined): boolean => sign !== undefined && 
 function isIp(text: string): boolean {
   if (text.length > IP_LENGTH_MAX) return false;
   const octets = text.split('.');
-  // With zeros in front, too: people write them.
+  // People also write leading zeros.
   const isV4 = octets.length === 4 && octets.every((octet) => /^\d{1,3}$/.test(octet) && Number(octet) < 256);
   return isV4 || (text.includes(':') && text !== '::' && parseAddress(text) !== null);
 }
@@ -158,8 +162,8 @@ const AMERICAN = /^(?:1[-. ])?\d{3}[-. ]\d{3}[-. ]\d{4}(?!\d)/;
 const NO_PHONE = /^(?:\d+\.\d+|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\1\d{2,4})$/;
 
 /**
- * Numbers that begin as phone numbers do, `+49`, `0049`, `030`, `(030)`, or are written as in America, with all that
- * belongs to them. Rather too much than too little.
+ * Numbers that start like phone numbers, `+49`, `0049`, `030`, `(030)`, or have the American format, with extensions.
+ * Prefers false positives.
  */
 export function phonesIn(text: string): Span[] {
   const found: Span[] = [];

@@ -11,13 +11,16 @@ const FIND: Statement = {
 const FIND_REVISION: Statement = {
   sql: 'SELECT revision, source, models, surroundings, saved FROM revisions WHERE revision = ?',
 };
+const FIND_BY_PREFIX: Statement = {
+  sql: 'SELECT revision FROM revisions WHERE substr(revision, 1, length(?1)) = ?1 ORDER BY saved DESC LIMIT 100',
+};
 const FIND_COLUMN: Statement = { sql: `SELECT 1 FROM pragma_table_info('decisions') WHERE name = 'estimate'` };
 
 type Head = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'frame'>;
 type FoundRow = Head & { quality: Uint8Array; body: string; estimate: Uint8Array | null };
 type RevisionRow = Omit<Revision, 'models' | 'surroundings'> & { models: string; surroundings: string | null };
 
-/** A row that is not as this program writes it: somebody has edited the database, or it is damaged. */
+/** The row was not written by this program: the database was edited, or is damaged. */
 export class UnreadableRecord extends Error {
   override readonly name = 'UnreadableRecord';
   constructor(options: ErrorOptions) {
@@ -25,28 +28,34 @@ export class UnreadableRecord extends Error {
   }
 }
 
-/** What was written of decisions. All of it is null where there is none (any more). */
+/** Reads stored decisions. Everything is null if absent, or deleted. */
 export interface RecordReader {
   /** Throws UnreadableRecord. */
   find(id: number): Promise<DecisionRecord | null>;
-  /** Null, too, where somebody has edited its row. */
+  /** Null, too, if its row was edited. */
   findRevision(revision: string): Promise<Revision | null>;
-  /** The readings that a record names, for the policy that it was made under. */
+  /** The readings of a record's frame, under the policy of the record. */
   findFrame(number: number, watched: Watched): Promise<Readings | null>;
 }
 
-/** Whether a store has tables of this version. */
+/** Whether a store has the tables of this version. */
 export async function hasRecords(store: Pick<Store, 'query'>): Promise<boolean> {
   return (await store.query(FIND_COLUMN)).length > 0;
 }
 
-export function readRecords(store: Pick<Store, 'query'>): RecordReader {
+/** The stored revisions with a prefix, the last saved first, at most 100. */
+export async function findRevisions(store: Pick<Store, 'query'>, prefix: string): Promise<string[]> {
+  const rows = await store.query<{ readonly revision: string }>(FIND_BY_PREFIX, [prefix]);
+  return rows.map(({ revision }) => revision);
+}
+
+export function openRecordReader(store: Pick<Store, 'query'>): RecordReader {
   return {
     async find(id) {
       const [row] = await store.query<FoundRow>(FIND, [id]);
       if (!row) return null;
       try {
-        return decoded(row);
+        return decodeRow(row);
       } catch (cause) {
         throw new UnreadableRecord({ cause });
       }
@@ -55,7 +64,7 @@ export function readRecords(store: Pick<Store, 'query'>): RecordReader {
       const [row] = await store.query<RevisionRow>(FIND_REVISION, [revision]);
       if (!row) return null;
       try {
-        // Written by `saveRevision` alone.
+        // Only `saveRevision` writes them.
         return { ...row, models: JSON.parse(row.models), surroundings: JSON.parse(row.surroundings ?? 'null') };
       } catch {
         return null;
@@ -65,8 +74,8 @@ export function readRecords(store: Pick<Store, 'query'>): RecordReader {
   };
 }
 
-/** Throws whatever an edited row makes it throw. */
-function decoded({ body, estimate, ...head }: FoundRow): DecisionRecord {
+/** Throws any error that an edited row can cause. */
+function decodeRow({ body, estimate, ...head }: FoundRow): DecisionRecord {
   const quality = new Float64Array(head.quality.slice().buffer);
   const record = { ...head, ...decodeBody(body), quality, ...decodeEstimate(estimate, quality) };
   const { facts, choice, fallbacks, lastResorts } = record;

@@ -4,51 +4,54 @@ import type { Draw, Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Usage } from '../core/usage.ts';
 
-/** A decision as it was made and what came of it. Holds no text of the request or the answer. */
+/** A decision with its outcome, without text of the request or answer. */
 export interface DecisionRecord {
-  /** See `core/id.ts`: the order of IDs is the order of time. */
+  /** Grows with time; see `core/id.ts`. */
   readonly id: number;
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly keyId: string;
   readonly kind: 'chat' | 'route';
-  /** Names the policy it was made under; `findRevision` gives that policy. */
+  /** The policy it was made under; see `findRevision`. */
   readonly revision: string;
   readonly seed: string;
   readonly facts: Facts;
-  /** Number of the frame of readings it was made by; 0 for what the policy says, null where none was kept. */
+  /** The frame of readings it was made by; 0 for those of the policy, null if none was stored. */
   readonly frame: number | null;
-  /** Q per model, by the index of the model in the revision; NaN where none was computed. */
+  /** Q by index of the model in the revision; NaN if not computed. */
   readonly quality: Float64Array;
-  /** What the qualities were estimated from; null where they are the declared ones. */
+  /** The estimate behind the qualities; null if they are the declared ones. */
   readonly estimate: Estimate | null;
-  /** How the choice was drawn; null where it was the best. */
+  /** How the choice was drawn; null if it was the best. */
   readonly draw: Draw | null;
   readonly reason: string;
   /** ID of the model. */
   readonly choice: string;
   readonly fallbacks: readonly string[];
-  /** Endpoints that a breaker had ejected, by the index in their model: for when all others fail. */
+  /** Endpoints ejected by a breaker, to try when all others fail; by index in their model. */
   readonly lastResorts: readonly { readonly model: string; readonly endpoints: readonly number[] }[];
-  /** Null for a route query: nothing was carried out. */
-  readonly outcome: Outcome | null;
+  /** Null for a route query, which executes nothing. */
+  readonly outcome: DecisionOutcome | null;
 }
 
-export interface Outcome {
-  /** `failed`: no attempt showed content. `broken`: the answer was cut off. `abandoned`: the caller went away, or the process stopped. */
+export interface DecisionOutcome {
+  /**
+   * `failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, or
+   * the process stopped.
+   */
   readonly status: 'completed' | 'failed' | 'broken' | 'abandoned';
-  /** What the caller was told, when it failed. */
+  /** The error that the caller received. */
   readonly error: ErrorCode | null;
-  /** In the order in which they were made. */
+  /** In the order of time. */
   readonly attempts: readonly AttemptRecord[];
-  /** Of the attempt that was answered with; null when none was. */
+  /** Of the answer; null without one. */
   readonly usage: Usage | null;
-  /** True when tokens were counted here. */
+  /** Whether the gateway counted the tokens. */
   readonly estimated: boolean;
   readonly charged: Microcredits;
-  /** Against the baseline; negative when the choice cost more. */
+  /** Against the baseline; negative if the choice cost more. */
   readonly saved: Microcredits;
-  /** From admission. Null when no content came. */
+  /** From admission. Null without content. */
   readonly firstPartMs: number | null;
   /** From admission. */
   readonly totalMs: number;
@@ -60,15 +63,15 @@ export interface AttemptRecord {
   readonly upstream: string;
   /** From sending to the end. */
   readonly ms: number;
-  /** From sending. Null when no content came. */
+  /** From sending. Null without content. */
   readonly firstPartMs: number | null;
   /** The kind of failure; null for a success. */
   readonly failure: string | null;
-  /** Index of the endpoint in its model; null in what earlier versions wrote. */
+  /** Index of the endpoint in its model; null in records of earlier versions. */
   readonly endpoint: number | null;
-  /** The provider's own name of the request, for its support; null where it gave none. */
+  /** The provider's ID of the request, for its support; null if it returned none. */
   readonly requestId: string | null;
-  /** Why each choice ended, in the provider's own words, by the choice. */
+  /** The provider's finish reason of each choice. */
   readonly finishReasons: readonly string[];
 }
 
@@ -77,18 +80,18 @@ export interface Revision {
   readonly revision: string;
   /** The policy's files as text. */
   readonly source: string;
-  /** The models that it served, in the order of its records' figures. */
+  /** The models that it served, in the order of its records' qualities. */
   readonly models: readonly string[];
-  /** Null where an earlier version saved it. */
-  readonly surroundings: Surroundings | null;
+  /** Null if an earlier version saved it. */
+  readonly surroundings: PolicyEnvironment | null;
   /** Milliseconds since 1970. */
   readonly saved: number;
 }
 
-/** What a policy met, as far as it takes part in decisions. Names and hashes, never a value. */
-export interface Surroundings {
-  /** Variables that providers need and that were not set. */
+/** What decisions depend on besides the policy's text. Names and hashes only, no values. */
+export interface PolicyEnvironment {
+  /** Variables of providers that were not set. */
   readonly unset: readonly string[];
-  /** The operator's own plugins, with the hash of their code. */
+  /** The operator's own plugins, with a hash of their code. */
   readonly plugins: readonly (readonly [specifier: string, hash: string])[];
 }

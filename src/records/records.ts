@@ -2,16 +2,18 @@ import { idAt } from '../core/id.ts';
 import type { Migrations, Statement, Store, Write } from '../store/store.ts';
 import { hasSecret, scrub } from '../telemetry/secrets.ts';
 import { encodeBody } from './codec.ts';
-import { CONTENTS_TABLE, type Content, findContent, pruneContents } from './contents.ts';
+import { CONTENTS_TABLE, findContent, pruneContents, type StoredContent } from './contents.ts';
 import { encodeEstimate } from './estimate-codec.ts';
 import { FRAMES_TABLE, Frames, RENEW_MS } from './frames.ts';
-import { type RecordReader, readRecords } from './reader.ts';
+import { openRecordReader, type RecordReader } from './reader.ts';
 import type { DecisionRecord, Revision } from './record.ts';
 
-/** Rows deleted in one transaction: a long prune must not hold up the requests beside it. */
+/** Rows deleted per transaction, so that a long deletion does not delay requests. */
 const PRUNE_BATCH = 1_000;
 
-/** `body` is one text, see `codec.ts`, and `estimate` one BLOB, see `estimate-codec.ts`; figures stay exact as doubles. */
+/**
+ * `body` is one text, see `codec.ts`, and `estimate` one BLOB, see `estimate-codec.ts`. Numbers stay exact as doubles.
+ */
 export const recordsMigrations: Migrations = {
   room: 'records',
   versions: [
@@ -58,7 +60,7 @@ const SAVE_REVISION: Statement = {
   sql: `INSERT INTO revisions (revision, source, models, surroundings, saved) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET saved = excluded.saved, surroundings = excluded.surroundings`,
 };
-/** The one in force at a moment is the last saved before it; those before that one have no decisions since. */
+/** The policy in force at a time is the last saved before it. Earlier ones have no decisions since. */
 const DELETE_OLD_REVISIONS: Statement = {
   sql: 'DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)',
 };
@@ -72,22 +74,26 @@ export interface RecordsOptions {
 export interface Records extends RecordReader {
   /** The frames of readings that records name. */
   readonly frames: Frames;
-  /** Writes a record that no settlement carries; durable within milliseconds. */
+  /** Writes a record without a settlement; durable within milliseconds. */
   add(writes: readonly Write[]): void;
-  /** The greatest ID in use; 0 for none. */
+  /** The greatest ID in use; 0 without any. */
   lastId(): Promise<number>;
-  /** What was kept of the words of a decision's request and answer; null for nothing. */
-  findContent(id: number): Promise<Content | null>;
+  /** The stored content of a decision's request and answer; null if there is none. */
+  findContent(id: number): Promise<StoredContent | null>;
   /**
-   * Deletes decisions older than `ageMs`, a batch at a time, frames and revisions that none can name any more, and
-   * words whose own time is over. Returns how many decisions.
+   * Deletes decisions older than `ageMs` in batches, frames and revisions that no decision can name, and expired
+   * content.
+   * @returns the number of decisions deleted
    */
   prune(ageMs: number): Promise<number>;
-  /** Keeps a policy under its revision, as in force from now on. A text that was kept once stays as it is. */
+  /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
   saveRevision(revision: Omit<Revision, 'saved'>): Promise<void>;
 }
 
-/** The writes of a record, to go with the settlement of its request. Copies the figures, so scratch arrays may be given. */
+/**
+ * The writes of a record, for the commit of its request's settlement. Copies the qualities, so scratch arrays are
+ * allowed.
+ */
 export function recordWrite(record: DecisionRecord): Write[] {
   const { id, time, keyId, kind, revision, frame, quality } = record;
   const figures = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
@@ -95,21 +101,21 @@ export function recordWrite(record: DecisionRecord): Write[] {
   return [{ statement: INSERT, params }];
 }
 
-/** Languages are the one thing in it that a caller words. */
+/** Languages are the only text in it from a caller. */
 function bodyOf(record: DecisionRecord): string {
   const body = encodeBody(record);
   return record.facts.languages.length > 0 && hasSecret(body) ? scrub(body) : body;
 }
 
 export function openRecords({ store, now }: RecordsOptions): Records {
-  const reader = readRecords(store);
+  const reader = openRecordReader(store);
   return {
     ...reader,
     frames: new Frames(store, now),
     async find(id) {
       const found = await reader.find(id);
       if (found) return found;
-      // A record rides with a later commit; whoever asks for it at once waits for that.
+      // A record may wait for a later commit; a reader that needs it now flushes.
       await store.flush();
       return reader.find(id);
     },
@@ -123,7 +129,7 @@ export function openRecords({ store, now }: RecordsOptions): Records {
     async findContent(id) {
       const found = await findContent(store, id, now());
       if (found) return found;
-      // Words ride with a later commit, as records do.
+      // The same holds for content.
       await store.flush();
       return findContent(store, id, now());
     },
@@ -141,7 +147,10 @@ export function openRecords({ store, now }: RecordsOptions): Records {
   };
 }
 
-/** Deletes a table's rows below an ID, a batch at a time. Returns how many. */
+/**
+ * Deletes a table's rows below an ID, in batches.
+ * @returns the number deleted
+ */
 async function deleteBefore(id: number, count: Statement, deletion: Statement, store: Store): Promise<number> {
   for (let deleted = 0; ; ) {
     const [old] = await store.query<{ n: number }>(count, [id, PRUNE_BATCH]);

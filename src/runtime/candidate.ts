@@ -5,7 +5,7 @@ import type { LoadedModule, LoadedModules, PluginShelf } from '../plugin-host/lo
 import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
-import type { Surroundings } from '../records/record.ts';
+import type { PolicyEnvironment } from '../records/record.ts';
 import { learnSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
@@ -25,7 +25,7 @@ export interface Candidate {
   readonly changes: readonly PolicyChange[];
   readonly warnings: readonly Diagnostic[];
   /** What it takes to build it again elsewhere. */
-  readonly surroundings: Surroundings;
+  readonly surroundings: PolicyEnvironment;
 }
 
 /** A policy that is not, with all that is wrong with it. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { decodeBody } from '../../src/records/codec.ts';
-import type { Outcome } from '../../src/records/record.ts';
+import type { DecisionOutcome } from '../../src/records/record.ts';
 import { effort } from '../deep/effort.ts';
 import { closedBooks, read } from '../money/books.ts';
 import { waitFor } from '../support/answers.ts';
@@ -83,7 +83,7 @@ async function ask({ way, stream, name, model, leaves }: One): Promise<void> {
 interface Line {
   readonly message: string;
   readonly request: string;
-  readonly outcome?: Outcome['status'] | 'replayed';
+  readonly outcome?: DecisionOutcome['status'] | 'replayed';
   readonly credits?: number;
 }
 const lines = (): Line[] =>
@@ -96,7 +96,7 @@ const isIdle = async () => {
   );
 };
 
-const outcomes = (): Outcome[] =>
+const outcomes = (): DecisionOutcome[] =>
   read<{ body: string }>(box.data, "SELECT body FROM decisions WHERE kind = 'chat'").flatMap(
     ({ body }) => decodeBody(body).outcome ?? [],
   );
@@ -121,7 +121,7 @@ async function expectTraces(requests: number, attempts: number): Promise<void> {
 interface Story {
   readonly told: readonly Line[];
   readonly page: string;
-  readonly records: readonly Outcome[];
+  readonly records: readonly DecisionOutcome[];
   /** By the journal of money, microcredits. */
   readonly charged: number;
 }

@@ -10,7 +10,7 @@ import { plainUsage } from '../../src/core/usage.ts';
 import { certificateOf } from '../../src/gateway/certificate.ts';
 import { decisionWrites } from '../../src/gateway/decision-record.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import type { DecisionRecord, Outcome } from '../../src/records/record.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../src/records/record.ts';
 import { openRecords, type Records, recordsMigrations } from '../../src/records/records.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { type Candidate, isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
@@ -80,7 +80,7 @@ async function load(text: string, env?: Readonly<Record<string, string | undefin
 
 interface Made {
   readonly readings?: Readings;
-  readonly outcome?: Outcome;
+  readonly outcome?: DecisionOutcome;
   readonly model?: string;
   readonly seed?: string;
   readonly estimate?: Estimate;
@@ -102,7 +102,7 @@ async function decide(
   return (await records.find(decision.id))!;
 }
 
-const USED: Outcome = {
+const USED: DecisionOutcome = {
   status: 'completed',
   error: null,
   attempts: [],

@@ -7,7 +7,7 @@ import { priorReadings } from '../../src/core/readings.ts';
 import { certificateOf } from '../../src/gateway/certificate.ts';
 import type { Platform } from '../../src/gateway/receipt.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { hasRecords, type RecordReader, readRecords } from '../../src/records/reader.ts';
+import { hasRecords, openRecordReader, type RecordReader } from '../../src/records/reader.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
 import { parseFiles } from '../../src/runtime/language.ts';
 import { PastPolicies } from '../../src/runtime/replay.ts';
@@ -152,7 +152,7 @@ async function expectAllReplayed(): Promise<void> {
 async function mismatches(spoil: (records: RecordReader) => RecordReader, inForce = false): Promise<number> {
   const reader = openReader(join(data, 'signalbox.db'), [recordsMigrations]);
   expect(await hasRecords(reader)).toBe(true);
-  const records = readRecords(reader);
+  const records = openRecordReader(reader);
   const tools = { folder: policies, shipped, shelf: createPluginShelf(), parse: parseFiles, inForce: () => null };
   const past = new PastPolicies(tools);
   const latest = (await records.find(parseId('dec_', [...made.keys()].at(-1)!)!))!.revision;

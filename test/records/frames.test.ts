@@ -14,7 +14,7 @@ const NOW = Date.UTC(2026, 10, 20);
 const policy = snapshot([model('a'), model('b'), model('c')]);
 const FIGURES = ['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens'] as const;
 
-/** A frame in which endpoint 1 has been seen. */
+/** A frame with a measurement of endpoint 1. */
 function seen(ttftMs: number): Readings {
   const readings = { ...priorReadings(policy), frame: 1 };
   readings.ttftMs[1] = ttftMs;
@@ -27,7 +27,7 @@ async function open(file: string) {
   const records = openRecords({ store, now: () => time });
   const nextId = createIds(() => time, 0);
   const note = (readings: Readings, into: Pick<Store, 'append'> = store) => {
-    const { number, writes } = records.frames.note(readings, policy, nextId);
+    const { number, writes } = records.frames.refer(readings, policy, nextId);
     into.append(writes);
     return { number, writes: writes.length };
   };
@@ -67,7 +67,7 @@ test('any frame comes back bit for bit', async () => {
 test('only what differs from the policy takes room; of nothing there is no row, and the number is 0', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
-  const [write] = records.frames.note(seen(123.4), policy, () => 5).writes;
+  const [write] = records.frames.refer(seen(123.4), policy, () => 5).writes;
   expect(write!.params).toEqual([5, expect.any(Uint8Array)]);
   expect(write!.params[1]).toHaveLength(6 * 4 + 12);
   expect(note(priorReadings(policy))).toEqual({ number: 0, writes: 0 });

@@ -60,7 +60,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
   };
 }
 
-/** With its figures as a list: typed arrays with NaN are never equal here. */
+/** With the qualities as a list, because typed arrays with NaN are never equal here. */
 function plain(record: DecisionRecord | null) {
   return record && { ...record, quality: [...record.quality] };
 }
@@ -70,7 +70,7 @@ async function open(file: string, now = () => NOW) {
   return { store, records: openRecords({ store, now }) };
 }
 
-test('a record comes back bit for bit', async () => {
+test('a record is restored exactly', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const outcome = {
@@ -104,7 +104,7 @@ test('a record comes back bit for bit', async () => {
   await store.close();
 });
 
-/** Any doubles and floats, the odd ones included; often what is left out of a row. */
+/** Any doubles and floats, including special values; often those that a row omits. */
 const figures = <List extends Float64Array | Float32Array>(of: fc.Arbitrary<List>, zeros: List) =>
   fc.oneof(fc.constant(zeros), of);
 const size = { minLength: 3, maxLength: 3 };
@@ -121,7 +121,7 @@ const estimates: fc.Arbitrary<Estimate> = fc.record({
   counts: floats,
 });
 
-/** Bit for bit: equality of numbers does not tell a negative zero. */
+/** The bits, because numeric equality ignores negative zero. */
 const bits = (list: Float64Array | Float32Array | null) => list && Buffer.from(list.slice().buffer).toString('hex');
 const plainEstimate = (of: Estimate | null) =>
   of && [
@@ -131,7 +131,7 @@ const plainEstimate = (of: Estimate | null) =>
     ...[of.quality, of.shadow, of.outcomes, of.text, of.counts].map(bits),
   ];
 
-test('estimates and draws come back bit for bit, whatever they are', async () => {
+test('any estimate and draw is restored exactly', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const draws = fc.record({ probability: fc.double({ noNaN: true }), among: fc.integer({ min: 2, max: 1e9 }) });
@@ -150,7 +150,7 @@ test('estimates and draws come back bit for bit, whatever they are', async () =>
   await store.close();
 });
 
-test('of estimates nothing is kept that the rest tells', () => {
+test('an estimate stores nothing that is derivable', () => {
   const blob = (over: Partial<DecisionRecord>) => recordWrite(record(1, 5, { quality, ...over }))[0]!.params!.at(-1);
   const zeros = new Float32Array(3);
   const plainly = { quality, shadow: null, length: 0.5, trust: 0, outcomes: zeros, text: zeros, counts: zeros };
@@ -163,7 +163,7 @@ test('of estimates nothing is kept that the rest tells', () => {
   expect(blob({ estimate: { ...plainly, quality: quality.map((q) => q / 2) } })).toHaveLength(48);
 });
 
-test('figures are copied: a scratch array may be used again at once', async () => {
+test('qualities are copied, so that a scratch array is free at once', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const scratch = new Float64Array([1, 2, 3, 4]).subarray(1, 3);
@@ -180,7 +180,7 @@ test('figures are copied: a scratch array may be used again at once', async () =
   await store.close();
 });
 
-test('pruning removes what is older and nothing else, however much it is', async () => {
+test('pruning deletes all older records and no others, in any number', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const kept = idAt(NOW - 30 * DAY);
@@ -193,7 +193,7 @@ test('pruning removes what is older and nothing else, however much it is', async
   await store.close();
 });
 
-test('a revision is kept as it was first saved', async () => {
+test('a revision stays as it was first saved', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const surroundings = { unset: ['KEY'], plugins: [['./own.ts', 'c0de']] } as const;
@@ -205,7 +205,7 @@ test('a revision is kept as it was first saved', async () => {
   await store.close();
 });
 
-test('revisions go with the last decisions that could name them; the one in force never does', async () => {
+test('a revision is deleted with the last decision that could name it; the current one never is', async () => {
   using folder = tempFolder();
   let day = 0;
   const { store, records } = await open(folder.file, () => NOW + day * DAY);
@@ -219,7 +219,7 @@ test('revisions go with the last decisions that could name them; the one in forc
     return found.flatMap((revision) => (revision ? [revision.revision] : []));
   };
   day = 40;
-  // Until day 10 the first was in force; decisions of then are gone from day 40 on.
+  // The first was in force until day 10; decisions of that time are deleted from day 40 on.
   expect(await kept()).toEqual(['first', 'second', 'third']);
   day = 41;
   expect(await kept()).toEqual(['second', 'third']);
@@ -228,7 +228,7 @@ test('revisions go with the last decisions that could name them; the one in forc
   await store.close();
 });
 
-test('records and revisions of earlier versions are read: what they did not know is nothing, or null', async () => {
+test('records and revisions of earlier versions can be read, with defaults for absent fields', async () => {
   using folder = tempFolder();
   const [first, second] = recordsMigrations.versions;
   const before = await openSqlite(folder.file, [{ room: 'records', versions: [first!, second!] }]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import type { ContentPolicy } from '../../src/core/content.ts';
 import { ANSWERS } from '../../src/http/schemas/answers.ts';
-import { CONTENT_MAX, listenTo } from '../../src/records/contents.ts';
+import { CONTENT_MAX, recordContent } from '../../src/records/contents.ts';
 import { openRecords, recordsMigrations } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { waitFor } from '../support/answers.ts';
@@ -163,7 +163,7 @@ describe('the sink', () => {
   };
 
   test('listens to nobody without a policy', () => {
-    expect(listenTo(null, { model: 'auto', messages: [] }, caller)).toBeNull();
+    expect(recordContent(null, { model: 'auto', messages: [] }, caller)).toBeNull();
   });
 
   test('keeps at most so much of each side, says that it cut, and cuts through nothing that it should take out', async () => {
@@ -176,9 +176,9 @@ describe('the sink', () => {
         model: 'auto',
         messages: [{ role: 'user' as const, content: `${filler} ${email} ${'y '.repeat(2_000)}` }],
       };
-      const listener = listenTo(policy(), request, caller)!;
+      const listener = recordContent(policy(), request, caller)!;
       for (let sent = 0; sent < 40; sent++)
-        listener.hear([{ type: 'text', choice: 0, text: `${'z '.repeat(5_000)}${email} ` }]);
+        listener.add([{ type: 'text', choice: 0, text: `${'z '.repeat(5_000)}${email} ` }]);
       await store.commit(listener.writes(at, time));
       const found = (await records.findContent(at))!;
       expect(found.isCut).toBe(true);
@@ -199,7 +199,7 @@ describe('the sink', () => {
       { type: 'input_audio' as const, input_audio: { data, format: 'wav' } },
       { type: 'text' as const, text: 'What is this?' },
     ];
-    const listener = listenTo(policy(), { model: 'auto', messages: [{ role: 'user', content }] }, caller)!;
+    const listener = recordContent(policy(), { model: 'auto', messages: [{ role: 'user', content }] }, caller)!;
     await store.commit(listener.writes(1, time));
     const found = (await records.findContent(1))!;
     expect(found.isCut).toBe(false);
@@ -214,7 +214,7 @@ describe('the sink', () => {
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (let id = 1; id <= 100; id++) {
       const days = id % 2 === 0 ? 7 : 30;
-      await store.commit(listenTo(policy({ days }), request, caller)!.writes(id, time));
+      await store.commit(recordContent(policy({ days }), request, caller)!.writes(id, time));
     }
     const rows = () => store.query<{ n: number }>({ sql: 'SELECT count(*) AS n FROM contents' });
     time += 8 * 86_400_000;
@@ -234,7 +234,7 @@ describe('the sink', () => {
     const words = 'nobody must read this any more';
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: `${words} `.repeat(2_000) }] };
     for (let id = 1; id <= 40; id++)
-      await store.commit(listenTo(policy({ days: 1 }), request, caller)!.writes(id, time));
+      await store.commit(recordContent(policy({ days: 1 }), request, caller)!.writes(id, time));
     await store.close();
     const holds = () =>
       ['gone.db', 'gone.db-wal']
@@ -253,6 +253,6 @@ describe('the sink', () => {
   test('does not fail a settlement, whatever it is told', () => {
     const circular: { role: 'user'; content: string; self?: unknown } = { role: 'user', content: 'x' };
     circular.self = circular;
-    expect(listenTo(policy(), { model: 'auto', messages: [circular] }, caller)!.writes(1, time)).toEqual([]);
+    expect(recordContent(policy(), { model: 'auto', messages: [circular] }, caller)!.writes(1, time)).toEqual([]);
   });
 });

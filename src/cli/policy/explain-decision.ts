@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { type Caller, SCOPES } from '../../core/caller.ts';
 import { idText } from '../../core/id.ts';
 import { type Explanation, explain } from '../../gateway/explain.ts';
-import { hasRecords, readRecords } from '../../records/reader.ts';
-import type { Outcome } from '../../records/record.ts';
+import { hasRecords, openRecordReader } from '../../records/reader.ts';
+import type { DecisionOutcome } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
 import { story } from '../../routing/story.ts';
 import { PastPolicies } from '../../runtime/replay.ts';
@@ -42,7 +42,7 @@ export async function explainDecision(args: readonly string[], command: PolicyCo
     if (!(await hasRecords(reader))) {
       throw new UsageError(`${database} has no records of this version yet; start the server once.`);
     }
-    const found = await explain({ records: readRecords(reader), past }, values.decision ?? '', OPERATOR);
+    const found = await explain({ records: openRecordReader(reader), past }, values.decision ?? '', OPERATOR);
     const text = values.json ? jsonText(http.decisionBody(found)) : decisionText(found, terminal);
     return { text, code: found.matches ? 0 : 2 };
   } finally {
@@ -67,7 +67,7 @@ function decisionText(explanation: Explanation, terminal: boolean): string {
   return parts.join('\n');
 }
 
-function attemptsText({ attempts }: Outcome, terminal: boolean): string {
+function attemptsText({ attempts }: DecisionOutcome, terminal: boolean): string {
   const rows = attempts.map(({ provider, model, upstream, ms, firstPartMs, failure }) => [
     provider,
     model,
@@ -80,7 +80,7 @@ function attemptsText({ attempts }: Outcome, terminal: boolean): string {
   return `${grid([head, ...rows], terminal, (column) => column === 3 || column === 4).join('\n')}\n`;
 }
 
-function receipt(outcome: Outcome, hindsight: Explanation['hindsight']): string[] {
+function receipt(outcome: DecisionOutcome, hindsight: Explanation['hindsight']): string[] {
   const { status, error, usage, estimated, charged, saved, totalMs } = outcome;
   const tokens = usage
     ? `${usage.inputTokens} tokens of input (${usage.cachedInputTokens} cached) and ${usage.outputTokens} of output${estimated ? ', counted here' : ''}; `

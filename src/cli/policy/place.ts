@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LoadedModule, PluginShelf } from '../../plugin-host/load.ts';
 import type { PolicyFile } from '../../policy/load.ts';
-import { hasRecords, readRecords } from '../../records/reader.ts';
+import { findRevisions, hasRecords, openRecordReader } from '../../records/reader.ts';
 import type { Revision } from '../../records/record.ts';
 import { recordsMigrations } from '../../records/records.ts';
-import { revisionsLike } from '../../records/revisions.ts';
 import type { Bundle } from '../../runtime/source.ts';
 import { openReader } from '../../store/sqlite.ts';
 import { UsageError } from '../options.ts';
@@ -63,12 +62,12 @@ async function kept(beginning: string, database: string): Promise<Revision | nul
   const reader = openReader(database, [recordsMigrations]);
   try {
     if (!(await hasRecords(reader))) return null;
-    const [found, ...others] = await revisionsLike(reader, beginning);
+    const [found, ...others] = await findRevisions(reader, beginning);
     if (found === undefined) return null;
     if (others.length > 0) {
       throw new UsageError(`More than one revision begins with ${beginning}: ${[found, ...others].join(', ')}.`);
     }
-    return await readRecords(reader).findRevision(found);
+    return await openRecordReader(reader).findRevision(found);
   } finally {
     reader.close();
   }

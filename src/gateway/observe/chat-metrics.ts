@@ -1,7 +1,7 @@
 import { ERRORS } from '../../core/errors.ts';
 import type { Spread } from '../../core/spread.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
-import type { AttemptRecord, Outcome } from '../../records/record.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../records/record.ts';
 import { Cells, type Counter, type Tally } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
@@ -13,7 +13,7 @@ const LANES_MAX = 400;
 /** Ways in which a request may end, and more than there are kinds of tokens. */
 const SERIES_A_LANE = 8;
 
-type ChatOutcome = Outcome['status'] | 'replayed' | 'refused' | 'quoted' | 'unavailable';
+type ChatOutcome = DecisionOutcome['status'] | 'replayed' | 'refused' | 'quoted' | 'unavailable';
 
 export interface ChatMetrics {
   /** To be called once when a request is over, wherever it went. */
@@ -58,7 +58,7 @@ function laneOf(lanes: Cells<Lane>, { judged, settled }: Observation): Lane {
 const isExplored = ({ platform }: Settled): boolean => /:explored(?::|$)/.test(platform.route_reason);
 
 /** Whether the last attempt has shown content to the caller. */
-function hasAnswered({ status, attempts }: Outcome): boolean {
+function hasAnswered({ status, attempts }: DecisionOutcome): boolean {
   if (status !== 'abandoned') return status !== 'failed';
   const last = attempts.at(-1);
   // One that failed in the batch of its first content did not show it.
@@ -96,7 +96,7 @@ class Lane {
   readonly #told: ChatFamilies;
   readonly #names: readonly string[];
   readonly #ended: Partial<Record<ChatOutcome, Tally>> = {};
-  readonly #carriedOut: Partial<Record<Outcome['status'], CarriedOut>> = {};
+  readonly #carriedOut: Partial<Record<DecisionOutcome['status'], CarriedOut>> = {};
   #ttft: Spread | null = null;
   #tokens: Tokens | null = null;
 
@@ -116,7 +116,7 @@ class Lane {
   }
 
   /** `wasted`: of attempts that failed, whose Credits are among those that were charged. */
-  carriedOut({ status, totalMs, charged, saved, usage }: Outcome, wasted: readonly Usage[] | null): void {
+  carriedOut({ status, totalMs, charged, saved, usage }: DecisionOutcome, wasted: readonly Usage[] | null): void {
     this.#carriedOut[status] ??= this.#begin(status);
     const figures = this.#carriedOut[status];
     figures.duration.observe(totalMs / 1000);
@@ -132,7 +132,7 @@ class Lane {
     this.#tokens.count(usage);
   }
 
-  #begin(status: Outcome['status']): CarriedOut {
+  #begin(status: DecisionOutcome['status']): CarriedOut {
     const { duration, spent, saved, overspent } = this.#told;
     const names = [...this.#names, status];
     return {

@@ -1,5 +1,5 @@
 import { idText } from '../../core/id.ts';
-import type { Outcome } from '../../records/record.ts';
+import type { DecisionOutcome } from '../../records/record.ts';
 import type { Fields, Log } from '../../telemetry/log.ts';
 import { type Observation, type Settled, selectorOf } from './observation.ts';
 import type { Witness } from './observer.ts';
@@ -80,7 +80,7 @@ function endpointOf({ outcome: { attempts } }: Settled): string | undefined {
 }
 
 /** `provider/model:kind`, a word an attempt that failed; undefined when none did. */
-function failuresOf({ attempts }: Outcome): string | undefined {
+function failuresOf({ attempts }: DecisionOutcome): string | undefined {
   let words: string | undefined;
   for (const { provider, model, failure } of attempts) {
     if (failure === null) continue;

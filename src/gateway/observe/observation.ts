@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { Outcome } from '../../records/record.ts';
+import type { DecisionOutcome } from '../../records/record.ts';
 import type { Step, Trace } from '../../telemetry/trace.ts';
 import type { Platform } from '../receipt.ts';
 
@@ -19,7 +19,7 @@ export interface Judged {
 
 /** What came of a request that was carried out. */
 export interface Settled {
-  readonly outcome: Outcome;
+  readonly outcome: DecisionOutcome;
   readonly platform: Platform;
 }
 

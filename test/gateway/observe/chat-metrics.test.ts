@@ -7,7 +7,7 @@ import { type Constraint, emptyBits, setBit } from '../../../src/core/rules.ts';
 import type { Usage } from '../../../src/core/usage.ts';
 import { type ChatMetrics, createChatMetrics } from '../../../src/gateway/observe/chat-metrics.ts';
 import { type Judged, Observation, type Settled } from '../../../src/gateway/observe/observation.ts';
-import type { AttemptRecord, Outcome } from '../../../src/records/record.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../../src/records/record.ts';
 import { metricsPage } from '../../../src/telemetry/page.ts';
 import { facts, model, snapshot } from '../../routing/build.ts';
 import { type Page, readPage, total } from '../../support/prometheus.ts';
@@ -42,7 +42,7 @@ const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
 
 const failed = (more: Partial<AttemptRecord> = {}) => attempt({ failure: 'server', firstPartMs: null, ...more });
 
-const outcomeOf = (more: Partial<Outcome> = {}): Outcome => ({
+const outcomeOf = (more: Partial<DecisionOutcome> = {}): DecisionOutcome => ({
   status: 'completed',
   error: null,
   attempts: [attempt()],
@@ -73,7 +73,7 @@ function seenOf(more: Partial<Observation> = {}): Observation {
   return Object.assign(seen, { route: '/v1/chat/completions', status: 200, ...more });
 }
 
-const carriedOut = (more: Partial<Outcome> = {}, also: Partial<Observation> = {}): Observation =>
+const carriedOut = (more: Partial<DecisionOutcome> = {}, also: Partial<Observation> = {}): Observation =>
   seenOf({ judged: judgedOf(), settled: { outcome: outcomeOf(more), platform }, ...also });
 
 async function pageOf(seen: readonly Observation[], make: () => ChatMetrics = createChatMetrics): Promise<Page> {
@@ -286,7 +286,7 @@ const requests = fc.array(fc.oneof({ weight: 4, arbitrary: settled }, unsettled)
 /** What is wrong with a page of these requests; empty for nothing. Credits are compared in whole microcredits. */
 function wrongs(page: Page, seen: readonly Observation[]): string[] {
   const outcomes = seen.flatMap((one) => (one.settled ? [one.settled.outcome] : []));
-  const sum = (figure: (one: Outcome) => number) => outcomes.reduce((all, one) => all + figure(one), 0);
+  const sum = (figure: (one: DecisionOutcome) => number) => outcomes.reduce((all, one) => all + figure(one), 0);
   const micro = (name: string) => Math.round((total(page, name) ?? 0) * 1e6);
   const changes = (isOne: (a: AttemptRecord, b: AttemptRecord) => boolean) =>
     sum(({ attempts }) => attempts.slice(1).filter((next, at) => isOne(attempts[at]!, next)).length);
@@ -336,7 +336,7 @@ describe('What is told of chats', () => {
   });
 
   /** Metrics that are told something else than what was. */
-  const told = (change: (outcome: Outcome) => Outcome) => (): ChatMetrics => {
+  const told = (change: (outcome: DecisionOutcome) => DecisionOutcome) => (): ChatMetrics => {
     const { count, families } = createChatMetrics();
     return {
       families,
