@@ -1,7 +1,7 @@
 import { ERROR_CODES } from '../core/errors.ts';
 import type { Spread } from '../core/spread.ts';
 import type { Observation } from '../gateway/observe/observation.ts';
-import { counter, gauge, histogram, OTHER, type Tally } from '../telemetry/counts.ts';
+import { type CounterCell, counter, gauge, histogram, OTHER } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Gate } from './gate.ts';
 
@@ -12,7 +12,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 interface RouteFigures {
   readonly duration: Spread;
   /** By method and status. */
-  readonly requests: Map<string, Map<number, Tally>>;
+  readonly requests: Map<string, Map<number, CounterCell>>;
 }
 
 export interface EdgeMetrics {
@@ -47,7 +47,7 @@ export function createEdgeMetrics(): EdgeMetrics {
       const figures = findOr(routes, route, () => ({ duration: duration.at(route), requests: new Map() }));
       figures.duration.observe((now - at) / 1000);
       const known = METHODS.has(method) ? method : OTHER;
-      const byStatus = findOr(figures.requests, known, () => new Map<number, Tally>());
+      const byStatus = findOr(figures.requests, known, () => new Map<number, CounterCell>());
       findOr(byStatus, status, () => requests.at(known, route, `${status}`)).value++;
       if (code) failed.get(code)!.value++;
     },

@@ -6,7 +6,7 @@ import { createRegistry, type Plugin } from '../plugin-host/registry.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { compileSteps, type Environment, type LoadContext, type PolicyFile } from '../policy/load.ts';
 import type { PolicyEnvironment } from '../records/record.ts';
-import { learnSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
+import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
 import type { Parsed } from './language.ts';
@@ -81,7 +81,7 @@ export function prepare(
   return orRejected(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
     // Before anything is said about the policy: a file may hold the secret that it should have named.
-    learnSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
+    registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
     const own = await tools.shelf.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new Superseded();

@@ -1,6 +1,6 @@
 import type { ServeOptions } from '../cli/options.ts';
 import type { Family } from '../telemetry/families.ts';
-import { createLog, type Log, logFamilies, looksOf } from '../telemetry/log.ts';
+import { createLog, type Log, logFamilies, styleOf } from '../telemetry/log.ts';
 import { openSink } from '../telemetry/sink.ts';
 import type { Host } from './host.ts';
 
@@ -19,9 +19,9 @@ export interface ServerLog {
 /** The log of a server, on standard output. Whatever becomes of who reads it, the server goes on. */
 export function openServerLog({ log: form }: ServeOptions, { out, env, now }: Host): ServerLog {
   const sink = openSink(STDOUT);
-  const looks = looksOf(form, out.isTerminal, env('NO_COLOR'));
+  const looks = styleOf(form, out.isTerminal, env('NO_COLOR'));
   const log = createLog({ write: (lines) => sink.write(lines), ...looks, now });
-  sink.onRoom((lines) => log.warn('lines of the log were lost: nobody read them in time', { lines }));
+  sink.onResume((lines) => log.warn('lines of the log were lost: nobody read them in time', { lines }));
   process.on('exit', () => {
     log.flush();
     sink.flushNow();

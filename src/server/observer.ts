@@ -6,7 +6,7 @@ import { Observer, type Witness } from '../gateway/observe/observer.ts';
 import { createEdgeMetrics } from '../http/edge-metrics.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Log } from '../telemetry/log.ts';
-import { learnSecrets } from '../telemetry/secrets.ts';
+import { registerSecrets } from '../telemetry/secrets.ts';
 import { collectorSecrets, TracingSettingError } from '../telemetry/tracing/settings.ts';
 import { openTracer, type Tracer } from '../telemetry/tracing/tracer.ts';
 import type { Host } from './host.ts';
@@ -30,7 +30,7 @@ export function openObserver(
 
 /** Throws UsageError where a variable of OpenTelemetry is wrong. */
 export async function tracerFor({ env, version }: Host, log: Log): Promise<Tracer | null> {
-  learnSecrets(collectorSecrets(env));
+  registerSecrets(collectorSecrets(env));
   try {
     return await openTracer({ env, version, log });
   } catch (cause) {

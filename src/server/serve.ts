@@ -15,7 +15,7 @@ import { recordsMigrations } from '../records/records.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import { openSqlite } from '../store/sqlite.ts';
-import { learnSecrets } from '../telemetry/secrets.ts';
+import { registerSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
 import { databaseOf, ledgerOnDisk } from './data.ts';
@@ -48,7 +48,7 @@ const TABLES = [
 export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const { out, err, now, clock } = host;
   // Its ID is no secret: it stands in lists and logs.
-  learnSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
+  registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: told } = openServerLog(options, host);
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};

@@ -1,11 +1,11 @@
 import { Spread } from '../core/spread.ts';
-import type { HistogramFamily, Labels, PlainFamily, Spec } from './families.ts';
+import type { FamilySpec, HistogramFamily, Labels, PlainFamily } from './families.ts';
 
-/** What a label says where there are more series than are kept. */
+/** The label value of all series beyond the maximum. */
 export const OTHER = 'other';
 
-/** One figure that only grows. */
-export interface Tally {
+/** A value that only increases. */
+export interface CounterCell {
   value: number;
 }
 
@@ -20,10 +20,10 @@ interface Series<Cell> {
 }
 
 /**
- * Cells by the values of labels. Of as many sets of values as `max` each has its own; all others share one more, whose
- * values are all `other`. To look one up makes no text and no object.
+ * Cells by label values. The first `max` combinations have their own cell, all others share one with `other` as every
+ * value. A lookup allocates nothing.
  */
-export class Cells<Cell> {
+export class LabelledCells<Cell> {
   readonly #names: readonly string[];
   readonly #make: (...values: readonly string[]) => Cell;
   readonly #max: number;
@@ -36,7 +36,7 @@ export class Cells<Cell> {
     this.#make = make;
   }
 
-  /** `values` in the order of the labels' names. */
+  /** @param values in the order of the label names */
   at(...values: readonly string[]): Cell {
     let branch = this.#root;
     for (let i = 0; i < values.length; i++) {
@@ -47,7 +47,7 @@ export class Cells<Cell> {
     return branch.leaf?.cell ?? this.#add(values);
   }
 
-  /** In the order in which they came to be. */
+  /** In the order of creation. */
   all(): readonly Series<Cell>[] {
     return this.#all;
   }
@@ -74,20 +74,20 @@ export class Cells<Cell> {
   }
 }
 
-interface CounterSpec extends Spec {
-  /** How much of what is told makes one of what is shown, such as microcredits a Credit; 1 if left out. */
+interface CounterSpec extends FamilySpec {
+  /** The number of counted units in one displayed unit, such as microcredits in a Credit; 1 by default. */
   readonly per?: number;
 }
 
-export interface Counter {
-  /** The figure of these values of the labels: keep it where it is raised often. */
-  at(...values: readonly string[]): Tally;
+export interface LabelledCounter {
+  /** The cell of these label values. Keep it if it is used often. */
+  at(...values: readonly string[]): CounterCell;
   readonly family: PlainFamily;
 }
 
-/** A counter with at most `seriesMax` series, and one for the others. One without labels is shown from the start. */
-export function counter({ per = 1, ...spec }: CounterSpec, seriesMax = 1_000): Counter {
-  const cells = new Cells<Tally>(spec.labels, seriesMax, () => ({ value: 0 }));
+/** A counter with at most `seriesMax` series, and one for the rest. Without labels, it exists from the start. */
+export function counter({ per = 1, ...spec }: CounterSpec, seriesMax = 1_000): LabelledCounter {
+  const cells = new LabelledCells<CounterCell>(spec.labels, seriesMax, () => ({ value: 0 }));
   if (spec.labels.length === 0) cells.at();
   const family: PlainFamily = {
     ...spec,
@@ -97,20 +97,20 @@ export function counter({ per = 1, ...spec }: CounterSpec, seriesMax = 1_000): C
   return { at: (...values) => cells.at(...values), family };
 }
 
-interface HistogramSpec extends Spec {
+interface HistogramSpec extends FamilySpec {
   /** Ascending, without infinity. */
   readonly bounds: readonly number[];
 }
 
 export interface Histogram {
-  /** As of a counter. */
+  /** The cell of these label values. */
   at(...values: readonly string[]): Spread;
   readonly family: HistogramFamily;
 }
 
-/** A histogram, bounded and shown as a counter is. */
+/** A histogram, bounded like a counter. */
 export function histogram(spec: HistogramSpec, seriesMax = 500): Histogram {
-  const cells = new Cells(spec.labels, seriesMax, () => new Spread(spec.bounds));
+  const cells = new LabelledCells(spec.labels, seriesMax, () => new Spread(spec.bounds));
   if (spec.labels.length === 0) cells.at();
   const family: HistogramFamily = {
     ...spec,
@@ -120,7 +120,7 @@ export function histogram(spec: HistogramSpec, seriesMax = 500): Histogram {
   return { at: (...values) => cells.at(...values), family };
 }
 
-const readAs =
+const unlabelled =
   (type: PlainFamily['type']) =>
   (name: string, help: string, read: () => number): PlainFamily => ({
     name,
@@ -130,13 +130,13 @@ const readAs =
     samples: () => [[{}, read()]],
   });
 
-/** A gauge without labels, read when it is asked for. */
-export const gauge = readAs('gauge');
+/** A gauge without labels, read when the page is made. */
+export const gauge = unlabelled('gauge');
 
-/** A counter without labels that is kept elsewhere, read in the same way. */
-export const total = readAs('counter');
+/** A counter without labels whose value is kept elsewhere, read when the page is made. */
+export const total = unlabelled('counter');
 
-/** What many families of a page are told from, read once for all of them: a page is made within one turn of the event loop. */
+/** Reads a value once for all families of a page: a page is made in one turn of the event loop. */
 export function oncePerTurn<Value extends object>(read: () => Value): () => Value {
   let last: Value | null = null;
   return () => {

@@ -1,28 +1,28 @@
-/** What a page of metrics is made of, whoever counts it. Everything is read at the moment of asking, and nothing before. */
+/** The families of a metrics page. They are read when the page is made, not before. */
 
-/** By the names that the family states. Values are from the policy or from a fixed list, never a caller's own. */
+/** By the label names of the family. Values come from the policy or a fixed list, never from a caller. */
 export type Labels = Readonly<Record<string, string>>;
 
-export interface Spec {
-  /** Such as `signalbox_chats_total`: counters end in `_total`, and units are Prometheus' base units or Credits. */
+export interface FamilySpec {
+  /** Such as `signalbox_chats_total`. Counters end in `_total`; units are Prometheus' base units or Credits. */
   readonly name: string;
-  /** One sentence; it stands in the page and in docs/metrics.md. */
+  /** One sentence, for the page and docs/metrics.md. */
   readonly help: string;
   readonly labels: readonly string[];
 }
 
-export interface PlainFamily extends Spec {
+export interface PlainFamily extends FamilySpec {
   readonly type: 'counter' | 'gauge';
   samples(): Iterable<readonly [labels: Labels, value: number]>;
 }
 
-export interface HistogramFamily extends Spec {
+export interface HistogramFamily extends FamilySpec {
   readonly type: 'histogram';
   /** Upper bounds of the buckets, ascending, without infinity. */
   readonly bounds: readonly number[];
   spreads(): Iterable<{
     readonly labels: Labels;
-    /** How many fell into each bucket, not counting those below it; one more than there are bounds. */
+    /** The number in each bucket alone, one more than there are bounds. */
     readonly counts: ArrayLike<number>;
     readonly sum: number;
   }>;

@@ -3,56 +3,56 @@ import type { Family } from './families.ts';
 import { prettyLine } from './pretty.ts';
 import { hasSecret, SECRET_LENGTH_MIN, scrub } from './secrets.ts';
 
-/** Figures and names of one event. Never a prompt or an answer; a secret is left out of the line. */
-export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+/** Fields of one event. Never a prompt or an answer; secrets are removed. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-export type Level = 'info' | 'warn' | 'error';
+export type LogLevel = 'info' | 'warn' | 'error';
 
 export interface Log {
-  info(message: string, fields?: Fields): void;
-  warn(message: string, fields?: Fields): void;
-  error(message: string, fields?: Fields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
 }
 
-/** Lines wait at most so long, and at most so many characters, for others to be written with. */
+/** The maximum delay and number of characters before waiting lines are written. */
 const WRITE_AFTER_MS = 20;
 const WAITING_CHARS_MAX = 65_536;
 
 export interface BufferedLog extends Log {
-  /** Hands over what waits, at once. */
+  /** Writes the waiting lines at once. */
   flush(): void;
-  /** Lines so far. */
-  readonly counts: Readonly<Record<Level, number>>;
+  /** The number of lines by level. */
+  readonly counts: Readonly<Record<LogLevel, number>>;
 }
 
-export interface LogLooks {
+export interface LogStyle {
   /** For people; JSON otherwise. */
   readonly pretty: boolean;
-  /** Of the pretty form alone. */
+  /** For the pretty format only. */
   readonly colours?: boolean;
-  /** Warnings and errors, and nothing else. */
+  /** Warnings and errors only. */
   readonly quiet?: boolean;
 }
 
-export interface LogOptions extends LogLooks {
-  /** Takes whole lines. Must not wait, nor throw. */
+export interface LogOptions extends LogStyle {
+  /** Takes whole lines. Must neither block nor throw. */
   write(lines: string): void;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** How lines look, as an operator names it. */
+/** The formats that an operator can choose. */
 export const LOG_FORMS = ['auto', 'json', 'pretty', 'off'] as const;
 
 export type LogForm = (typeof LOG_FORMS)[number];
 
-/** `noColour` is the variable NO_COLOR: whoever sets it wants none. */
-export function looksOf(form: LogForm, isTerminal: boolean, noColour: string | undefined): LogLooks {
+/** @param noColour the variable NO_COLOR; any value turns colours off */
+export function styleOf(form: LogForm, isTerminal: boolean, noColour: string | undefined): LogStyle {
   const pretty = form === 'pretty' || (form !== 'json' && isTerminal);
   return { pretty, colours: isTerminal && !noColour, quiet: form === 'off' };
 }
 
-/** One line an event, gathered so that a busy server does not make a system call for each. */
+/** Writes one line per event, in batches, so that a busy server makes few system calls. */
 export function createLog({ write, pretty, colours = false, quiet = false, now }: LogOptions): BufferedLog {
   let waiting = '';
   let timer: ReturnType<typeof setTimeout> | null = null;
@@ -74,23 +74,23 @@ export function createLog({ write, pretty, colours = false, quiet = false, now }
     return stamp;
   };
   const counts = { info: 0, warn: 0, error: 0 };
-  const put = (level: Level, message: string, fields: Fields): void => {
+  const put = (level: LogLevel, message: string, fields: LogFields): void => {
     counts[level]++;
     waiting += pretty ? prettyLine(now(), level, message, fields, colours) : jsonLine(time(), level, message, fields);
     if (waiting.length > WAITING_CHARS_MAX) flush();
     else timer ??= setTimeout(flush, WRITE_AFTER_MS);
   };
   const line =
-    (level: Level) =>
-    (message: string, fields: Fields = {}) => {
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}) => {
       if (isClean(message, fields)) put(level, message, fields);
-      else put(level, scrub(message), scrubbed(fields));
+      else put(level, scrub(message), scrubFields(fields));
     };
   return { info: quiet ? () => {} : line('info'), warn: line('warn'), error: line('error'), flush, counts };
 }
 
-/** Asked of every line, so by the values that can hold a secret rather than by the line: names and figures cannot. */
-function isClean(message: string, fields: Fields): boolean {
+/** Runs for every line, so it checks only values that can hold a secret: field names and numbers cannot. */
+function isClean(message: string, fields: LogFields): boolean {
   for (const name in fields) {
     const value = fields[name];
     if (typeof value === 'string' && value.length >= SECRET_LENGTH_MIN && hasSecret(value)) return false;
@@ -98,19 +98,19 @@ function isClean(message: string, fields: Fields): boolean {
   return !hasSecret(message);
 }
 
-function scrubbed(fields: Fields): Fields {
+function scrubFields(fields: LogFields): LogFields {
   const clean = Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? scrub(value) : value]);
   return Object.fromEntries(clean);
 }
 
-/** The head is written as text: to copy the fields into one object with it costs as much as to encode them. */
-function jsonLine(time: string, level: string, message: string, fields: Fields): string {
+/** Concatenates the head, because copying all fields into one object costs as much as encoding them. */
+function jsonLine(time: string, level: string, message: string, fields: LogFields): string {
   const head = `{"time":"${time}","level":"${level}","message":${JSON.stringify(message)}`;
   const rest = JSON.stringify(fields);
   return rest === '{}' ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
 }
 
-/** What the page of metrics has of the log. */
+/** The metrics of the log. */
 export function logFamilies({ counts }: Pick<BufferedLog, 'counts'>, sink: { readonly lost: number }): Family[] {
   return [
     {

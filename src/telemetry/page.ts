@@ -1,36 +1,36 @@
 import { Gauge, Registry } from 'prom-client';
-import { type Counter, counter } from './counts.ts';
+import { counter, type LabelledCounter } from './counts.ts';
 import type { Family, HistogramFamily, Labels } from './families.ts';
 
-/** One line of the page, as prom-client writes it. */
-interface Line {
-  /** The family's, if left out. */
+/** A line of the page in prom-client's form. */
+interface SampleLine {
+  /** Defaults to the name of the family. */
   readonly metricName?: string;
-  /** Of a bucket: its bound. */
+  /** The bound of a bucket. */
   readonly labels: Readonly<Record<string, string | number>>;
-  /** Of the whole series. Their text is kept as long as the object lives. */
+  /** The labels of the series. prom-client caches their text by object. */
   readonly sharedLabels: Labels;
   readonly value: number;
 }
 
-/** What prom-client asks of a metric when it writes the page. */
-interface Shown {
+/** The metric that prom-client writes to the page. */
+interface PromMetric {
   readonly name: string;
   readonly help: string;
   readonly type: Family['type'];
-  readonly values: readonly Line[];
+  readonly values: readonly SampleLine[];
 }
 
 const NO_LABELS = {};
 
 /**
- * A page of these families in Prometheus' text format 0.0.4. Throws where two have one name, or a name cannot be one. A
- * family that throws when it is read is shown without samples and counted, and the others are there.
+ * Makes pages of these families in Prometheus' text format 0.0.4. A family that throws has no samples on the page, and
+ * is counted. Throws if two families share a name, or a name is invalid.
  */
 export function metricsPage(families: readonly Family[]): () => Promise<string> {
   const errors = metricsErrors();
   const registry = new Registry();
-  const linesOf = (family: Family): readonly Line[] => {
+  const linesOf = (family: Family): readonly SampleLine[] => {
     try {
       return family.type === 'histogram' ? bucketLines(family) : plainLines(family.samples());
     } catch {
@@ -38,12 +38,12 @@ export function metricsPage(families: readonly Family[]): () => Promise<string> 
       return [];
     }
   };
-  // Last, so that it counts what this very page lacks.
-  for (const family of [...families, errors.family]) registry.registerMetric(new Fed(family, linesOf));
+  // The last, so that it includes the errors of this page.
+  for (const family of [...families, errors.family]) registry.registerMetric(new FamilyMetric(family, linesOf));
   return () => registry.metrics();
 }
 
-export const metricsErrors = (): Counter =>
+export const metricsErrors = (): LabelledCounter =>
   counter({
     name: 'signalbox_metrics_errors_total',
     help: 'Families that could not be read for the page.',
@@ -51,34 +51,34 @@ export const metricsErrors = (): Counter =>
   });
 
 /**
- * A metric that is read when the page is made, of whatever type. prom-client's own hold figures themselves: they take no
- * buckets that are counted, show 0 where there is nothing to show, and take label values for the same that are not.
+ * A metric of any type that is read when the page is made. The metrics of prom-client hold their own values: they
+ * accept no counted buckets, show 0 instead of nothing, and confuse some label values.
  */
-class Fed extends Gauge {
+class FamilyMetric extends Gauge {
   readonly #family: Family;
-  readonly #linesOf: (family: Family) => readonly Line[];
+  readonly #linesOf: (family: Family) => readonly SampleLine[];
 
-  constructor(family: Family, linesOf: (family: Family) => readonly Line[]) {
+  constructor(family: Family, linesOf: (family: Family) => readonly SampleLine[]) {
     super({ name: family.name, help: family.help, labelNames: family.labels, registers: [] });
     this.#family = family;
     this.#linesOf = linesOf;
   }
 
-  /** Its registry asks for this first, and for `get` where it is not there. */
-  async getForPromString(): Promise<Shown> {
+  /** The registry prefers this method to `get`. */
+  async getForPromString(): Promise<PromMetric> {
     const { name, help, type } = this.#family;
     return { name, help, type, values: this.#linesOf(this.#family) };
   }
 }
 
-const plainLines = (samples: Iterable<readonly [Labels, number]>): Line[] =>
+const plainLines = (samples: Iterable<readonly [Labels, number]>): SampleLine[] =>
   Array.from(samples, ([sharedLabels, value]) => ({ labels: NO_LABELS, sharedLabels, value }));
 
-/** Every bucket counts those below it, too. */
-function bucketLines(family: HistogramFamily): Line[] {
+/** On the page, each bucket includes those below it. */
+function bucketLines(family: HistogramFamily): SampleLine[] {
   const { name, bounds } = family;
   const ends = [...bounds, '+Inf'].map((le) => ({ le }));
-  const lines: Line[] = [];
+  const lines: SampleLine[] = [];
   for (const { labels: sharedLabels, counts, sum } of family.spreads()) {
     let count = 0;
     for (let at = 0; at < ends.length; at++) {

@@ -1,9 +1,7 @@
 import { visible } from '../core/visible.ts';
-import type { Fields, Level } from './log.ts';
+import type { LogFields, LogLevel } from './log.ts';
 
-/** Lines for people at a terminal. */
-
-type Value = Fields[string];
+type Value = LogFields[string];
 type Colour = 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 type Paint = (colour: Colour, text: string) => string;
 
@@ -11,31 +9,31 @@ const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, ye
 const coloured: Paint = (colour, text) => (text === '' ? '' : `\u001b[${CODES[colour]}m${text}\u001b[0m`);
 const plain: Paint = (_, text) => text;
 
-/** A value may come from outside. */
+/** Values may come from outside. */
 const shown = (value: Value): string => visible(String(value));
 
-/** `at` in ms since 1970; it is shown in local time. */
-export function prettyLine(at: number, level: Level, message: string, fields: Fields, colours: boolean): string {
+/** @param at ms since 1970, shown in local time */
+export function prettyLine(at: number, level: LogLevel, message: string, fields: LogFields, colours: boolean): string {
   const paint = colours ? coloured : plain;
   const time = paint('dim', new Date(at).toTimeString().slice(0, 8));
   const isRequest = (message === 'chat' || message === 'request') && typeof fields.request === 'string';
   return `${time} ${isRequest ? requestText(message, fields, paint) : eventText(level, message, fields, paint)}\n`;
 }
 
-function eventText(level: Level, message: string, fields: Fields, paint: Paint): string {
+function eventText(level: LogLevel, message: string, fields: LogFields, paint: Paint): string {
   const { stack, ...others } = fields;
   let text = level === 'info' ? '' : paint(level === 'warn' ? 'yellow' : 'red', `${level}: `);
   text += shown(message);
   for (const [name, value] of Object.entries(others)) {
     if (value !== undefined) text += paint('dim', `  ${shown(name)}=${shown(value)}`);
   }
-  // Where a defect was is read from line to line.
+  // A stack is read line by line.
   if (typeof stack === 'string') for (const line of stack.split('\n')) text += `\n    ${shown(line.trim())}`;
   return text;
 }
 
 /** `200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta` */
-function requestText(message: string, fields: Fields, paint: Paint): string {
+function requestText(message: string, fields: LogFields, paint: Paint): string {
   const { key, credits, ttft_ms: ttft, total_ms: total, input_tokens: input, output_tokens: output } = fields;
   const odd = oddities(fields, paint);
   const parts = [
@@ -46,13 +44,13 @@ function requestText(message: string, fields: Fields, paint: Paint): string {
     typeof ttft === 'number' ? `ttft ${timeText(ttft)}` : '',
     typeof total === 'number' ? `total ${timeText(total)}` : '',
     key === undefined ? '' : paint('dim', `key ${shown(key)}`),
-    // To look it up by.
+    // The ID to look it up by.
     odd.length === 0 ? '' : paint('dim', shown(fields.decision ?? fields.request)),
   ];
   return parts.filter((part) => part !== '').join('  ');
 }
 
-function chatText({ selector, model, endpoint }: Fields): string {
+function chatText({ selector, model, endpoint }: LogFields): string {
   const provider = typeof endpoint === 'string' ? ` @ ${shown(endpoint.split('/', 1)[0])}` : '';
   const asked = selector === undefined ? 'chat' : shown(selector);
   return model === undefined ? asked : `${asked} → ${shown(model)}${provider}`;
@@ -63,8 +61,8 @@ function statusText(status: Value, paint: Paint): string {
   return paint(status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green', String(status));
 }
 
-/** All that is not as it should be. */
-function oddities({ outcome, error, failures, reason, suppressed }: Fields, paint: Paint): string[] {
+/** Everything unusual about the request. */
+function oddities({ outcome, error, failures, reason, suppressed }: LogFields, paint: Paint): string[] {
   const odd: string[] = [];
   if (outcome === 'failed' || outcome === 'broken') odd.push(paint('red', outcome));
   else if (outcome !== undefined && outcome !== 'completed') odd.push(paint('yellow', shown(outcome)));

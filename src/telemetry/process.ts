@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { gauge, histogram, total } from './counts.ts';
 import type { Family, Labels, PlainFamily } from './families.ts';
 
-/** How often the event loop is asked to be on time, ms. */
+/** The interval of the timer that measures event loop lag, ms. */
 const LAG_EVERY_MS = 100;
 
 export interface WatchedProcess {
   readonly families: readonly Family[];
-  /** Ends the watch of the event loop. */
+  /** Stops measuring event loop lag. */
   stop(): void;
 }
 
-/** What is known of this process. Its event loop is watched from now on; that keeps no process alive. */
+/** The metrics of this process. Measures event loop lag from now on, without keeping the process alive. */
 export function watchProcess(): WatchedProcess {
   const lag = histogram({
     name: 'signalbox_event_loop_lag_seconds',
@@ -27,11 +27,11 @@ export function watchProcess(): WatchedProcess {
     last = now;
   }, LAG_EVERY_MS);
   timer.unref();
-  return { families: [...OF_THE_PROCESS, lag.family], stop: () => clearInterval(timer) };
+  return { families: [...PROCESS_FAMILIES, lag.family], stop: () => clearInterval(timer) };
 }
 
-/** By the names that Prometheus' own clients give them. */
-const OF_THE_PROCESS: readonly Family[] = [
+/** With the names of Prometheus' own clients. */
+const PROCESS_FAMILIES: readonly Family[] = [
   total('process_cpu_seconds_total', 'Time of the processor that was used, by the program and for it.', cpuSeconds),
   gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
   gauge('process_heap_bytes', 'Memory that objects of the program take.', () => process.memoryUsage().heapUsed),
@@ -49,16 +49,16 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Has no sample where what it reads is not there. */
+/** Has no sample if the value cannot be read. */
 function optional(name: string, help: string, read: () => number | null): PlainFamily {
   const samples = (): [Labels, number][] => {
-    const value = existing(read);
+    const value = readOrNull(read);
     return value === null ? [] : [[{}, value]];
   };
   return { name, help, labels: [], type: 'gauge', samples };
 }
 
-function existing(read: () => number | null): number | null {
+function readOrNull(read: () => number | null): number | null {
   try {
     return read();
   } catch {
@@ -66,7 +66,7 @@ function existing(read: () => number | null): number | null {
   }
 }
 
-/** Less the one that looking takes. */
+/** Without the descriptor of this listing. */
 function openFiles(): number {
   return readdirSync('/proc/self/fd').length - 1;
 }

@@ -1,21 +1,21 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
-/** Where lines go. It never makes its caller wait, and never throws. */
+/** The destination of lines. Never blocks its caller, and never throws. */
 export interface Sink {
-  /** Takes whole lines, or loses all of them. */
+  /** Writes whole lines, or drops all of them. */
   write(lines: string): void;
-  /** Resolves once everything is written, or nothing can be any more; at the latest after so many ms. */
+  /** Resolves once everything is written or dropped; after `patienceMs` at the latest. */
   drain(patienceMs: number): Promise<void>;
-  /** For the exit of the process: writes what waits, as far as that is possible without waiting. */
+  /** For the exit of the process: writes what it can without blocking. */
   flushNow(): void;
-  /** Lines that were lost, since it was opened. */
+  /** The number of lines dropped. */
   readonly lost: number;
-  /** Sets who is told, with their number, when lines are taken again after some were lost. */
-  onRoom(tell: (lines: number) => void): void;
+  /** Sets a listener for the end of each gap, with the number of lines dropped in it. */
+  onResume(listener: (lines: number) => void): void;
 }
 
-/** Begins to write a part of some bytes, and tells how many of it were written. */
-export type Write = (
+/** Starts writing a range of bytes; `done` gets the number written. */
+export type WriteCall = (
   fd: number,
   bytes: Buffer,
   offset: number,
@@ -24,50 +24,50 @@ export type Write = (
 ) => void;
 
 export interface SinkOptions {
-  /** Bytes that may wait. */
+  /** The maximum number of waiting bytes. */
   readonly bytesMax?: number;
-  /** Left out, the system's. */
-  readonly write?: Write;
+  /** Defaults to the system's. */
+  readonly write?: WriteCall;
 }
 
-/** Some seconds of a busy server's lines: readers that stall for a moment lose nothing. */
+/** Several seconds of a busy server's lines, for readers that stall briefly. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** A full disk is tried again after such a pause; it doubles. */
+/** The pause before the next attempt on a full disk; it doubles. */
 const PAUSE_MIN_MS = 10;
 const PAUSE_MAX_MS = 1_000;
-/** What does not pass: the reader is gone, or the descriptor is closed. */
+/** Permanent errors: the reader is gone, or the descriptor is closed. */
 const FINAL: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET', 'EBADF']);
 const NEWLINE = 10;
 
-export const systemWrite: Write = (fd, bytes, offset, length, done) => write(fd, bytes, offset, length, null, done);
+export const systemWrite: WriteCall = (fd, bytes, offset, length, done) => write(fd, bytes, offset, length, null, done);
 
-/** Writes to a descriptor, such as 1 for standard output. */
+/** Opens a sink for a descriptor, such as 1 for standard output. */
 export const openSink = (fd: number, options: SinkOptions = {}): Sink => new DescriptorSink(fd, options);
 
 /**
- * One asynchronous write at a time, so that a reader who stalls holds up a thread and not the event loop. What comes
- * meanwhile waits. Once there is no room more lines are lost until half of it is free, so that losses are few gaps.
+ * Makes one asynchronous write at a time, so that a stalled reader blocks a thread and not the event loop. Other lines
+ * wait. At the limit it drops lines until half of the buffer is free, to make few gaps.
  */
 class DescriptorSink implements Sink {
   readonly #fd: number;
   readonly #bytesMax: number;
-  readonly #start: Write;
-  /** What is being written, and from where on it was not yet. */
+  readonly #start: WriteCall;
+  /** The buffer being written, and the offset of its unwritten rest. */
   #current: Buffer | null = null;
   #offset = 0;
   #waiting: Buffer[] = [];
-  /** Of both. */
+  /** Of `#current` and `#waiting`. */
   #bytes = 0;
-  /** From the first line until there is none. */
+  /** From the first line until all are written. */
   #isBusy = false;
-  /** The system has a write, and has not said what came of it. */
-  #isOut = false;
+  /** Whether a write is in progress. */
+  #isWriting = false;
   #isFull = false;
   #isOver = false;
   #lost = 0;
   #lostBefore = 0;
   #pauseMs = PAUSE_MIN_MS;
-  #tell: (lines: number) => void = () => {};
+  #onResume: (lines: number) => void = () => {};
   #onIdle: (() => void)[] = [];
 
   constructor(fd: number, { bytesMax = BYTES_MAX, write: start = systemWrite }: SinkOptions) {
@@ -80,22 +80,22 @@ class DescriptorSink implements Sink {
     return this.#lost;
   }
 
-  onRoom(tell: (lines: number) => void): void {
-    this.#tell = tell;
+  onResume(listener: (lines: number) => void): void {
+    this.#onResume = listener;
   }
 
   write(lines: string): void {
     const bytes = Buffer.from(lines);
     if (!this.#isOver && this.#bytes + bytes.length > this.#bytesMax) this.#isFull = true;
     if (this.#isOver || this.#isFull) {
-      this.#lost += newlinesOf(bytes);
+      this.#lost += countLines(bytes);
     } else {
       this.#waiting.push(bytes);
       this.#bytes += bytes.length;
     }
     if (this.#isBusy || this.#isOver) return;
     this.#isBusy = true;
-    // Not at once: an exit in this very turn still finds all of it here, and several lines go together.
+    // Deferred: an exit in this turn still finds all lines here, and several lines share a write.
     queueMicrotask(() => this.#next());
   }
 
@@ -111,19 +111,19 @@ class DescriptorSink implements Sink {
   }
 
   flushNow(): void {
-    // Nobody knows how far a write has come that is out: what follows it could stand amid its lines.
-    if (this.#isOut || this.#isOver || this.#bytes === 0) return;
+    // The progress of a write under way is unknown, and later lines could end up inside its lines.
+    if (this.#isWriting || this.#isOver || this.#bytes === 0) return;
     const rest = this.#current ? [this.#current.subarray(this.#offset)] : [];
     const all = Buffer.concat([...rest, ...this.#waiting]);
     this.#current = null;
     this.#waiting = [];
     this.#bytes = 0;
-    const written = writeWithoutWaiting(this.#fd, all);
-    this.#lost += newlinesOf(all.subarray(written));
+    const written = writeNonBlocking(this.#fd, all);
+    this.#lost += countLines(all.subarray(written));
   }
 
   #next(): void {
-    this.#look();
+    this.#checkRoom();
     if (this.#current === null) {
       if (this.#waiting.length === 0) {
         this.#idle();
@@ -134,16 +134,16 @@ class DescriptorSink implements Sink {
       this.#waiting = [];
     }
     const { length } = this.#current;
-    this.#isOut = true;
+    this.#isWriting = true;
     this.#start(this.#fd, this.#current, this.#offset, length - this.#offset, (error, count) => {
-      this.#isOut = false;
+      this.#isWriting = false;
       if (error && FINAL.has(error.code)) this.#end();
       else if (error || count === 0) this.#pause();
       else this.#wrote(count);
     });
   }
 
-  /** A pipe takes what it has room for: even half a character. */
+  /** A pipe may take any number of bytes, even half a character. */
   #wrote(count: number): void {
     this.#pauseMs = PAUSE_MIN_MS;
     this.#offset += count;
@@ -157,18 +157,18 @@ class DescriptorSink implements Sink {
     this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MAX_MS);
   }
 
-  #look(): void {
+  #checkRoom(): void {
     if (!this.#isFull || this.#bytes > this.#bytesMax / 2) return;
     this.#isFull = false;
     const lines = this.#lost - this.#lostBefore;
     this.#lostBefore = this.#lost;
-    this.#tell(lines);
+    this.#onResume(lines);
   }
 
   #end(): void {
     this.#isOver = true;
-    if (this.#current) this.#lost += newlinesOf(this.#current.subarray(this.#offset));
-    for (const bytes of this.#waiting) this.#lost += newlinesOf(bytes);
+    if (this.#current) this.#lost += countLines(this.#current.subarray(this.#offset));
+    for (const bytes of this.#waiting) this.#lost += countLines(bytes);
     this.#current = null;
     this.#waiting = [];
     this.#bytes = 0;
@@ -177,21 +177,24 @@ class DescriptorSink implements Sink {
 
   #idle(): void {
     this.#isBusy = false;
-    const told = this.#onIdle;
+    const waiters = this.#onIdle;
     this.#onIdle = [];
-    for (const done of told) done();
+    for (const done of waiters) done();
   }
 }
 
-function newlinesOf(bytes: Buffer): number {
+function countLines(bytes: Buffer): number {
   let count = 0;
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++;
   return count;
 }
 
-/** Writes line by line, which a pipe takes whole or not at all up to 4 KiB. Returns how many bytes it took. */
-function writeWithoutWaiting(fd: number, bytes: Buffer): number {
-  const impatient = impatientOf(fd);
+/**
+ * Writes line by line, because a pipe takes up to 4 KiB whole or not at all.
+ * @returns the number of bytes written
+ */
+function writeNonBlocking(fd: number, bytes: Buffer): number {
+  const impatient = nonBlocking(fd);
   let written = 0;
   try {
     while (written < bytes.length) {
@@ -204,8 +207,8 @@ function writeWithoutWaiting(fd: number, bytes: Buffer): number {
   return written;
 }
 
-/** The same pipe, opened so that a write fails rather than wait. The descriptor itself where that cannot be had. */
-function impatientOf(fd: number): number {
+/** The same pipe in non-blocking mode, or the descriptor itself if that fails. */
+function nonBlocking(fd: number): number {
   try {
     if (!fstatSync(fd).isFIFO()) return fd;
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);

@@ -1,38 +1,38 @@
-/** What is traced of a request. Times are taken on the tracer's own clock, at the moment of each call. */
+/** Traces of requests. Times are from the tracer's clock at each call. */
 
-/** The steps of a request, in their order. */
-export type Step = 'admit' | 'pin' | 'profile' | 'shortlist' | 'decide' | 'reserve' | 'dispatch' | 'settle';
+/** The steps of a request in their order. */
+export type TraceStep = 'admit' | 'pin' | 'profile' | 'shortlist' | 'decide' | 'reserve' | 'dispatch' | 'settle';
 
-/** By OpenTelemetry's names where it has one, else `signalbox.…`. What is undefined is left out. */
-export type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+/** With OpenTelemetry's names where they exist, else `signalbox.…`. Undefined values are omitted. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** A span as it is told when it ends. */
-export interface Told {
+/** The result of a span when it ends. */
+export interface SpanResult {
   readonly name: string;
-  readonly attributes: Attributes;
-  /** What went wrong, in one line; null for nothing. */
+  readonly attributes: SpanAttributes;
+  /** In one line; null without an error. */
   readonly error: string | null;
 }
 
-/** One request on its way. */
+/** The trace of one request. */
 export interface Trace {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** Of the span of the whole request: 16 hexadecimal digits. */
+  /** Of the span of the whole request, 16 hexadecimal digits. */
   readonly spanId: string;
-  /** False: nothing of it is sent anywhere, and its context goes upstream all the same. */
+  /** If false, no span is sent, but the context is still propagated. */
   readonly isSampled: boolean;
-  /** Ends the step under way, and begins this one. */
-  step(step: Step): void;
-  /** A call upstream begins; its span belongs to the step under way. */
+  /** Ends the current step and starts another. */
+  step(step: TraceStep): void;
+  /** Starts an upstream call within the current step. */
   call(): CallTrace;
-  /** Ends the step under way and the span of the whole. Harmless after the first time. */
-  end(told: Told): void;
+  /** Ends the current step and the request. Later calls have no effect. */
+  end(result: SpanResult): void;
 }
 
 export interface CallTrace {
-  /** W3C's `traceparent`, and `tracestate` where the caller sent one; none where it is switched off. */
+  /** `traceparent`, and the caller's `tracestate` if there is one; empty if propagation is off. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Harmless after the first time. */
-  end(told: Told): void;
+  /** Later calls have no effect. */
+  end(result: SpanResult): void;
 }

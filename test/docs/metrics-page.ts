@@ -14,7 +14,7 @@ import type { Family } from '../../src/telemetry/families.ts';
 import { createLog, logFamilies } from '../../src/telemetry/log.ts';
 import { metricsErrors } from '../../src/telemetry/page.ts';
 import { watchProcess } from '../../src/telemetry/process.ts';
-import { Outlet } from '../../src/telemetry/tracing/outlet.ts';
+import { ExportMonitor } from '../../src/telemetry/tracing/exporter.ts';
 
 const PATH = join(import.meta.dir, '../../docs/metrics.md');
 
@@ -46,7 +46,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
   process: [
     ...watched.families,
     ...logFamilies(log, { lost: 0 }),
-    new Outlet(log, () => 0).family,
+    new ExportMonitor(log, () => 0).family,
     metricsErrors().family,
   ],
 };

@@ -37,7 +37,7 @@ async function open(file: string) {
   return { store, records, note, pass };
 }
 
-test('any frame comes back bit for bit', async () => {
+test('any frame is restored exactly', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const change = fc.record({
@@ -64,7 +64,7 @@ test('any frame comes back bit for bit', async () => {
   await store.close();
 });
 
-test('only what differs from the policy takes room; of nothing there is no row, and the number is 0', async () => {
+test('a frame stores only differences from the policy; without any, it has no row and number 0', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const [write] = records.frames.refer(seen(123.4), policy, () => 5).writes;
@@ -76,7 +76,7 @@ test('only what differs from the policy takes room; of nothing there is no row, 
   await store.close();
 });
 
-test('a frame goes with records until it is written, once; numbers grow and survive a restart', async () => {
+test('a frame accompanies records until it is written, once; numbers grow and survive a restart', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const readings = seen(50);
@@ -95,7 +95,7 @@ test('a frame goes with records until it is written, once; numbers grow and surv
   await store.close();
 });
 
-test('a frame whose record was refused goes with the next', async () => {
+test('a frame whose record was rejected accompanies the next', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const readings = seen(50);
@@ -109,7 +109,7 @@ test('a frame whose record was refused goes with the next', async () => {
   await store.close();
 });
 
-test('frames go with the decisions that could name them, however long one was the present frame', async () => {
+test('a frame is deleted with the decisions that could name it, however long it was current', async () => {
   using folder = tempFolder();
   const { store, records, note, pass } = await open(folder.file);
   const readings = seen(50);
@@ -121,7 +121,7 @@ test('frames go with the decisions that could name them, however long one was th
   expect(timeOfId(second)).toBe(NOW + RENEW_MS);
   pass(30 * DAY);
   await records.prune(30 * DAY);
-  // A decision of just inside these 30 days may name a frame that is an hour older.
+  // A decision from within these 30 days may name a frame that is an hour older.
   expect(await records.findFrame(first, policy)).not.toBeNull();
   pass(1);
   await records.prune(30 * DAY);

@@ -177,7 +177,7 @@ describe('the log', () => {
       'src/server/serve.ts',
       'src/server/upkeep.ts',
       'src/telemetry/log.ts',
-      'src/telemetry/tracing/outlet.ts',
+      'src/telemetry/tracing/exporter.ts',
       'src/telemetry/tracing/start.ts',
       'src/telemetry/tracing/tracer.ts',
     ]);

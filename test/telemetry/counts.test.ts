@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type Counter, counter, type Histogram, histogram } from '../../src/telemetry/counts.ts';
+import { counter, type Histogram, histogram, type LabelledCounter } from '../../src/telemetry/counts.ts';
 import { metricsPage } from '../../src/telemetry/page.ts';
 import { allSamples, type Page, readPage, seriesName, total } from '../support/prometheus.ts';
 
@@ -8,19 +8,19 @@ const SERIES_MAX = 5;
 const LABELS = ['who', 'what'];
 const BOUNDS = [1, 2, 5];
 
-type Make = (max: number) => { readonly counter: Counter; readonly histogram: Histogram };
+type Make = (max: number) => { readonly counter: LabelledCounter; readonly histogram: Histogram };
 
 const real: Make = (max) => ({
   counter: counter({ name: 'n_total', help: 'Things.', labels: LABELS }, max),
   histogram: histogram({ name: 'n_seconds', help: 'Times.', labels: LABELS, bounds: BOUNDS }, max),
 });
 
-/** Among them those that would be taken for each other, or for what holds the rest. */
+/** With values that could be confused with each other or with the series for the rest. */
 const name = fc.constantFrom('a', 'b', 'other', '', 'a,what:b', 'b"\\\n', '__proto__', 'le');
 const told = fc.array(fc.tuple(name, name, fc.nat(8)), { maxLength: 60 });
-type Told = readonly (readonly [string, string, number])[];
+type Events = readonly (readonly [string, string, number])[];
 
-async function pageOf(make: Make, events: Told): Promise<Page> {
+async function pageOf(make: Make, events: Events): Promise<Page> {
   const metrics = make(SERIES_MAX);
   for (const [who, what, value] of events) {
     metrics.counter.at(who, what).value += value;
@@ -29,8 +29,8 @@ async function pageOf(make: Make, events: Told): Promise<Page> {
   return readPage(await metricsPage([metrics.counter.family, metrics.histogram.family])());
 }
 
-/** Whether the page says what was told: in all, by bucket, and of each of the first names by itself. */
-function isTrue(page: Page, events: Told): boolean {
+/** Whether the page matches the events: in total, by bucket, and for each of the first names. */
+function isTrue(page: Page, events: Events): boolean {
   const sum = events.reduce((all, [, , value]) => all + value, 0);
   const has = (name: string, value: number, labels = {}) => (total(page, name, labels) ?? 0) === value;
   const series = new Set(page.get('n_total')!.samples.map(seriesName));
@@ -51,15 +51,15 @@ function isTrue(page: Page, events: Told): boolean {
   );
 }
 
-async function firstLie(make: Make): Promise<Told | null> {
+async function firstLie(make: Make): Promise<Events | null> {
   const law = fc.asyncProperty(told, async (events) => isTrue(await pageOf(make, events), events));
   const { failed, counterexample, seed } = await fc.check(law, { numRuns: 300 });
   if (failed) console.log(`counts: seed ${seed}`);
   return failed ? counterexample![0] : null;
 }
 
-describe('What is counted', () => {
-  test('is on the page, in sum and each by itself, in so many series and no more', async () => {
+describe('a metric', () => {
+  test('is on the page in total and by label, with a bounded number of series', async () => {
     expect(await firstLie(real)).toBeNull();
   });
 
@@ -87,12 +87,12 @@ describe('What is counted', () => {
     },
   };
   for (const [wrong, make] of Object.entries(wrongs)) {
-    test(`would not pass if it ${wrong}`, async () => {
+    test(`fails this law if it ${wrong}`, async () => {
       expect(await firstLie(make)).not.toBeNull();
     });
   }
 
-  test('has its zero from the start where it has no labels, and else no series before the first', async () => {
+  test('starts at zero without labels, and has no series before the first event with labels', async () => {
     const families = [
       counter({ name: 'a_total', help: 'A.', labels: [] }).family,
       counter({ name: 'b_total', help: 'B.', labels: ['x'] }).family,
@@ -104,13 +104,13 @@ describe('What is counted', () => {
     expect(total(page, 'c_count')).toBe(0);
   });
 
-  test('is exact in the unit in which it is told', async () => {
+  test('is exact in the unit it is counted in', async () => {
     const { at, family } = counter({ name: 'credits_total', help: 'Credits.', labels: [], per: 1_000_000 });
     for (let i = 0; i < 10; i++) at().value += 100_000;
     expect(total(readPage(await metricsPage([family])()), 'credits_total')).toBe(1);
   });
 
-  test('is left out where it is no number', async () => {
+  test('is omitted if it is not a number', async () => {
     const { at, family } = histogram({ name: 'c', help: 'C.', labels: [], bounds: [1] });
     at().observe(Number.NaN);
     at().observe(3);

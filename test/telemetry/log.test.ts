@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createLog, type Fields, type LogLooks, logFamilies, looksOf } from '../../src/telemetry/log.ts';
+import { createLog, type LogFields, type LogStyle, logFamilies, styleOf } from '../../src/telemetry/log.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 const AT = new Date(2026, 10, 20, 9, 30, 5).getTime();
-const JSON_LINES: LogLooks = { pretty: false };
-const PRETTY: LogLooks = { pretty: true };
-const COLOURED: LogLooks = { pretty: true, colours: true };
+const JSON_LINES: LogStyle = { pretty: false };
+const PRETTY: LogStyle = { pretty: true };
+const COLOURED: LogStyle = { pretty: true, colours: true };
 
-function textOf(looks: LogLooks, write: (log: ReturnType<typeof createLog>) => void): string {
+function textOf(looks: LogStyle, write: (log: ReturnType<typeof createLog>) => void): string {
   let text = '';
   const log = createLog({
     ...looks,
@@ -22,7 +22,7 @@ function textOf(looks: LogLooks, write: (log: ReturnType<typeof createLog>) => v
   return text;
 }
 
-const CHAT: Fields = {
+const CHAT: LogFields = {
   request: 'req_0a4x1wm3zk0',
   key: 'k7mw2pq9x4ta',
   status: 200,
@@ -39,10 +39,10 @@ const CHAT: Fields = {
   total_ms: 2149,
   outcome: 'completed',
 };
-const chat = (fields: Fields, looks = PRETTY) => textOf(looks, (log) => log.info('chat', { ...CHAT, ...fields }));
+const chat = (fields: LogFields, looks = PRETTY) => textOf(looks, (log) => log.info('chat', { ...CHAT, ...fields }));
 
-describe('The log', () => {
-  test('hands over whole lines, many at once, and in time', async () => {
+describe('the log', () => {
+  test('writes whole lines, in batches, and in time', async () => {
     const taken: string[] = [];
     const log = createLog({ ...JSON_LINES, now: () => AT, write: (lines) => taken.push(lines) });
     log.info('one');
@@ -56,7 +56,7 @@ describe('The log', () => {
     expect(taken.length).toBe(2);
   });
 
-  test('counts its lines by level, and what the sink has lost', () => {
+  test('counts its lines by level, and the lines that the sink drops', () => {
     const log = createLog({ ...JSON_LINES, now: () => AT, write: () => {} });
     log.info('a');
     log.info('b');
@@ -79,27 +79,27 @@ describe('The log', () => {
     ]);
   });
 
-  test('has warnings and errors alone where it is off, and counts no others', () => {
-    const log = createLog({ ...looksOf('off', false, undefined), now: () => AT, write: () => {} });
+  test('in mode off writes only warnings and errors, and counts no others', () => {
+    const log = createLog({ ...styleOf('off', false, undefined), now: () => AT, write: () => {} });
     log.info('chat');
     log.warn('chat');
     log.error('policy refused');
     log.flush();
     expect(log.counts).toEqual({ info: 0, warn: 1, error: 1 });
-    expect(textOf(looksOf('off', false, undefined), (other) => other.info('chat'))).toBe('');
+    expect(textOf(styleOf('off', false, undefined), (other) => other.info('chat'))).toBe('');
   });
 
-  test('looks as it is told to; by itself pretty on a terminal, and JSON elsewhere', () => {
-    expect(looksOf('auto', true, undefined)).toEqual({ pretty: true, colours: true, quiet: false });
-    expect(looksOf('auto', false, undefined)).toEqual({ pretty: false, colours: false, quiet: false });
-    expect(looksOf('json', true, undefined).pretty).toBe(false);
-    expect(looksOf('pretty', false, undefined)).toEqual({ pretty: true, colours: false, quiet: false });
-    expect(looksOf('off', true, undefined)).toEqual({ pretty: true, colours: true, quiet: true });
-    expect(looksOf('auto', true, '1').colours).toBe(false);
-    expect(looksOf('auto', true, '').colours).toBe(true);
+  test('has the chosen format; by default pretty on a terminal, and JSON elsewhere', () => {
+    expect(styleOf('auto', true, undefined)).toEqual({ pretty: true, colours: true, quiet: false });
+    expect(styleOf('auto', false, undefined)).toEqual({ pretty: false, colours: false, quiet: false });
+    expect(styleOf('json', true, undefined).pretty).toBe(false);
+    expect(styleOf('pretty', false, undefined)).toEqual({ pretty: true, colours: false, quiet: false });
+    expect(styleOf('off', true, undefined)).toEqual({ pretty: true, colours: true, quiet: true });
+    expect(styleOf('auto', true, '1').colours).toBe(false);
+    expect(styleOf('auto', true, '').colours).toBe(true);
   });
 
-  test('is JSON that every parser reads, whatever stands in it', () => {
+  test('is valid JSON for any fields', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: anyCodePoint }),
@@ -114,8 +114,8 @@ describe('The log', () => {
   });
 });
 
-describe('A line for people', () => {
-  test('tells what happened, then what belongs to it', () => {
+describe('a pretty line', () => {
+  test('shows the event, then its fields', () => {
     const write = (log: ReturnType<typeof createLog>) =>
       log.warn('an attempt failed', { kind: 'timeout', status: 504 });
     expect(textOf(PRETTY, write)).toBe('09:30:05 warn: an attempt failed  kind=timeout  status=504\n');
@@ -124,13 +124,13 @@ describe('A line for people', () => {
     );
   });
 
-  test('shows a chat at a glance', () => {
+  test('shows a chat in one line', () => {
     expect(chat({})).toBe(
       '09:30:05 200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta\n',
     );
   });
 
-  test('shows what is unusual about it, in colour, with what to look it up by', () => {
+  test('shows anything unusual in colour, with the ID to look it up by', () => {
     const fields = {
       status: 502,
       outcome: 'failed',
@@ -163,13 +163,13 @@ describe('A line for people', () => {
     );
   });
 
-  test('shows one that nobody was answered', () => {
+  test('shows a request that got no answer', () => {
     expect(textOf(PRETTY, (log) => log.info('chat', { request: 'req_1', total_ms: 1 }))).toBe(
       '09:30:05 --- chat  total 1 ms\n',
     );
   });
 
-  test('shows where a defect was line by line', () => {
+  test('shows the stack of a defect line by line', () => {
     const stack = 'Error: no\n    at one (a.ts:1)\n    at two\u001b[2J (b.ts:2)';
     expect(textOf(PRETTY, (log) => log.error('a request met a defect', { request: 'req_1', stack }))).toBe(
       '09:30:05 error: a request met a defect  request=req_1\n    Error: no\n    at one (a.ts:1)\n    at two\ufffd[2J (b.ts:2)\n',
@@ -206,7 +206,7 @@ describe('A line for people', () => {
     'credits',
   );
 
-  test('brings no control character to a terminal, whatever stands in it', () => {
+  test('passes no control character to the terminal', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.oneof(name, value), value),

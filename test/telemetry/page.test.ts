@@ -7,7 +7,7 @@ import { readPage, total } from '../support/prometheus.ts';
 
 const ERRORS = 'signalbox_metrics_errors_total';
 
-describe('A page of metrics', () => {
+describe('a metrics page', () => {
   test('is read anew each time', async () => {
     let figure = 1;
     const page = metricsPage([gauge('figure', 'A figure.', () => figure)]);
@@ -16,7 +16,7 @@ describe('A page of metrics', () => {
     expect(total(readPage(await page()), 'figure')).toBe(2);
   });
 
-  test('can be read back, whatever names there are', async () => {
+  test('parses back to its input, for any names', async () => {
     const law = fc.asyncProperty(
       fc.uniqueArray(fc.string({ unit: 'grapheme' }), { maxLength: 8 }),
       fc.string({ unit: 'grapheme', minLength: 1 }).map((text) => `A ${text}`),
@@ -36,7 +36,7 @@ describe('A page of metrics', () => {
     await fc.assert(law, { numRuns: 200 });
   });
 
-  test('lacks the family that cannot be read, and counts it', async () => {
+  test('omits a family that cannot be read, and counts it', async () => {
     const bad = gauge('bad', 'It fails.', () => {
       throw new Error('no');
     });
@@ -55,7 +55,7 @@ describe('A page of metrics', () => {
     expect(total(readPage(await page()), ERRORS)).toBe(4);
   });
 
-  test('is not made of two families with one name, nor of one whose names Prometheus would refuse', () => {
+  test('rejects two families with one name, and names that Prometheus rejects', () => {
     const family = gauge('twice', 'It is there twice.', () => 0);
     expect(() => metricsPage([family, { ...family }])).toThrow('twice');
     expect(() => metricsPage([gauge('two words', 'No name.', () => 0)])).toThrow();
@@ -63,13 +63,13 @@ describe('A page of metrics', () => {
     expect(() => metricsPage([gauge(ERRORS, 'Its own.', () => 0)])).toThrow(ERRORS);
   });
 
-  test('has no sample where there is none, though nothing has labels', async () => {
+  test('has no sample for an empty family without labels', async () => {
     const none: Family = { name: 'none', help: 'It is not known.', labels: [], type: 'gauge', samples: () => [] };
     expect(readPage(await metricsPage([none])()).get('none')!.samples).toEqual([]);
   });
 });
 
-describe('The reader of pages', () => {
+describe('the page parser', () => {
   const refused: Readonly<Record<string, string>> = {
     'a sample without a family': 'a 1\n',
     'a family without a type': '# HELP a A.\n',
@@ -84,7 +84,7 @@ describe('The reader of pages', () => {
     'a page that was cut off': '# HELP a A.\n# TYPE a gauge\na 1',
   };
   for (const [what, text] of Object.entries(refused)) {
-    test(`refuses ${what}`, () => {
+    test(`rejects ${what}`, () => {
       expect(() => readPage(text)).toThrow();
     });
   }

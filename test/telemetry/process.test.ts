@@ -16,13 +16,13 @@ function busyFor(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-describe('A watched process', () => {
-  test('tells its memory, its processor time and its age', async () => {
+describe('a watched process', () => {
+  test('reports its memory, processor time and age', async () => {
     expect(await figure('process_resident_memory_bytes')).toBeWithin(10e6, 10e9);
     expect(await figure('process_heap_bytes')).toBeWithin(100e3, 10e9);
     expect(await figure('process_start_time_seconds')).toBeWithin(Date.now() / 1000 - 3_600, Date.now() / 1000 + 1);
     const before = await figure('process_cpu_seconds_total');
-    // A machine that is busy gives little of it.
+    // A busy machine gives it little time.
     for (const end = performance.now() + 10_000; performance.now() < end; ) {
       busyFor(100);
       if ((await figure('process_cpu_seconds_total')) - before > 0.02) break;
@@ -30,7 +30,7 @@ describe('A watched process', () => {
     expect((await figure('process_cpu_seconds_total')) - before).toBeWithin(0.02, 2);
   });
 
-  test('tells how many files are open, where the system does', async () => {
+  test('reports its open files, where the system does', async () => {
     if (process.platform !== 'linux') return;
     const before = await figure('process_open_fds');
     const files = Array.from({ length: 20 }, () => openSync('/dev/null', 'r'));
@@ -39,7 +39,7 @@ describe('A watched process', () => {
     expect(await figure('process_max_fds')).toBeGreaterThan(20);
   });
 
-  test('tells how late its event loop was', async () => {
+  test('reports the lag of its event loop', async () => {
     const late = async () => (await figure(`${LAG}_sum`)) ?? 0;
     await waitFor(async () => (await figure(`${LAG}_count`)) > 0);
     const before = await late();

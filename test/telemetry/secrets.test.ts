@@ -1,26 +1,26 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { RUN_MIN } from '../../src/core/runs.ts';
-import { createLog, type Fields } from '../../src/telemetry/log.ts';
-import { hasSecret, learnSecrets, mask, safeJson, scrub } from '../../src/telemetry/secrets.ts';
+import { createLog, type LogFields } from '../../src/telemetry/log.ts';
+import { hasSecret, mask, registerSecrets, safeJson, scrub } from '../../src/telemetry/secrets.ts';
 
-/** Secrets as providers make them: random, of letters and digits. */
+/** Secrets like those of providers: random letters and digits. */
 const makeSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(30))).toString('base64url');
 const SECRETS = Array.from({ length: 5 }, makeSecret);
 const ODD = 'pass"word\\with/odd+signs=9';
-learnSecrets([...SECRETS, ODD, undefined, '', null]);
+registerSecrets([...SECRETS, ODD, undefined, '', null]);
 
-/** Every piece of a secret that must not show. */
+/** Every piece of a secret that must not appear. */
 const piecesOf = (secret: string) =>
   Array.from({ length: secret.length - RUN_MIN + 1 }, (_, at) => secret.slice(at, at + RUN_MIN));
-/** A piece of eight letters of one case could be a word, and is let through where it stands alone. */
+/** Eight letters of one case could be a word, and pass if they stand alone. */
 const leaks = (text: string) => SECRETS.flatMap(piecesOf).filter((piece) => text.includes(piece));
 
 const secret = fc.constantFrom(...SECRETS);
 const words = fc.string({ unit: fc.constantFrom(...'abc XYZ 019 .,:;/"\\\n{}[]-_'), maxLength: 40 });
 
-describe('a text without secrets', () => {
-  test('has none of the known ones, wherever they stand, nor a longer piece of one', () => {
+describe('a scrubbed text', () => {
+  test('contains no registered secret, nor a long piece of one', () => {
     const piece = fc
       .tuple(secret, fc.nat(), fc.nat())
       .map(([text, from, length]) => text.slice(from % 28, (from % 28) + 12 + (length % 28)));
@@ -37,7 +37,7 @@ describe('a text without secrets', () => {
     );
   });
 
-  test('is left as it is where there was none', () => {
+  test('is unchanged if it had none', () => {
     fc.assert(
       fc.property(words, (text) => {
         expect(scrub(text)).toBe(text);
@@ -52,14 +52,14 @@ describe('a text without secrets', () => {
     expect(scrub(help)).toBe(help);
   });
 
-  test('keeps a word that a secret happens to have, and loses a longer run of it', () => {
-    learnSecrets(['upstream-secret-for-tests']);
+  test('keeps a word that is part of a secret, and loses a longer part', () => {
+    registerSecrets(['upstream-secret-for-tests']);
     expect(scrub('the upstream said no')).toBe('the upstream said no');
     expect(scrub('the upstream-secret said no')).toBe('the [secret] said no');
   });
 
-  test('takes neither short values nor addresses for secrets', () => {
-    learnSecrets(['ollama', 'http://127.0.0.1:11434/v1', 'workstation', '  ']);
+  test('keeps short values and addresses', () => {
+    registerSecrets(['ollama', 'http://127.0.0.1:11434/v1', 'workstation', '  ']);
     const said = 'ollama on the workstation at http://127.0.0.1:11434/v1 answers';
     expect(scrub(said)).toBe(said);
   });
@@ -80,7 +80,7 @@ describe('a text without secrets', () => {
     ['a known one in JSON', JSON.stringify(ODD).slice(1, -1)],
     ['a known one in a URL', encodeURIComponent(ODD)],
   ] as const) {
-    test(`has not ${what}`, () => {
+    test(`contains no ${what}`, () => {
       const clean = scrub(`before ${text} after`);
       expect(clean).toStartWith('before ');
       expect(clean).toEndWith(' after');
@@ -91,7 +91,7 @@ describe('a text without secrets', () => {
   }
 });
 
-test('JSON stays JSON, with what was a secret replaced in texts and names alone', () => {
+test('scrubbed JSON stays JSON, changed only in texts and names with secrets', () => {
   fc.assert(
     fc.property(fc.dictionary(words, fc.oneof(fc.integer(), words, secret)), (value) => {
       const text = safeJson({ error: value, [`of ${SECRETS[0]}`]: 1 });
@@ -128,7 +128,7 @@ describe('the log', () => {
     secret.map((one) => `key ${one}.`),
   );
 
-  test('writes no secret at any level, in either form, in a message or a field', () => {
+  test('writes no secret at any level, in either format, in a message or a field', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom('a', 'detail', 'upstream_message'), field),
@@ -149,8 +149,14 @@ describe('the log', () => {
     );
   });
 
-  test('writes everything else as it is', () => {
-    const fields: Fields = { decision: 'dec_0a4x1wm3zk0', model: 'gpt-6-luna', tokens: 7, ok: true, none: undefined };
+  test('writes everything else unchanged', () => {
+    const fields: LogFields = {
+      decision: 'dec_0a4x1wm3zk0',
+      model: 'gpt-6-luna',
+      tokens: 7,
+      ok: true,
+      none: undefined,
+    };
     expect(lines(false, (log) => log.info('chat', fields))).toBe(
       '{"time":"2026-11-20T09:30:00.000Z","level":"info","message":"chat","decision":"dec_0a4x1wm3zk0","model":"gpt-6-luna","tokens":7,"ok":true}\n',
     );
@@ -159,11 +165,11 @@ describe('the log', () => {
     );
   });
 
-  test('knows a secret from the moment on that it is learned', () => {
+  test('removes a secret as soon as it is registered', () => {
     const late = makeSecret();
     const write = () => lines(false, (log) => log.info('reloaded', { detail: late }));
     expect(write()).toContain(late);
-    learnSecrets([late]);
+    registerSecrets([late]);
     expect(write()).not.toContain(late.slice(0, RUN_MIN));
   });
 });

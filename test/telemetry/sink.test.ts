@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { openSink, type Sink, type SinkOptions, systemWrite, type Write } from '../../src/telemetry/sink.ts';
+import { openSink, type Sink, type SinkOptions, systemWrite, type WriteCall } from '../../src/telemetry/sink.ts';
 import { waitFor } from '../support/answers.ts';
 import { MAIN, temporaryFolder } from '../support/signalbox.ts';
 
@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A real pipe with a reader who takes as much as it is told to. */
+/** A real pipe whose reader takes as much as requested. */
 function openPipe(options: SinkOptions = {}) {
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
   const writer = openSync(pipe, constants.O_WRONLY);
@@ -38,7 +38,7 @@ function openPipe(options: SinkOptions = {}) {
     leave: () => closeSync(reader),
     close: () => closeSync(writer),
     text: () => Buffer.concat(parts).toString(),
-    /** Reads until everything that was taken has come. */
+    /** Reads until everything taken has arrived. */
     async readAll(sink: Sink): Promise<void> {
       let isDone = false;
       void sink.drain(10_000).then(() => {
@@ -65,7 +65,7 @@ const reads = fc.array(fc.tuple(fc.integer({ min: 1, max: 70_000 }), fc.integer(
 });
 const room = fc.integer({ min: 30_000, max: 400_000 });
 
-/** Writes lines while a reader reads as it likes; all is as it should be, or it throws. */
+/** Writes lines while a reader reads at any pace; throws if a line is damaged or unaccounted for. */
 async function keepsLinesWhole(writes: Writes, readings: Reads, options: SinkOptions): Promise<void> {
   const { sink, read, readAll, text, leave, close } = openPipe(options);
   try {
@@ -96,14 +96,14 @@ async function keepsLinesWhole(writes: Writes, readings: Reads, options: SinkOpt
   }
 }
 
-/** A system that never takes more than so many bytes at once. */
+/** A system that takes at most some bytes per write. */
 const inParts =
-  (most: number): Write =>
+  (most: number): WriteCall =>
   (fd, bytes, offset, length, done) =>
     systemWrite(fd, bytes, offset, Math.min(length, most), done);
 
 const seed = Number(process.env.FC_SEED ?? Date.now() & 0x7fffffff);
-const law = (change: (write: Write) => Write, numRuns: number) =>
+const law = (change: (write: WriteCall) => WriteCall, numRuns: number) =>
   fc.check(
     fc.asyncProperty(batches, reads, room, fc.integer({ min: 500, max: 100_000 }), (writes, readings, bytesMax, most) =>
       keepsLinesWhole(writes, readings, { bytesMax, write: change(inParts(most)) }),
@@ -111,8 +111,8 @@ const law = (change: (write: Write) => Write, numRuns: number) =>
     { seed, numRuns, endOnFailure: true },
   );
 
-/** Sinks as a plausible author might get them wrong. */
-const MUTANTS: Readonly<Record<string, (write: Write) => Write>> = {
+/** Sinks with plausible mistakes. */
+const MUTANTS: Readonly<Record<string, (write: WriteCall) => WriteCall>> = {
   'takes a part of a write for all of it': (write) => (fd, bytes, offset, length, done) =>
     write(fd, bytes, offset, length, (error) => done(error, length)),
   'counts characters for bytes': (write) => (fd, bytes, offset, length, done) =>
@@ -121,20 +121,20 @@ const MUTANTS: Readonly<Record<string, (write: Write) => Write>> = {
     ),
 };
 
-describe('A sink', () => {
-  test(`brings every line whole and in order, or counts it as lost, however its reader reads (seed ${seed})`, async () => {
+describe('a sink', () => {
+  test(`delivers every line whole and in order, or counts it as dropped, at any pace of its reader (seed ${seed})`, async () => {
     const found = await law((write) => write, 60);
     expect(found.failed ? String(found.errorInstance) : '').toBe('');
   });
 
-  test.each(Object.entries(MUTANTS))('and one that %s is found out', async (_, mutant) => {
+  test.each(Object.entries(MUTANTS))('fails this law if it %s', async (_, mutant) => {
     expect((await law(mutant, 60)).failed).toBe(true);
   });
 
-  test('never makes its writer wait for a reader who stalls, and loses lines beyond its room', async () => {
+  test('never blocks its writer on a stalled reader, and drops lines beyond its buffer', async () => {
     const { sink, text, readAll, leave, close } = openPipe({ bytesMax: 300_000 });
     const told: number[] = [];
-    sink.onRoom((lines) => told.push(lines));
+    sink.onResume((lines) => told.push(lines));
     const line = `${'x'.repeat(999)}\n`;
     const begun = performance.now();
     for (let i = 0; i < 1_000; i++) {
@@ -148,7 +148,7 @@ describe('A sink', () => {
     const lost = sink.lost;
     await readAll(sink);
     expect(text()).toBe(line.repeat(1_000 - lost));
-    // Told once, when there is room.
+    // Called once, when there is room.
     expect(told).toEqual([lost]);
     sink.write('again\n');
     await readAll(sink);
@@ -157,7 +157,7 @@ describe('A sink', () => {
     close();
   });
 
-  test('takes lines again at once after one that is larger than all of its room', async () => {
+  test('takes lines again right after one that exceeds its buffer', async () => {
     const { sink, text, readAll, leave, close } = openPipe({ bytesMax: 100 });
     sink.write(`${'x'.repeat(101)}\n`);
     await sink.drain(1_000);
@@ -168,7 +168,7 @@ describe('A sink', () => {
     close();
   });
 
-  test('counts all as lost once its reader has gone', async () => {
+  test('counts all lines as dropped once its reader is gone', async () => {
     const { sink, leave, close } = openPipe();
     const line = `${'x'.repeat(9_999)}\n`;
     for (let i = 0; i < 20; i++) sink.write(line);
@@ -184,7 +184,7 @@ describe('A sink', () => {
     close();
   });
 
-  test('counts all as lost where its descriptor is closed', async () => {
+  test('counts all lines as dropped if its descriptor is closed', async () => {
     const { sink, leave, close } = openPipe();
     leave();
     close();
@@ -193,11 +193,11 @@ describe('A sink', () => {
     expect(sink.lost).toBe(1);
   });
 
-  test('tries a full disk again, and goes on where it had stopped', async () => {
+  test('retries a full disk, and continues where it stopped', async () => {
     const file = join(folder, 'file');
     const fd = openSync(file, 'w');
     let isFull = false;
-    const disk: Write = (to, bytes, offset, length, done) => {
+    const disk: WriteCall = (to, bytes, offset, length, done) => {
       if (isFull) done({ code: 'ENOSPC' }, 0);
       else inParts(5)(to, bytes, offset, length, done);
       isFull = !isFull;
@@ -209,7 +209,7 @@ describe('A sink', () => {
     closeSync(fd);
   });
 
-  test('has a real full disk lose what it has no room for, and no more than that', async () => {
+  test('drops no more than a real full disk has no room for', async () => {
     const fd = openSync('/dev/full', 'w');
     const sink = openSink(fd, { bytesMax: 10 });
     for (const line of ['one\n', 'two\n', 'three\n', 'four\n']) {
@@ -224,8 +224,8 @@ describe('A sink', () => {
   });
 });
 
-describe('At the exit of the process a sink', () => {
-  /** A program of its own that writes and exits. */
+describe('at the exit of the process, a sink', () => {
+  /** A separate program that writes and exits. */
   const program = (body: string) => `
     import { openSink } from '${join(MAIN, '../telemetry/sink.ts')}';
     const sink = openSink(1);
@@ -239,16 +239,16 @@ describe('At the exit of the process a sink', () => {
     );
   };
 
-  test('has written what it was given last', async () => {
+  test('has written the last lines', async () => {
     for (const command of ['', '| cat', `> ${join(folder, 'out')}; cat ${join(folder, 'out')}`]) {
       const child = await run(`sink.write('one\\n'); sink.write('two\\n'); process.exit(0);`, command);
       expect(await new Response(child.stdout).text()).toBe('one\ntwo\n');
     }
   });
 
-  test('waits for nobody who does not read', async () => {
+  test('does not wait for a stalled reader', async () => {
     const bodies = [
-      // Stuck in a write, and with no room in the pipe.
+      // Stuck in a write, with a full pipe.
       `sink.write('x'.repeat(99_999) + '\\n'); await Bun.sleep(50); sink.write('last\\n'); process.exit(0);`,
       `for (let i = 0; i < 200; i++) sink.write('x'.repeat(999) + '\\n'); process.exit(0);`,
     ];
@@ -260,7 +260,7 @@ describe('At the exit of the process a sink', () => {
     }
   });
 
-  test('is drained first by whoever has the time', async () => {
+  test('can be drained first', async () => {
     const child = await run(
       `sink.write(('x'.repeat(999) + '\\n').repeat(2_000)); await sink.drain(5_000); process.exit(sink.lost);`,
       '| (sleep 0.2; cat)',

@@ -3,7 +3,7 @@ import { maskSecrets } from '../../policy/mask.ts';
 import { type PolicyFile, parseFile } from '../../policy/parse.ts';
 import { Report } from '../../policy/report.ts';
 import type { Tree } from '../../policy/tree.ts';
-import { learnSecrets, mask } from '../../telemetry/secrets.ts';
+import { mask, registerSecrets } from '../../telemetry/secrets.ts';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText, plural } from '../text.ts';
@@ -67,7 +67,7 @@ async function judged(opened: Opened, { judge }: PolicyCommand): Promise<Judged>
   const left = { opened, formatted: null, problems: [], refused: null };
   const tree = parseFile(unmarked(file), report);
   // Before anything is shown of the file: it may hold the secret that it should have named.
-  if (tree) learnSecrets(variablesIn(tree).map((name) => judge.env.get(name)));
+  if (tree) registerSecrets(variablesIn(tree).map((name) => judge.env.get(name)));
   const problems = report.sorted().filter(({ code }) => UNREADABLE.has(code));
   if (problems.length > 0 || file.text === undefined) return { ...left, problems };
   const outcome = await formatYaml(file.text);

@@ -1,20 +1,20 @@
 import { MICROCREDITS } from '../../core/credits.ts';
-import { type Counter, counter, type Histogram, histogram } from '../../telemetry/counts.ts';
+import { counter, type Histogram, histogram, type LabelledCounter } from '../../telemetry/counts.ts';
 
 /** A selector, and the endpoint that answered for it. */
 export const LANE_LABELS = ['selector', 'model', 'provider', 'upstream'];
 
 export interface ChatFamilies {
-  readonly chats: Counter;
+  readonly chats: LabelledCounter;
   readonly duration: Histogram;
   readonly ttft: Histogram;
   readonly dispatch: Histogram;
-  readonly tokens: Counter;
-  readonly spent: Counter;
-  readonly saved: Counter;
-  readonly overspent: Counter;
-  readonly failovers: Counter;
-  readonly explored: Counter;
+  readonly tokens: LabelledCounter;
+  readonly spent: LabelledCounter;
+  readonly saved: LabelledCounter;
+  readonly overspent: LabelledCounter;
+  readonly failovers: LabelledCounter;
+  readonly explored: LabelledCounter;
 }
 
 /** The families that chats are counted in; those by lane have at most `seriesMax` series each. */
@@ -86,7 +86,7 @@ function times(seriesMax: number): Pick<ChatFamilies, 'duration' | 'ttft' | 'dis
 }
 
 /** Summed in microcredits, which are exact. */
-const credits = (verb: string, help: string, seriesMax: number): Counter =>
+const credits = (verb: string, help: string, seriesMax: number): LabelledCounter =>
   counter(
     { name: `signalbox_credits_${verb}_total`, help, labels: [...LANE_LABELS, 'outcome'], per: MICROCREDITS },
     seriesMax,

@@ -2,7 +2,7 @@ import { ERRORS } from '../../core/errors.ts';
 import type { Spread } from '../../core/spread.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../records/record.ts';
-import { Cells, type Counter, type Tally } from '../../telemetry/counts.ts';
+import { type CounterCell, LabelledCells, type LabelledCounter } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
 import { type Observation, type Settled, selectorOf } from './observation.ts';
@@ -26,7 +26,7 @@ export function createChatMetrics(): ChatMetrics {
   const told = chatFamilies((LANES_MAX + 1) * SERIES_A_LANE);
   const rejections = createRejectionMetrics();
   const dispatch = told.dispatch.at();
-  const lanes = new Cells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(told, names));
+  const lanes = new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(told, names));
   const count = (seen: Observation): void => {
     const { judged, settled, begunAt, dispatchedAt } = seen;
     if (judged) rejections.count(judged);
@@ -46,7 +46,7 @@ export function createChatMetrics(): ChatMetrics {
   return { count, families: [...Object.values(told).map(({ family }) => family), ...rejections.families] };
 }
 
-function laneOf(lanes: Cells<Lane>, { judged, settled }: Observation): Lane {
+function laneOf(lanes: LabelledCells<Lane>, { judged, settled }: Observation): Lane {
   const selector = judged ? selectorOf(judged) : '';
   const answered = settled && hasAnswered(settled.outcome) ? settled.outcome.attempts.at(-1) : undefined;
   return answered
@@ -74,7 +74,7 @@ function outcomeOf({ settled, isReplayed, isUnanswered, status, code }: Observat
 }
 
 /** Attempts at one endpoint that follow each other are retries. */
-function countFailovers(failovers: Counter, attempts: readonly AttemptRecord[]): void {
+function countFailovers(failovers: LabelledCounter, attempts: readonly AttemptRecord[]): void {
   for (let i = 1; i < attempts.length; i++) {
     const failed = attempts[i - 1]!;
     const next = attempts[i]!;
@@ -86,16 +86,16 @@ function countFailovers(failovers: Counter, attempts: readonly AttemptRecord[]):
 /** Of requests that were carried out and ended in one way. */
 interface CarriedOut {
   readonly duration: Spread;
-  readonly spent: Tally;
-  readonly saved: Tally;
-  readonly overspent: Tally;
+  readonly spent: CounterCell;
+  readonly saved: CounterCell;
+  readonly overspent: CounterCell;
 }
 
 /** The figures of all chats that one endpoint answered for one selector, each found once. */
 class Lane {
   readonly #told: ChatFamilies;
   readonly #names: readonly string[];
-  readonly #ended: Partial<Record<ChatOutcome, Tally>> = {};
+  readonly #ended: Partial<Record<ChatOutcome, CounterCell>> = {};
   readonly #carriedOut: Partial<Record<DecisionOutcome['status'], CarriedOut>> = {};
   #ttft: Spread | null = null;
   #tokens: Tokens | null = null;
@@ -105,7 +105,7 @@ class Lane {
     this.#names = names;
   }
 
-  ended(outcome: ChatOutcome): Tally {
+  ended(outcome: ChatOutcome): CounterCell {
     this.#ended[outcome] ??= this.#told.chats.at(...this.#names, outcome);
     return this.#ended[outcome];
   }
@@ -146,13 +146,13 @@ class Lane {
 
 /** Tokens of one lane by their kinds. */
 class Tokens {
-  readonly #input: Tally;
-  readonly #cached: Tally;
-  readonly #cacheWrite: Tally;
-  readonly #output: Tally;
-  readonly #reasoning: Tally;
+  readonly #input: CounterCell;
+  readonly #cached: CounterCell;
+  readonly #cacheWrite: CounterCell;
+  readonly #output: CounterCell;
+  readonly #reasoning: CounterCell;
 
-  constructor(tokens: Counter, names: readonly string[]) {
+  constructor(tokens: LabelledCounter, names: readonly string[]) {
     this.#input = tokens.at(...names, 'input');
     this.#cached = tokens.at(...names, 'input_cached');
     this.#cacheWrite = tokens.at(...names, 'input_cache_write');

@@ -1,6 +1,6 @@
 import { idText } from '../../core/id.ts';
 import type { DecisionOutcome } from '../../records/record.ts';
-import type { Fields, Log } from '../../telemetry/log.ts';
+import type { Log, LogFields } from '../../telemetry/log.ts';
 import { type Observation, type Settled, selectorOf } from './observation.ts';
 import type { Witness } from './observer.ts';
 import { isStranger, Strangers } from './strangers.ts';
@@ -8,7 +8,7 @@ import { isStranger, Strangers } from './strangers.ts';
 interface RequestLine {
   readonly level: 'info' | 'warn';
   readonly message: 'chat' | 'request';
-  readonly fields: Fields;
+  readonly fields: LogFields;
 }
 
 /**
@@ -19,7 +19,7 @@ export function requestLine(seen: Observation, now: number, suppressed?: number)
   return { level: levelOf(seen), message: seen.isChat ? 'chat' : 'request', fields: fieldsOf(seen, now, suppressed) };
 }
 
-function fieldsOf(seen: Observation, now: number, suppressed: number | undefined): Fields {
+function fieldsOf(seen: Observation, now: number, suppressed: number | undefined): LogFields {
   const { trace, judged, settled, status, isChat } = seen;
   const facts = judged?.facts;
   const outcome = settled?.outcome;

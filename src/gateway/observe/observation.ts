@@ -3,7 +3,7 @@ import type { Facts } from '../../core/facts.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { DecisionOutcome } from '../../records/record.ts';
-import type { Step, Trace } from '../../telemetry/trace.ts';
+import type { Trace, TraceStep } from '../../telemetry/trace.ts';
 import type { Platform } from '../receipt.ts';
 
 const CHAT_ROUTE = '/v1/chat/completions';
@@ -83,7 +83,7 @@ export class Observation {
     return this.status === 0 && this.code === null;
   }
 
-  step(step: Step): void {
+  step(step: TraceStep): void {
     this.trace?.step(step);
   }
 }

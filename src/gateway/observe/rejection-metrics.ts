@@ -1,7 +1,7 @@
 import { REJECTIONS } from '../../core/decision.ts';
 import { type Constraint, hasBit } from '../../core/rules.ts';
 import type { Model, PolicySnapshot } from '../../core/snapshot.ts';
-import { counter, type Tally } from '../../telemetry/counts.ts';
+import { type CounterCell, counter } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import type { Judged } from './observation.ts';
 
@@ -10,7 +10,7 @@ const CONSTRAINT = KINDS.indexOf('constraint');
 
 /** A constraint of a policy, with what it has against models. */
 interface Objection {
-  readonly tally: Tally;
+  readonly tally: CounterCell;
   /** By index of the model, 1 for those that it allows at none of their endpoints. */
   readonly against: Uint8Array;
   /** How many those are. */
@@ -68,7 +68,7 @@ function namedOf(all: readonly Objection[], constraints: readonly number[], pinn
   return named;
 }
 
-function objectionOf({ allows }: Constraint, models: readonly Model[], tally: Tally): Objection {
+function objectionOf({ allows }: Constraint, models: readonly Model[], tally: CounterCell): Objection {
   const against = Uint8Array.from(models, ({ firstSlot, endpoints }) =>
     allows === null || endpoints.some((_, at) => hasBit(allows, firstSlot + at)) ? 0 : 1,
   );

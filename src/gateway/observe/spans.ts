@@ -3,7 +3,7 @@ import { idText } from '../../core/id.ts';
 import type { Endpoint, Provider } from '../../core/snapshot.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
 import type { AttemptRecord } from '../../records/record.ts';
-import type { Attributes, Told } from '../../telemetry/trace.ts';
+import type { SpanAttributes, SpanResult } from '../../telemetry/trace.ts';
 import { type Endpointed, placeOf } from './genai-provider.ts';
 import { type Judged, type Observation, type Settled, selectorOf } from './observation.ts';
 
@@ -36,7 +36,7 @@ const METHODS: ReadonlySet<string> = new Set([
 const OTHER = 'other';
 
 /** The span of a whole request, with names and figures only. */
-export function requestSpan(seen: Observation): Told {
+export function requestSpan(seen: Observation): SpanResult {
   const { status, settled, judged } = seen;
   const isKnown = METHODS.has(seen.method);
   const route = seen.route === OTHER ? undefined : seen.route;
@@ -72,7 +72,7 @@ function errorOf({ status, code, settled }: Observation): string | null {
   return status >= 500 ? (code ?? String(status)) : null;
 }
 
-function judgedAttributes(judged: Judged): Attributes {
+function judgedAttributes(judged: Judged): SpanAttributes {
   const { facts, snapshot } = judged;
   const { constraints } = facts.rules;
   return {
@@ -84,7 +84,7 @@ function judgedAttributes(judged: Judged): Attributes {
   };
 }
 
-function settledAttributes({ outcome, platform }: Settled): Attributes {
+function settledAttributes({ outcome, platform }: Settled): SpanAttributes {
   const { usage, firstPartMs } = outcome;
   return {
     'signalbox.outcome': outcome.status,
@@ -101,7 +101,7 @@ function settledAttributes({ outcome, platform }: Settled): Attributes {
 }
 
 /** The span of one call upstream, by the conventions for generative AI. */
-export function callSpan({ provider, endpoint, request, outputCap, attempt, usage }: CallSeen): Told {
+export function callSpan({ provider, endpoint, request, outputCap, attempt, usage }: CallSeen): SpanResult {
   const { name, address, port }: Endpointed = placeOf(provider);
   const { upstream } = endpoint;
   const isStream = request.stream === true;
@@ -131,7 +131,7 @@ export function callSpan({ provider, endpoint, request, outputCap, attempt, usag
 }
 
 /** Figures that the caller set. Not what is said, nor words by which others could be told apart: stop sequences, `user`, tools. */
-function requestedAttributes(request: ChatRequest): Attributes {
+function requestedAttributes(request: ChatRequest): SpanAttributes {
   const { seed, n, response_format: format } = request;
   return {
     'gen_ai.request.temperature': request.temperature ?? undefined,
@@ -145,7 +145,7 @@ function requestedAttributes(request: ChatRequest): Attributes {
   };
 }
 
-function usageAttributes(usage: Usage): Attributes {
+function usageAttributes(usage: Usage): SpanAttributes {
   return {
     'gen_ai.usage.input_tokens': usage.inputTokens,
     'gen_ai.usage.output_tokens': usage.outputTokens,

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import { getAddress } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
-import { learnSecrets } from '../../telemetry/secrets.ts';
+import { registerSecrets } from '../../telemetry/secrets.ts';
 import type { NetworkMeans } from './facilitator.ts';
 
 /**
@@ -49,7 +49,7 @@ export function gasAccount(
   means: Pick<NetworkMeans, 'env'>,
 ): PrivateKeyAccount {
   const key = variable(name, `the gas key of the network ${id}`, means);
-  learnSecrets([key, key.replace(/^0x/i, '')]);
+  registerSecrets([key, key.replace(/^0x/i, '')]);
   const account = accountOf(key);
   if (account === null) {
     throw new Error(`The variable ${name} does not hold a private key: that is 0x and 64 hexadecimal digits.`);

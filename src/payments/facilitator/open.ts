@@ -1,5 +1,5 @@
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
-import { learnSecrets } from '../../telemetry/secrets.ts';
+import { registerSecrets } from '../../telemetry/secrets.ts';
 import { openChain } from './chain.ts';
 import type { Chain, Facilitator, Network, NetworkMeans } from './facilitator.ts';
 import { GasKey } from './gas-key.ts';
@@ -37,7 +37,7 @@ function openFacilitator(policy: PaymentNetwork, means: NetworkMeans, { urls, no
   const { url, timeoutMs, bearerEnv } = facilitator;
   const bearer =
     bearerEnv === null ? null : variable(bearerEnv, `the token for the facilitator of the network ${id}`, means);
-  learnSecrets([bearer]);
+  registerSecrets([bearer]);
   if (bearer !== null && /[^\x21-\x7e]/.test(bearer)) {
     throw new Error(`The variable ${bearerEnv} does not hold a token: it has spaces, or letters beyond ASCII.`);
   }
@@ -57,7 +57,7 @@ function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, means: NetworkMea
       `The variable ${rpcUrlsEnv} does not hold addresses of nodes, http:// or https://, divided by commas.`,
     );
   }
-  for (const url of urls) learnSecrets(keysIn(new URL(url)));
+  for (const url of urls) registerSecrets(keysIn(new URL(url)));
   return urls;
 }
 

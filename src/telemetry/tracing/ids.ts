@@ -6,7 +6,7 @@ const ZEROS = /^0+$/;
 let digits = '';
 let at = 0;
 
-/** Drawn in blocks: a call to the system's source for each would cost more than all the rest of a trace that is not sampled. */
+/** Draws random bytes in blocks: a system call per ID would cost more than the rest of an unsampled trace. */
 function take(count: number): string {
   for (;;) {
     if (at + count > digits.length) {
@@ -15,13 +15,13 @@ function take(count: number): string {
     }
     const id = digits.slice(at, at + count);
     at += count;
-    // All zero stands for none.
+    // All zeros are invalid.
     if (id[0] !== '0' || !ZEROS.test(id)) return id;
   }
 }
 
-/** 32 hexadecimal digits by chance, never all zero. */
+/** 32 random hexadecimal digits, not all zero. */
 export const newTraceId = (): string => take(TRACE_DIGITS);
 
-/** 16 hexadecimal digits by chance, never all zero. */
+/** 16 random hexadecimal digits, not all zero. */
 export const newSpanId = (): string => take(SPAN_DIGITS);

@@ -1,11 +1,11 @@
-/** OpenTelemetry's form of a time: whole seconds since 1970, and nanoseconds. */
+/** A time in OpenTelemetry's form. */
 export type Moment = [seconds: number, nanoseconds: number];
 
 const NANOSECONDS = 1_000_000_000;
 
 /**
- * The moment `ms` after `originMs`. A double cannot hold nanoseconds since 1970, so the two are not simply added. What is
- * later never comes out earlier, so that a span within another stays within it.
+ * The moment `ms` after `originMs`. Avoids adding them, because a double cannot hold nanoseconds since 1970. Monotonic
+ * in `ms`, so that nested spans stay nested.
  */
 export function momentAt(originMs: number, ms: number): Moment {
   const originSeconds = Math.floor(originMs / 1_000);
@@ -15,7 +15,7 @@ export function momentAt(originMs: number, ms: number): Moment {
   return nanoseconds < NANOSECONDS ? [originSeconds + seconds, nanoseconds] : [originSeconds + seconds + 1, 0];
 }
 
-/** From one to a later one. */
-export function between([from, fromRest]: Moment, [to, toRest]: Moment): Moment {
+/** The duration from one moment to a later one. */
+export function elapsed([from, fromRest]: Moment, [to, toRest]: Moment): Moment {
   return toRest < fromRest ? [to - from - 1, toRest - fromRest + NANOSECONDS] : [to - from, toRest - fromRest];
 }

@@ -1,24 +1,24 @@
 import type { SpanContext, TraceState } from '@opentelemetry/api';
-import type { Attributes, CallTrace, Step, Told, Trace } from '../trace.ts';
+import type { CallTrace, SpanAttributes, SpanResult, Trace, TraceStep } from '../trace.ts';
 import { contextHeaders, type TraceContext } from './context.ts';
 import { newSpanId } from './ids.ts';
 import { momentAt } from './moment.ts';
 import type { SpanParts } from './span.ts';
 
-/** OpenTelemetry's `SpanKind`, which is only loaded where something is traced. */
+/** OpenTelemetry's `SpanKind`, which is loaded only when tracing. */
 const INTERNAL = 0;
 const SERVER = 1;
 const CLIENT = 2;
 
-const NO_ATTRIBUTES: Attributes = Object.freeze({});
-/** Of a call whose end nobody told. */
-const UNTOLD: Told = Object.freeze({ name: 'chat', attributes: NO_ATTRIBUTES, error: null });
+const NO_ATTRIBUTES: SpanAttributes = Object.freeze({});
+/** For a call without an explicit end. */
+const NO_RESULT: SpanResult = Object.freeze({ name: 'chat', attributes: NO_ATTRIBUTES, error: null });
 
 const NO_HEADERS: CallTrace['headers'] = Object.freeze({});
-/** Of a call that nobody is told of. */
+/** For a call without propagation. */
 const SILENT_CALL: CallTrace = Object.freeze({ headers: NO_HEADERS, end() {} });
 
-/** A request that is not sampled: it only says where it comes from. */
+/** A request that is not sampled: it only propagates its context. */
 export class UnsampledTrace implements Trace {
   readonly traceId: string;
   readonly spanId = newSpanId();
@@ -43,89 +43,89 @@ export class UnsampledTrace implements Trace {
   end(): void {}
 }
 
-/** What a sampled request needs of its tracer. */
-export interface Sampled {
-  /** Milliseconds on a clock that never goes back. */
+/** The parts of a tracer that a sampled request needs. */
+export interface SampledTraceOptions {
+  /** Milliseconds on a monotonic clock. */
   readonly clock: () => number;
-  /** Unix time, ms, at which that clock stood at 0. */
+  /** Unix time at the zero of that clock, ms. */
   readonly originMs: number;
-  /** The caller's `tracestate` as spans have it. */
+  /** The caller's `tracestate` in the form of spans. */
   readonly state: TraceState | undefined;
-  /** Whether calls say where they come from. */
+  /** Whether calls propagate the context. */
   readonly propagates: boolean;
-  /** Takes spans that have ended. */
+  /** Takes finished spans. */
   take(span: SpanParts): void;
 }
 
-/** One step or call, with its times on the tracer's clock; `end` is NaN while it is under way. */
-interface Stretch {
+/** A step or call by the tracer's clock; `end` is NaN while it is open. */
+interface SpanInterval {
   readonly spanId: string;
   readonly start: number;
   end: number;
 }
 
-interface OpenStep extends Stretch {
-  readonly step: Step;
+interface OpenStep extends SpanInterval {
+  readonly step: TraceStep;
 }
 
-interface OpenCall extends Stretch {
+interface OpenCall extends SpanInterval {
   /** Null for the request itself. */
   readonly within: OpenStep | null;
-  told: Told;
+  result: SpanResult;
 }
 
-/** A request that is sampled: gathers what is told of it, and makes its spans when it is over. */
+/** A sampled request: collects steps and calls, and makes the spans at its end. */
 export class SampledTrace implements Trace {
   readonly traceId: string;
   readonly spanId = newSpanId();
   readonly isSampled = true;
   readonly #parent: TraceContext | null;
-  readonly #of: Sampled;
+  readonly #options: SampledTraceOptions;
   readonly #start: number;
   readonly #steps: OpenStep[] = [];
   readonly #calls: OpenCall[] = [];
   #step: OpenStep | null = null;
   #isOver = false;
 
-  constructor(traceId: string, parent: TraceContext | null, of: Sampled) {
+  constructor(traceId: string, parent: TraceContext | null, of: SampledTraceOptions) {
     this.traceId = traceId;
     this.#parent = parent;
-    this.#of = of;
+    this.#options = of;
     this.#start = of.clock();
   }
 
-  step(step: Step): void {
+  step(step: TraceStep): void {
     if (this.#isOver) return;
-    const now = this.#of.clock();
+    const now = this.#options.clock();
     this.#close(now);
     this.#step = { step, spanId: newSpanId(), start: now, end: Number.NaN };
     this.#steps.push(this.#step);
   }
 
   call(): CallTrace {
-    const { clock, propagates } = this.#of;
-    const call = { within: this.#step, spanId: newSpanId(), start: clock(), end: Number.NaN, told: UNTOLD };
+    const { clock, propagates } = this.#options;
+    const call = { within: this.#step, spanId: newSpanId(), start: clock(), end: Number.NaN, result: NO_RESULT };
     if (!this.#isOver) this.#calls.push(call);
     const { traceId } = this;
     const state = this.#parent?.state ?? null;
     return {
       headers: propagates ? contextHeaders({ traceId, spanId: call.spanId, isSampled: true, state }) : NO_HEADERS,
-      end(told) {
+      end(result) {
         if (!Number.isNaN(call.end)) return;
         call.end = clock();
-        call.told = told;
+        call.result = result;
       },
     };
   }
 
-  end(told: Told): void {
+  end(result: SpanResult): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const now = this.#of.clock();
+    const now = this.#options.clock();
     this.#close(now);
     for (const call of this.#calls) {
       if (Number.isNaN(call.end)) call.end = now;
-      // A step is over when its last call is, although the next one may have begun.
+      // A call can outlast the start of the next step, and extends its own.
       if (call.within && call.within.end < call.end) call.within.end = call.end;
     }
     const parent = this.#parent && {
@@ -133,15 +133,15 @@ export class SampledTrace implements Trace {
       spanId: this.#parent.spanId,
       traceFlags: this.#parent.isSampled ? 1 : 0,
       isRemote: true,
-      traceState: this.#of.state,
+      traceState: this.#options.state,
     };
-    this.#give(SERVER, { spanId: this.spanId, start: this.#start, end: now }, told, parent ?? undefined);
+    this.#emit(SERVER, { spanId: this.spanId, start: this.#start, end: now }, result, parent ?? undefined);
     const root = this.#contextOf(this.spanId);
     for (const step of this.#steps) {
-      this.#give(INTERNAL, step, { name: step.step, attributes: NO_ATTRIBUTES, error: null }, root);
+      this.#emit(INTERNAL, step, { name: step.step, attributes: NO_ATTRIBUTES, error: null }, root);
     }
     for (const call of this.#calls) {
-      this.#give(CLIENT, call, call.told, call.within ? this.#contextOf(call.within.spanId) : root);
+      this.#emit(CLIENT, call, call.result, call.within ? this.#contextOf(call.within.spanId) : root);
     }
   }
 
@@ -151,20 +151,25 @@ export class SampledTrace implements Trace {
   }
 
   #contextOf(spanId: string): SpanContext {
-    return { traceId: this.traceId, spanId, traceFlags: 1, traceState: this.#of.state };
+    return { traceId: this.traceId, spanId, traceFlags: 1, traceState: this.#options.state };
   }
 
-  #give(kind: SpanParts['kind'], { spanId, start, end }: Stretch, told: Told, parent: SpanContext | undefined): void {
-    const { originMs } = this.#of;
-    this.#of.take({
-      name: told.name,
+  #emit(
+    kind: SpanParts['kind'],
+    { spanId, start, end }: SpanInterval,
+    result: SpanResult,
+    parent: SpanContext | undefined,
+  ): void {
+    const { originMs } = this.#options;
+    this.#options.take({
+      name: result.name,
       kind,
       context: this.#contextOf(spanId),
       parent,
       start: momentAt(originMs, start),
       end: momentAt(originMs, end),
-      attributes: told.attributes,
-      error: told.error,
+      attributes: result.attributes,
+      error: result.error,
     });
   }
 }

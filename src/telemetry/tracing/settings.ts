@@ -1,12 +1,15 @@
-/** What OpenTelemetry's variables say, as far as its exporters do not read them for themselves (headers, compression, certificates). */
+/**
+ * The settings of OpenTelemetry's variables, except those that its exporters read themselves (headers, compression,
+ * certificates).
+ */
 export interface TracingSettings {
-  /** Where traces are posted to. May hold a password. */
+  /** The address of the collector. May contain a password. */
   readonly url: string;
   readonly protocol: 'http/protobuf' | 'http/json';
   readonly sampling: Sampling;
-  /** Whether callers' traces are joined, and calls to providers say where they come from. */
+  /** Whether to join callers' traces and propagate the context to providers. */
   readonly propagates: boolean;
-  /** Milliseconds; undefined for the library's default, as with all below. */
+  /** Milliseconds; undefined for the library's default, as all below. */
   readonly timeoutMs: number | undefined;
   /** Milliseconds. */
   readonly delayMs: number | undefined;
@@ -19,23 +22,23 @@ export interface TracingSettings {
 }
 
 export interface Sampling {
-  /** Whoever calls has decided, if he says so. */
+  /** Whether the caller's decision, if there is one, applies. */
   readonly byParent: boolean;
-  /** Share of the traces that are kept otherwise, 0..1. */
+  /** The share of other traces to sample, 0..1. */
   readonly ratio: number;
 }
 
 type Environment = (name: string) => string | undefined;
 
-/** A variable has a value that it cannot have. The message is one sentence, for whoever starts the server. */
+/** A variable has an invalid value. The message is one sentence for the operator. */
 export class TracingSettingError extends Error {}
 
 const PROPAGATORS = ['tracecontext', 'baggage', 'none'];
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
 
-/** Null where nothing is to be traced. Throws TracingSettingError. */
+/** Null if tracing is off. Throws TracingSettingError. */
 export function tracingSettings(env: Environment): TracingSettings | null {
-  // An empty variable is as good as none.
+  // An empty variable counts as unset.
   const read = (...names: readonly string[]): readonly [name: string, value: string] | null => {
     for (const name of names) {
       const value = env(name)?.trim();
@@ -49,7 +52,7 @@ export function tracingSettings(env: Environment): TracingSettings | null {
   if (!endpoint || read('OTEL_SDK_DISABLED')?.[1].toLowerCase() === 'true') return null;
   const exporter = read('OTEL_TRACES_EXPORTER');
   if (exporter?.[1] === 'none') return null;
-  if (exporter && exporter[1] !== 'otlp') throw wrong(exporter, '“otlp” and “none” are known');
+  if (exporter && exporter[1] !== 'otlp') throw settingError(exporter, '“otlp” and “none” are known');
   const count = (...names: readonly string[]) => countOf(read(...names));
   return {
     url: urlOf(endpoint, own === null),
@@ -66,14 +69,14 @@ export function tracingSettings(env: Environment): TracingSettings | null {
 
 type Setting = readonly [name: string, value: string];
 
-const wrong = ([name, value]: Setting, right: string): TracingSettingError =>
+const settingError = ([name, value]: Setting, right: string): TracingSettingError =>
   new TracingSettingError(`${name} is “${value}”: ${right}.`);
 
-/** The address of all signals is a folder, and traces have their place in it; an address for traces alone is taken as it is. */
+/** Appends the path of traces to the address for all signals; an address for traces alone stays as it is. */
 function urlOf([name, value]: Setting, isShared: boolean): string {
   const whole = isShared ? `${value}${value.endsWith('/') ? '' : '/'}v1/traces` : value;
   const url = URL.parse(whole);
-  // Not repeated: it may hold a password.
+  // The message omits the address, which may contain a password.
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href;
   throw new TracingSettingError(`${name} must be an http or https address, such as http://127.0.0.1:4318.`);
 }
@@ -82,14 +85,15 @@ function protocolOf(setting: Setting | null): TracingSettings['protocol'] {
   if (setting === null) return 'http/protobuf';
   const [, value] = setting;
   if (value === 'http/protobuf' || value === 'http/json') return value;
-  throw wrong(setting, 'traces are sent by “http/protobuf” or “http/json”, which collectors take at port 4318');
+  throw settingError(setting, 'traces are sent by “http/protobuf” or “http/json”, which collectors take at port 4318');
 }
 
-/** Baggage is never passed on, so that it may stand there: it is a part of OpenTelemetry's default. */
+/** Accepts baggage, which is in OpenTelemetry's default, although it is never propagated. */
 function propagatesOf(setting: Setting | null): boolean {
   if (setting === null) return true;
   const names = setting[1].split(',').map((name) => name.trim());
-  if (!names.every((name) => PROPAGATORS.includes(name))) throw wrong(setting, '“tracecontext” and “none” are known');
+  if (!names.every((name) => PROPAGATORS.includes(name)))
+    throw settingError(setting, '“tracecontext” and “none” are known');
   return names.includes('tracecontext');
 }
 
@@ -98,12 +102,12 @@ function samplingOf(sampler: Setting | null, argument: Setting | null): Sampling
   const byParent = sampler[1].startsWith('parentbased_');
   const kind = byParent ? sampler[1].slice('parentbased_'.length) : sampler[1];
   if (!SAMPLERS.includes(kind)) {
-    throw wrong(sampler, `${SAMPLERS.join(', ')} and the same with “parentbased_” before them are known`);
+    throw settingError(sampler, `${SAMPLERS.join(', ')} and the same with “parentbased_” before them are known`);
   }
   if (kind !== 'traceidratio') return { byParent, ratio: kind === 'always_on' ? 1 : 0 };
   if (argument === null) return { byParent, ratio: 1 };
   const ratio = Number(argument[1]);
-  if (!(ratio >= 0 && ratio <= 1)) throw wrong(argument, 'it must be a share from 0 to 1, such as 0.1');
+  if (!(ratio >= 0 && ratio <= 1)) throw settingError(argument, 'it must be a share from 0 to 1, such as 0.1');
   return { byParent, ratio };
 }
 
@@ -111,16 +115,16 @@ function countOf(setting: Setting | null): number | undefined {
   if (setting === null) return undefined;
   const count = Number(setting[1]);
   if (Number.isSafeInteger(count) && count > 0) return count;
-  throw wrong(setting, 'it must be a whole number above 0');
+  throw settingError(setting, 'it must be a whole number above 0');
 }
 
-/** What a collector is to be shown of the sender: the values of its headers, which no text of ours may show. */
+/** The credentials for the collector: the values of its headers, which no output may show. */
 export function collectorSecrets(env: Environment): string[] {
   const headers = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].map((name) => env(name) ?? '');
   const values = headers.flatMap((pairs) => pairs.split(',')).map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
   const plain = values.map((value) =>
     value.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
   );
-  // Such as the token behind `Bearer`.
+  // Such as the token after `Bearer`.
   return [...values, ...plain].flatMap((value) => value.split(' '));
 }

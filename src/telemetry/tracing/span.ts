@@ -1,11 +1,11 @@
 import type { Attributes as ExportedAttributes, SpanContext, SpanKind, SpanStatus } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import type { Attributes } from '../trace.ts';
-import { between, type Moment } from './moment.ts';
+import type { SpanAttributes } from '../trace.ts';
+import { elapsed, type Moment } from './moment.ts';
 
-/** What all spans of a server have in common. */
-export interface Origin {
+/** The parts that all spans of a server share. */
+export interface SpanOrigin {
   readonly resource: Resource;
   readonly scope: { readonly name: string; readonly version: string };
 }
@@ -17,16 +17,16 @@ export interface SpanParts {
   readonly parent: SpanContext | undefined;
   readonly start: Moment;
   readonly end: Moment;
-  readonly attributes: Attributes;
-  /** Null for none. */
+  readonly attributes: SpanAttributes;
+  /** Null without an error. */
   readonly error: string | null;
 }
 
 const UNSET: SpanStatus = Object.freeze({ code: 0 });
-/** Of OpenTelemetry's `SpanStatusCode`, which is only loaded where something is traced. */
+/** From OpenTelemetry's `SpanStatusCode`, which is loaded only when tracing. */
 const ERROR = 2;
 
-/** A span that has ended, in the form that OpenTelemetry's exporters take. */
+/** A finished span in the form of OpenTelemetry's exporters. */
 export class FinishedSpan implements ReadableSpan {
   readonly name: string;
   readonly kind: SpanKind;
@@ -36,7 +36,7 @@ export class FinishedSpan implements ReadableSpan {
   readonly attributes: ExportedAttributes;
   readonly status: SpanStatus;
   readonly resource: Resource;
-  readonly instrumentationScope: Origin['scope'];
+  readonly instrumentationScope: SpanOrigin['scope'];
   readonly links = [];
   readonly events = [];
   readonly ended = true;
@@ -45,14 +45,14 @@ export class FinishedSpan implements ReadableSpan {
   readonly droppedLinksCount = 0;
   readonly #context: SpanContext;
 
-  constructor(parts: SpanParts, { resource, scope }: Origin) {
+  constructor(parts: SpanParts, { resource, scope }: SpanOrigin) {
     this.name = parts.name;
     this.kind = parts.kind;
     this.#context = parts.context;
     this.parentSpanContext = parts.parent;
     this.startTime = parts.start;
     this.endTime = parts.end;
-    this.attributes = known(parts.attributes);
+    this.attributes = definedAttributes(parts.attributes);
     this.status = parts.error === null ? UNSET : { code: ERROR, message: parts.error };
     this.resource = resource;
     this.instrumentationScope = scope;
@@ -61,12 +61,12 @@ export class FinishedSpan implements ReadableSpan {
   spanContext = (): SpanContext => this.#context;
 
   get duration(): Moment {
-    return between(this.startTime, this.endTime);
+    return elapsed(this.startTime, this.endTime);
   }
 }
 
-/** Without what nothing is known of: an exporter would send an empty value. */
-function known(attributes: Attributes): ExportedAttributes {
+/** Omits undefined attributes, which an exporter would send as empty values. */
+function definedAttributes(attributes: SpanAttributes): ExportedAttributes {
   const all: ExportedAttributes = {};
   for (const name in attributes) {
     const value = attributes[name];

@@ -12,28 +12,28 @@ import { BatchSpanProcessor, SamplingDecision, TraceIdRatioBasedSampler } from '
 import type { Log } from '../log.ts';
 import type { Trace } from '../trace.ts';
 import { parseContext, type TraceContext } from './context.ts';
+import { CountedExporter, ExportMonitor } from './exporter.ts';
 import { newTraceId } from './ids.ts';
-import { CountedExporter, Outlet } from './outlet.ts';
-import { type Sampled, SampledTrace, UnsampledTrace } from './request-trace.ts';
+import { SampledTrace, type SampledTraceOptions, UnsampledTrace } from './request-trace.ts';
 import type { Sampling, TracingSettings } from './settings.ts';
-import { FinishedSpan, type Origin } from './span.ts';
+import { FinishedSpan, type SpanOrigin } from './span.ts';
 import type { Tracer, TracerOptions } from './tracer.ts';
 
-/** What OpenTelemetry says for a queue where nothing is set, spans. */
+/** OpenTelemetry's default size of the queue, in spans. */
 const QUEUE_MAX = 2_048;
-/** What it says for one batch. */
+/** OpenTelemetry's default timeout of a batch. */
 const TIMEOUT_MS = 10_000;
-/** The system's clock may have been set, or the machine have slept, when ours is off by more than this. */
+/** A greater difference means that the system clock was set, or the machine slept. */
 const DRIFT_MS_MAX = 20;
 const PATIENCE_MS = 5_000;
 
-/** The one file that loads OpenTelemetry. */
+/** The only file that loads OpenTelemetry. */
 export function startTracing(settings: TracingSettings, options: TracerOptions): Tracer {
   const { clock = () => performance.now(), now = Date.now, log, version } = options;
-  const outlet = new Outlet(log, clock);
-  const pipe = new Pipe(settings, outlet);
-  const origin: Origin = { resource: resourceOf(options), scope: { name: 'signalbox', version } };
-  const take: Sampled['take'] = (span) => pipe.take(new FinishedSpan(span, origin));
+  const monitor = new ExportMonitor(log, clock);
+  const queue = new SpanQueue(settings, monitor);
+  const origin: SpanOrigin = { resource: resourceOf(options), scope: { name: 'signalbox', version } };
+  const take: SampledTraceOptions['take'] = (span) => queue.take(new FinishedSpan(span, origin));
   const isSampled = samplerOf(settings.sampling);
   const { propagates } = settings;
   let originMs = options.clock ? now() - clock() : performance.timeOrigin;
@@ -47,8 +47,8 @@ export function startTracing(settings: TracingSettings, options: TracerOptions):
       const state = parent?.state ? createTraceState(parent.state) : undefined;
       return new SampledTrace(traceId, parent, { clock, originMs, state, propagates, take });
     },
-    families: [outlet.family],
-    close: (patienceMs = PATIENCE_MS) => pipe.close(patienceMs),
+    families: [monitor.family],
+    close: (patienceMs = PATIENCE_MS) => queue.close(patienceMs),
   };
 }
 
@@ -60,12 +60,12 @@ function samplerOf({ byParent, ratio }: Sampling): (traceId: string, parent: Tra
   };
 }
 
-/** Who sends it. What the operator's variables say goes before all else. */
+/** The description of this server. The operator's variables take precedence. */
 function resourceOf({ env, version, log }: { env: TracerOptions['env']; version: string; log: Log }): Resource {
   const named = detectResources({ detectors: [envDetector] });
   const stated = env('OTEL_RESOURCE_ATTRIBUTES')?.trim();
   const isRead = Object.keys(named.attributes).some((name) => stated?.includes(name));
-  // The detector leaves it out without a word.
+  // The detector drops invalid attributes silently.
   if (stated && !isRead) log.warn('OTEL_RESOURCE_ATTRIBUTES is left out: it must be name=value,name=value');
   const own = resourceFromAttributes({
     'service.name': 'signalbox',
@@ -75,21 +75,21 @@ function resourceOf({ env, version, log }: { env: TracerOptions['env']; version:
   return defaultResource().merge(own).merge(named);
 }
 
-/** From spans that have ended to the collector: a bounded queue, sent in batches. */
-class Pipe {
-  readonly #outlet: Outlet;
+/** Sends finished spans to the collector in batches, from a bounded queue. */
+class SpanQueue {
+  readonly #monitor: ExportMonitor;
   readonly #exporter: CountedExporter;
   readonly #processor: BatchSpanProcessor;
   readonly #queueMax: number;
-  /** Spans in the processor's queue. It drops what does not fit without a word, so they are counted here. */
+  /** Spans in the processor's queue. Counted here, because it drops excess spans silently. */
   #waiting = 0;
   #isClosed = false;
 
-  constructor({ url, protocol, timeoutMs, ...settings }: TracingSettings, outlet: Outlet) {
+  constructor({ url, protocol, timeoutMs, ...settings }: TracingSettings, monitor: ExportMonitor) {
     const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
-    this.#outlet = outlet;
+    this.#monitor = monitor;
     const exporter = new Exporter({ url, timeoutMillis: timeoutMs });
-    this.#exporter = new CountedExporter(exporter, outlet, timeoutMs ?? TIMEOUT_MS, (count) => {
+    this.#exporter = new CountedExporter(exporter, monitor, timeoutMs ?? TIMEOUT_MS, (count) => {
       this.#waiting -= count;
     });
     this.#queueMax = settings.queueMax ?? QUEUE_MAX;
@@ -103,8 +103,8 @@ class Pipe {
   }
 
   take(span: FinishedSpan): void {
-    if (this.#isClosed) this.#outlet.lost(1, 'stopped');
-    else if (this.#waiting >= this.#queueMax) this.#outlet.lost(1, 'queue full');
+    if (this.#isClosed) this.#monitor.lost(1, 'stopped');
+    else if (this.#waiting >= this.#queueMax) this.#monitor.lost(1, 'queue full');
     else {
       this.#waiting++;
       this.#processor.onEnd(span);
@@ -122,13 +122,13 @@ class Pipe {
     clearTimeout(timer);
     this.#exporter.close();
     const left = this.#waiting + this.#exporter.pending;
-    if (left > 0) this.#outlet.lost(left, 'not sent in time');
-    this.#outlet.tell();
+    if (left > 0) this.#monitor.lost(left, 'not sent in time');
+    this.#monitor.report();
   }
 
-  /** Never rejects: what failed is counted by then. */
+  /** Never rejects; failures are counted already. */
   async #sendAll(): Promise<void> {
-    // It gives up the exporter with the first batch that fails, while others may be under way.
+    // The processor abandons the exporter after a failed batch, while other batches may be in progress.
     await this.#processor.shutdown().catch(() => {});
     await this.#exporter.shutdown().catch(() => {});
   }

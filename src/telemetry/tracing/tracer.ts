@@ -4,30 +4,31 @@ import type { Trace } from '../trace.ts';
 import { tracingSettings } from './settings.ts';
 
 export interface Tracer {
-  /** A request has come, with these headers. */
+  /** Starts the trace of a request with these headers. */
   begin(headers: Headers): Trace;
   readonly families: readonly Family[];
   /**
-   * Sends what waits, within the patience (ms, 5 s if left out), and no more after it. Never rejects.
+   * Sends the waiting spans, and none after the patience. Never rejects.
+   * @param patienceMs 5 s by default
    */
   close(patienceMs?: number): Promise<void>;
 }
 
 export interface TracerOptions {
-  /** The process's environment: OpenTelemetry's exporters read headers, compression and certificates from there themselves. */
+  /** Access to the environment of the process. OpenTelemetry's exporters also read it directly. */
   env(name: string): string | undefined;
-  /** Of Signalbox. */
+  /** The version of Signalbox. */
   readonly version: string;
   readonly log: Log;
-  /** Milliseconds on a clock that never goes back; `performance.now` if left out. */
+  /** Milliseconds on a monotonic clock; `performance.now` by default. */
   readonly clock?: () => number;
-  /** Unix time, ms; `Date.now` if left out. */
+  /** Unix time, ms; `Date.now` by default. */
   readonly now?: () => number;
 }
 
 /**
- * Null where no collector is named: then nothing of OpenTelemetry is loaded. Rejects with TracingSettingError, whose
- * message says which variable is wrong.
+ * Opens the tracer; null without a collector, in which case OpenTelemetry is not loaded. Rejects with
+ * TracingSettingError, whose message names the variable.
  */
 export async function openTracer(options: TracerOptions): Promise<Tracer | null> {
   const settings = tracingSettings(options.env);

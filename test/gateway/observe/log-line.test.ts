@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { idText } from '../../../src/core/id.ts';
 import { logRequests, requestLine } from '../../../src/gateway/observe/log-line.ts';
 import { type Judged, Observation, type Settled } from '../../../src/gateway/observe/observation.ts';
-import type { Fields, Log } from '../../../src/telemetry/log.ts';
+import type { Log, LogFields } from '../../../src/telemetry/log.ts';
 
 const CHAT = '/v1/chat/completions';
 const ID = 123_456_789_012_345;
@@ -71,7 +71,7 @@ const chatOf = (fields: Seen = {}) =>
   });
 
 /** As they stand in the line. */
-const toldOf = (fields: Fields = {}): unknown => JSON.parse(JSON.stringify(fields));
+const toldOf = (fields: LogFields = {}): unknown => JSON.parse(JSON.stringify(fields));
 
 describe('The line of a request', () => {
   test('has of a chat who asked for what, who answered, what it took and what it cost, in this order', () => {
@@ -183,8 +183,8 @@ describe('The line of a request', () => {
 
 describe('The lines of requests', () => {
   function start() {
-    const written: Fields[] = [];
-    const write = (_: string, fields: Fields = {}) => void written.push(fields);
+    const written: LogFields[] = [];
+    const write = (_: string, fields: LogFields = {}) => void written.push(fields);
     const log: Log = { info: write, warn: write, error: write };
     return { told: logRequests(log), written };
   }

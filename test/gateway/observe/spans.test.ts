@@ -5,7 +5,7 @@ import type { Provider } from '../../../src/core/snapshot.ts';
 import { Observation } from '../../../src/gateway/observe/observation.ts';
 import { type CallSeen, callSpan, requestSpan } from '../../../src/gateway/observe/spans.ts';
 import type { AttemptRecord } from '../../../src/records/record.ts';
-import type { Attributes } from '../../../src/telemetry/trace.ts';
+import type { SpanAttributes } from '../../../src/telemetry/trace.ts';
 
 const PRICE = { lines: [] } as unknown as CallSeen['endpoint']['price'];
 
@@ -46,7 +46,7 @@ const seen = (more: Partial<CallSeen> = {}): CallSeen => ({
 });
 
 /** What is told, without what is not known. */
-const stated = (attributes: Attributes): Record<string, unknown> =>
+const stated = (attributes: SpanAttributes): Record<string, unknown> =>
   Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 
 /** All that a caller can set, and words that nobody else may see. */

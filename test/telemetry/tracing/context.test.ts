@@ -11,13 +11,13 @@ type Parse = typeof parseContext;
 const parsed = (traceparent: string, tracestate?: string) =>
   parseContext(new Headers({ traceparent, ...(tracestate !== undefined && { tracestate }) }));
 
-describe('A traceparent', () => {
-  test('is read with its trace, its span and whether it is sampled', () => {
+describe('a traceparent', () => {
+  test('gives its trace, span and sampling flag', () => {
     expect(parsed(PARENT)).toEqual({ traceId: TRACE, spanId: SPAN, isSampled: true, state: null });
     expect(parsed(`00-${TRACE}-${SPAN}-00`)?.isSampled).toBe(false);
   });
 
-  test('may have flags that we do not know', () => {
+  test('may have unknown flags', () => {
     expect(parsed(`00-${TRACE}-${SPAN}-ff`)?.isSampled).toBe(true);
     expect(parsed(`00-${TRACE}-${SPAN}-fe`)?.isSampled).toBe(false);
   });
@@ -26,7 +26,7 @@ describe('A traceparent', () => {
     ['as long as ours', `cc-${TRACE}-${SPAN}-01`],
     ['that says more', `cc-${TRACE}-${SPAN}-01-what-the-future-will-be-like`],
     ['that ends in a hyphen', `01-${TRACE}-${SPAN}-01-`],
-  ])('of a version to come, %s, is read as far as we know it', (_, text) => {
+  ])('of a future version, %s, is read as far as it is known', (_, text) => {
     expect(parsed(text)?.traceId).toBe(TRACE);
   });
 
@@ -49,12 +49,12 @@ describe('A traceparent', () => {
     expect(parsed(text)).toBeNull();
   });
 
-  test('that is missing leaves a tracestate without meaning', () => {
+  test('that is absent makes a tracestate meaningless', () => {
     expect(parseContext(new Headers({ tracestate: 'a=1' }))).toBeNull();
   });
 });
 
-describe('A tracestate', () => {
+describe('a tracestate', () => {
   test.each([
     'congo=t61rcWkgMzE',
     'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE',
@@ -64,7 +64,7 @@ describe('A tracestate', () => {
     'a=1,,b=2,',
     `k=${'v'.repeat(256)}`,
     Array.from({ length: 32 }, (_, at) => `k${at}=1`).join(','),
-  ])('goes on as it came: %s', (text) => {
+  ])('is propagated unchanged: %s', (text) => {
     expect(parsed(PARENT, text)?.state).toBe(text.trim());
   });
 
@@ -84,12 +84,12 @@ describe('A tracestate', () => {
     ['too many characters', `a=${'v'.repeat(255)},b=${'v'.repeat(256)}`],
     ['nothing', ''],
     ['nothing but commas', ',,'],
-  ])('with %s is dropped, and the trace goes on', (_, text) => {
+  ])('with %s is dropped, while the trace is kept', (_, text) => {
     expect(parsed(PARENT, text)).toMatchObject({ traceId: TRACE, state: null });
   });
 });
 
-/** Texts that look like one, with one thing wrong or none; and any others that a header can hold. */
+/** Contexts with at most one mistake, and any other header values. */
 const latin = (maxLength: number) =>
   fc.uint8Array({ maxLength }).map((bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
 const hex = (length: number) =>
@@ -114,14 +114,14 @@ const states = fc.oneof(
     .map((members) => members.map(([key, value]) => `${key}=${value}`).join(',')),
 );
 
-/** Whatever comes: no error, and either nothing or a context that the next one reads as the same. */
+/** Whether parsing any input throws nothing, and gives null or a context that the next server parses equally. */
 function holds(parse: Parse, traceparent: string, tracestate: string): boolean {
   const headers = new Headers();
   try {
     headers.set('traceparent', traceparent);
     headers.set('tracestate', tracestate);
   } catch {
-    // No header can hold it.
+    // No header can contain it.
     return true;
   }
   const context = parse(headers);
@@ -136,8 +136,8 @@ function holds(parse: Parse, traceparent: string, tracestate: string): boolean {
 const law = (parse: Parse) =>
   fc.property(parents, states, (traceparent, tracestate) => holds(parse, traceparent, tracestate));
 
-describe('Any bytes in the two headers', () => {
-  test('throw nothing, and give no context or a valid one that the next server reads as the same', () => {
+describe('any bytes in the two headers', () => {
+  test('throw nothing, and give no context or a valid one that the next server parses equally', () => {
     fc.assert(law(parseContext), { numRuns: 5_000 });
   });
 
@@ -157,7 +157,7 @@ describe('Any bytes in the two headers', () => {
         return context && { ...context, state: headers.get('tracestate') };
       },
     ],
-  ])('would not, with a parser that %s', (_, mutant) => {
+  ])('fail this law with a parser that %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 5_000 }).failed).toBe(true);
   });
 });

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { newSpanId, newTraceId } from '../../../src/telemetry/tracing/ids.ts';
-import { between, type Moment, momentAt } from '../../../src/telemetry/tracing/moment.ts';
+import { elapsed, type Moment, momentAt } from '../../../src/telemetry/tracing/moment.ts';
 
 const nanoseconds = ([seconds, rest]: Moment): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
-describe('A moment', () => {
+describe('a moment', () => {
   test('is exact below a microsecond', () => {
     expect(momentAt(1_700_000_000_000, 1_234.567_89)).toEqual([1_700_000_001, 234_567_890]);
     expect(momentAt(1_700_000_000_999.5, 0.5)).toEqual([1_700_000_001, 0]);
   });
 
-  test('never comes before an earlier one, and nanoseconds stay below a second', () => {
+  test('is monotonic, with nanoseconds below a second', () => {
     const origin = fc.double({ min: 1.6e12, max: 2.5e12, noNaN: true });
     const since = fc.double({ min: 0, max: 1e10, noNaN: true });
     const step = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1e-3, noNaN: true }), since);
@@ -21,7 +21,7 @@ describe('A moment', () => {
         expect(nanoseconds(to)).toBeGreaterThanOrEqual(nanoseconds(from));
         expect(to[1]).toBeGreaterThanOrEqual(0);
         expect(to[1]).toBeLessThan(1_000_000_000);
-        expect(nanoseconds(between(from, to))).toBe(nanoseconds(to) - nanoseconds(from));
+        expect(nanoseconds(elapsed(from, to))).toBe(nanoseconds(to) - nanoseconds(from));
         expect(Math.abs(Number(nanoseconds(to)) / 1e6 - originMs - ms - later)).toBeLessThan(0.01);
       }),
     );
@@ -29,7 +29,7 @@ describe('A moment', () => {
 });
 
 describe('IDs', () => {
-  test('are hexadecimal, of their length, and never twice the same', () => {
+  test('are hexadecimal, of the right length and unique', () => {
     const traces = Array.from({ length: 5_000 }, newTraceId);
     const spans = Array.from({ length: 5_000 }, newSpanId);
     expect(traces.every((id) => /^(?!0{32})[0-9a-f]{32}$/.test(id))).toBe(true);

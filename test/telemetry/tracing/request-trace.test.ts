@@ -12,7 +12,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 type Act =
   | { readonly do: 'step'; readonly step: (typeof STEPS)[number] }
   | { readonly do: 'call' | 'end' }
-  /** Of the calls so far, by chance one that has ended before. */
+  /** One of the calls so far, possibly one that has ended. */
   | { readonly do: 'answer'; readonly which: number };
 
 const acts: fc.Arbitrary<readonly (readonly [act: Act, waitMs: number])[]> = fc.array(
@@ -28,7 +28,7 @@ const acts: fc.Arbitrary<readonly (readonly [act: Act, waitMs: number])[]> = fc.
   { maxLength: 30 },
 );
 
-/** What a trace hands over after these acts and its end. */
+/** The spans of a trace after these acts and its end. */
 function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): SpanParts[] {
   const spans: SpanParts[] = [];
   let now = 12.345678;
@@ -54,7 +54,7 @@ function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): S
 
 const nanoseconds = ([seconds, rest]: Moment): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
-/** One request, all else below it, and nothing outside what it belongs to. */
+/** Whether there is one request above all else, and every span is within its parent. */
 function isWhole(spans: readonly SpanParts[]): boolean {
   const byId = new Map(spans.map((span) => [span.context.spanId, span]));
   const roots = spans.filter(({ parent }) => parent === undefined);
@@ -77,8 +77,8 @@ function isWhole(spans: readonly SpanParts[]): boolean {
 const law = (change: (spans: readonly SpanParts[]) => readonly SpanParts[]) =>
   fc.property(acts, (script) => isWhole(change(spansAfter(script))));
 
-describe('Whatever is told of a request, in whatever order', () => {
-  test('gives one tree, whose spans are within those they belong to', () => {
+describe('any sequence of steps and calls', () => {
+  test('gives one tree, with every span within its parent', () => {
     fc.assert(law((spans) => spans));
   });
 
@@ -92,8 +92,8 @@ describe('Whatever is told of a request, in whatever order', () => {
         }),
     ],
     ['forgets the request', (spans) => spans.filter(({ parent }) => parent !== undefined)],
-  ])('would not, by a trace that %s', (_, change) => {
-    // A mutant is given time: it is tried until it fails.
+  ])('fails this law with a trace that %s', (_, change) => {
+    // A mutant is tried until it fails.
     expect(fc.check(law(change), { numRuns: 200_000, endOnFailure: true }).failed).toBe(true);
   });
 });

@@ -7,7 +7,7 @@ const ENDPOINT = 'http://127.0.0.1:4318';
 const read = (env: Readonly<Record<string, string>>) => tracingSettings((name) => env[name]);
 const withEndpoint = (env: Readonly<Record<string, string>>) => read({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...env });
 
-describe('Nothing is traced', () => {
+describe('tracing is off', () => {
   test.each<[string, Record<string, string>]>([
     ['where no collector is named', {}],
     ['where it is named with nothing', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
@@ -17,7 +17,7 @@ describe('Nothing is traced', () => {
     expect(read(env)).toBeNull();
   });
 
-  test('and nothing of OpenTelemetry is loaded then: one file does, and it is imported where there is a collector', () => {
+  test('OpenTelemetry is not loaded while tracing is off: one file loads it, and only with a collector', () => {
     const transpiler = new Bun.Transpiler({ loader: 'ts' });
     const source = join(import.meta.dir, '../../../src');
     const files = [...new Bun.Glob('**/*.ts').scanSync(source)];
@@ -33,7 +33,7 @@ describe('Nothing is traced', () => {
   });
 });
 
-describe('The address', () => {
+describe('the address', () => {
   test.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT }, `${ENDPOINT}/v1/traces`],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: `${ENDPOINT}/` }, `${ENDPOINT}/v1/traces`],
@@ -45,7 +45,7 @@ describe('The address', () => {
   });
 });
 
-describe('A value that cannot be', () => {
+describe('an invalid value', () => {
   test.each([
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', '127.0.0.1'],
@@ -62,18 +62,18 @@ describe('A value that cannot be', () => {
     ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
     ['OTEL_BSP_EXPORT_TIMEOUT', '0'],
     ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
-  ])('of %s (%s) is an error of one sentence that names it', (name, value) => {
+  ])('of %s (%s) is reported in one sentence with its name', (name, value) => {
     expect(() => withEndpoint({ [name]: value })).toThrow(TracingSettingError);
     expect(() => withEndpoint({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
   });
 
-  test.each(['-0.1', '1.1', 'half', 'NaN'])('of a share (%s) is one where a share is asked for', (share) => {
+  test.each(['-0.1', '1.1', 'half', 'NaN'])('of a ratio (%s) is reported if the sampler uses it', (share) => {
     const env = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: share };
     expect(() => withEndpoint(env)).toThrow(/^OTEL_TRACES_SAMPLER_ARG /);
     expect(withEndpoint({ ...env, OTEL_TRACES_SAMPLER: 'always_on' })?.sampling.ratio).toBe(1);
   });
 
-  test('of an address is not repeated: it may hold a password', () => {
+  test('of an address is not repeated, as it may contain a password', () => {
     expect(() => withEndpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://me:hush@there' })).not.toThrow(/hush/);
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { Fields, Log } from '../../../src/telemetry/log.ts';
-import type { Told } from '../../../src/telemetry/trace.ts';
+import type { Log, LogFields } from '../../../src/telemetry/log.ts';
+import type { SpanResult } from '../../../src/telemetry/trace.ts';
 import { openTracer, type Tracer } from '../../../src/telemetry/tracing/tracer.ts';
 import { waitFor } from '../../support/answers.ts';
 import { type ArrivedSpan, type Collector, startCollector } from '../../support/otlp.ts';
@@ -9,11 +9,16 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 const parent = (flags = '01', tracestate?: string) =>
   new Headers({ traceparent: `00-${TRACE}-${SPAN}-${flags}`, ...(tracestate && { tracestate }) });
-const told = (name: string, more: Partial<Told> = {}): Told => ({ name, attributes: {}, error: null, ...more });
+const told = (name: string, more: Partial<SpanResult> = {}): SpanResult => ({
+  name,
+  attributes: {},
+  error: null,
+  ...more,
+});
 const ROOT = told('POST /v1/chat/completions');
 
 let collector: Collector;
-let warnings: { readonly message: string; readonly fields: Fields | undefined }[];
+let warnings: { readonly message: string; readonly fields: LogFields | undefined }[];
 let tracers: Tracer[];
 const log: Log = {
   info() {},
@@ -39,7 +44,7 @@ async function open(env: Readonly<Record<string, string>> = {}, clock?: () => nu
   return tracer;
 }
 
-/** What is counted: `exported`, `lost`. */
+/** The numbers of spans `exported` and `lost`. */
 function counted(tracer: Tracer): Record<string, number> {
   const [family] = tracer.families;
   if (family?.type !== 'counter') throw new Error('no counter');
@@ -67,7 +72,7 @@ function failover(tracer: Tracer, headers = new Headers()) {
   return { trace, first, second };
 }
 
-describe('The spans of a request', () => {
+describe('the spans of a request', () => {
   for (const protocol of ['http/protobuf', 'http/json']) {
     test(`are a tree: steps within the request, calls within their step (${protocol})`, async () => {
       const tracer = await open({ OTEL_EXPORTER_OTLP_PROTOCOL: protocol });
@@ -95,7 +100,7 @@ describe('The spans of a request', () => {
     });
   }
 
-  test('contain one another in time, to the microsecond, and are of now', async () => {
+  test('contain one another in time, to the microsecond, and are current', async () => {
     const tracer = await open();
     const before = BigInt(Date.now()) * 1_000_000n;
     failover(tracer);
@@ -116,7 +121,7 @@ describe('The spans of a request', () => {
     for (const [at, step] of steps.slice(1).entries()) expect(step.start).toBe(steps[at]!.end);
   });
 
-  test('are closed where nobody did, and a step lasts as long as its last call', async () => {
+  test('are closed at the end, and a step lasts until its last call ends', async () => {
     let now = 1_000;
     const tracer = await open({}, () => now);
     const trace = tracer.begin(new Headers());
@@ -142,7 +147,7 @@ describe('The spans of a request', () => {
     ]);
   });
 
-  test('follow the system’s clock when it is set', async () => {
+  test('follow the system clock when it is set', async () => {
     const shift = 3_600_000;
     let now = Date.now() - shift;
     const own = performance.now();
@@ -160,7 +165,7 @@ describe('The spans of a request', () => {
     expect(Math.abs(Number(collector.spans[0]!.start / 1_000_000n) - now)).toBeLessThan(1_000);
   });
 
-  test('name the server that they come from', async () => {
+  test('name their server', async () => {
     const tracer = await open();
     tracer.begin(new Headers()).end(ROOT);
     await tracer.close();
@@ -172,8 +177,8 @@ describe('The spans of a request', () => {
   });
 });
 
-describe('The context', () => {
-  test('of a caller is gone on with, and comes to each call with a span of its own', async () => {
+describe('the context', () => {
+  test('of a caller is joined, and propagated to each call with its own span', async () => {
     const tracer = await open();
     const { trace, first, second } = failover(tracer, parent('01', 'vendor=value'));
     await tracer.close();
@@ -186,12 +191,12 @@ describe('The context', () => {
     }
     const root = named('POST /v1/chat/completions');
     expect(root).toMatchObject({ traceId: TRACE, parentId: SPAN, state: 'vendor=value' });
-    // OTLP: the parent is known to be remote for the request alone.
+    // In OTLP, only the request's parent is known to be remote.
     expect(root.flags & 0x300).toBe(0x300);
     expect(named('dispatch').flags & 0x300).toBe(0x100);
   });
 
-  test('that is not valid is as good as none', async () => {
+  test('that is invalid is ignored', async () => {
     const tracer = await open();
     const trace = tracer.begin(new Headers({ traceparent: `00-${'0'.repeat(32)}-${SPAN}-01`, tracestate: 'a=1' }));
     expect(trace.traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/);
@@ -200,7 +205,7 @@ describe('The context', () => {
     });
   });
 
-  test('of what is not sampled goes upstream all the same, and no span anywhere', async () => {
+  test('of an unsampled request is propagated, without spans', async () => {
     const tracer = await open();
     const { trace, first, second } = failover(tracer, parent('00', 'vendor=value'));
     await tracer.close();
@@ -214,8 +219,8 @@ describe('The context', () => {
   });
 });
 
-describe('A caller who is not trusted', () => {
-  test('chooses by the ID of his trace that it is sampled, unless nothing is taken from callers', async () => {
+describe('an untrusted caller', () => {
+  test('can choose sampling by a trace ID only while contexts are accepted', async () => {
     const share = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.000001' };
     const chosen = `${'0'.repeat(31)}1`;
     const headers = new Headers({ traceparent: `00-${chosen}-${SPAN}-01`, tracestate: 'vendor=value' });
@@ -225,24 +230,27 @@ describe('A caller who is not trusted', () => {
     expect(apart.traceId).not.toBe(chosen);
   });
 
-  test.each(['always_on', 'always_off'])('neither joins a trace nor is told of one by “none” (%s)', async (sampler) => {
-    const tracer = await open({ OTEL_PROPAGATORS: 'none', OTEL_TRACES_SAMPLER: sampler });
-    const { trace, first, second } = failover(tracer, parent('01', 'vendor=value'));
-    await tracer.close();
-    expect(trace.traceId).not.toBe(TRACE);
-    expect([first.headers, second.headers]).toEqual([{}, {}]);
-    expect(collector.spans).toHaveLength(sampler === 'always_on' ? 7 : 0);
-    expect(
-      collector.spans.filter(({ traceId, parentId, state }) => traceId === TRACE || parentId === SPAN || state),
-    ).toEqual([]);
-  });
+  test.each(['always_on', 'always_off'])(
+    'neither joins a trace nor gets a context with “none” (%s)',
+    async (sampler) => {
+      const tracer = await open({ OTEL_PROPAGATORS: 'none', OTEL_TRACES_SAMPLER: sampler });
+      const { trace, first, second } = failover(tracer, parent('01', 'vendor=value'));
+      await tracer.close();
+      expect(trace.traceId).not.toBe(TRACE);
+      expect([first.headers, second.headers]).toEqual([{}, {}]);
+      expect(collector.spans).toHaveLength(sampler === 'always_on' ? 7 : 0);
+      expect(
+        collector.spans.filter(({ traceId, parentId, state }) => traceId === TRACE || parentId === SPAN || state),
+      ).toEqual([]);
+    },
+  );
 
-  test.each(['tracecontext', 'tracecontext,baggage'])('is joined by “%s”', async (names) => {
+  test.each(['tracecontext', 'tracecontext,baggage'])('joins a trace with “%s”', async (names) => {
     expect((await open({ OTEL_PROPAGATORS: names })).begin(parent('01')).traceId).toBe(TRACE);
   });
 });
 
-describe('Sampling', () => {
+describe('sampling', () => {
   test.each<readonly [string, string, boolean, boolean, boolean]>([
     ['', '', true, true, false],
     ['always_on', '', true, true, true],
@@ -262,11 +270,11 @@ describe('Sampling', () => {
     },
   );
 
-  test('by a share keeps about that share, and says the same of the same trace', async () => {
+  test('by a ratio keeps about that share, and decides the same for the same trace', async () => {
     const tracer = await open({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.25' });
     const traces = Array.from({ length: 4_000 }, () => tracer.begin(new Headers()));
     const kept = traces.filter(({ isSampled }) => isSampled).length;
-    // Six times the standard deviation.
+    // Six standard deviations.
     expect(Math.abs(kept - 1_000)).toBeLessThan(165);
     for (const { traceId, isSampled } of traces.slice(0, 200)) {
       const again = tracer.begin(new Headers({ traceparent: `00-${traceId}-${SPAN}-00` }));
@@ -275,8 +283,8 @@ describe('Sampling', () => {
   });
 });
 
-describe('A collector', () => {
-  test('that refuses is told of once, with what was lost, and no request notices', async () => {
+describe('a collector', () => {
+  test('that rejects spans is logged once, with the number lost, and no request notices', async () => {
     collector.behave(401);
     const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5' });
     for (let round = 1; round <= 3; round++) {
@@ -289,7 +297,7 @@ describe('A collector', () => {
     expect(counted(tracer)).toEqual({ exported: 0, lost: 3 });
   });
 
-  test('that is busy for a moment gets them a second time', async () => {
+  test('that is briefly busy gets them again', async () => {
     collector.behave(503, { 'retry-after': '1' });
     const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5' });
     tracer.begin(new Headers()).end(ROOT);
@@ -300,7 +308,7 @@ describe('A collector', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('that stalls costs a bounded number of spans, and no more time than there is patience', async () => {
+  test('that stalls costs a bounded number of spans, and no more time than the patience', async () => {
     collector.behave('stall');
     const tracer = await open({
       OTEL_BSP_SCHEDULE_DELAY: '5',
@@ -319,7 +327,7 @@ describe('A collector', () => {
     expect(counted(tracer)).toEqual({ exported: 0, lost: 32 });
   });
 
-  test('that stalls is given up after its timeout', async () => {
+  test('that stalls is abandoned after its timeout', async () => {
     collector.behave('stall');
     const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5', OTEL_EXPORTER_OTLP_TIMEOUT: '100' });
     tracer.begin(new Headers()).end(ROOT);
@@ -327,7 +335,7 @@ describe('A collector', () => {
     expect(warnings[0]?.fields).toEqual({ lost: 1, reason: 'timeout' });
   });
 
-  test('that never comes to the end of its answer is given up as well', async () => {
+  test('that never ends its response is abandoned, too', async () => {
     collector.behave('dribble');
     const tracer = await open({ OTEL_BSP_SCHEDULE_DELAY: '5', OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
     for (let round = 1; round <= 2; round++) {
@@ -341,7 +349,7 @@ describe('A collector', () => {
     expect(counted(tracer)).toEqual({ exported: 0, lost: 2 });
   });
 
-  test('that is not there is no error, and its address with its password in no line', async () => {
+  test('that is absent is no error, and the log omits its address with the password', async () => {
     await collector.stop();
     const address = new URL(collector.url);
     address.password = 'hush-hush-hush';
@@ -357,7 +365,7 @@ describe('A collector', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('gets what waits when the tracer is closed, in batches', async () => {
+  test('gets the waiting spans in batches when the tracer closes', async () => {
     const tracer = await open({ OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '100' });
     for (let at = 0; at < 150; at++) tracer.begin(new Headers()).end(ROOT);
     await Promise.all([tracer.close(), tracer.close()]);

@@ -2,15 +2,15 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Family } from '../families.ts';
 import type { Log } from '../log.ts';
 
-/** A collector that is down must not fill the log. */
+/** A collector that is down must not flood the log. */
 const WARN_EVERY_MS = 60_000;
 
-/** Counts what goes out, and tells the log of what does not. */
-export class Outlet {
+/** Counts exported and lost spans, and logs losses. */
+export class ExportMonitor {
   #exported = 0;
   #lost = 0;
-  /** Lost, and not yet told of. */
-  #untold = 0;
+  /** Lost spans that are not logged yet. */
+  #unreported = 0;
   #reason = '';
   #warnedAt = Number.NEGATIVE_INFINITY;
   readonly #log: Log;
@@ -40,17 +40,17 @@ export class Outlet {
 
   lost(count: number, reason: string): void {
     this.#lost += count;
-    this.#untold += count;
+    this.#unreported += count;
     this.#reason = reason;
-    if (this.#clock() - this.#warnedAt >= WARN_EVERY_MS) this.tell();
+    if (this.#clock() - this.#warnedAt >= WARN_EVERY_MS) this.report();
   }
 
-  /** Tells the log of what was lost since it was told last. */
-  tell(): void {
-    if (this.#untold === 0) return;
+  /** Logs the losses since the last report. */
+  report(): void {
+    if (this.#unreported === 0) return;
     this.#warnedAt = this.#clock();
-    this.#log.warn('traces cannot be exported', { lost: this.#untold, reason: this.#reason });
-    this.#untold = 0;
+    this.#log.warn('traces cannot be exported', { lost: this.#unreported, reason: this.#reason });
+    this.#unreported = 0;
   }
 }
 
@@ -59,21 +59,21 @@ const SUCCESS = 0;
 const FAILED = 1;
 
 /**
- * An exporter that has its results counted, and that nobody waits for beyond its timeout (ms). `pending` are spans that it
- * was given and has said nothing of yet.
+ * Counts the results of an exporter, and gives up on an export after its timeout (ms). `pending` is the number of spans
+ * without a result.
  */
 export class CountedExporter implements SpanExporter {
   pending = 0;
   #isClosed = false;
   readonly #onIdle: (() => void)[] = [];
   readonly #inner: SpanExporter;
-  readonly #outlet: Outlet;
+  readonly #monitor: ExportMonitor;
   readonly #timeoutMs: number;
   readonly #onTaken: (count: number) => void;
 
-  constructor(inner: SpanExporter, outlet: Outlet, timeoutMs: number, onTaken: (count: number) => void) {
+  constructor(inner: SpanExporter, monitor: ExportMonitor, timeoutMs: number, onTaken: (count: number) => void) {
     this.#inner = inner;
-    this.#outlet = outlet;
+    this.#monitor = monitor;
     this.#timeoutMs = timeoutMs;
     this.#onTaken = onTaken;
   }
@@ -89,32 +89,34 @@ export class CountedExporter implements SpanExporter {
       clearTimeout(timer);
       if (!this.#isClosed) {
         this.pending -= length;
-        if (result.code === SUCCESS) this.#outlet.exported(length);
-        else this.#outlet.lost(length, reasonOf(result.error));
+        if (result.code === SUCCESS) this.#monitor.exported(length);
+        else this.#monitor.lost(length, reasonOf(result.error));
       }
       done(result);
       if (this.pending === 0) for (const idle of this.#onIdle.splice(0)) idle();
     };
-    // The exporter's own timeout is one of silence: an answer that comes byte by byte would never be over.
+    // The exporter's own timeout concerns silence: a response that trickles in would never end.
     const late = () => end({ code: FAILED, error: new Error('timeout') });
     const timer = setTimeout(late, this.#timeoutMs);
     timer.unref();
     this.#inner.export(spans, end);
   }
 
-  /** Resolves once all that it was given is over. The inner exporter would wait for what was given up, too. */
+  /** Resolves once every export has a result. The inner exporter would wait for abandoned exports, too. */
   shutdown(): Promise<void> {
     if (this.pending === 0) return Promise.resolve();
     return new Promise((done) => this.#onIdle.push(done));
   }
 
-  /** Whatever comes of the rest, nobody will count it. */
+  /** Ignores all later results. */
   close(): void {
     this.#isClosed = true;
   }
 }
 
-/** What may stand in the log: an error's own words may hold the address, with its password, or what a collector repeats. */
+/**
+ * Text that is safe to log: an error's message may contain the address with its password, or a collector's response.
+ */
 function reasonOf(error: Error | undefined): string {
   const code = error && 'code' in error ? error.code : undefined;
   if (typeof code === 'number') return `HTTP ${code}`;
