@@ -1,6 +1,5 @@
 import { isKnownLanguage } from './languages.ts';
 import { bothBits, emptyBits, hasBit, setBit } from './rules.ts';
-import type { Model } from './snapshot.ts';
 
 /** What the models that can be served are said of one programming language. */
 export interface LanguageSupport {
@@ -12,7 +11,11 @@ export interface LanguageSupport {
 
 export type LanguageState = 'declared' | 'unknown' | 'lacked';
 
-type Stated = Pick<Model, 'languages' | 'lacksLanguages'>;
+/** A model's programming languages, by canonical name. */
+interface LanguageLists {
+  readonly languages: ReadonlySet<string>;
+  readonly lacksLanguages: ReadonlySet<string>;
+}
 
 /** What is known of programming languages, of all models that can be served. */
 export interface Languages {
@@ -26,7 +29,7 @@ export interface Languages {
 export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
 
 /** What a model says of a language, by its canonical name. */
-export function languageState({ languages, lacksLanguages }: Stated, name: string): LanguageState {
+export function languageState({ languages, lacksLanguages }: LanguageLists, name: string): LanguageState {
   if (languages.has(name)) return 'declared';
   return lacksLanguages.has(name) ? 'lacked' : 'unknown';
 }
@@ -35,13 +38,13 @@ export function languageState({ languages, lacksLanguages }: Stated, name: strin
  * Tables of every language that a model declares or lacks. Where some model declares it, those qualify that do. Where
  * none does, it is unknown of all: with `admitUnstated` all qualify but those that lack it, without it none does.
  */
-export function languageSupport(models: readonly Stated[], admitUnstated: boolean): Languages {
+export function languageSupport(models: readonly LanguageLists[], admitUnstated: boolean): Languages {
   const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));
   const byName = new Map(Array.from(names, (name) => [name, supportOf(name, models, admitUnstated)] as const));
   return { byName, admitUnstated };
 }
 
-function supportOf(name: string, models: readonly Stated[], admitUnstated: boolean): LanguageSupport {
+function supportOf(name: string, models: readonly LanguageLists[], admitUnstated: boolean): LanguageSupport {
   const states = models.map((model) => languageState(model, name));
   const isUnstated = admitUnstated && !states.includes('declared');
   const wanted = (state: LanguageState) => (isUnstated ? state !== 'lacked' : state === 'declared');
