@@ -1,7 +1,7 @@
 import { isKnownLanguage } from './languages.ts';
 import { bothBits, emptyBits, hasBit, setBit } from './rules.ts';
 
-/** What the models that can be served are said of one programming language. */
+/** The models' support of one programming language. */
 export interface LanguageSupport {
   /** Bits by index of the model: those that may serve a request which requires the language. */
   readonly qualifies: Uint32Array;
@@ -17,7 +17,7 @@ interface LanguageLists {
   readonly lacksLanguages: ReadonlySet<string>;
 }
 
-/** What is known of programming languages, of all models that can be served. */
+/** The support of programming languages by the models that can be served. */
 export interface Languages {
   /** Every language that a model declares or lacks. */
   readonly byName: ReadonlyMap<string, LanguageSupport>;
@@ -28,7 +28,7 @@ export interface Languages {
 /** How much of a language's worth each state is. */
 export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
 
-/** What a model says of a language, by its canonical name. */
+/** Returns a model's support of a language, by its canonical name. */
 export function languageState({ languages, lacksLanguages }: LanguageLists, name: string): LanguageState {
   if (languages.has(name)) return 'declared';
   return lacksLanguages.has(name) ? 'lacked' : 'unknown';
@@ -74,7 +74,7 @@ export function qualifiedFor(
   return bits;
 }
 
-/** What a language adds to each model's quality, by index, where it is worth so much: all of it, half, or nothing. */
+/** Adds a language's worth to each model's quality, by index: all of it, half, or none. */
 export function addWorth(to: Float64Array, name: string, worth: number, { byName }: Languages): void {
   const known = byName.get(name)?.known;
   for (let i = 0; i < to.length; i++) to[i]! += worth * (known?.[i] ?? KNOWN.unknown);
