@@ -1,4 +1,3 @@
-import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import {
   type Answer,
   type Choice,
@@ -7,7 +6,8 @@ import {
   isSame,
   type Sums,
   type Totals,
-} from '../../runtime/compare.ts';
+} from '../../operate/policy/compare.ts';
+import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import type { PolicyChange, Renamed } from '../../runtime/diff.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText } from '../text.ts';

@@ -11,10 +11,10 @@ import {
   settingFor,
   type Totals,
   withAnswers,
-} from '../../runtime/compare.ts';
-import { decideFor, USUAL_TIME } from '../../runtime/reasons.ts';
+} from '../../operate/policy/compare.ts';
+import { decideFor, USUAL_TIME } from '../../operate/policy/reasons.ts';
+import type { Supposed } from '../../operate/policy/suppose.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import type { Supposed } from '../../runtime/suppose.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import { UsageError } from '../options.ts';
 import type { HttpForms } from './command.ts';

@@ -1,6 +1,6 @@
 import { visible } from '../../core/visible.ts';
+import { type Answer, type Choice, type ComparedCase, isRefused, type Totals } from '../../operate/policy/compare.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
-import { type Answer, type Choice, type ComparedCase, isRefused, type Totals } from '../../runtime/compare.ts';
 import type { PolicyChange, Renamed } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';

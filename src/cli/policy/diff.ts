@@ -1,4 +1,4 @@
-import { compareCases, NO_TOTALS, type Side, withAnswers } from '../../runtime/compare.ts';
+import { compareCases, NO_TOTALS, type Side, withAnswers } from '../../operate/policy/compare.ts';
 import { inSlices } from '../../runtime/slices.ts';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';

@@ -1,10 +1,10 @@
 import type { Facts } from '../../core/facts.ts';
 import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
+import { UNNAMED } from '../../operate/policy/reasons.ts';
+import { type Supposed, suppose } from '../../operate/policy/suppose.ts';
 import type { OnRuleFailure } from '../../routing/rules.ts';
 import { textsOf } from '../../routing/texts.ts';
-import { UNNAMED } from '../../runtime/reasons.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
-import { type Supposed, suppose } from '../../runtime/suppose.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import type { Read } from './explain-body.ts';
 

@@ -1,4 +1,4 @@
-import { COVERED, type CoverageEntry, type CoverageReport, type Covered } from '../../runtime/coverage.ts';
+import { COVERED, type CoverageEntry, type CoverageReport, type Covered } from '../../operate/policy/coverage.ts';
 
 /** How much of a class, or of all, the cases touch. */
 export interface Share {

@@ -1,5 +1,5 @@
-import { COVERED, type CoverageEntry } from '../../runtime/coverage.ts';
-import { isDecision } from '../../runtime/reasons.ts';
+import { COVERED, type CoverageEntry } from '../../operate/policy/coverage.ts';
+import { isDecision } from '../../operate/policy/reasons.ts';
 import type { Settings } from './settings.ts';
 import type { CoverageSummary, Share } from './test-coverage.ts';
 import type { CaseResult } from './test-run.ts';

@@ -1,10 +1,10 @@
 import { relative } from 'node:path';
 import type { SourcePlace } from '../../core/source-place.ts';
 import { visible } from '../../core/visible.ts';
+import type { Missing } from '../../operate/policy/cases.ts';
+import { COVERED } from '../../operate/policy/coverage.ts';
+import type { Mismatch } from '../../operate/policy/mismatches.ts';
 import { painter } from '../../policy/paint.ts';
-import type { Missing } from '../../runtime/cases.ts';
-import { COVERED } from '../../runtime/coverage.ts';
-import type { Mismatch } from '../../runtime/mismatches.ts';
 import { clipped } from '../terminal.ts';
 import { plural } from '../text.ts';
 import { leftOutBriefly, SETTING_WORDS, type SettingName, type Settings } from './settings.ts';

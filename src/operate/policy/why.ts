@@ -1,10 +1,10 @@
-import type { Decision } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
-import type { CandidateEntry } from '../routing/certificate.ts';
-import { certify } from '../routing/certify.ts';
-import { shortPlace } from '../routing/story.ts';
+import type { Decision } from '../../core/decision.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { CandidateEntry } from '../../routing/certificate.ts';
+import { certify } from '../../routing/certify.ts';
+import { shortPlace } from '../../routing/story.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { UNNAMED } from './reasons.ts';
-import { type Runtime, strategyOf } from './runtime.ts';
 
 /** Why none of these models was chosen, in a line: where the best of them stands, or what is against them. */
 export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {

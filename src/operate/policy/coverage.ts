@@ -1,14 +1,14 @@
-import { isAbove } from '../core/ceiling.ts';
-import type { Facts } from '../core/facts.ts';
-import { type Constraint, hasBit, type Preference } from '../core/rules.ts';
-import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
-import type { SourcePlace } from '../core/source-place.ts';
-import type { Places } from '../policy/places.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { Evaluation } from '../routing/evaluate.ts';
-import { type Asked, costOn, latencyOn } from '../routing/rejections.ts';
+import { isAbove } from '../../core/ceiling.ts';
+import type { Facts } from '../../core/facts.ts';
+import { type Constraint, hasBit, type Preference } from '../../core/rules.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../../core/snapshot.ts';
+import type { SourcePlace } from '../../core/source-place.ts';
+import type { Places } from '../../policy/places.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { Evaluation } from '../../routing/evaluate.ts';
+import { type Asked, costOn, latencyOn } from '../../routing/rejections.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import type { CaseRun } from './cases.ts';
-import type { Runtime } from './runtime.ts';
 
 /** What cases can touch, class by class. */
 export const COVERED = ['constraints', 'preferences', 'models', 'endpoints', 'selectors'] as const;

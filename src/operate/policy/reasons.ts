@@ -1,14 +1,14 @@
-import { type Decision, REJECTIONS, type Refusal } from '../core/decision.ts';
-import { SignalboxError } from '../core/errors.ts';
-import type { Facts } from '../core/facts.ts';
-import { dropNulls } from '../core/nullable.ts';
-import type { PolicyCase } from '../core/policy-case.ts';
-import { RouteRequest } from '../core/route-query.ts';
-import { hasBit } from '../core/rules.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { routeFacts } from '../routing/facts.ts';
-import { constraintsAgainst } from '../routing/rejections.ts';
-import { type Runtime, strategyOf } from './runtime.ts';
+import { type Decision, REJECTIONS, type Refusal } from '../../core/decision.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { Facts } from '../../core/facts.ts';
+import { dropNulls } from '../../core/nullable.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import { RouteRequest } from '../../core/route-query.ts';
+import { hasBit } from '../../core/rules.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { routeFacts } from '../../routing/facts.ts';
+import { constraintsAgainst } from '../../routing/rejections.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { suppose } from './suppose.ts';
 
 /** Of a decision that nobody will ask for by its name: it comes out alike wherever and whenever it is made. */

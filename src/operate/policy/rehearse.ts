@@ -1,7 +1,7 @@
-import { type CaseFailure, caseDiagnostics } from '../policy/case-diagnostics.ts';
-import type { Diagnostic } from '../policy/diagnostics.ts';
+import { type CaseFailure, caseDiagnostics } from '../../policy/case-diagnostics.ts';
+import type { Diagnostic } from '../../policy/diagnostics.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { runCase } from './cases.ts';
-import type { Runtime } from './runtime.ts';
 
 /**
  * Step 6: runs the policy's own cases on a runtime that does not serve yet, by the catalog's figures

@@ -1,11 +1,11 @@
-import { SignalboxError } from '../core/errors.ts';
-import type { PolicyCase } from '../core/policy-case.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { refusalError } from '../routing/refuse.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { refusalError } from '../../routing/refuse.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { type CaseRun, runCase } from './cases.ts';
 import { type CaseOutcome, outcomeOf } from './reasons.ts';
-import type { Runtime } from './runtime.ts';
 
 /** One of two policies that are compared. */
 export interface Side {

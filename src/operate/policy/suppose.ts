@@ -1,7 +1,7 @@
-import { type Caller, SCOPES } from '../core/caller.ts';
-import type { Facts } from '../core/facts.ts';
-import { type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
-import type { Runtime } from './runtime.ts';
+import { type Caller, SCOPES } from '../../core/caller.ts';
+import type { Facts } from '../../core/facts.ts';
+import { type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 
 /** A request as it might come, beside its body: nobody has sent it. */
 export interface Supposed extends Pick<RuleInputs, 'stream' | 'user' | 'metadata'> {

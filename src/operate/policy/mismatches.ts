@@ -1,11 +1,11 @@
-import type { Decision } from '../core/decision.ts';
-import { SignalboxError } from '../core/errors.ts';
-import type { PolicyCase } from '../core/policy-case.ts';
-import type { CaseFailure } from '../policy/case-diagnostics.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { refusalError } from '../routing/refuse.ts';
+import type { Decision } from '../../core/decision.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import type { CaseFailure } from '../../policy/case-diagnostics.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { refusalError } from '../../routing/refuse.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { type CaseOutcome, isDecision, reasonsAgainst } from './reasons.ts';
-import type { Runtime } from './runtime.ts';
 import { whyNotChosen, whyNotRejectedBy } from './why.ts';
 
 /** A key of a case's `expect` that does not hold. */

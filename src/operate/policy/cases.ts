@@ -1,8 +1,8 @@
-import type { PolicyCase } from '../core/policy-case.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { type Mismatch, mismatches } from './mismatches.ts';
 import { type CaseOutcome, outcomeOf } from './reasons.ts';
-import type { Runtime } from './runtime.ts';
 
 /** What came of a case. */
 export interface CaseRun {

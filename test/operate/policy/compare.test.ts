@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { shipped } from '../../plugins/index.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { isRejected, type Judge, prepare } from '../../src/runtime/candidate.ts';
-import { runCase } from '../../src/runtime/cases.ts';
+import { shipped } from '../../../plugins/index.ts';
+import { runCase } from '../../../src/operate/policy/cases.ts';
 import {
   type Answer,
   answerOf,
@@ -12,9 +10,12 @@ import {
   NO_TOTALS,
   type Side,
   withAnswers,
-} from '../../src/runtime/compare.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
-import { testPolicy } from '../support/policies.ts';
+} from '../../../src/operate/policy/compare.ts';
+import { rehearse } from '../../../src/operate/policy/rehearse.ts';
+import { createPluginShelf } from '../../../src/plugin-host/load.ts';
+import { isRejected, type Judge, prepare } from '../../../src/runtime/candidate.ts';
+import { parseFiles } from '../../../src/runtime/language.ts';
+import { testPolicy } from '../../support/policies.ts';
 
 const tools: Judge = {
   folder: '.',
@@ -23,6 +24,7 @@ const tools: Judge = {
   env: { get: (name) => (name === 'TEST_UPSTREAM_KEY' ? 'x' : undefined) },
   now: () => 0,
   parse: parseFiles,
+  rehearse,
 };
 
 /** A catalog of three, two cases of which each policy may lack one, and where its first model is served. */
