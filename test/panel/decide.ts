@@ -3,8 +3,8 @@ import { shipped } from '../../plugins/index.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { countInput, decisiveTokenizers } from '../../src/gateway/exact-count.ts';
+import { hypotheticalFacts } from '../../src/operate/policy/hypothetical.ts';
 import { decideFor, USUAL_TIME } from '../../src/operate/policy/reasons.ts';
-import { suppose } from '../../src/operate/policy/suppose.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
@@ -84,8 +84,8 @@ const counter = createTokenCounter((error) => {
 export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
   const request = { ...one.body, model };
   const key = { id: 'panel', labels: {}, models: null };
-  const supposed = { key, metadata: {}, user: '', stream: false, timeMs: Date.parse(USUAL_TIME) };
-  return suppose((caller) => chatFacts(request, caller, runtime.snapshot), supposed, runtime);
+  const hypothetical = { key, metadata: {}, user: '', stream: false, timeMs: Date.parse(USUAL_TIME) };
+  return hypotheticalFacts((caller) => chatFacts(request, caller, runtime.snapshot), hypothetical, runtime);
 }
 
 /** Decides as the gateway does for the same chat, before anything was seen of an upstream and where nothing is learnt. */

@@ -3,26 +3,30 @@ import type { Facts } from '../../core/facts.ts';
 import { type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 
-/** A request as it might come, beside its body: nobody has sent it. */
-export interface Supposed extends Pick<RuleInputs, 'stream' | 'user' | 'metadata'> {
+/** A request that nobody has sent, apart from its body. */
+export interface HypotheticalRequest extends Pick<RuleInputs, 'stream' | 'user' | 'metadata'> {
   readonly key: {
     readonly id: string;
     readonly labels: Readonly<Record<string, string>>;
-    /** IDs of the models that it may use; null for all. */
+    /** Models that the key may use, by ID; null for all. */
     readonly models: readonly string[] | null;
   };
   /** Milliseconds since 1970. */
   readonly timeMs: number;
 }
 
-/** The facts of such a request, with the rules that apply to it. Throws SignalboxError as a request would. */
-export function suppose(
+/**
+ * Returns the facts of a hypothetical request, with the rules that apply to it.
+ * @param read reads the facts of the body for a caller.
+ * @throws SignalboxError as a request would.
+ */
+export function hypotheticalFacts(
   read: (caller: Caller) => Facts,
-  supposed: Supposed,
+  request: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure = () => {},
 ): Facts {
-  const { key, timeMs, ...inputs } = supposed;
+  const { key, timeMs, ...inputs } = request;
   const caller: Caller = {
     keyId: key.id,
     scopes: new Set(SCOPES),
