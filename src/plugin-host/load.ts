@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import * as contract from '../contract/plugin.ts';
+import { claimFiles } from './owners.ts';
 import { assertContract, type Plugin } from './registry.ts';
 
 /** Longest wait for a module's own top level, ms. */
@@ -43,6 +44,7 @@ export function createPluginShelf(): PluginShelf {
       const known = loaded.get(file);
       if (known) return { ...known, specifier };
       const hash = hashFiles(files);
+      claimFiles(files, specifier);
       const fresh = { specifier, hash, plugins: await importPlugins(file, hash) };
       loaded.set(file, fresh);
       return fresh;
@@ -64,7 +66,9 @@ export function createPluginShelf(): PluginShelf {
         const known = loaded.get(file);
         const present = known?.hash ?? hashFiles(codeFiles(file));
         if (present !== hash) return null;
-        return known?.plugins ?? (await importPlugins(file, hash));
+        if (known) return known.plugins;
+        claimFiles(codeFiles(file), specifier);
+        return await importPlugins(file, hash);
       } catch {
         return null;
       }

@@ -18,6 +18,7 @@ import { learnSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
 import { databaseOf, ledgerOnDisk } from './data.ts';
+import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
@@ -49,6 +50,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   // Its ID is no secret: it stands in lists and logs.
   learnSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: told } = openServerLog(options, host);
+  const defects = watchDefects(log, host);
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   process.on('SIGHUP', () => onHangup());
@@ -87,7 +89,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     version: host.version,
     observer,
     gate,
-    metrics: options.metrics ? openMetrics(watched, [...families, ...logged]) : null,
+    metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
@@ -104,6 +106,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const stopListening = () => app.server?.stop();
   const parts = { gateway, idempotency, keys, store, lock, tracer, drainMs: options.drainMs };
   const shutdown = openShutdown({ ...parts, stop, stopListening, written: told });
+  defects.onException(shutdown.byException);
   process.on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
   process.on('SIGINT', () => shutdown.bySignal('SIGINT'));
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
