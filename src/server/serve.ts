@@ -13,6 +13,7 @@ import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
 import { lockFolder } from '../store/folder-lock.ts';
+import { identityMigrations } from '../store/identity.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { learnSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
@@ -23,6 +24,7 @@ import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host } from './host.ts';
+import { keepLedgerNote, refuseOtherLedger } from './ledger-note.ts';
 import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
@@ -38,6 +40,7 @@ const SERVER_BUSY_MS = 200;
 const TABLES = [
   accessMigrations,
   idempotencyMigrations,
+  identityMigrations,
   learningMigrations,
   ledgerMigrations,
   paymentMigrations,
@@ -66,6 +69,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const tools: Serving = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
   const lock = lockFolder(options.data);
+  await refuseOtherLedger(options.data);
   const store = await openSqlite(databaseOf(options.data), TABLES, {
     onError: (error) => log.error('the database failed', { error: error.message }),
     busyTimeoutMs: SERVER_BUSY_MS,
@@ -91,6 +95,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     gate,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
+  const note = await keepLedgerNote(options.data, store, log);
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: firstKey.toFile() });
@@ -104,7 +109,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   }
 
   const stopListening = () => app.server?.stop();
-  const parts = { gateway, idempotency, keys, store, lock, tracer, drainMs: options.drainMs };
+  const parts = { gateway, idempotency, keys, store, note, lock, tracer, drainMs: options.drainMs };
   const shutdown = openShutdown({ ...parts, stop, stopListening, written: told });
   defects.onException(shutdown.byException);
   process.on('SIGTERM', () => shutdown.bySignal('SIGTERM'));

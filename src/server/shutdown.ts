@@ -5,6 +5,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { FolderLock } from '../store/folder-lock.ts';
 import type { Store } from '../store/store.ts';
 import type { Tracer } from '../telemetry/tracing/tracer.ts';
+import type { LedgerNote } from './ledger-note.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
@@ -15,6 +16,7 @@ export interface ServerParts {
   readonly idempotency: Idempotency;
   readonly keys: Keys;
   readonly store: Store;
+  readonly note: LedgerNote;
   readonly lock: FolderLock;
   readonly tracer: Tracer | null;
   /** How long requests under way may take, ms. */
@@ -67,7 +69,7 @@ export function openShutdown(parts: ServerParts): Shutdown {
 }
 
 async function closeAll(parts: ServerParts): Promise<void> {
-  const { gateway, idempotency, keys, store, lock, tracer, drainMs, stop, stopListening } = parts;
+  const { gateway, idempotency, keys, store, note, lock, tracer, drainMs, stop, stopListening } = parts;
   const { log } = gateway;
   stop();
   const stopped = stopListening();
@@ -83,6 +85,7 @@ async function closeAll(parts: ServerParts): Promise<void> {
   await gateway.ledger
     .close()
     .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
+  await note.close();
   await store.close();
   lock.release();
   await tracer?.close();
