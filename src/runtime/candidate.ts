@@ -155,10 +155,13 @@ const hashesOf = (own: LoadedModules) => modulesIn(own).map(({ specifier, hash }
 function contextOf(own: LoadedModules, { env, shipped, today, ledger }: Judge): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
+  const outside = new Map<string, string>();
+  for (const { specifier, outside: file } of modulesIn(own)) if (file !== null) outside.set(specifier, file);
   return {
     env,
     ...createRegistry(shipped),
     plugins,
+    outside,
     today,
     ledger: ledger?.(),
     // The code of operators' plugins is part of what a policy is.
