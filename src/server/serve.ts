@@ -14,11 +14,10 @@ import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
 import { lockFolder } from '../store/folder-lock.ts';
-import { openSqlite } from '../store/sqlite.ts';
 import { learnSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
-import { databaseOf, ledgerOnDisk } from './data.ts';
+import { ledgerOnDisk } from './data.ts';
 import { logHealth } from './events.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host } from './host.ts';
@@ -28,11 +27,10 @@ import { openMetrics } from './metrics.ts';
 import { openObserver, tracerFor } from './observer.ts';
 import { firstPolicy, judgeTools, type Serving } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
+import { closeStore, openStore } from './store.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
-/** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
-const SERVER_BUSY_MS = 200;
 
 /** Of every room that keeps something. */
 const TABLES = [
@@ -65,11 +63,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const tools: Serving = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
   const lock = lockFolder(options.data);
-  const store = await openSqlite(databaseOf(options.data), TABLES, {
-    onError: (error) => log.error('the database failed', { error: error.message }),
-    busyTimeoutMs: SERVER_BUSY_MS,
-    fenced: true,
-  });
+  const store = await openStore(options.data, TABLES, log);
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
@@ -116,12 +110,12 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     await gateway.ledger
       .close()
       .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
-    await store.close();
+    const code = await closeStore(options.data, store, log);
     lock.release();
     await tracer?.close();
     log.info('stopped');
     await told();
-    process.exit(0);
+    process.exit(code);
   };
   process.on('SIGTERM', () => void shutDown('SIGTERM'));
   process.on('SIGINT', () => void shutDown('SIGINT'));
