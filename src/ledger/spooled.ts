@@ -42,11 +42,31 @@ export const closedBy = (units: readonly SpooledUnit[]): number[] =>
   );
 
 /**
- * Compares a spool with its database: rows that this has, by their number, are left out, and so can never be booked
- * twice. `others`: the statements of other rooms whose rows go with them. Throws an Error that says what does not fit: a row for
- * a reservation that is not open there, or whose number another row has.
+ * Compares the spool at `path` with its database: rows that this has, by their number, are left out, and so can never be
+ * booked twice. `others`: the statements of other rooms whose rows go with them. Throws an Error of one clear sentence where
+ * something does not fit: a row for a reservation that is not open there, or whose number another row has.
  */
 export async function unbooked(
+  reader: Pick<Store, 'query'>,
+  path: string,
+  units: readonly SpooledUnit[],
+  others: readonly Statement[],
+): Promise<Unbooked> {
+  try {
+    return await compared(reader, units, others);
+  } catch (cause) {
+    if (!(cause instanceof Misfit)) throw cause;
+    throw new Error(
+      `${path} does not fit the database: it has ${cause.message}. Put the database back that it belongs to, or move it away.`,
+      { cause },
+    );
+  }
+}
+
+/** What a spool has and its database cannot take. */
+class Misfit extends Error {}
+
+async function compared(
   reader: Pick<Store, 'query'>,
   units: readonly SpooledUnit[],
   others: readonly Statement[],
@@ -57,7 +77,7 @@ export async function unbooked(
   const news = units.filter((unit) => comparison.isNew(unit));
   const writes = news.flat().map(({ name, params }): Write => {
     const statement = statements.get(name);
-    if (!statement) throw new Error(`rows of the kind "${name}", which this version does not know`);
+    if (!statement) throw new Misfit(`rows of the kind "${name}", which this version does not know`);
     return { statement, params };
   });
   const charges = news.flatMap(entriesOf).filter(isCharge);
@@ -83,7 +103,7 @@ class Comparison {
 
   static async of(reader: Pick<Store, 'query'>, units: readonly SpooledUnit[]): Promise<Comparison> {
     const [state] = await reader.query<StateRow>(SELECT_STATE);
-    if (!state) throw new Error('settlements, and the database has no ledger');
+    if (!state) throw new Misfit('settlements, and the database has no ledger');
     // Written by the ledger alone.
     const from = { through: state.through, open: JSON.parse(state.open) as OpenReservation[] };
     const { open } = await recover(reader, from, new Sums());
@@ -110,17 +130,17 @@ class Comparison {
   #isNewTariff({ params }: SpooledRow): boolean {
     const [id = null] = params;
     const known = this.#tariffs.get(id);
-    if (known !== undefined && known !== JSON.stringify(params)) throw new Error(`another tariff ${id} than it has`);
+    if (known !== undefined && known !== JSON.stringify(params)) throw new Misfit(`another tariff ${id} than it has`);
     return known === undefined && this.#isFirst(`tariff ${id}`);
   }
 
   #isNewEntry(entry: SpooledEntry): boolean {
     const { seq, reservation } = entry;
     const known = this.#booked.get(seq);
-    if (known && !isSame(known, entry)) throw new Error(`another row ${seq} of the journal than it has`);
+    if (known && !isSame(known, entry)) throw new Misfit(`another row ${seq} of the journal than it has`);
     if (known || !this.#isFirst(`row ${seq}`)) return false;
     if (reservation !== null && !this.#open.has(reservation))
-      throw new Error(`a settlement of ${idText('dec_', reservation)}, which is not open there`);
+      throw new Misfit(`a settlement of ${idText('dec_', reservation)}, which is not open there`);
     return true;
   }
 

@@ -36,13 +36,7 @@ const logStoreError = (log: Log, error: StoreError): void =>
  */
 async function takeInSpool(path: string, store: WatchedStore, log: Log): Promise<void> {
   const { units, isTorn } = readSpool(path);
-  const { writes, closed, charged } = await unbooked(store, units, [SETTLE]).catch((cause: unknown) => {
-    const what = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(
-      `${resolve(path)} does not fit the database: it has ${what}. Put the database back that it belongs to, or move it away.`,
-      { cause },
-    );
-  });
+  const { writes, closed, charged } = await unbooked(store, resolve(path), units, [SETTLE]);
   if (writes.length > 0) await store.commit(writes);
   store.useSpool(Spool.create(path));
   if (isTorn) log.warn('the last entry of the spool was torn, and is left out', { file: path });
