@@ -58,16 +58,19 @@ export async function closeStore(data: string, store: WatchedStore, log: Log): P
     await store.close();
     return 0;
   } catch (error) {
-    const lost = store.unkept;
+    const { unkept } = store;
     const facts = {
       error: error instanceof Error ? error.message : String(error),
       settlements_in_spool: settlementsIn(path),
       file: path,
     };
-    if (lost === 0) log.warn('stopped with the database not written: the next start books the spool', facts);
+    if (unkept === 0) log.warn('stopped with the database not written: the next start books the spool', facts);
     else
-      log.error('stopped with settlements written nowhere: the next start closes them by on_crash', { ...facts, lost });
-    return lost === 0 ? 0 : 1;
+      log.error('stopped with settlements written nowhere: the next start closes them by on_crash', {
+        ...facts,
+        writes_lost: unkept,
+      });
+    return unkept === 0 ? 0 : 1;
   }
 }
 

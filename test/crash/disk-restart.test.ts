@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { MAIN, runToEnd, type Signalbox } from '../support/signalbox.ts';
 import { byMount, mayMount } from './disks.ts';
-import { bookedBy, fullDiskRound, makeSmallDisk, type SmallDisk } from './full-disk.ts';
+import { bookedBy, makeSmallDisk, type SmallDisk } from './full-disk.ts';
 import { readBeside } from './journal.ts';
 import { newSent, send } from './load.ts';
 
@@ -88,14 +88,6 @@ describe.skipIf(!mayMount)('prices that were told on a full disk', () => {
     expect(bookedBy(next)).toBe(0);
     expect(await usageOf(next)).toEqual(usage);
   }, 30_000);
-
-  test('hold, too, where the disk has room for a moment in between', async () => {
-    const disk = makeDisk();
-    const box = await disk.start();
-    const options = { paceMs: 40, leftMs: 0, share: 1, flickers: true };
-    const { round } = await fullDiskRound({ box, disk, requests: REQUESTS, end: 'SIGKILL', ...options });
-    expect(round).toMatchObject({ told: REQUESTS.length, problems: [] });
-  }, 30_000);
 });
 
 describe.skipIf(!mayMount)('while the disk is full', () => {
@@ -137,42 +129,31 @@ describe.skipIf(!mayMount)('while the disk is full', () => {
 });
 
 describe.skipIf(!mayMount)('a start', () => {
-  /** A folder whose spool has settlements. */
-  async function withSpool(): Promise<SmallDisk> {
+  test('refuses a spool that is damaged, or of another database, in one line, and changes nothing of it', async () => {
     const disk = makeDisk();
     const box = await disk.start();
     await answeredOnFullDisk(disk, box);
     box.signal('SIGKILL');
     await box.exited;
     byMount.free(box);
-    return disk;
-  }
-  const refusal = async ({ data }: SmallDisk) => runToEnd([MAIN, 'serve', '--port', '0', '--data', data], {});
-
-  test('refuses a spool that is damaged, and changes nothing', async () => {
-    const disk = await withSpool();
+    const refusal = async (spool: Buffer): Promise<string> => {
+      writeFileSync(spoolIn(disk), spool);
+      const { code, err } = await runToEnd([MAIN, 'serve', '--port', '0', '--data', disk.data], {});
+      expect([code, err.trim().split('\n').length]).toEqual([1, 1]);
+      expect(readFileSync(spoolIn(disk))).toEqual(spool);
+      return err;
+    };
     const whole = readFileSync(spoolIn(disk));
     const damaged = Buffer.from(whole);
     damaged[8] = damaged[8]! ^ 1;
-    writeFileSync(spoolIn(disk), damaged);
-    const { code, err } = await refusal(disk);
-    expect(code).toBe(1);
-    expect(err).toContain('settlements.spool: its header is damaged');
-    expect(err.trim().split('\n')).toHaveLength(1);
-    expect(readFileSync(spoolIn(disk))).toEqual(damaged);
-    writeFileSync(spoolIn(disk), whole);
+    expect(await refusal(damaged)).toContain('settlements.spool: its header is damaged');
+    const names = ['signalbox.db', 'signalbox.db-wal', 'signalbox.db-shm'].map((name) => join(disk.data, name));
+    for (const name of names) renameSync(name, `${name}.away`);
+    expect(await refusal(whole)).toContain('does not fit the database: it has a settlement of dec_');
+    for (const name of names) {
+      rmSync(name, { force: true });
+      renameSync(`${name}.away`, name);
+    }
     expect(bookedBy(await disk.start())).toBe(REQUESTS.length);
-  }, 30_000);
-
-  test('refuses a spool of another database, and serves once it is moved away', async () => {
-    const disk = await withSpool();
-    for (const name of ['signalbox.db', 'signalbox.db-wal', 'signalbox.db-shm'])
-      rmSync(join(disk.data, name), { force: true });
-    const { code, err } = await refusal(disk);
-    expect(code).toBe(1);
-    expect(err).toContain('does not fit the database: it has a settlement of dec_');
-    expect(existsSync(spoolIn(disk))).toBe(true);
-    rmSync(spoolIn(disk));
-    expect(bookedBy(await disk.start())).toBe(0);
   }, 30_000);
 });

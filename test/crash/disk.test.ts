@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { audit } from './audit.ts';
@@ -104,6 +104,39 @@ describe('a full disk', () => {
     expect((await box.post('/v1/route', { task_type: 'coding' })).status).toBe(200);
     expect((await box.get('/healthz')).status).toBe(200);
   }
+});
+
+describe.skipIf(!DISKS[0]!.possible)('where not even the spool can be written', () => {
+  test('an answer comes whole and without a price, and a stop says that its settlement is nowhere', async () => {
+    const { disk } = DISKS[0]!;
+    const { box, upstreams } = await start(disk);
+    upstreams.pace(SLOW_MS);
+    const ask = (number: number, stream: boolean) =>
+      box.post('/v1/chat/completions', {
+        model: 'auto',
+        max_tokens: 60,
+        stream,
+        messages: [{ role: 'user', content: `This is request ${number}.` }],
+      });
+    const json = ask(1, false);
+    const stream = ask(2, true);
+    await waitFor(() => upstreams.calls === 2, PATIENCE_MS);
+    disk.fill(box);
+    const response = await json;
+    const answer = await answerOf(response);
+    expect(response.status).toBe(200);
+    expect(answer.choices[0]!.message.content).toStartWith('word0 ');
+    expect(answer.platform).toMatchObject({ credits_consumed: null, cost_saved_credits: null, estimated: false });
+    expect(response.headers.has('x-signalbox-credits')).toBe(false);
+    const { chunks, done } = await eventsOf(await stream);
+    expect(done).toBe(true);
+    expect(chunks.find(({ platform }) => platform)?.platform).toMatchObject({ credits_consumed: null });
+    box.signal('SIGTERM');
+    expect({ code: await box.exited, errors: await box.errors }).toEqual({ code: 1, errors: '' });
+    const last = box.lines.filter((line) => line.includes('stopped with settlements written nowhere'));
+    expect(last).toHaveLength(1);
+    expect(last[0]).toContain('"writes_lost":');
+  }, 30_000);
 });
 
 describe('a database that another process keeps locked', () => {

@@ -29,7 +29,7 @@ export function makeSmallDisk(): SmallDisk {
     data,
     upstreams,
     async start() {
-      const box = await startSignalbox({ data, policy, env, args: ['--drain-ms', '5000'] });
+      const box = await startSignalbox({ data, policy, env, args: ['--drain-ms', '200'] });
       started.push(box);
       return box;
     },
@@ -60,17 +60,17 @@ export interface RoundOptions {
   readonly end: 'SIGTERM' | 'SIGKILL';
   /** Pause between two chunks of an answer, ms. */
   readonly paceMs: number;
-  /** How many chunks' time the disk has left when the last request has reached its upstream. */
+  /** When the disk is full, ms after the last request has reached its upstream. */
   readonly leftMs: number;
-  /** Answers whose end is waited for before the server is told to end: a share of all. */
-  readonly share: number;
+  /** When the server is told to end, ms after the disk is full; null: once every answer has ended. */
+  readonly endMs: number | null;
   /** Whether the disk has room again for a moment, and then is full once more. */
   readonly flickers: boolean;
 }
 
 /** Fills the disk under running requests, ends the server, makes room, and starts it again. */
 export async function fullDiskRound(options: RoundOptions): Promise<{ round: Round; next: Signalbox }> {
-  const { box, disk, end, paceMs, leftMs, share, flickers } = options;
+  const { box, disk, end, paceMs, leftMs, endMs, flickers } = options;
   const { upstreams, data } = disk;
   const known = new Set(readBeside(data).reservations.keys());
   const calls = upstreams.calls + options.requests.length;
@@ -87,12 +87,13 @@ export async function fullDiskRound(options: RoundOptions): Promise<{ round: Rou
   await Bun.sleep(leftMs);
   byMount.fill(box);
   if (flickers) {
-    await waitFor(() => ended >= sent.length / 4, PATIENCE_MS);
+    await waitFor(() => ended > 0, PATIENCE_MS);
     byMount.free(box);
     await Bun.sleep(paceMs);
     byMount.fill(box);
   }
-  await waitFor(() => ended >= sent.length * share, PATIENCE_MS);
+  if (endMs === null) await waitFor(() => ended === sent.length, PATIENCE_MS);
+  else await Bun.sleep(endMs);
   box.signal(end);
   const code = await box.exited;
   await Promise.all(all);
