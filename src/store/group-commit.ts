@@ -63,7 +63,7 @@ export class GroupCommit implements StoreActivity {
   /** Told once what was appended before is written, or refused. */
   #waiters: ((isKept: boolean) => void)[] = [];
   /** Takes what the disk refuses; null: it waits in memory alone. */
-  spool: Spool | null = null;
+  spool: Pick<Spool, 'add' | 'clear'> | null = null;
   #spoolFailing = false;
   /** Appends that the spool should have, and that are in memory alone. */
   unkept = 0;
@@ -237,7 +237,7 @@ export class GroupCommit implements StoreActivity {
   }
 
   /** False when it could not be done, which is reported once until it can. */
-  #spoolDone(work: (spool: Spool) => void): boolean {
+  #spoolDone(work: (spool: Pick<Spool, 'add' | 'clear'>) => void): boolean {
     try {
       if (!this.spool) return false;
       work(this.spool);

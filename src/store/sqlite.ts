@@ -183,6 +183,7 @@ class Fenced extends Error {}
 class SqliteStore implements WatchedStore {
   readonly #db: Database;
   readonly #group: GroupCommit;
+  #spool: Spool | null = null;
   readonly #prepared = new Map<Statement, Prepared<unknown, SqlValue[]>>();
   readonly #begin: Prepared;
   readonly #end: Prepared;
@@ -219,7 +220,7 @@ class SqliteStore implements WatchedStore {
   }
 
   makeRoom(reservations: number): void {
-    this.#group.spool?.makeRoom(reservations);
+    this.#spool?.makeRoom(reservations);
   }
 
   get unkept(): number {
@@ -227,6 +228,7 @@ class SqliteStore implements WatchedStore {
   }
 
   useSpool(spool: Spool): void {
+    this.#spool = spool;
     this.#group.spool = spool;
   }
 
@@ -254,7 +256,7 @@ class SqliteStore implements WatchedStore {
     } finally {
       for (const statement of [this.#begin, this.#end, this.#version, ...this.#prepared.values()]) statement.finalize();
       this.#db.close();
-      this.#group.spool?.close();
+      this.#spool?.close();
     }
   }
 
