@@ -13,7 +13,7 @@ import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
 import { visibleLines } from './core/visible.ts';
 import { pluginIn } from './plugin-host/owners.ts';
-import { databaseOf, ledgerOnDisk } from './server/data.ts';
+import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { scrub } from './telemetry/secrets.ts';
@@ -173,7 +173,8 @@ async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
 async function ledger({ args, data }: DataArguments): Promise<void> {
   const file = existing(data);
   const { runLedger } = await import('./cli/ledger/ledger.ts');
-  process.exitCode = await runLedger(args, { file, now, write });
+  const warn = (text: string) => void process.stderr.write(text);
+  process.exitCode = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
 }
 
 async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {

@@ -14,11 +14,10 @@ import { recordsMigrations } from '../records/records.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import { identityMigrations } from '../store/identity.ts';
-import { openSqlite } from '../store/sqlite.ts';
 import { learnSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
-import { databaseOf, ledgerOnDisk } from './data.ts';
+import { ledgerOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
@@ -32,9 +31,7 @@ import { openObserver, tracerFor } from './observer.ts';
 import { firstPolicy, judgeTools, type Serving } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
-
-/** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
-const SERVER_BUSY_MS = 200;
+import { openStore } from './store.ts';
 
 /** Of every room that keeps something. */
 const TABLES = [
@@ -70,11 +67,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
   const lock = lockFolder(options.data);
   await refuseOtherLedger(options.data);
-  const store = await openSqlite(databaseOf(options.data), TABLES, {
-    onError: (error) => log.error('the database failed', { error: error.message }),
-    busyTimeoutMs: SERVER_BUSY_MS,
-    fenced: true,
-  });
+  const store = await openStore(options.data, TABLES, log);
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
@@ -109,7 +102,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   }
 
   const stopListening = () => app.server?.stop();
-  const parts = { gateway, idempotency, keys, store, note, lock, tracer, drainMs: options.drainMs };
+  const parts = { gateway, idempotency, keys, store, note, lock, tracer, data: options.data, drainMs: options.drainMs };
   const shutdown = openShutdown({ ...parts, stop, stopListening, written: told });
   defects.onException(shutdown.byException);
   process.on('SIGTERM', () => shutdown.bySignal('SIGTERM'));

@@ -3,19 +3,22 @@ import type { Keys } from '../access/keys.ts';
 import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { FolderLock } from '../store/folder-lock.ts';
-import type { Store } from '../store/store.ts';
+import type { WatchedStore } from '../store/sqlite.ts';
 import type { Tracer } from '../telemetry/tracing/tracer.ts';
 import type { LedgerNote } from './ledger-note.ts';
+import { closeStore } from './store.ts';
 
 /** Time for the last error events to reach their readers. */
 const FAREWELL_MS = 1_000;
 
 /** The parts of a server that are closed at its end. */
 export interface ServerParts {
+  /** The data folder. */
+  readonly data: string;
   readonly gateway: Gateway;
   readonly idempotency: Idempotency;
   readonly keys: Keys;
-  readonly store: Store;
+  readonly store: WatchedStore;
   readonly note: LedgerNote;
   readonly lock: FolderLock;
   readonly tracer: Tracer | null;
@@ -39,14 +42,17 @@ export interface Shutdown {
 export function openShutdown(parts: ServerParts): Shutdown {
   const { gateway, written } = parts;
   const { log } = gateway;
-  let code = 0;
+  let code: 0 | 1 = 0;
   let isSignalled = false;
   const begin = (cause: { readonly signal?: string; readonly cause?: string }): void => {
     if (gateway.draining()) return;
     log.info('draining', { ...cause, requests: gateway.exchanges.size });
     void closeAll(parts)
       .then(
-        () => log.info('stopped'),
+        (closed) => {
+          code ||= closed;
+          log.info('stopped');
+        },
         (error: unknown) => {
           code = 1;
           log.error('the server did not stop in order', { error: String(error) });
@@ -68,8 +74,9 @@ export function openShutdown(parts: ServerParts): Shutdown {
   };
 }
 
-async function closeAll(parts: ServerParts): Promise<void> {
-  const { gateway, idempotency, keys, store, note, lock, tracer, drainMs, stop, stopListening } = parts;
+/** Resolves with 1 where a settlement is lost, else with 0. */
+async function closeAll(parts: ServerParts): Promise<0 | 1> {
+  const { data, gateway, idempotency, keys, store, note, lock, tracer, drainMs, stop, stopListening } = parts;
   const { log } = gateway;
   stop();
   const stopped = stopListening();
@@ -86,7 +93,8 @@ async function closeAll(parts: ServerParts): Promise<void> {
     .close()
     .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
   await note.close();
-  await store.close();
+  const code = await closeStore(data, store, log);
   lock.release();
   await tracer?.close();
+  return code;
 }

@@ -13,6 +13,7 @@ export const SECTIONS: readonly Section[] = [
   },
   { name: 'crash', files: ['./test/deep/crash.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
+  { name: 'disk-full', files: ['./test/deep/disk-full.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'payments', files: ['test/payments/model/model.test.ts', 'test/payments/model/kill.test.ts'] },
   { name: 'limits', files: ['test/access/limits/bucket.test.ts'] },
