@@ -28,6 +28,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ],
   ['runtime', 'payments'],
   ['gateway'],
+  ['operate'],
   ['http', 'cli'],
   ['server'],
   ['main.ts'],

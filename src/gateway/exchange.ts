@@ -27,7 +27,7 @@ import {
 import type { Measured } from './meter.ts';
 import type { Paying } from './pay/aside.ts';
 import { Plan, type Step, type Way } from './plan.ts';
-import { type Platform, type Receipt, receiptOf } from './receipt.ts';
+import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
 
 export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings'> {
   readonly decision: Decision;
@@ -46,8 +46,8 @@ export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'reading
   readonly onParts?: (parts: readonly StreamPart[]) => void;
   /** Called for each attempt that failed or broke off. */
   readonly onFailure: (attempt: FailedAttempt) => void;
-  /** Resolves once the settlement outlives this process: nobody is told a price that could be forgotten. */
-  readonly written: () => Promise<void>;
+  /** Resolves with whether the settlement outlives this process: nobody is told a price that could be forgotten. */
+  readonly written: () => Promise<boolean>;
   /** Called once, after settlement. */
   readonly onEnd: () => void;
 }
@@ -138,6 +138,7 @@ export class Exchange {
     } catch (cause) {
       // A defect: nobody will read, and neither money nor a place may be held until the deadline for that.
       if (!this.#ended()) this.abandon('caller-gone');
+      await this.#confirm();
       throw cause;
     }
   }
@@ -161,7 +162,7 @@ export class Exchange {
       this.#plan.failed(failure, this.#waitFor(health, failure), this.#attempts.at(-1)!.ms);
       if (isFinal(failure, this.#last!.call.sent) || this.#context.clock() >= this.#deadlineAt) break;
     }
-    throw await this.#fail();
+    throw this.#fail();
   }
 
   /** The next batch of parts; null after the end: then `receipt` is there, and `error` if it was no good end. */
@@ -175,13 +176,12 @@ export class Exchange {
     const running = this.#running;
     if (!running || this.#ended()) return null;
     const batch = await running.read();
-    if (this.#ended()) return null;
+    if (this.#ended()) return this.#confirm();
     if (batch === null) {
       const { record, measured } = running.completed();
       this.#attempts.push(record);
       this.#settle('completed', running, measured);
-      await this.#context.written();
-      return null;
+      return this.#confirm();
     }
     this.#context.onParts?.(batch);
     const failure = failureIn(batch);
@@ -189,7 +189,7 @@ export class Exchange {
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
     this.#settle('broken', running, running.broken());
-    await this.#context.written();
+    await this.#confirm();
     return batch;
   }
 
@@ -313,7 +313,7 @@ export class Exchange {
   }
 
   /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
-  async #fail(): Promise<SignalboxError> {
+  #fail(): SignalboxError {
     const last = this.#last;
     const cut = last !== null && wasCut(this.#failed.at(-1)?.failure) && last.call.sent && last.meter.reported === null;
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
@@ -323,8 +323,13 @@ export class Exchange {
     this.#error = error;
     if (cut) this.#settle('failed', last, last.broken());
     else this.#settle('failed', null, null);
-    await this.#context.written();
     return error;
+  }
+
+  /** Before the caller is told of the end: a price that could be forgotten is taken out of the receipt. */
+  async #confirm(): Promise<null> {
+    if (!(await this.#context.written())) this.#receipt &&= withoutPrice(this.#receipt);
+    return null;
   }
 
   #note(running: Attempt, failure: ProviderFailure): void {

@@ -29,6 +29,7 @@ export interface Compiled {
 export interface CompileContext extends Installed {
   readonly env: Environment;
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
+  readonly outside?: ReadonlyMap<string, string>;
   readonly today?: string;
   readonly ledger?: LedgerState;
 }
@@ -36,10 +37,10 @@ export interface CompileContext extends Installed {
 /** Checks what needs plugins, expressions and the environment, and compiles; null when anything is wrong. */
 export function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, today, ledger, ...installed }: CompileContext,
+  { env, plugins, outside, today, ledger, ...installed }: CompileContext,
   report: Report,
 ): Generator<undefined, Compiled | null> {
-  const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), report);
+  const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
   const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
   const selectors = yield* compileSelectors(parsed.selectors, { report, strategies: all.strategies });
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });

@@ -85,6 +85,10 @@ export const DIAGNOSTICS = {
     severity: 'warning',
     means: 'an option of an earlier version: the selector runs as it did then, by a strategy of another name',
   },
+  'plugin-outside': {
+    severity: 'warning',
+    means: 'a plugin runs code outside the policy’s folder, by `../` or a link: who may write there may run code, too',
+  },
   'departs-from-base': {
     severity: 'warning',
     means: 'a selector named like its strategy states what it would inherit: it may not keep what its name promises',

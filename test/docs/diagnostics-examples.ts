@@ -83,6 +83,10 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'plugin-not-there',
       mended: 'Put the file there: the path is seen from the policy folder. A package is installed beside it.',
     },
+    'plugin-outside': {
+      golden: 'plugin-outside',
+      mended: 'Put the code into the policy folder, or install it as a package beside it.',
+    },
     'plugin-failed': {
       golden: 'selector-refused-by-plugin',
       where: 'Here the plugin throws “not today” in its `prepare`.',

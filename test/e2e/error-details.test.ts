@@ -308,7 +308,7 @@ describe('when this program itself fails', () => {
       policy,
       keys,
       idempotency,
-      store: broken,
+      store: { ...broken, activity: store.activity },
       authenticate,
       version: 'test',
       ...unobserved(gateway),

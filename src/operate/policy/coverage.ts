@@ -1,30 +1,30 @@
-import { isAbove } from '../core/ceiling.ts';
-import type { Facts } from '../core/facts.ts';
-import { type Constraint, hasBit, type Preference } from '../core/rules.ts';
-import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
-import type { SourcePlace } from '../core/source-place.ts';
-import type { Places } from '../policy/places.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { Evaluation } from '../routing/evaluate.ts';
-import { type Asked, costOn, latencyOn } from '../routing/rejections.ts';
+import { isAbove } from '../../core/ceiling.ts';
+import type { Facts } from '../../core/facts.ts';
+import { type Constraint, hasBit, type Preference } from '../../core/rules.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../../core/snapshot.ts';
+import type { SourcePlace } from '../../core/source-place.ts';
+import type { Places } from '../../policy/places.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { Evaluation } from '../../routing/evaluate.ts';
+import { type Asked, costOn, latencyOn } from '../../routing/rejections.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import type { CaseRun } from './cases.ts';
-import type { Runtime } from './runtime.ts';
 
-/** What cases can touch, class by class. */
-export const COVERED = ['constraints', 'preferences', 'models', 'endpoints', 'selectors'] as const;
-export type Covered = (typeof COVERED)[number];
+/** The classes of policy parts that cases can cover. */
+export const COVERAGE_CLASSES = ['constraints', 'preferences', 'models', 'endpoints', 'selectors'] as const;
+export type CoverageClass = (typeof COVERAGE_CLASSES)[number];
 
-/** Something that the policy states, and whether a case showed what it does. */
+/** A part of the policy, and whether a case covers it. */
 export interface CoverageEntry {
   readonly name: string;
   readonly place: SourcePlace;
   readonly isTouched: boolean;
-  /** Of a rule with `when`: it was true in every case, so that nothing shows where it does not apply. */
+  /** For a rule with `when`: it was true in every case, so no case shows where it does not apply. */
   readonly isAlwaysTrue: boolean;
 }
 
 /** By class, in the policy's order of rules and by name of all others. */
-export type CoverageReport = Readonly<Record<Covered, readonly CoverageEntry[]>>;
+export type CoverageReport = Readonly<Record<CoverageClass, readonly CoverageEntry[]>>;
 
 interface Item {
   readonly name: string;
@@ -34,10 +34,10 @@ interface Item {
   wasFalse: boolean;
 }
 
-/** What the cases of a policy touch, over every setting that they run in. Order and repetition of what is added do not matter. */
+/** The parts of a policy that its cases cover, over all settings. The order of calls, and repeats, do not matter. */
 export class Coverage {
   readonly #places: Places;
-  readonly #items: Record<Covered, Map<string, Item>> = {
+  readonly #items: Record<CoverageClass, Map<string, Item>> = {
     constraints: new Map(),
     preferences: new Map(),
     models: new Map(),
@@ -50,7 +50,7 @@ export class Coverage {
     this.#places = places;
   }
 
-  /** Counts all that can be served in a setting among what is to be touched; selectors that no file states are not the policy's own. */
+  /** Adds the parts that a setting can serve. Selectors that no file states are not the policy's own. */
   declare({ constraints, preferences, models, selectors }: PolicySnapshot): void {
     for (const { name, place } of constraints) this.#state('constraints', name, name, place);
     for (const { name, place } of preferences) this.#state('preferences', name, name, place);
@@ -69,13 +69,13 @@ export class Coverage {
     }
   }
 
-  /** Adds what a case touched; to be called for those that hold alone. */
+  /** Marks the parts that a case covers. Call it only for cases that hold. */
   add(run: CaseRun, { snapshot }: Runtime): void {
     for (const id of Object.keys(run.case.expect.rejected)) this.#touch('models', id);
     const { outcome } = run;
     if (outcome === null || outcome instanceof Error) return;
     const { facts } = outcome;
-    // The caller's own weights take the place of the selector's strategy.
+    // The caller's weights replace the selector's strategy.
     if (!facts.pinned && facts.weights === null) this.#touch('selectors', facts.model);
     this.#noteRules(facts, snapshot);
     const lookedAt = lookedAtBy(facts, snapshot);
@@ -86,19 +86,19 @@ export class Coverage {
     const model = snapshot.models[choice.model]!;
     this.#touch('models', model.id);
     this.#touch('endpoints', endpointKey(model, model.endpoints[choice.endpoints[0]!]!));
-    // A model that is asked for by name is chosen whatever is preferred.
+    // Preferences do not matter for a model that is named.
     if (!facts.pinned) this.#addPreferences(facts, outcome, snapshot);
   }
 
   report(): CoverageReport {
-    const entriesOf = (kind: Covered): CoverageEntry[] =>
+    const entriesOf = (kind: CoverageClass): CoverageEntry[] =>
       [...this.#items[kind].values()].map(({ name, place, isTouched, wasTrue, wasFalse }) => ({
         name,
         place,
         isTouched,
         isAlwaysTrue: wasTrue && !wasFalse,
       }));
-    const byName = (kind: Covered) => entriesOf(kind).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const byName = (kind: CoverageClass) => entriesOf(kind).sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
       constraints: entriesOf('constraints'),
       preferences: entriesOf('preferences'),
@@ -108,22 +108,22 @@ export class Coverage {
     };
   }
 
-  #state(kind: Covered, key: string, name: string, place: SourcePlace): void {
+  #state(kind: CoverageClass, key: string, name: string, place: SourcePlace): void {
     const items = this.#items[kind];
     if (!items.has(key)) items.set(key, { name, place, isTouched: false, wasTrue: false, wasFalse: false });
   }
 
-  #touch(kind: Covered, key: string): void {
+  #touch(kind: CoverageClass, key: string): void {
     const item = this.#items[kind].get(key);
     if (item) item.isTouched = true;
   }
 
-  #isTouched(kind: Covered, key: string): boolean {
+  #isTouched(kind: CoverageClass, key: string): boolean {
     return this.#items[kind].get(key)?.isTouched ?? true;
   }
 
   #noteRules({ rules }: Facts, { constraints, preferences }: PolicySnapshot): void {
-    const note = (kind: Covered, all: readonly (Constraint | Preference)[], active: readonly number[]) => {
+    const note = (kind: CoverageClass, all: readonly (Constraint | Preference)[], active: readonly number[]) => {
       for (const [at, { name, when }] of all.entries()) {
         const item = this.#items[kind].get(name);
         if (!item || when === null) continue;
@@ -135,7 +135,7 @@ export class Coverage {
     note('preferences', preferences, rules.preferences);
   }
 
-  /** A constraint that applies is touched when it takes a model or an endpoint from what the request chooses from. */
+  /** A constraint is covered when it rejects a model or an endpoint of the request. */
   #addConstraint(constraint: Constraint, lookedAt: readonly Model[], asked: Asked, snapshot: PolicySnapshot): void {
     const { name, allows, maxLatencyMs, maxCostCredits } = constraint;
     if (allows !== null) {
@@ -164,7 +164,7 @@ export class Coverage {
     const { n, model } = evaluation.shortlist;
     const eligible = model.subarray(0, n);
     for (const { name, prefers } of open) {
-      // What is added to all of them, or to none, moves nothing.
+      // A preference for all of them, or for none, changes nothing.
       const [first, ...others] = [...eligible].map((at) => hasBit(prefers, at));
       if (others.some((one) => one !== first)) this.#touch('preferences', name);
     }
@@ -179,7 +179,7 @@ export class Coverage {
   }
 }
 
-/** The models that a request chooses from before rules: the one that it names, or what its selector and its key leave. */
+/** Returns the models of a request before rules: the named one, or those that its selector and key allow. */
 function lookedAtBy(
   { model, pinned, allowedModels }: Facts,
   { models, modelIndex, selectors }: PolicySnapshot,
@@ -197,7 +197,7 @@ const isSame = (a: Pick<Endpoint, 'provider' | 'upstream'>, b: Pick<Endpoint, 'p
 const endpointKey = ({ id }: Model, { provider, upstream }: Endpoint): string =>
   JSON.stringify([id, provider, upstream]);
 
-/** `gpt-5-mini at openai-eu`; with the provider's own name of it where there are two there. */
+/** `gpt-5-mini at openai-eu`; with the upstream name where the provider serves it twice. */
 function endpointName({ id, endpoints }: Model, { provider, upstream }: Endpoint): string {
   const isAlone = endpoints.filter((one) => one.provider === provider).length === 1;
   return isAlone ? `${id} at ${provider}` : `${id} at ${provider} as ${upstream}`;

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { shipped } from '../../plugins/index.ts';
-import type { PolicyCase } from '../../src/core/policy-case.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { isRejected, type Judge, prepare } from '../../src/runtime/candidate.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
-import type { Runtime } from '../../src/runtime/runtime.ts';
-import { testPolicy } from '../support/policies.ts';
+import { shipped } from '../../../plugins/index.ts';
+import type { PolicyCase } from '../../../src/core/policy-case.ts';
+import { rehearse } from '../../../src/operate/policy/rehearse.ts';
+import { createPluginShelf } from '../../../src/plugin-host/load.ts';
+import { isRejected, type Judge, prepare } from '../../../src/runtime/candidate.ts';
+import { parseFiles } from '../../../src/runtime/language.ts';
+import type { Runtime } from '../../../src/runtime/runtime.ts';
+import { testPolicy } from '../../support/policies.ts';
 
 const KEY = 'TEST_UPSTREAM_KEY';
 
@@ -16,6 +17,7 @@ export const tools: Judge = {
   env: { get: (name) => (name === KEY ? 'x' : undefined) },
   now: () => 0,
   parse: parseFiles,
+  rehearse,
 };
 
 export const bundleOf = (text: string) => ({ files: [{ path: 'policy.yaml', text }], hash: 'h' });

@@ -1,44 +1,47 @@
-import { type Decision, REJECTIONS, type Refusal } from '../core/decision.ts';
-import { SignalboxError } from '../core/errors.ts';
-import type { Facts } from '../core/facts.ts';
-import { dropNulls } from '../core/nullable.ts';
-import type { PolicyCase } from '../core/policy-case.ts';
-import { RouteRequest } from '../core/route-query.ts';
-import { hasBit } from '../core/rules.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { routeFacts } from '../routing/facts.ts';
-import { constraintsAgainst } from '../routing/rejections.ts';
-import { type Runtime, strategyOf } from './runtime.ts';
-import { suppose } from './suppose.ts';
+import { type Decision, REJECTIONS, type Refusal } from '../../core/decision.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { Facts } from '../../core/facts.ts';
+import { dropNulls } from '../../core/nullable.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import { RouteRequest } from '../../core/route-query.ts';
+import { hasBit } from '../../core/rules.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { routeFacts } from '../../routing/facts.ts';
+import { constraintsAgainst } from '../../routing/rejections.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { hypotheticalFacts } from './hypothetical.ts';
 
-/** Of a decision that nobody will ask for by its name: it comes out alike wherever and whenever it is made. */
+/** The ID and seed of a decision without a record: the same inputs always give the same decision. */
 export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 
-/** A Wednesday noon, for cases and requests that state no time: what is told must not depend on when. */
+/** The time of cases and requests that state none, a Wednesday noon, so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
 
 const dropped = dropNulls(RouteRequest);
 
-/** The facts of a case's request, with the rules that apply to it. Throws SignalboxError as a request would. */
+/**
+ * Returns the facts of a case's request, with the rules that apply to it.
+ * @throws SignalboxError as a request would.
+ */
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
   const { key, metadata, time } = given;
   // Checked with the query's schema when the policy was read.
   const route = dropped({ ...given.query, model: given.model });
-  const supposed = { key, metadata, user: '', stream: false, timeMs: Date.parse(time ?? USUAL_TIME) };
-  return suppose((caller) => routeFacts(route, caller, runtime.snapshot), supposed, runtime);
+  const request = { key, metadata, user: '', stream: false, timeMs: Date.parse(time ?? USUAL_TIME) };
+  return hypotheticalFacts((caller) => routeFacts(route, caller, runtime.snapshot), request, runtime);
 }
 
-/** Decides by what the policy states: without readings, an estimate or a draw. */
+/** Decides by the policy alone: without readings, an estimate or a draw. */
 export function decideFor(facts: Facts, runtime: Runtime): Decision | Refusal {
   return runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
 }
 
-/** A decision, or why there is none. */
+/** A decision, or the reason why there is none. */
 export type CaseOutcome = Decision | Refusal | SignalboxError;
 
 export const isDecision = (outcome: CaseOutcome): outcome is Decision => 'ranked' in outcome;
 
-/** What comes of a case's request. */
+/** Returns the outcome of a case's request. */
 export function outcomeOf(policyCase: PolicyCase, runtime: Runtime): CaseOutcome {
   try {
     return decideFor(factsOf(policyCase, runtime), runtime);
@@ -48,7 +51,7 @@ export function outcomeOf(policyCase: PolicyCase, runtime: Runtime): CaseOutcome
   }
 }
 
-/** Everything that rejects a model: the names of constraints, and the kinds of all other reasons. */
+/** Returns all that rejects a model: the names of constraints, and the kinds of other reasons. */
 export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): string[] {
   const { snapshot } = runtime;
   const index = snapshot.modelIndex.get(id)!;

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { PolicyCase } from '../../src/core/policy-case.ts';
-import { placesOf } from '../../src/policy/places.ts';
-import { runCase } from '../../src/runtime/cases.ts';
-import { Coverage, type CoverageReport } from '../../src/runtime/coverage.ts';
-import type { Runtime } from '../../src/runtime/runtime.ts';
+import type { PolicyCase } from '../../../src/core/policy-case.ts';
+import { runCase } from '../../../src/operate/policy/cases.ts';
+import { Coverage, type CoverageReport } from '../../../src/operate/policy/coverage.ts';
+import { placesOf } from '../../../src/policy/places.ts';
+import type { Runtime } from '../../../src/runtime/runtime.ts';
 import { anyGiven, bundleOf, caseOf, policyText, runtimeFor } from './cases-support.ts';
 
 const text = policyText();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
-import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';
+import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
 
 /** Of the better one, cases expect that it is chosen, at an endpoint, and how fast it is. */
 const policy = (comment: string) =>

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { shipped } from '../../plugins/index.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
-import { testPolicy } from '../support/policies.ts';
+import { shipped } from '../../../plugins/index.ts';
+import { rehearse } from '../../../src/operate/policy/rehearse.ts';
+import { createPluginShelf } from '../../../src/plugin-host/load.ts';
+import { isRejected, type Judge, judge } from '../../../src/runtime/candidate.ts';
+import { parseFiles } from '../../../src/runtime/language.ts';
+import { testPolicy } from '../../support/policies.ts';
 
 const tools: Judge = {
   folder: '.',
@@ -12,6 +13,7 @@ const tools: Judge = {
   env: { get: (name) => (name === 'TEST_UPSTREAM_KEY' ? 'x' : undefined) },
   now: () => 0,
   parse: parseFiles,
+  rehearse,
 };
 
 const policy = (cases: string, more = '') =>

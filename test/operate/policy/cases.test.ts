@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { isRejected, judge } from '../../src/runtime/candidate.ts';
-import { runCase } from '../../src/runtime/cases.ts';
-import type { Runtime } from '../../src/runtime/runtime.ts';
+import { runCase } from '../../../src/operate/policy/cases.ts';
+import { isRejected, judge } from '../../../src/runtime/candidate.ts';
+import type { Runtime } from '../../../src/runtime/runtime.ts';
 import { bundleOf, policyText, runtimeFor, tools } from './cases-support.ts';
 
 const CASES = {

@@ -1,11 +1,11 @@
-import type { Decision } from '../core/decision.ts';
-import { SignalboxError } from '../core/errors.ts';
-import type { PolicyCase } from '../core/policy-case.ts';
-import type { CaseFailure } from '../policy/case-diagnostics.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { refusalError } from '../routing/refuse.ts';
+import type { Decision } from '../../core/decision.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import type { CaseFailure } from '../../policy/case-diagnostics.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { refusalError } from '../../routing/refuse.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { type CaseOutcome, isDecision, reasonsAgainst } from './reasons.ts';
-import type { Runtime } from './runtime.ts';
 import { whyNotChosen, whyNotRejectedBy } from './why.ts';
 
 /** A key of a case's `expect` that does not hold. */
@@ -17,24 +17,24 @@ export interface Mismatch extends CaseFailure {
   readonly got: string;
 }
 
-/** What holds everything to be told of one case. */
-interface Judged {
+/** One case with its outcome. */
+interface CaseEvaluation {
   readonly case: PolicyCase;
   readonly outcome: CaseOutcome;
-  /** What the caller would be told; null for a decision. */
+  /** The error that the caller would get; null for a decision. */
   readonly refusal: SignalboxError | null;
   readonly runtime: Runtime;
 }
 
-/** Every key of `expect` that does not hold. */
+/** Returns the keys of `expect` that do not hold. */
 export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime): Mismatch[] {
   const refusal = refusalIn(outcome, runtime);
-  const judged: Judged = { case: policyCase, outcome, refusal, runtime };
+  const evaluation: CaseEvaluation = { case: policyCase, outcome, refusal, runtime };
   return [
-    ...taskMismatch(judged),
-    ...choiceMismatches(judged),
-    ...refusalMismatch(judged),
-    ...rejectedMismatches(judged),
+    ...taskMismatch(evaluation),
+    ...choiceMismatches(evaluation),
+    ...refusalMismatch(evaluation),
+    ...rejectedMismatches(evaluation),
   ];
 }
 
@@ -43,8 +43,8 @@ function refusalIn(outcome: CaseOutcome, { snapshot }: Runtime): SignalboxError 
   return isRefusal(outcome) ? refusalError(outcome, snapshot) : null;
 }
 
-/** What is said of a key: `wanted` and `got` as they stand in a diff; the diagnostic's words where they differ from that. */
-interface Said {
+/** The texts of a mismatch: `wanted` and `got` for a diff, and the diagnostic's words. */
+interface MismatchText {
   readonly key: string;
   readonly wanted: string;
   readonly got: string;
@@ -53,31 +53,31 @@ interface Said {
   readonly hint?: string | undefined;
 }
 
-const told = ({ case: failed }: Judged, { hint, expected, ...said }: Said): Mismatch => ({
+const mismatch = ({ case: failed }: CaseEvaluation, { hint, expected, ...text }: MismatchText): Mismatch => ({
   case: failed,
-  ...said,
-  expected: expected ?? `\`${said.wanted}\``,
+  ...text,
+  expected: expected ?? `\`${text.wanted}\``,
   ...(hint !== undefined && { hint }),
 });
 
-function taskMismatch(judged: Judged): Mismatch[] {
-  const { task } = judged.case.expect;
-  const { outcome } = judged;
+function taskMismatch(evaluation: CaseEvaluation): Mismatch[] {
+  const { task } = evaluation.case.expect;
+  const { outcome } = evaluation;
   if (task === null) return [];
-  if (outcome instanceof SignalboxError) return [told(judged, unjudged('task', task, outcome))];
+  if (outcome instanceof SignalboxError) return [mismatch(evaluation, refusedBefore('task', task, outcome))];
   const { task: got } = outcome.facts;
   if (got === task) return [];
-  const isStated = judged.case.given.query.task_type !== undefined;
+  const isStated = evaluation.case.given.query.task_type !== undefined;
   const hint = isStated ? undefined : 'state `task_type` where only you can know it';
-  return [told(judged, { key: 'task', wanted: task, got, message: `it is taken for \`${got}\``, hint })];
+  return [mismatch(evaluation, { key: 'task', wanted: task, got, message: `it is taken for \`${got}\``, hint })];
 }
 
-/** A request may be turned away before there is anything to judge. */
-const unjudged = (key: string, wanted: string, { code, message: hint }: SignalboxError): Said => ({
+/** A request may be refused before a decision, with nothing to compare. */
+const refusedBefore = (key: string, wanted: string, { code, message: hint }: SignalboxError): MismatchText => ({
   key,
   wanted,
   got: refusedText(code),
-  message: `refused with \`${code}\` before \`${key}\` was judged`,
+  message: `refused with \`${code}\` before \`${key}\` was evaluation`,
   hint,
 });
 
@@ -88,21 +88,21 @@ interface ChoiceKey {
   readonly key: string;
   readonly wanted: string;
   /** Null where it holds. */
-  miss(decision: Decision, judged: Judged): Omit<Said, 'key' | 'wanted'> | null;
+  miss(decision: Decision, evaluation: CaseEvaluation): Omit<MismatchText, 'key' | 'wanted'> | null;
 }
 
-function choiceMismatches(judged: Judged): Mismatch[] {
-  const { case: policyCase, outcome, refusal } = judged;
-  // That there is a choice where none is expected is told once.
+function choiceMismatches(evaluation: CaseEvaluation): Mismatch[] {
+  const { case: policyCase, outcome, refusal } = evaluation;
+  // `refusalMismatch` reports a choice where none is expected.
   if (policyCase.expect.refused !== null) return [];
   return choiceKeys(policyCase.expect).flatMap(({ key, wanted, miss }) => {
     if (!isDecision(outcome)) {
       const { code, message: hint } = refusal!;
       const message = `refused with \`${code}\``;
-      return [told(judged, { key, wanted, got: refusedText(code), message, expected: 'a model', hint })];
+      return [mismatch(evaluation, { key, wanted, got: refusedText(code), message, expected: 'a model', hint })];
     }
-    const missed = miss(outcome, judged);
-    return missed ? [told(judged, { key, wanted, ...missed })] : [];
+    const missed = miss(outcome, evaluation);
+    return missed ? [mismatch(evaluation, { key, wanted, ...missed })] : [];
   });
 }
 
@@ -186,28 +186,32 @@ function boundKey(key: keyof typeof BOUNDS, bound: number): ChoiceKey {
   };
 }
 
-function refusalMismatch(judged: Judged): Mismatch[] {
-  const { refused } = judged.case.expect;
-  const { outcome, refusal, runtime } = judged;
+function refusalMismatch(evaluation: CaseEvaluation): Mismatch[] {
+  const { refused } = evaluation.case.expect;
+  const { outcome, refusal, runtime } = evaluation;
   if (refused === null || refusal?.code === refused) return [];
   if (refusal) {
     const { code, message: hint } = refusal;
-    return [told(judged, { key: 'refused', wanted: refused, got: code, message: `refused with \`${code}\``, hint })];
+    return [
+      mismatch(evaluation, { key: 'refused', wanted: refused, got: code, message: `refused with \`${code}\``, hint }),
+    ];
   }
   const id = isDecision(outcome) ? chosenId(outcome, runtime) : '';
-  return [told(judged, { key: 'refused', wanted: refused, got: `chose ${id}`, message: `chose \`${id}\`` })];
+  return [mismatch(evaluation, { key: 'refused', wanted: refused, got: `chose ${id}`, message: `chose \`${id}\`` })];
 }
 
-function rejectedMismatches(judged: Judged): Mismatch[] {
-  const { outcome, runtime } = judged;
-  return Object.entries(judged.case.expect.rejected).flatMap(([id, rule]) => {
+function rejectedMismatches(evaluation: CaseEvaluation): Mismatch[] {
+  const { outcome, runtime } = evaluation;
+  return Object.entries(evaluation.case.expect.rejected).flatMap(([id, rule]) => {
     const key = `rejected.${id}`;
-    if (outcome instanceof SignalboxError) return [told(judged, unjudged(key, rule, outcome))];
+    if (outcome instanceof SignalboxError) return [mismatch(evaluation, refusedBefore(key, rule, outcome))];
     const against = reasonsAgainst(id, outcome.facts, runtime);
     if (against.includes(rule)) return [];
     const got = against.length === 0 ? 'eligible' : against.join(', ');
     const message = against.length === 0 ? `\`${id}\` is eligible` : `\`${id}\` is rejected by ${got}`;
     const hint = whyNotRejectedBy(rule, id, outcome.facts, runtime);
-    return [told(judged, { key, wanted: rule, got, message, expected: `\`${id}\` rejected by \`${rule}\``, hint })];
+    return [
+      mismatch(evaluation, { key, wanted: rule, got, message, expected: `\`${id}\` rejected by \`${rule}\``, hint }),
+    ];
   });
 }

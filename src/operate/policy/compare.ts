@@ -1,25 +1,25 @@
-import { SignalboxError } from '../core/errors.ts';
-import type { PolicyCase } from '../core/policy-case.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
-import { isRefusal } from '../routing/decide.ts';
-import { refusalError } from '../routing/refuse.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { refusalError } from '../../routing/refuse.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { type CaseRun, runCase } from './cases.ts';
 import { type CaseOutcome, outcomeOf } from './reasons.ts';
-import type { Runtime } from './runtime.ts';
 
-/** One of two policies that are compared. */
+/** One of two compared policies. */
 export interface Side {
   readonly cases: readonly PolicyCase[];
-  /** As if every variable were set. */
+  /** With every variable set. */
   readonly anywhere: Runtime;
-  /** With the variables that are set here, for what serves only alone; null where nothing could serve. */
+  /** With the variables that are set here, where `serve: when_alone` may apply; null where nothing could serve. */
   readonly here: Runtime | null;
 }
 
-/** What a request would get: by the catalog's figures alone, with nothing measured or learnt. */
+/** The choice for a request, by the catalog's figures alone. */
 export interface Choice {
   readonly model: string;
-  /** Whose endpoint would be tried first. */
+  /** The provider of the endpoint that would be tried first. */
   readonly provider: string;
   readonly reason: string;
   readonly costCredits: number;
@@ -28,33 +28,33 @@ export interface Choice {
   readonly quality: number;
 }
 
-/** Why it would get nothing. */
-export interface Refused {
+/** The error of a request that gets no choice. */
+export interface RefusedRequest {
   readonly code: string;
   readonly message: string;
 }
 
-export type Answer = Choice | Refused;
+export type RequestOutcome = Choice | RefusedRequest;
 
-export const isRefused = (answer: Answer): answer is Refused => 'code' in answer;
+export const isRefused = (answer: RequestOutcome): answer is RefusedRequest => 'code' in answer;
 
-/** Where a request goes, or that it goes nowhere; that it costs something else there is no other choice. */
-export function isSame(a: Answer, b: Answer): boolean {
+/** Returns whether two outcomes are the same: model and provider, or the error's code. Cost alone makes no difference. */
+export function isSame(a: RequestOutcome, b: RequestOutcome): boolean {
   if (isRefused(a) || isRefused(b)) return isRefused(a) && isRefused(b) && a.code === b.code;
   return a.model === b.model && a.provider === b.provider;
 }
 
 /** A case, decided by both policies. */
 export interface ComparedCase {
-  /** Of the later policy where both have it. */
+  /** The later policy's, where both have it. */
   readonly case: PolicyCase;
-  /** Which of the policies has it. */
+  /** The policies that have it. */
   readonly of: 'both' | 'a' | 'b';
-  /** Both have it, and ask something else: what the later one asks is decided by both. */
+  /** Both have it, with different requests: both decide the later one's. */
   readonly isReworded: boolean;
-  readonly a: Answer;
-  readonly b: Answer;
-  /** What fails of it by the later policy, where it held by the earlier one. */
+  readonly a: RequestOutcome;
+  readonly b: RequestOutcome;
+  /** Its failures by the later policy, where it held by the earlier one. */
   readonly broken: CaseRun['failures'];
 }
 
@@ -73,7 +73,7 @@ export function* compareCases(a: Side, b: Side): Generator<undefined, ComparedCa
 function compareCase(before: PolicyCase | undefined, after: PolicyCase | undefined, a: Side, b: Side): ComparedCase {
   const asked = after ?? before!;
   const runsA = runsOf(before ?? asked, a);
-  // What the later policy no longer expects was taken away, and not necessarily from its purpose.
+  // The later policy may have dropped an expectation on purpose.
   const runsB = runsOf(asked, b);
   const setting = SETTINGS.find((one) => runsA[one]?.outcome && runsB[one]?.outcome);
   const [runtimeA, runtimeB] = settingFor(asked.given.model, a, b, setting);
@@ -82,9 +82,9 @@ function compareCase(before: PolicyCase | undefined, after: PolicyCase | undefin
     case: asked,
     of: before && after ? 'both' : after ? 'b' : 'a',
     isReworded: before !== undefined && !Bun.deepEquals(before.given, asked.given),
-    a: answerOf(outcomeOf(asked, runtimeA), runtimeA.snapshot),
-    b: answerOf(outcomeOf(asked, runtimeB), runtimeB.snapshot),
-    // A case that is new has nothing to hold on to.
+    a: requestOutcomeOf(outcomeOf(asked, runtimeA), runtimeA.snapshot),
+    b: requestOutcomeOf(outcomeOf(asked, runtimeB), runtimeB.snapshot),
+    // A new case cannot break.
     broken: before && held ? failuresIn(runsB) : [],
   };
 }
@@ -100,15 +100,15 @@ const runsOf = (policyCase: PolicyCase, { anywhere, here }: Side): Runs => ({
 
 const hasRun = (runs: Runs): boolean => SETTINGS.some((setting) => runs[setting]?.outcome);
 
-/** Each once: it mostly fails in both settings alike. */
+/** Returns the failures of one setting: both mostly fail alike. */
 function failuresIn(runs: Runs): CaseRun['failures'] {
   const found = SETTINGS.map((setting) => runs[setting]?.failures ?? []);
   return found.find((failures) => failures.length > 0) ?? [];
 }
 
 /**
- * The runtimes that a request for a model or selector is decided by: with all variables set, unless only those that
- * are set here have whom it names.
+ * Returns the runtimes that decide a request for a model or selector: with all variables set, unless only those of this
+ * environment serve it.
  */
 export function settingFor(model: string, a: Side, b: Side, preferred?: Setting): readonly [Runtime, Runtime] {
   const known = (runtime: Runtime | null) => runtime !== null && isKnown(model, runtime.snapshot);
@@ -123,10 +123,10 @@ export function settingFor(model: string, a: Side, b: Side, preferred?: Setting)
 const isKnown = (model: string, { selectors, modelIndex }: PolicySnapshot): boolean =>
   selectors.has(model) || modelIndex.has(model);
 
-/** What came of a decision. */
-export function answerOf(outcome: CaseOutcome, snapshot: PolicySnapshot): Answer {
+/** Converts a decision's outcome for comparison. */
+export function requestOutcomeOf(outcome: CaseOutcome, snapshot: PolicySnapshot): RequestOutcome {
   if (outcome instanceof SignalboxError) return { code: outcome.code, message: outcome.message };
-  if (isRefusal(outcome)) return answerOf(refusalError(outcome, snapshot), snapshot);
+  if (isRefusal(outcome)) return requestOutcomeOf(refusalError(outcome, snapshot), snapshot);
   const [{ model, endpoints, costCredits, latencyMs, quality }] = outcome.ranked;
   const { id, endpoints: all } = snapshot.models[model]!;
   return {
@@ -140,38 +140,38 @@ export function answerOf(outcome: CaseOutcome, snapshot: PolicySnapshot): Answer
   };
 }
 
-/** Sums over requests, each counted as often as it is there. Means and sums are of those that both policies answer. */
+/** Totals over requests, each times its count. `a` and `b` sum the requests that both policies answer. */
 export interface Totals {
   readonly requests: number;
   readonly different: number;
   readonly refusedA: number;
   readonly refusedB: number;
   readonly answered: number;
-  readonly a: Sums;
-  readonly b: Sums;
+  readonly a: SideTotals;
+  readonly b: SideTotals;
 }
 
-/** Of Credits and USD; of milliseconds and qualities too, to be divided by `answered`. */
-export interface Sums {
+/** Sums of one policy: Credits, USD, ms and qualities. Divide by `answered` for means. */
+export interface SideTotals {
   readonly credits: number;
   readonly usd: number;
   readonly latencyMs: number;
   readonly quality: number;
 }
 
-const NO_SUMS: Sums = { credits: 0, usd: 0, latencyMs: 0, quality: 0 };
+const NO_SIDE_TOTALS: SideTotals = { credits: 0, usd: 0, latencyMs: 0, quality: 0 };
 export const NO_TOTALS: Totals = {
   requests: 0,
   different: 0,
   refusedA: 0,
   refusedB: 0,
   answered: 0,
-  a: NO_SUMS,
-  b: NO_SUMS,
+  a: NO_SIDE_TOTALS,
+  b: NO_SIDE_TOTALS,
 };
 
-/** Totals with one more request that comes so often. */
-export function withAnswers(totals: Totals, a: Answer, b: Answer, count = 1): Totals {
+/** Returns the totals with a request added `count` times. */
+export function withOutcomes(totals: Totals, a: RequestOutcome, b: RequestOutcome, count = 1): Totals {
   const counted = {
     requests: totals.requests + count,
     different: totals.different + (isSame(a, b) ? 0 : count),
@@ -182,7 +182,7 @@ export function withAnswers(totals: Totals, a: Answer, b: Answer, count = 1): To
   return { ...counted, answered: totals.answered + count, a: plus(totals.a, a, count), b: plus(totals.b, b, count) };
 }
 
-const plus = (sums: Sums, { costCredits, costUsd, latencyMs, quality }: Choice, count: number): Sums => ({
+const plus = (sums: SideTotals, { costCredits, costUsd, latencyMs, quality }: Choice, count: number): SideTotals => ({
   credits: sums.credits + costCredits * count,
   usd: sums.usd + costUsd * count,
   latencyMs: sums.latencyMs + latencyMs * count,

@@ -1,25 +1,25 @@
 import type { Facts } from '../../core/facts.ts';
 import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
+import { type HypotheticalRequest, hypotheticalFacts } from '../../operate/policy/hypothetical.ts';
+import { UNNAMED } from '../../operate/policy/reasons.ts';
 import type { OnRuleFailure } from '../../routing/rules.ts';
 import { textsOf } from '../../routing/texts.ts';
-import { UNNAMED } from '../../runtime/reasons.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
-import { type Supposed, suppose } from '../../runtime/suppose.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import type { Read } from './explain-body.ts';
 
-/** As a server would have them: where only the bound of the prompt leaves no model, with its exact count. */
-export async function supposed(
+/** Returns the facts as a server would: with the prompt's exact count where its upper bound alone leaves no model. */
+export async function exactFacts(
   { read, messages }: Read,
-  who: Supposed,
+  request: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure,
   counter: TokenCounter = createTokenCounter(() => {}),
 ): Promise<Facts> {
-  const facts = suppose(read, who, runtime, onFailure);
+  const facts = hypotheticalFacts(read, request, runtime, onFailure);
   const outcome = runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
   const names = decisiveTokenizers(outcome, false, runtime.snapshot);
   if (names.length === 0) return facts;
   const inputTokensCounted = await countInput(counter, names, facts, textsOf(messages));
-  return suppose((caller) => ({ ...read(caller), inputTokensCounted }), who, runtime, onFailure);
+  return hypotheticalFacts((caller) => ({ ...read(caller), inputTokensCounted }), request, runtime, onFailure);
 }

@@ -1,20 +1,21 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { shipped } from '../../plugins/index.ts';
-import { createPluginShelf } from '../../src/plugin-host/load.ts';
-import { isRejected, type Judge, prepare } from '../../src/runtime/candidate.ts';
-import { runCase } from '../../src/runtime/cases.ts';
+import { shipped } from '../../../plugins/index.ts';
+import { runCase } from '../../../src/operate/policy/cases.ts';
 import {
-  type Answer,
-  answerOf,
   compareCases,
   isSame,
   NO_TOTALS,
+  type RequestOutcome,
+  requestOutcomeOf,
   type Side,
-  withAnswers,
-} from '../../src/runtime/compare.ts';
-import { parseFiles } from '../../src/runtime/language.ts';
-import { testPolicy } from '../support/policies.ts';
+  withOutcomes,
+} from '../../../src/operate/policy/compare.ts';
+import { rehearse } from '../../../src/operate/policy/rehearse.ts';
+import { createPluginShelf } from '../../../src/plugin-host/load.ts';
+import { isRejected, type Judge, prepare } from '../../../src/runtime/candidate.ts';
+import { parseFiles } from '../../../src/runtime/language.ts';
+import { testPolicy } from '../../support/policies.ts';
 
 const tools: Judge = {
   folder: '.',
@@ -23,6 +24,7 @@ const tools: Judge = {
   env: { get: (name) => (name === 'TEST_UPSTREAM_KEY' ? 'x' : undefined) },
   now: () => 0,
   parse: parseFiles,
+  rehearse,
 };
 
 /** A catalog of three, two cases of which each policy may lack one, and where its first model is served. */
@@ -78,10 +80,10 @@ function compared(a: Side, b: Side) {
 }
 
 /** What a policy makes of a case by itself. */
-function alone(name: string, own: Side, other: Side): { answer: Answer; holds: boolean } {
+function alone(name: string, own: Side, other: Side): { answer: RequestOutcome; holds: boolean } {
   const found = [...own.cases, ...other.cases].find((one) => one.name === name)!;
   const { outcome, failures } = runCase(found, own.anywhere);
-  return { answer: answerOf(outcome!, own.anywhere.snapshot), holds: failures.length === 0 };
+  return { answer: requestOutcomeOf(outcome!, own.anywhere.snapshot), holds: failures.length === 0 };
 }
 
 const LAWS: Readonly<Record<string, (compare: Compare) => fc.IAsyncProperty<unknown>>> = {
@@ -90,7 +92,7 @@ const LAWS: Readonly<Record<string, (compare: Compare) => fc.IAsyncProperty<unkn
       const [a, b] = [await sideOf(textOf(one)), await sideOf(textOf(one, (ids) => ids.reverse()))];
       const found = compare(a, b);
       expect(found.filter(({ a, b, broken }) => !isSame(a, b) || broken.length > 0)).toEqual([]);
-      const totals = found.reduce((sum, { a, b }) => withAnswers(sum, a, b, 3), NO_TOTALS);
+      const totals = found.reduce((sum, { a, b }) => withOutcomes(sum, a, b, 3), NO_TOTALS);
       expect(totals).toMatchObject({ requests: found.length * 3, different: 0, a: totals.b });
     }),
   'every case is told once, as each policy decides it alone': (compare) =>
@@ -161,6 +163,6 @@ describe('the decisions of two policies', () => {
     const dearer = compared(before, await sideOf(textOf({ ...one, price: [0.1, 1, 1] })));
     const [usual] = dearer;
     expect(isSame(usual!.a, usual!.b)).toBe(true);
-    expect(withAnswers(NO_TOTALS, usual!.a, usual!.b, 2)).toMatchObject({ requests: 2, different: 0, answered: 2 });
+    expect(withOutcomes(NO_TOTALS, usual!.a, usual!.b, 2)).toMatchObject({ requests: 2, different: 0, answered: 2 });
   });
 });

@@ -1,38 +1,37 @@
-import type { PolicyCase } from '../core/policy-case.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { type Mismatch, mismatches } from './mismatches.ts';
 import { type CaseOutcome, outcomeOf } from './reasons.ts';
-import type { Runtime } from './runtime.ts';
 
-/** What came of a case. */
+/** The result of running one case. */
 export interface CaseRun {
   readonly case: PolicyCase;
   /** Null where it could not run. */
   readonly outcome: CaseOutcome | null;
-  /** What it names that cannot be served here; empty where it ran. */
-  readonly missing: readonly Missing[];
-  /** Every key of `expect` that does not hold; empty where all do, and where it did not run. */
+  /** Parts that it names and that cannot be served here; empty where it ran. */
+  readonly missing: readonly UnservedPart[];
+  /** The keys of `expect` that do not hold; empty where it did not run. */
   readonly failures: readonly Mismatch[];
 }
 
 /** A model or a provider that cannot be served. */
-export interface Missing {
+export interface UnservedPart {
   readonly name: string;
   readonly reason: string;
 }
 
 /**
- * Runs a case by the catalog's figures alone: nothing that was seen of upstreams or learnt of models counts, no budget
- * binds, and nothing is drawn.
+ * Runs a case by the catalog's figures alone: without readings, learnt qualities, budgets or draws.
  */
 export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
-  const missing = missingFor(policyCase, runtime.snapshot);
+  const missing = unservedIn(policyCase, runtime.snapshot);
   if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };
   const outcome = outcomeOf(policyCase, runtime);
   return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, runtime) };
 }
 
-function missingFor({ given, expect }: PolicyCase, snapshot: PolicySnapshot): Missing[] {
+function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): UnservedPart[] {
   const { modelIndex, providers, selectors } = snapshot;
   const isServed = (id: string) => modelIndex.has(id);
   const keyModels = given.key.models ?? [];
@@ -40,17 +39,17 @@ function missingFor({ given, expect }: PolicyCase, snapshot: PolicySnapshot): Mi
     ...(selectors.has(given.model) ? [] : [given.model]),
     ...(expect.models ?? []),
     ...Object.keys(expect.rejected),
-    // A key may well name more than is served, but without any it can do nothing.
+    // A key may list models that are not served, but it needs one that is.
     ...(keyModels.some(isServed) ? [] : keyModels),
   ]);
   const isMissing = expect.provider !== null && !providers.has(expect.provider);
   return [
-    ...[...models].filter((id) => !isServed(id)).map((id) => missingOf('model', id, snapshot)),
-    ...(isMissing ? [missingOf('provider', expect.provider, snapshot)] : []),
+    ...[...models].filter((id) => !isServed(id)).map((id) => unservedPart('model', id, snapshot)),
+    ...(isMissing ? [unservedPart('provider', expect.provider, snapshot)] : []),
   ];
 }
 
-function missingOf(kind: 'model' | 'provider', name: string, { leftOut }: PolicySnapshot): Missing {
+function unservedPart(kind: 'model' | 'provider', name: string, { leftOut }: PolicySnapshot): UnservedPart {
   const found = leftOut.find((one) => one.kind === kind && one.name === name);
   return { name, reason: found?.reason ?? 'it is not served here' };
 }

@@ -1,12 +1,12 @@
-import type { Decision } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
-import type { CandidateEntry } from '../routing/certificate.ts';
-import { certify } from '../routing/certify.ts';
-import { shortPlace } from '../routing/story.ts';
+import type { Decision } from '../../core/decision.ts';
+import type { Facts } from '../../core/facts.ts';
+import type { CandidateEntry } from '../../routing/certificate.ts';
+import { certify } from '../../routing/certify.ts';
+import { shortPlace } from '../../routing/story.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { UNNAMED } from './reasons.ts';
-import { type Runtime, strategyOf } from './runtime.ts';
 
-/** Why none of these models was chosen, in a line: where the best of them stands, or what is against them. */
+/** Returns, in a line, why none of these models was chosen: the rank of the best one, or the reasons against them. */
 export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {
   const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
   const [choice] = candidates;
@@ -27,7 +27,7 @@ const against = ({ rejections }: CandidateEntry): string =>
     .map(({ text, rules }) => (rules.length === 0 ? text : `${text} (${rules.map(({ place }) => shortPlace(place))})`))
     .join('; ');
 
-/** Why a rule has nothing against a model; undefined where it is no constraint of the policy. */
+/** Returns why a rule does not reject a model; undefined where it is no constraint of the policy. */
 export function whyNotRejectedBy(
   rule: string,
   id: string,
