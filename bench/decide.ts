@@ -82,7 +82,7 @@ function decideOn(runtime: Runtime, request: ChatRequest): void {
   // Learning is off, as it is by default: the length of the question counts.
   const features = memory.read(runtime, questionOf(request.messages));
   const estimate = memory.estimate(runtime, facts, features);
-  memory.asked(runtime, facts, features);
+  memory.noteRequest(runtime, facts, features);
   const given = {
     id: nextId(),
     seed: newSeed(),

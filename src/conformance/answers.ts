@@ -57,9 +57,9 @@ function countValues(text: string): number {
 
 /** Malformed bodies, and recorded ones, intact or corrupted. */
 export function bodies({ samples }: ProviderSubject): fc.Arbitrary<string> {
-  const known = samples.filter(({ kind }) => kind === 'reply').map(({ text }) => text);
-  if (known.length === 0) return oddTexts;
-  const real = fc.constantFrom(...known);
+  const recorded = samples.filter(({ kind }) => kind === 'reply').map(({ text }) => text);
+  if (recorded.length === 0) return oddTexts;
+  const real = fc.constantFrom(...recorded);
   return fc.oneof(oddTexts, real, real.chain(corrupt), real.chain(corrupt).chain(corrupt));
 }
 

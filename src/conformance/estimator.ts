@@ -152,9 +152,9 @@ const saved = estimatorLaw({
   fault(prepared, history) {
     const memory = fresh(prepared);
     const estimator = memory.over(history.catalog);
-    const kept = new Map<string, Uint8Array>();
+    const stored = new Map<string, Uint8Array>();
     const keep = () => {
-      for (const [name, bytes] of memory.save(false)) bytes ? kept.set(name, bytes.slice()) : kept.delete(name);
+      for (const [name, bytes] of memory.save(false)) bytes ? stored.set(name, bytes.slice()) : stored.delete(name);
     };
     const half = Math.ceil(history.steps.length / 2);
     replay(estimator, prepared, { ...history, steps: history.steps.slice(0, half) });
@@ -162,7 +162,7 @@ const saved = estimatorLaw({
     replay(estimator, prepared, { ...history, steps: history.steps.slice(half) });
     keep();
     const found = findingFor(estimator, prepared, history);
-    for (const [how, parts] of Object.entries({ 'save(true)': partsOf(memory), 'save(false)': kept })) {
+    for (const [how, parts] of Object.entries({ 'save(true)': partsOf(memory), 'save(false)': stored })) {
       const again = findingFor(prepared.open(parts).over(history.catalog), prepared, history);
       if (!isEqual(again, found))
         return `opened from what ${how} gave it finds ${shortJson([...again.quality])}, not ${shortJson([...found.quality])}`;

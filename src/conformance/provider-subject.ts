@@ -26,10 +26,10 @@ export function presetSettings(
 
 /** The settings of the presets, the defaults, and others that the schema allows. */
 export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<ProviderSettings> | null {
-  const known = Object.values(plugin.presets ?? {}).map((preset) => presetSettings(plugin, preset));
+  const stated = Object.values(plugin.presets ?? {}).map((preset) => presetSettings(plugin, preset));
   const defaults = defaultsOf(plugin.settings);
-  if (defaults) known.unshift(defaults);
-  const right = known.filter((settings) => Value.Check(plugin.settings, settings));
+  if (defaults) stated.unshift(defaults);
+  const right = stated.filter((settings) => Value.Check(plugin.settings, settings));
   const others = optionsFrom(plugin.settings);
   if (right.length === 0) return others;
   return others ? fc.oneof(fc.constantFrom(...right), others) : fc.constantFrom(...right);

@@ -45,9 +45,9 @@ export class SignalRates {
   readonly #shown: Float64Array;
   readonly #bad: Float64Array;
 
-  constructor(kept: SignalSums = { shown: [], bad: [] }) {
-    this.#shown = Float64Array.from(SIGNALS, (_, at) => kept.shown[at] ?? 0);
-    this.#bad = Float64Array.from(SIGNALS, (_, at) => kept.bad[at] ?? 0);
+  constructor(sums: SignalSums = { shown: [], bad: [] }) {
+    this.#shown = Float64Array.from(SIGNALS, (_, at) => sums.shown[at] ?? 0);
+    this.#bad = Float64Array.from(SIGNALS, (_, at) => sums.bad[at] ?? 0);
   }
 
   of(signal: Signal): number {

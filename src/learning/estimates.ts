@@ -75,7 +75,7 @@ function callEstimator(
   { memory, estimator }: BoundMemory,
   inquiry: Inquiry,
   into: Finding,
-  seen: boolean,
+  isCounted: boolean,
 ): Finding | null {
   if (!estimator) return null;
   const { quality, outcomes, text, counts } = into;
@@ -86,7 +86,7 @@ function callEstimator(
     into.length = 0;
     into.trust = 0;
     // All requests share the declared qualities, so the plugin gets a copy.
-    estimator.estimate({ ...inquiry, declared: declared.slice() }, into, seen);
+    estimator.estimate({ ...inquiry, declared: declared.slice() }, into, isCounted);
     // The plugin may have replaced the arrays of `into`.
     const found = { quality, outcomes, text, counts, length: into.length, trust: into.trust };
     const fault = faultOf(found, inquiry);

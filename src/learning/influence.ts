@@ -97,8 +97,8 @@ export class Influence {
   }
 
   #stake(key: string): Stake {
-    const known = this.#find(key);
-    if (known) return known;
+    const existing = this.#find(key);
+    if (existing) return existing;
     const stake = { mass: 0, chats: 0 };
     const name = isWallet(key) ? WALLETS : key;
     this.#stakes.set(this.#stakes.size >= KEYS_MAX - 1 ? REST : name, stake);

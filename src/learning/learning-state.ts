@@ -25,10 +25,10 @@ export class LearningState {
 
   /** @param body an earlier `text`; null or anything else begins at `now` */
   constructor(body: string | null, now: number) {
-    const kept = parseBody(body);
-    this.influence = new Influence(kept?.influence ?? { at: now, stakes: [] });
-    this.signals = new SignalRates(kept?.signals);
-    this.brier = new Brier(kept?.brier);
+    const stored = parseBody(body);
+    this.influence = new Influence(stored?.influence ?? { at: now, stakes: [] });
+    this.signals = new SignalRates(stored?.signals);
+    this.brier = new Brier(stored?.brier);
   }
 
   /** Adds an outcome whose weight is already in its key's mass. */

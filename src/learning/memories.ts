@@ -85,16 +85,16 @@ export class Memories implements LearningReader {
     const [last] = await store.query<{ id: number }>(SELECT_LAST);
     const reset = resets.at(-1)?.id ?? 0;
     const memories = new Memories({ secret, onFault }, { outcome: last?.id ?? 0, reset });
-    for (const { estimator, ...known } of through) {
-      const tail = await store.query<OutcomeWithFeatures>(SELECT_TAIL, [estimator, known.outcome, TAIL_MAX]);
+    for (const { estimator, ...position } of through) {
+      const tail = await store.query<OutcomeWithFeatures>(SELECT_TAIL, [estimator, position.outcome, TAIL_MAX]);
       const steps = orderSteps(
         tail.reverse(),
-        resets.filter(({ id }) => id > known.reset),
-        known.outcome,
+        resets.filter(({ id }) => id > position.reset),
+        position.outcome,
       );
       const own = parts.filter((one) => one.estimator === estimator).map(({ part, bytes }) => [part, bytes] as const);
       memories.#add(estimator, { parts: new Map(own), steps });
-      memories.#through.set(estimator, known);
+      memories.#through.set(estimator, position);
     }
     return { memories, resets };
   }
@@ -121,7 +121,7 @@ export class Memories implements LearningReader {
   }
 
   /** Counts a request whose answer will be used. */
-  asked(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
+  noteRequest(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
     countRequest(policy, this.over(policy), facts, features, policy.snapshot.learning.mode === 'off');
   }
 
@@ -196,8 +196,8 @@ export class Memories implements LearningReader {
     for (const [name, one] of through) this.#through.set(name, one);
   }
 
-  #add(name: string, kept: StoredMemory): HostedMemory {
-    const memory = new HostedMemory({ name, secret: this.#secret, onFault: this.#onFault }, kept);
+  #add(name: string, stored: StoredMemory): HostedMemory {
+    const memory = new HostedMemory({ name, secret: this.#secret, onFault: this.#onFault }, stored);
     this.#memories.set(name, memory);
     return memory;
   }
@@ -205,8 +205,8 @@ export class Memories implements LearningReader {
 
 /** The writes for the changed parts of a memory. */
 export function partWrites(name: string, { everything, parts }: MemoryChanges): Write[] {
-  const kept = everything ? [...parts].filter(([, bytes]) => bytes !== null) : [...parts];
-  const puts = kept.map(([part, bytes]) => putPart(name, part, bytes));
+  const changed = everything ? [...parts].filter(([, bytes]) => bytes !== null) : [...parts];
+  const puts = changed.map(([part, bytes]) => putPart(name, part, bytes));
   return everything ? [deleteParts(name), ...puts] : puts;
 }
 

@@ -90,7 +90,7 @@ export class HostedMemory {
   readonly #secret: Secret;
   readonly #onFault: OnEstimatorFault;
   readonly #bound = new WeakMap<PolicySnapshot, BoundMemory>();
-  #kept: StoredMemory;
+  #stored: StoredMemory;
   #open: OpenMemory | null = null;
   #generation = 0;
   /** The changes of a checkpoint that failed. */
@@ -99,16 +99,16 @@ export class HostedMemory {
   /** Whether it missed outcomes, or could not be saved. */
   #isBehind = false;
 
-  constructor({ name, secret, onFault }: MemoryOptions, kept: StoredMemory) {
+  constructor({ name, secret, onFault }: MemoryOptions, stored: StoredMemory) {
     this.name = name;
     this.#secret = secret;
     this.#onFault = onFault;
-    this.#kept = kept;
+    this.#stored = stored;
   }
 
   /** Whether opening it leaves nothing to learn. */
   get isUpToDate(): boolean {
-    return this.#kept.steps.length === 0 && !this.#isBehind;
+    return this.#stored.steps.length === 0 && !this.#isBehind;
   }
 
   over({ snapshot, estimator: plugin }: LearningPolicyInForce): BoundMemory {
@@ -169,7 +169,7 @@ export class HostedMemory {
   /** Takes effect at once, or when the memory is opened. */
   forget(reset: Pick<ResetRow, 'id' | 'model'>): void {
     if (!this.#open) {
-      this.#kept = { ...this.#kept, steps: [...this.#kept.steps, { kind: 'reset', reset }] };
+      this.#stored = { ...this.#stored, steps: [...this.#stored.steps, { kind: 'reset', reset }] };
       return;
     }
     this.#forget(this.#open.memory, reset.model);
@@ -212,7 +212,7 @@ export class HostedMemory {
     if (this.#open?.plugin === plugin && this.#open.options === options) return;
     try {
       const prepared = plugin.prepare({ ...snapshot.learning.options }, this.#secret);
-      const parts = this.#open ? partsOf(this.#open.memory) : this.#kept.parts;
+      const parts = this.#open ? partsOf(this.#open.memory) : this.#stored.parts;
       const wasOpen = this.#open !== null;
       this.#open = { plugin, options, prepared, memory: this.#openReadable(prepared, parts) };
       this.#everything ||= wasOpen;
@@ -221,8 +221,8 @@ export class HostedMemory {
       this.fault('open', error);
       return;
     }
-    const { steps } = this.#kept;
-    this.#kept = { parts: new Map(), steps: [] };
+    const { steps } = this.#stored;
+    this.#stored = { parts: new Map(), steps: [] };
     const estimator = steps.length > 0 ? this.#over(catalog) : null;
     for (const step of steps) {
       if (step.kind === 'reset') this.#forget(this.#open.memory, step.reset.model);
@@ -297,20 +297,20 @@ const PASSES = 3;
 
 /** The parts that can be opened together. Damage to one part affects only the parts that depend on it. */
 function readableParts(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
-  let kept = new Map<string, Uint8Array>();
+  let readable = new Map<string, Uint8Array>();
   let left = [...parts];
   for (let pass = 0; pass < PASSES && left.length > 0; pass++) {
     const refused: typeof left = [];
     const add = (some: typeof left): void => {
-      const wider = new Map([...kept, ...some]);
-      if (openOrNull(prepared, wider)) kept = wider;
+      const wider = new Map([...readable, ...some]);
+      if (openOrNull(prepared, wider)) readable = wider;
       else if (some.length === 1) refused.push(...some);
       else for (const half of [some.slice(0, some.length >> 1), some.slice(some.length >> 1)]) add(half);
     };
     add(left);
     left = refused;
   }
-  return kept;
+  return readable;
 }
 
 /** All parts of a memory, to open another with. */

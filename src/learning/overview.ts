@@ -58,7 +58,7 @@ export async function overviewOf(
   { estimator, influenceMax, now }: { estimator: string; influenceMax: number; now: number },
 ): Promise<LearningOverview> {
   const sources = await store.query<SourceSums>(SELECT_SOURCES);
-  const [kept] = await store.query<{ n: number }>(COUNT_EXAMPLES, [now]);
+  const [examples] = await store.query<{ n: number }>(COUNT_EXAMPLES, [now]);
   const [through] = await store.query<{ outcome: number; behind: number }>(SELECT_CHECKPOINT, [estimator]);
   const { influence } = await loadLearningState(store, now);
   const { stakes } = influence.sums;
@@ -72,7 +72,7 @@ export async function overviewOf(
   }));
   return {
     sources,
-    examples: kept?.n ?? 0,
+    examples: examples?.n ?? 0,
     checkpoint: through && through.outcome > 0 ? { at: timeOfId(through.outcome), behind: through.behind } : null,
     keys: keys.sort((one, other) => other.learnt - one.learnt),
   };

@@ -21,8 +21,8 @@ export async function findSecret(store: Pick<Store, 'query'>): Promise<Secret | 
 
 /** Creates it at the first start. Rejects with StoreError. */
 export async function loadSecret(store: Store): Promise<Secret> {
-  const known = await findSecret(store);
-  if (known) return known;
+  const existing = await findSecret(store);
+  if (existing) return existing;
   await store.commit([{ statement: INSERT, params: [randomBytes(8)] }]);
   const made = await findSecret(store);
   if (!made) throw new Error('The secret of the features was not kept.');

@@ -66,7 +66,7 @@ export class StoredLearner implements ServerLearner {
   readonly #unwritten = new Map<number, OutcomeRow>();
   readonly #outcomes = new Map<string, number>();
   #withheld = 0;
-  #known: number;
+  #storedOutcomes: number;
   #version: number | null = null;
 
   constructor(options: LearnerOptions, { memories, state, faults, outcomes }: LearnerParts) {
@@ -78,7 +78,7 @@ export class StoredLearner implements ServerLearner {
     this.#memories = memories;
     this.#state = state;
     this.#faults = faults;
-    this.#known = outcomes;
+    this.#storedOutcomes = outcomes;
     this.#checkpoints = new LearningCheckpoints(store, memories, state);
     if (refreshMs) this.#every(refreshMs, () => this.refresh());
     if (checkpointMs) this.#every(checkpointMs, () => this.checkpoint());
@@ -90,7 +90,7 @@ export class StoredLearner implements ServerLearner {
       outcomes: this.#outcomes,
       withheld: this.#withheld,
       brier: { declared, estimated },
-      known: this.#known,
+      known: this.#storedOutcomes,
       faults: this.#faults.count,
     };
   }
@@ -104,7 +104,7 @@ export class StoredLearner implements ServerLearner {
   }
 
   noteRequest(policy: LearningPolicyInForce, facts: Facts, features: Uint8Array | null): void {
-    this.#memories.asked(policy, facts, features);
+    this.#memories.noteRequest(policy, facts, features);
   }
 
   known(policy: LearningPolicyInForce): readonly Known[] {
@@ -170,7 +170,7 @@ export class StoredLearner implements ServerLearner {
 
   async prune(ageMs: number): Promise<void> {
     await pruneExamples(this.#store, this.#now());
-    this.#known -= await pruneOutcomes(this.#store, this.#now() - ageMs);
+    this.#storedOutcomes -= await pruneOutcomes(this.#store, this.#now() - ageMs);
   }
 
   async close(): Promise<void> {
@@ -229,11 +229,11 @@ export class StoredLearner implements ServerLearner {
     const example = await this.#find<ExampleRow>(() => this.#store.query(SELECT_EXAMPLE, [decision]));
     const until = example ? Math.min(example.until, timeOfId(decision) + feedbackWindowMs) : 0;
     if (!example || this.#now() > until) return 'unknown';
-    const known = this.#unwritten.get(decision) ?? (await this.#store.query<OutcomeRow>(SELECT_SCORE, [decision]))[0];
-    if (known && known.score !== score) return 'contradicts';
-    if (known) {
+    const earlier = this.#unwritten.get(decision) ?? (await this.#store.query<OutcomeRow>(SELECT_SCORE, [decision]))[0];
+    if (earlier && earlier.score !== score) return 'contradicts';
+    if (earlier) {
       await this.#flush();
-      return { result: 'repeated', weight: known.weight, label: known.label };
+      return { result: 'repeated', weight: earlier.weight, label: earlier.label };
     }
     const offered = mode === 'off' ? 0 : feedbackWeight;
     const { outcome, writes } = this.#learn(policy, example, { source: 'caller', score, offered, looked: 0, label });
@@ -298,7 +298,7 @@ export class StoredLearner implements ServerLearner {
 
   #count({ source, weight, offered }: OutcomeRow): void {
     this.#outcomes.set(source, (this.#outcomes.get(source) ?? 0) + 1);
-    if (weight > 0 || source === 'caller') this.#known++;
+    if (weight > 0 || source === 'caller') this.#storedOutcomes++;
     if (weight === 0 && offered > 0) this.#withheld++;
   }
 }

@@ -192,15 +192,15 @@ class ContentRedactor {
   }
 
   #list(values: readonly unknown[]): unknown[] {
-    const kept: unknown[] = [];
+    const copies: unknown[] = [];
     for (const value of values) {
       if (this.#left === 0) {
         this.isTruncated = true;
         break;
       }
-      kept.push(this.cut(value));
+      copies.push(this.cut(value));
     }
-    return kept;
+    return copies;
   }
 
   #name(key: string): string {

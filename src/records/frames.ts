@@ -107,17 +107,17 @@ export async function findFrame(
 function encodeFrame(readings: Readings, watched: Watched): Uint8Array | null {
   const prior = priorReadings(watched);
   const moved = FRAME_FIELDS.map((figure) => differingIndexes(readings[figure], prior[figure]));
-  const all = moved.reduce((sum, places) => sum + places.length, 0);
+  const all = moved.reduce((sum, indexes) => sum + indexes.length, 0);
   if (all === 0) return null;
   const view = new DataView(new ArrayBuffer(4 * FRAME_FIELDS.length + 12 * all));
   let at = 0;
   FRAME_FIELDS.forEach((figure, i) => {
-    const places = moved[i]!;
-    view.setUint32(at, places.length);
+    const indexes = moved[i]!;
+    view.setUint32(at, indexes.length);
     at += 4;
-    for (const place of places) {
-      view.setUint32(at, place);
-      view.setFloat64(at + 4, readings[figure][place]!);
+    for (const index of indexes) {
+      view.setUint32(at, index);
+      view.setFloat64(at + 4, readings[figure][index]!);
       at += 12;
     }
   });
@@ -125,9 +125,9 @@ function encodeFrame(readings: Readings, watched: Watched): Uint8Array | null {
 }
 
 function differingIndexes(values: ArrayLike<number>, prior: ArrayLike<number>): number[] {
-  const places: number[] = [];
-  for (let i = 0; i < values.length; i++) if (!Object.is(values[i], prior[i])) places.push(i);
-  return places;
+  const indexes: number[] = [];
+  for (let i = 0; i < values.length; i++) if (!Object.is(values[i], prior[i])) indexes.push(i);
+  return indexes;
 }
 
 /** Decodes the bytes of `encodeFrame`. Absent fields are as in the policy. */

@@ -36,11 +36,11 @@ function redactOnce(text: string, kinds: readonly Redaction[]): string {
 function replaceSpans(text: string, spans: readonly Span[], label: string): string {
   if (spans.length === 0) return text;
   const pieces: string[] = [];
-  let kept = 0;
+  let last = 0;
   for (const [from, to] of spans) {
-    pieces.push(text.slice(kept, from), label);
-    kept = to;
+    pieces.push(text.slice(last, from), label);
+    last = to;
   }
-  pieces.push(text.slice(kept));
+  pieces.push(text.slice(last));
   return pieces.join('');
 }

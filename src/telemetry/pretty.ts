@@ -52,8 +52,8 @@ function requestText(message: string, fields: LogFields, paint: Paint): string {
 
 function chatText({ selector, model, endpoint }: LogFields): string {
   const provider = typeof endpoint === 'string' ? ` @ ${shown(endpoint.split('/', 1)[0])}` : '';
-  const asked = selector === undefined ? 'chat' : shown(selector);
-  return model === undefined ? asked : `${asked} → ${shown(model)}${provider}`;
+  const requested = selector === undefined ? 'chat' : shown(selector);
+  return model === undefined ? requested : `${requested} → ${shown(model)}${provider}`;
 }
 
 function statusText(status: Value, paint: Paint): string {

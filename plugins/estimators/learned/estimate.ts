@@ -66,17 +66,17 @@ export class CatalogEstimator implements Estimator {
    * model at the task, the shift by the length, and the shifts by the shared and the model's own words, centred on
    * their running means.
    */
-  estimate(inquiry: Inquiry, into: Finding, seen: boolean): void {
+  estimate(inquiry: Inquiry, into: Finding, isCounted: boolean): void {
     const { features: bytes, task: taskAt, declared, lengthAlone = false } = inquiry;
     const features = this.#features;
     const hasText = features.unpack(bytes);
     const name = this.#taskName(taskAt);
     const task = this.#memory.tasks.get(name);
-    const group = hasText && seen ? this.#memory.touchTask(this.#groupName(taskAt)) : this.#group(taskAt);
+    const group = hasText && isCounted ? this.#memory.touchTask(this.#groupName(taskAt)) : this.#group(taskAt);
     into.length = hasText ? this.#lengthOf(group) : 0;
     if (lengthAlone) {
       // The words were not read, so their running means stay.
-      if (group && hasText && seen) noteRequest(group, features.length, group.shared);
+      if (group && hasText && isCounted) noteRequest(group, features.length, group.shared);
       return;
     }
     const toShared = hasText ? this.#trustInShared(group) : 0;
@@ -96,9 +96,9 @@ export class CatalogEstimator implements Estimator {
       const centres = memory.own.centres;
       const centre = group ? centres[group.index]! : 0;
       into.text[at] = common + toOwn * (own - centre);
-      if (group && seen) centres[group.index] = centre + meanRate(group.requests) * (own - centre);
+      if (group && isCounted) centres[group.index] = centre + meanRate(group.requests) * (own - centre);
     }
-    if (group && hasText && seen) noteRequest(group, features.length, shared);
+    if (group && hasText && isCounted) noteRequest(group, features.length, shared);
     const { quality, length, outcomes, text } = into;
     for (let at = 0; at < quality.length; at++) quality[at] = moved(declared[at]!, length + outcomes[at]! + text[at]!);
   }

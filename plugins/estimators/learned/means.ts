@@ -5,13 +5,13 @@ const WARM_UP = 20;
 const WINDOW = 500;
 
 /** The step of a running mean after so many values. */
-export const meanRate = (seen: number): number => 1 / Math.min(seen + WARM_UP, WINDOW);
+export const meanRate = (count: number): number => 1 / Math.min(count + WARM_UP, WINDOW);
 
 /** The step of a running mean that starts at its first value, because no other start would be right. */
-export const ownMeanRate = (seen: number): number => 1 / Math.min(seen + 1, WINDOW);
+export const ownMeanRate = (count: number): number => 1 / Math.min(count + 1, WINDOW);
 
 /** The weight of a distance from such a mean after so many values: the mean must settle first. */
-export const familiarity = (seen: number): number => seen / (seen + WARM_UP);
+export const familiarity = (count: number): number => count / (count + WARM_UP);
 
 /** Evidence decays by half in 2,000 outcomes. */
 const DECAY = 0.5 ** (1 / 2_000);
@@ -33,9 +33,9 @@ export class TrustEvidence {
    */
   note(by: number, from: number, score: number, weight: number): void {
     const expected = sigmoid(from);
-    const kept = 1 - weight * (1 - DECAY);
-    this.hit = kept * this.hit + weight * by * (score - expected);
-    this.spread = kept * this.spread + weight * by * by * expected * (1 - expected);
+    const factor = 1 - weight * (1 - DECAY);
+    this.hit = factor * this.hit + weight * by * (score - expected);
+    this.spread = factor * this.spread + weight * by * by * expected * (1 - expected);
   }
 }
 

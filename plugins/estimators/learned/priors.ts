@@ -39,11 +39,11 @@ export function priorsOf({ models, tasks }: EstimatorCatalog, outcomes: Declared
   const prior: Prior = { general: 0, generalMass: 0, offset: 0, offsetMass: 0 };
   return {
     of(model, task) {
-      const place = model * tasks.length + task;
+      const cell = model * tasks.length + task;
       prior.general = general[model]!;
       prior.generalMass = masses[model]!;
-      prior.offset = offsets[place]!;
-      prior.offsetMass = stated[place] ? STATED_MASS : UNSTATED_MASS;
+      prior.offset = offsets[cell]!;
+      prior.offsetMass = stated[cell] ? STATED_MASS : UNSTATED_MASS;
       return prior;
     },
   };

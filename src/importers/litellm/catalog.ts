@@ -11,7 +11,7 @@ export interface CatalogModel {
   /** Each preset that serves it, with that service's name of the model. */
   readonly served: readonly { readonly preset: string; readonly upstream: string }[];
   /** The basis and date of its price; empty if the policy has none. */
-  readonly seen: string;
+  readonly priceBasis: string;
   readonly quality: number;
   readonly contextWindow: number;
   readonly maxOutput: number;
@@ -32,7 +32,7 @@ function catalogModel(id: string, model: MapNode): CatalogModel {
   const endpoints = valueAt(model, 'endpoints');
   const endpointNodes = endpoints?.kind === 'list' ? endpoints.items : [model];
   const price = valueAt(model, 'price');
-  const seen = ['basis', 'as_of'].map((key) => textOf(valueAt(price, key))).filter((text) => text !== '');
+  const priceBasis = ['basis', 'as_of'].map((key) => textOf(valueAt(price, key))).filter((text) => text !== '');
   const number = (node: Node | undefined) => Number(textOf(node)) || 0;
   return {
     id,
@@ -43,7 +43,7 @@ function catalogModel(id: string, model: MapNode): CatalogModel {
       preset: textOf(valueAt(endpoint, 'provider')),
       upstream: textOf(valueAt(endpoint, 'upstream')) || id,
     })),
-    seen: seen.join(', '),
+    priceBasis: priceBasis.join(', '),
     quality: number(valueAt(valueAt(model, 'quality'), 'default')),
     contextWindow: number(valueAt(model, 'context_window')),
     maxOutput: number(valueAt(model, 'max_output')),

@@ -106,7 +106,7 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   return {
     files,
     report: {
-      keys: outcomes.all(root).map((told) => ({ ...told, ...locate(files, told.to) })),
+      keys: outcomes.all(root).map((key) => ({ ...key, ...locate(files, key.to) })),
       problems: outcomes.problems(),
       unknownPrices: [...todo.prices],
       assumed: todo.assumed,

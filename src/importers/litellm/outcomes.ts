@@ -39,7 +39,7 @@ export interface ImportProblem extends SourcePosition {
  * share a node, the worst outcome counts.
  */
 export class OutcomeRecorder {
-  readonly #told = new Map<Node, RecordedOutcome>();
+  readonly #outcomes = new Map<Node, RecordedOutcome>();
   readonly #problems = new Map<Node, ImportProblem>();
 
   mapped(node: Node | undefined, to: LazyPolicyPath, note = ''): void {
@@ -67,18 +67,18 @@ export class OutcomeRecorder {
   }
 
   has(node: Node): boolean {
-    return this.#told.has(node);
+    return this.#outcomes.has(node);
   }
 
   #tell(node: Node, outcome: ImportOutcome, to: LazyPolicyPath | null, note: string): void {
     for (const leaf of leavesOf(node)) {
-      const before = this.#told.get(leaf);
+      const before = this.#outcomes.get(leaf);
       const isOfAll = leaf !== node;
       const isWorse = before !== undefined && OUTCOMES.indexOf(outcome) > OUTCOMES.indexOf(before.outcome);
       if (before && (isOfAll || !(before.isOfAll || isWorse))) continue;
       const { path, line, column, included } = leaf;
       const within = isOfAll ? node.path : path;
-      this.#told.set(leaf, { path, within, line, column, included, outcome, to, note, isOfAll });
+      this.#outcomes.set(leaf, { path, within, line, column, included, outcome, to, note, isOfAll });
     }
   }
 
@@ -91,8 +91,8 @@ export class OutcomeRecorder {
       if (!this.has(leaf)) this.leftOut(leaf, isEmpty(leaf) ? 'it is empty' : 'this importer does not know it');
     }
     return leavesOf(root)
-      .flatMap((leaf) => this.#told.get(leaf) ?? [])
-      .map(({ isOfAll, to, ...told }) => ({ ...told, to: typeof to === 'function' ? to() : to }))
+      .flatMap((leaf) => this.#outcomes.get(leaf) ?? [])
+      .map(({ isOfAll, to, ...outcome }) => ({ ...outcome, to: typeof to === 'function' ? to() : to }))
       .sort(byPosition);
   }
 

@@ -43,10 +43,10 @@ export function readCommonSettings(
   const whole = (node: Node | undefined, max: number, to: readonly string[], min = 0): number | null => {
     const value = numberOf(node, outcomes, 'a whole number');
     if (value === null) return null;
-    const kept = Math.max(min, Math.min(max, Math.trunc(value)));
-    if (kept === value) outcomes.mapped(node, to);
+    const limited = Math.max(min, Math.min(max, Math.trunc(value)));
+    if (limited === value) outcomes.mapped(node, to);
     else outcomes.approximated(node, to, `from ${min} to ${max}`);
-    return kept;
+    return limited;
   };
   const retriesMax = whole(setting('num_retries'), 10, ['gateway', 'retries_max']);
   const alternatives = whole(setting('max_fallbacks'), 16, ['gateway', 'alternatives']);

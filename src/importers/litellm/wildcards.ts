@@ -20,13 +20,13 @@ export function expandWildcard(entry: Node, { catalog, outcomes }: ImportContext
   const [provider = '', rest] = model?.split('/') ?? [];
   const preset = provider === 'azure' ? null : SERVICES.get(provider)?.preset;
   const isPattern = rest === '*' && name.split('*').length === 2;
-  const known =
+  const models =
     preset && isPattern ? catalog.filter(({ served }) => served.some((endpoint) => endpoint.preset === preset)) : [];
-  if (params?.kind !== 'map' || modelNode?.kind !== 'scalar' || known.length === 0) {
+  if (params?.kind !== 'map' || modelNode?.kind !== 'scalar' || models.length === 0) {
     outcomes.leftOut(entry, `${name}: ${name === '*' ? EVERYTHING : NOBODY_KNOWS}`);
     return { name, entries: [] };
   }
-  const entries = known.map(({ id, served }): MapNode => {
+  const entries = models.map(({ id, served }): MapNode => {
     const upstream = served.find((endpoint) => endpoint.preset === preset)?.upstream ?? id;
     const inner = withEntry(params, 'model', { ...modelNode, text: `${provider}/${upstream}` });
     const named =
@@ -38,7 +38,7 @@ export function expandWildcard(entry: Node, { catalog, outcomes }: ImportContext
   outcomes.approximated(
     nameNode,
     ['models'],
-    `the ${known.length} models that the shipped catalog knows there; add others to models.yaml`,
+    `the ${models.length} models that the shipped catalog knows there; add others to models.yaml`,
   );
   outcomes.approximated(modelNode, ['models'], 'one model each: a policy has no patterns, for each model has a price');
   return { name, entries };

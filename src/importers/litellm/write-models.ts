@@ -21,28 +21,28 @@ const UNKNOWN_PRICE = flow({ input: 999, output: 999 });
 export function modelField({ id, deployments }: ImportedModel, common: CommonSettings, context: ImportContext): Field {
   const [first] = deployments;
   if (!first) throw new TypeError('a model has at least one deployment');
-  const known = deployments.map(({ facts }) => facts.catalogModel).find((one) => one !== null) ?? null;
+  const model = deployments.map(({ facts }) => facts.catalogModel).find((one) => one !== null) ?? null;
   const { price, prices, comments } = pricesOf(id, deployments, context);
   const sizes = sizesOf(id, deployments, context);
   const value = block(
     ...endpointFields(id, deployments, prices),
     { key: 'price', value: price, above: comments.above, ...(comments.beside && { beside: comments.beside }) },
     ...sizes.fields,
-    capabilitiesField(id, deployments, known, context),
-    ...catalogFields(known, ['languages', 'lacks_languages', 'family']),
+    capabilitiesField(id, deployments, model, context),
+    ...catalogFields(model, ['languages', 'lacks_languages', 'family']),
     tagsField(deployments),
-    isReasonerHere(deployments) ? field('temperature', false) : catalogField(known, 'temperature'),
-    ...catalogFields(known, [
+    isReasonerHere(deployments) ? field('temperature', false) : catalogField(model, 'temperature'),
+    ...catalogFields(model, [
       'reasoning_tokens',
       'image_tokens_max',
       'audio_tokens_per_second_max',
       'tokenizer',
       'latency',
     ]),
-    catalogField(known, 'quality') ??
+    catalogField(model, 'quality') ??
       field('quality', flow({ default: UNKNOWN_QUALITY }), { beside: 'unknown: correct it by your own outcomes' }),
     deadlinesField(deployments, common),
-    catalogField(known, 'released'),
+    catalogField(model, 'released'),
   );
   return field(id, value, { isApart: true });
 }
@@ -107,14 +107,14 @@ function pricesOf(id: string, deployments: readonly Deployment[], { todo, today 
   const prices = values.map((value) => (JSON.stringify(value) === text ? null : value));
   const above: string[] = [];
   const [first] = all;
-  const known = deployments[0]?.facts.catalogModel;
+  const model = deployments[0]?.facts.catalogModel;
   if (all.includes('unknown'))
     above.push(
       'PRICE UNKNOWN: 999 stands for it, so that no budget is overspent. Write what you pay, USD per 1M tokens.',
     );
   if (first !== 'unknown' && first !== 'own' && first?.source === 'catalog') {
     above.push(
-      `Price and facts are those of ${known?.id ?? 'the model'} in the shipped catalog (${known?.seen ?? ''}).`,
+      `Price and facts are those of ${model?.id ?? 'the model'} in the shipped catalog (${model?.priceBasis ?? ''}).`,
     );
   }
   if (first !== 'unknown' && first !== 'own' && first?.source === 'price map')
@@ -159,12 +159,12 @@ function isReasonerHere(deployments: readonly Deployment[]): boolean {
 function capabilitiesField(
   id: string,
   deployments: readonly Deployment[],
-  known: CatalogModel | null,
+  model: CatalogModel | null,
   { todo }: ImportContext,
 ): Field | null {
   const [first] = deployments;
   const stated = new Map(deployments.flatMap(({ facts }) => [...facts.capabilities]).reverse());
-  const ofCatalog = known?.facts.find(({ key }) => key === 'capabilities')?.value;
+  const ofCatalog = model?.facts.find(({ key }) => key === 'capabilities')?.value;
   const isMapped = deployments.some(({ facts }) => facts.isMapped);
   if (stated.size === 0 && ofCatalog !== undefined) return field('capabilities', ofCatalog);
   const usual = isMapped
@@ -180,10 +180,10 @@ function capabilitiesField(
   return all.length === 0 ? null : field('capabilities', all, isAssumed ? { beside: 'assumed' } : {});
 }
 
-const catalogField = (known: CatalogModel | null, key: string): Field | null =>
-  known?.facts.find((one) => one.key === key) ?? null;
-const catalogFields = (known: CatalogModel | null, keys: readonly string[]): (Field | null)[] =>
-  keys.map((key) => catalogField(known, key));
+const catalogField = (model: CatalogModel | null, key: string): Field | null =>
+  model?.facts.find((one) => one.key === key) ?? null;
+const catalogFields = (model: CatalogModel | null, keys: readonly string[]): (Field | null)[] =>
+  keys.map((key) => catalogField(model, key));
 
 function tagsField(deployments: readonly Deployment[]): Field | null {
   const tags = [...new Set(deployments.flatMap((one) => one.tags))];
