@@ -224,10 +224,7 @@ type Members = Partial<ProviderCall['request']>;
 const TOOLS: Members = { tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }] };
 const SCHEMA = { name: 'answer', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } };
 
-/**
- * Fields with an effect that no service has by default: the capabilities a dialect needs, the rest of the request, and
- * the field.
- */
+/** Fields with an effect that no service has by default: capabilities needed, rest of the request, field. */
 const REQUESTED_FIELDS: readonly (readonly [readonly Capability[], Members, Members])[] = [
   [[], {}, { temperature: 0.375 }],
   [[], {}, { top_p: 0.375 }],

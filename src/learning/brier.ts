@@ -11,7 +11,7 @@ export interface BrierSums {
 const NONE: BrierSums = { weight: 0, declared: 0, estimated: 0 };
 
 /** Mean squared errors of the declared and the estimated qualities, over the latest scores. */
-export class Brier {
+export class BrierScore {
   #sums: BrierSums;
 
   constructor(sums = NONE) {

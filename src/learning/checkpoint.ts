@@ -17,9 +17,7 @@ export class LearningCheckpoints {
     this.#state = state;
   }
 
-  /**
-   * Writes one checkpoint at a time, so that a later one never lands without an earlier one. Rejects with StoreError.
-   */
+  /** Writes one checkpoint at a time, so that none lands without an earlier one. Rejects with StoreError. */
   async write(): Promise<void> {
     // Changes during a write belong to the next checkpoint.
     while (this.#writing) await this.#writing.catch(() => {});

@@ -30,7 +30,7 @@ export interface InfluenceSums {
  * weight of all others, `s` being the policy's `influence_max`. A key with more than `s` of recent chats may contribute
  * as much as it has chats, because the estimates mostly concern its own requests. A key that is alone has no bound.
  */
-export class Influence {
+export class KeyInfluence {
   readonly #stakes = new Map<string, Stake>();
   #mass = 0;
   #chats = 0;

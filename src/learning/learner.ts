@@ -57,10 +57,7 @@ export interface LearningActivity {
   readonly outcomes: ReadonlyMap<string, number>;
   /** Outcomes that did not count because their key had reached its share. */
   readonly withheld: number;
-  /**
-   * Mean squared errors of the declared and the estimated qualities, over the latest callers' scores; NaN before the
-   * first.
-   */
+  /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN before any. */
   readonly brier: { readonly declared: number; readonly estimated: number };
   /** Number of stored outcomes. */
   readonly known: number;

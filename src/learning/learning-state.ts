@@ -2,9 +2,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { timeOfId } from '../core/id.ts';
 import { SIGNALS } from '../core/learning-policy.ts';
-import { Brier } from './brier.ts';
+import { BrierScore } from './brier.ts';
 import { SignalRates } from './checks.ts';
-import { Influence } from './influence.ts';
+import { KeyInfluence } from './influence.ts';
 import type { OutcomeRow } from './tables.ts';
 
 const Sums = Type.Array(Type.Number());
@@ -19,16 +19,16 @@ const Body = Type.Object({
 
 /** The influence of keys, the rates of signals and the accuracy of estimates. All estimators share it. */
 export class LearningState {
-  readonly influence: Influence;
+  readonly influence: KeyInfluence;
   readonly signals: SignalRates;
-  readonly brier: Brier;
+  readonly brier: BrierScore;
 
   /** @param body an earlier `text`; null or anything else begins at `now` */
   constructor(body: string | null, now: number) {
     const stored = parseBody(body);
-    this.influence = new Influence(stored?.influence ?? { at: now, stakes: [] });
+    this.influence = new KeyInfluence(stored?.influence ?? { at: now, stakes: [] });
     this.signals = new SignalRates(stored?.signals);
-    this.brier = new Brier(stored?.brier);
+    this.brier = new BrierScore(stored?.brier);
   }
 
   /** Adds an outcome whose weight is already in its key's mass. */

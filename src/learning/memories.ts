@@ -13,7 +13,7 @@ import {
   type OnEstimatorFault,
   type StoredMemory,
 } from './memory.ts';
-import type { Secret } from './secret.ts';
+import type { LearningSecret } from './secret.ts';
 import {
   beginThrough,
   deleteParts,
@@ -28,10 +28,7 @@ import {
   SELECT_THROUGH,
 } from './tables.ts';
 
-/**
- * The maximum number of outcomes to learn again at a start. Checkpoints are closer together unless a plugin cannot be
- * saved.
- */
+/** The maximum number of outcomes to learn again at a start. Checkpoints are more frequent. */
 const TAIL_MAX = 100_000;
 
 /** Read-only access to what was learned. */
@@ -47,9 +44,9 @@ export interface LearningReader {
   ): readonly TellingWord[];
 }
 
-export interface LoadOptions {
+export interface MemoriesOptions {
   readonly store: Pick<Store, 'query'>;
-  readonly secret: Secret;
+  readonly secret: LearningSecret;
   readonly onFault: OnEstimatorFault;
 }
 
@@ -62,7 +59,7 @@ interface CheckpointChanges {
 
 /** The memories of all estimator plugins that have learned here, by name. */
 export class Memories implements LearningReader {
-  readonly #secret: Secret;
+  readonly #secret: LearningSecret;
   readonly #onFault: OnEstimatorFault;
   readonly #memories = new Map<string, HostedMemory>();
   /** As stored. */
@@ -70,7 +67,7 @@ export class Memories implements LearningReader {
   #lastOutcome: number;
   #lastReset: number;
 
-  constructor({ secret, onFault }: Omit<LoadOptions, 'store'>, last: MemoryPosition) {
+  constructor({ secret, onFault }: Omit<MemoriesOptions, 'store'>, last: MemoryPosition) {
     this.#secret = secret;
     this.#onFault = onFault;
     this.#lastOutcome = last.outcome;
@@ -78,7 +75,7 @@ export class Memories implements LearningReader {
   }
 
   /** Rejects with StoreError. */
-  static async load({ store, secret, onFault }: LoadOptions): Promise<{ memories: Memories; resets: ResetRow[] }> {
+  static async load({ store, secret, onFault }: MemoriesOptions): Promise<{ memories: Memories; resets: ResetRow[] }> {
     const parts = await store.query<{ estimator: string; part: string; bytes: Uint8Array }>(SELECT_PARTS);
     const through = await store.query<MemoryPosition & { estimator: string }>(SELECT_THROUGH);
     const resets = await store.query<ResetRow>(SELECT_RESETS, [0]);

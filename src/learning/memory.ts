@@ -10,7 +10,7 @@ import { declaredByTask } from '../core/declared.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { catalogOf, catalogWith } from './catalog.ts';
 import type { LearningPolicyInForce } from './learner.ts';
-import type { Secret } from './secret.ts';
+import type { LearningSecret } from './secret.ts';
 import type { OutcomeWithFeatures, ResetRow } from './tables.ts';
 
 /** The part of an outcome that an estimator learns from. */
@@ -26,9 +26,7 @@ export type MemoryStep =
   | { readonly kind: 'outcome'; readonly row: OutcomeWithFeatures }
   | { readonly kind: 'reset'; readonly reset: Pick<ResetRow, 'id' | 'model'> };
 
-/**
- * Receives failures of estimator plugins. `where` is `open`, `read`, `estimate`, `learn`, `known`, `telling` or `save`.
- */
+/** Receives plugin failures. `where` is `open`, `read`, `estimate`, `learn`, `known`, `telling` or `save`. */
 export type OnEstimatorFault = (estimator: string, where: string, error: unknown) => void;
 
 /** The last outcome and reset that a memory includes. */
@@ -39,7 +37,7 @@ export interface MemoryPosition {
 
 export interface MemoryOptions {
   readonly name: string;
-  readonly secret: Secret;
+  readonly secret: LearningSecret;
   readonly onFault: OnEstimatorFault;
 }
 
@@ -87,7 +85,7 @@ export interface BoundMemory {
  */
 export class HostedMemory {
   readonly name: string;
-  readonly #secret: Secret;
+  readonly #secret: LearningSecret;
   readonly #onFault: OnEstimatorFault;
   readonly #bound = new WeakMap<PolicySnapshot, BoundMemory>();
   #stored: StoredMemory;

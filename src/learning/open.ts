@@ -37,9 +37,7 @@ export interface ServerLearner extends Learner, LearningReader {
   refresh(): Promise<void>;
   /** Writes a checkpoint. Rejects with StoreError. */
   checkpoint(): Promise<void>;
-  /**
-   * Deletes examples past their feedback window and outcomes older than `ageMs`, in batches. Rejects with StoreError.
-   */
+  /** Deletes unscorable examples and outcomes older than `ageMs`, in batches. Rejects with StoreError. */
   prune(ageMs: number): Promise<void>;
 }
 
@@ -59,9 +57,7 @@ export async function openLearner(options: LearnerOptions): Promise<ServerLearne
   return new StoredLearner(options, { memories, state, faults, outcomes: last?.n ?? 0 });
 }
 
-/**
- * Opens the stored memories read-only; null before the first start of a server that learns. Rejects with StoreError.
- */
+/** Opens the stored memories read-only; null if no server has learned yet. Rejects with StoreError. */
 export async function openLearningReader(
   store: Pick<Store, 'query'>,
   onFault?: OnEstimatorFault,

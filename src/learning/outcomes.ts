@@ -1,6 +1,6 @@
 import { idAt } from '../core/id.ts';
 import type { Store } from '../store/store.ts';
-import { Brier } from './brier.ts';
+import { BrierScore } from './brier.ts';
 import { countRequest } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import { type BoundMemory, HostedMemory, type MemoryPosition, type OnEstimatorFault } from './memory.ts';
@@ -53,9 +53,7 @@ export interface ReplayResult {
   /** The memory, and the last outcome and reset in it. */
   readonly memory: HostedMemory;
   readonly through: MemoryPosition;
-  /**
-   * Mean squared errors of the declared and the estimated qualities, over the latest callers' scores; NaN without any.
-   */
+  /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN without any. */
   readonly brier: { readonly declared: number; readonly estimated: number };
   readonly known: ReturnType<NonNullable<ReturnType<HostedMemory['over']>['estimator']>['known']>;
 }
@@ -73,7 +71,7 @@ export async function replayOutcomes(
   const secret = (await findSecret(store)) ?? [0, 0];
   const bound = new HostedMemory({ name, secret, onFault }, { parts: new Map(), steps: [] }).over(policy);
   const { reset, since } = await resetsOf(store);
-  const brier = new Brier();
+  const brier = new BrierScore();
   const recent = new Set<number>();
   let outcomes = 0;
   let after = 0;

@@ -31,10 +31,7 @@ export interface LearningOverview {
   readonly sources: readonly SourceSums[];
   /** Number of decisions whose answers can still be scored. */
   readonly examples: number;
-  /**
-   * Of the estimator: when its last outcome came, ms since 1970, and the number of outcomes since; null before the
-   * first.
-   */
+  /** The estimator's last outcome, ms since 1970, and the number of outcomes since; null before the first. */
   readonly checkpoint: { readonly at: number; readonly behind: number } | null;
   /** The key with the most learned weight comes first. */
   readonly keys: readonly KeyShare[];

@@ -218,9 +218,7 @@ export const SELECT_TAIL: Statement = {
 export const SELECT_OUTCOMES: Statement = {
   sql: `SELECT ${TAUGHT} WHERE o.id > ? ORDER BY o.id LIMIT ?`,
 };
-/**
- * Outcomes, the latest first. Parameters: the least ID to skip, maximum number, a model and a source, or null for all.
- */
+/** Outcomes, the latest first. Parameters: least ID to skip, maximum number, model and source, or null for all. */
 export const SELECT_LATEST: Statement = {
   sql: `SELECT ${OUTCOME} FROM outcomes o WHERE o.id < ?1 AND (?3 IS NULL OR o.model = ?3)
     AND (?4 IS NULL OR o.source = ?4) ORDER BY o.id DESC LIMIT ?2`,

@@ -44,7 +44,7 @@ const NO_WRITES: readonly Write[] = [];
 const PRIOR: FrameReference = { number: 0, writes: NO_WRITES };
 
 /** The frames of readings behind decisions. Each is written once, with the first record that names it. */
-export class Frames {
+export class FrameStore {
   readonly #store: Store;
   readonly #now: () => number;
   readonly #states = new WeakMap<Readings, FrameState>();

@@ -1,7 +1,7 @@
 import { parseAddress } from '../core/address.ts';
 
 /** The start and end of a match, in UTF-16 units. */
-export type Span = readonly [from: number, to: number];
+export type TextSpan = readonly [from: number, to: number];
 
 const DIGIT = /\d/g;
 const digitsIn = (text: string): number => text.match(DIGIT)?.length ?? 0;
@@ -14,8 +14,8 @@ const DOMAIN_END = /(?<![.-])[.-]+$/;
 const TOP_LEVEL = /\.[\p{L}][\p{L}\p{N}-]*\p{L}$/u;
 
 /** Searches both ways from each `@`. */
-export function emailsIn(text: string): Span[] {
-  const found: Span[] = [];
+export function emailsIn(text: string): TextSpan[] {
+  const found: TextSpan[] = [];
   let last = 0;
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
     let from = at;
@@ -40,8 +40,8 @@ RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 
 );
 const IBAN_START = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}/g;
 
-export function ibansIn(text: string): Span[] {
-  const found: Span[] = [];
+export function ibansIn(text: string): TextSpan[] {
+  const found: TextSpan[] = [];
   let last = 0;
   for (const { index, 0: start } of text.matchAll(IBAN_START)) {
     const length = IBAN_LENGTHS.get(start.slice(0, 2).toUpperCase());
@@ -54,9 +54,7 @@ export function ibansIn(text: string): Span[] {
   return found;
 }
 
-/**
- * The end of a number of letters and digits, with an optional space or hyphen between any two; null if there are fewer.
- */
+/** The end of `length` letters and digits with optional spaces or hyphens; null if there are fewer. */
 function endOf(text: string, from: number, length: number): number | null {
   let count = 0;
   for (let at = from; at < text.length; at++) {
@@ -71,9 +69,7 @@ function isLetterOrDigit(sign: string | undefined): boolean {
   return sign !== undefined && (isDigit(sign) || (sign >= 'A' && sign <= 'Z') || (sign >= 'a' && sign <= 'z'));
 }
 
-/**
- * Whether the check digits are correct: modulo 97, with the first four characters at the end and letters as numbers.
- */
+/** Whether the check digits are correct: modulo 97, the first four characters moved to the end. */
 function isIban(written: string): boolean {
   const text = written.replace(/[ -]/g, '').toUpperCase();
   let rest = 0;
@@ -90,8 +86,8 @@ const CARD_MIN = 13;
 const CARD_MAX = 19;
 
 /** 13 to 19 digits with a correct check digit and no adjacent digit. Finds each of several in a row. */
-export function cardsIn(text: string): Span[] {
-  const found: Span[] = [];
+export function cardsIn(text: string): TextSpan[] {
+  const found: TextSpan[] = [];
   for (const { index, 0: run } of text.matchAll(CARD_RUN)) {
     if (run.length < CARD_MIN) continue;
     for (let at = 0; at < run.length; ) {
@@ -132,8 +128,8 @@ const IP_LENGTH_MAX = 45;
 const IP_END = /(?<![.:])[.:]+$/;
 
 /** IPv4 and IPv6 addresses, without punctuation after them or a port. */
-export function ipsIn(text: string): Span[] {
-  const found: Span[] = [];
+export function ipsIn(text: string): TextSpan[] {
+  const found: TextSpan[] = [];
   for (const { index, 0: run } of text.matchAll(IP_RUN)) {
     if (run.length < 2 || !/[.:]/.test(run) || isWordPart(text[index - 1]) || isWordPart(text[index + run.length])) {
       continue;
@@ -165,8 +161,8 @@ const NO_PHONE = /^(?:\d+\.\d+|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,
  * Numbers that start like phone numbers, `+49`, `0049`, `030`, `(030)`, or have the American format, with extensions.
  * Prefers false positives.
  */
-export function phonesIn(text: string): Span[] {
-  const found: Span[] = [];
+export function phonesIn(text: string): TextSpan[] {
+  const found: TextSpan[] = [];
   for (const { index, 0: run } of text.matchAll(PHONE_RUN)) {
     const written = run.slice(0, lastDigit(run) + 1);
     if (digitsIn(written) < PHONE_DIGITS_MIN || NO_PHONE.test(written) || isWordPart(text[index - 1])) continue;

@@ -4,16 +4,14 @@ import { hasSecret, scrub } from '../telemetry/secrets.ts';
 import { encodeBody } from './codec.ts';
 import { CONTENTS_TABLE, findContent, pruneContents, type StoredContent } from './contents.ts';
 import { encodeEstimate } from './estimate-codec.ts';
-import { FRAMES_TABLE, Frames, RENEW_MS } from './frames.ts';
+import { FRAMES_TABLE, FrameStore, RENEW_MS } from './frames.ts';
 import { openRecordReader, type RecordReader } from './reader.ts';
 import type { DecisionRecord, Revision } from './record.ts';
 
 /** Rows deleted per transaction, so that a long deletion does not delay requests. */
 const PRUNE_BATCH = 1_000;
 
-/**
- * `body` is one text, see `codec.ts`, and `estimate` one BLOB, see `estimate-codec.ts`. Numbers stay exact as doubles.
- */
+/** `body` is one text, see `codec.ts`, `estimate` one BLOB, see `estimate-codec.ts`. Numbers stay exact. */
 export const recordsMigrations: Migrations = {
   room: 'records',
   versions: [
@@ -73,7 +71,7 @@ export interface RecordsOptions {
 
 export interface Records extends RecordReader {
   /** The frames of readings that records name. */
-  readonly frames: Frames;
+  readonly frames: FrameStore;
   /** Writes a record without a settlement; durable within milliseconds. */
   add(writes: readonly Write[]): void;
   /** The greatest ID in use; 0 without any. */
@@ -90,10 +88,7 @@ export interface Records extends RecordReader {
   saveRevision(revision: Omit<Revision, 'saved'>): Promise<void>;
 }
 
-/**
- * The writes of a record, for the commit of its request's settlement. Copies the qualities, so scratch arrays are
- * allowed.
- */
+/** The writes of a record, for the commit of its settlement. Copies the qualities, so scratch arrays are allowed. */
 export function recordWrite(record: DecisionRecord): Write[] {
   const { id, time, keyId, kind, revision, frame, quality } = record;
   const figures = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
@@ -111,7 +106,7 @@ export function openRecords({ store, now }: RecordsOptions): Records {
   const reader = openRecordReader(store);
   return {
     ...reader,
-    frames: new Frames(store, now),
+    frames: new FrameStore(store, now),
     async find(id) {
       const found = await reader.find(id);
       if (found) return found;

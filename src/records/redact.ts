@@ -1,9 +1,9 @@
 import type { Redaction } from '../core/content.ts';
 import { scrub } from '../telemetry/secrets.ts';
-import { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type Span } from './personal.ts';
+import { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from './personal.ts';
 
 /** In order of certainty, the most certain first. Each takes linear time for any text. */
-const FINDERS: readonly (readonly [Exclude<Redaction, 'secret'>, (text: string) => readonly Span[]])[] = [
+const FINDERS: readonly (readonly [Exclude<Redaction, 'secret'>, (text: string) => readonly TextSpan[]])[] = [
   ['email', emailsIn],
   ['iban', ibansIn],
   ['card', cardsIn],
@@ -33,7 +33,7 @@ function redactOnce(text: string, kinds: readonly Redaction[]): string {
 }
 
 /** @param spans in order, without overlap */
-function replaceSpans(text: string, spans: readonly Span[], label: string): string {
+function replaceSpans(text: string, spans: readonly TextSpan[], label: string): string {
   if (spans.length === 0) return text;
   const pieces: string[] = [];
   let last = 0;

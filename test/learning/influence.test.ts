@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { Influence } from '../../src/learning/influence.ts';
+import { KeyInfluence } from '../../src/learning/influence.ts';
 import { effort } from '../deep/effort.ts';
 
 const { runs: numRuns, seed, proved } = effort('learning', 40, 2_000);
 const HOUR = 3_600_000;
-const fresh = () => new Influence({ at: 0, stakes: [] });
+const fresh = () => new KeyInfluence({ at: 0, stakes: [] });
 
 const steps = fc.array(
   fc.record({
@@ -18,7 +18,7 @@ const steps = fc.array(
 );
 
 describe('the influence of one key', () => {
-  const isBounded = (make: () => Influence) =>
+  const isBounded = (make: () => KeyInfluence) =>
     fc.property(steps, fc.constantFrom(0, 0.2, 0.5, 0.9), (given, most) => {
       const influence = make();
       let now = 0;
@@ -38,7 +38,7 @@ describe('the influence of one key', () => {
     });
 
   /** A second implementation of the rule. */
-  function boundOf(influence: Influence, key: string, most: number): number {
+  function boundOf(influence: KeyInfluence, key: string, most: number): number {
     const { stakes } = influence.sums;
     const own = stakes.find(([name]) => name === key) ?? [key, 0, 0];
     const others = stakes.filter(([name]) => name !== key);
@@ -52,7 +52,7 @@ describe('the influence of one key', () => {
   test('is bounded by the others, whatever the key sends', () => {
     fc.assert(isBounded(fresh), { numRuns, seed });
     proved('chats and outcomes of several keys in any order: none teaches more than its bound');
-    class Unbounded extends Influence {
+    class Unbounded extends KeyInfluence {
       override bound(): number {
         return Number.POSITIVE_INFINITY;
       }

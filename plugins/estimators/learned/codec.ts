@@ -65,9 +65,7 @@ export class PartWriter {
   }
 }
 
-/**
- * Reads the bytes of a `PartWriter`. Throws an Error with the part's name if they are foreign, truncated or not finite.
- */
+/** Reads a `PartWriter`'s bytes. Throws an Error with the part's name if they are foreign, cut or not finite. */
 export class PartReader {
   readonly #part: string;
   readonly #view: DataView;

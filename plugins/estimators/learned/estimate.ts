@@ -10,7 +10,7 @@ import {
   sigmoid,
   type TellingWord,
 } from 'signalbox/plugin';
-import { Features } from './features.ts';
+import { TextFeatures } from './features.ts';
 import { familiarity, meanRate, ownMeanRate, trustOf } from './means.ts';
 import { type LearnedMemory, type ModelMemory, SHARED_PART, type TaskMemory } from './memory.ts';
 import { type DeclaredOutcomes, information, type Priors, priorsOf } from './priors.ts';
@@ -46,7 +46,7 @@ export class CatalogEstimator implements Estimator {
   readonly #settings: EstimatorSettings;
   readonly #scanner: Scanner;
   readonly #priors: Priors;
-  readonly #features = new Features();
+  readonly #features = new TextFeatures();
   /** By task: whether any model declares a quality of its own for it. */
   readonly #declares: readonly boolean[];
   #knownModels: readonly KnownModel[] = [];

@@ -81,11 +81,8 @@ function write(bytes: Uint8Array, at: number, value: number): void {
 
 const lowestBit = (bits: number): number => 31 - Math.clz32(bits & -bits);
 
-/**
- * The vector x of one text, |x| about 1: each bucket counts `share`, the form features count `dense`. Reused for each
- * text.
- */
-export class Features {
+/** The vector x of one text, |x| about 1: a bucket counts `share`, the form features `dense`. Reused. */
+export class TextFeatures {
   readonly buckets = new Uint16Array(TEXT_BUCKETS_MAX);
   n = 0;
   share = 0;

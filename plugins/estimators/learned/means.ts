@@ -18,10 +18,7 @@ const DECAY = 0.5 ** (1 / 2_000);
 /** The evidence needed before any trust, on the scale of `spread`. */
 const CAUTION = 4;
 
-/**
- * Evidence for a part of the estimate: `hit` is how far it pointed in the direction of outcomes, `spread` its variance
- * by chance.
- */
+/** Evidence for a part of the estimate: `hit` is its push towards outcomes, `spread` its variance by chance. */
 export class TrustEvidence {
   hit = 0;
   spread = 0;

@@ -1,5 +1,5 @@
 import { TrustEvidence } from './means.ts';
-import { OWN_PRECISION, SHARED_PRECISION, Weights } from './weights.ts';
+import { OWN_PRECISION, SHARED_PRECISION, WordWeights } from './weights.ts';
 
 /** The maximum number of tasks, of models, and of models with their own weights at 0.5 MB each. */
 const TASKS_MAX = 256;
@@ -47,7 +47,7 @@ export interface TaskMemory {
 
 /** A model's own weights, with the running means of their result by task. */
 interface OwnWeights {
-  readonly weights: Weights;
+  readonly weights: WordWeights;
   readonly centres: Float64Array;
 }
 
@@ -71,7 +71,7 @@ export class LearnedMemory {
   readonly tasks = new Map<string, TaskMemory>();
   readonly models = new Map<string, ModelMemory>();
   readonly owners = new Set<ModelMemory>();
-  shared: Weights | null = null;
+  shared: WordWeights | null = null;
   sharedEvidence = new TrustEvidence();
   ownEvidence = new TrustEvidence();
   clock = 0;
@@ -103,8 +103,8 @@ export class LearnedMemory {
     return model;
   }
 
-  sharedWeights(): Weights {
-    this.shared ??= new Weights(SHARED_PRECISION);
+  sharedWeights(): WordWeights {
+    this.shared ??= new WordWeights(SHARED_PRECISION);
     return this.shared;
   }
 
@@ -112,7 +112,7 @@ export class LearnedMemory {
     if (model.own) return model.own;
     if (this.owners.size === OWNERS_MAX) this.#disown(minBy(this.owners, ({ lastTaught }) => lastTaught));
     this.owners.add(model);
-    model.own = { weights: new Weights(OWN_PRECISION), centres: new Float64Array(TASKS_MAX) };
+    model.own = { weights: new WordWeights(OWN_PRECISION), centres: new Float64Array(TASKS_MAX) };
     return model.own;
   }
 

@@ -12,7 +12,7 @@ import {
   wordsPart,
 } from './memory.ts';
 import { BUCKETS } from './scanner.ts';
-import type { Weights } from './weights.ts';
+import type { WordWeights } from './weights.ts';
 
 /** The parts that changed since the last call, or all; null for a part to delete. */
 export function saveParts(
@@ -177,7 +177,7 @@ function readEvidence(evidence: TrustEvidence, reader: PartReader): void {
 }
 
 /** The weights of the form features, then those of the buckets that occurred. */
-function writeWeights({ cells }: Weights, writer: PartWriter): Uint8Array {
+function writeWeights({ cells }: WordWeights, writer: PartWriter): Uint8Array {
   for (let at = 2 * BUCKETS; at < 2 * (BUCKETS + DENSE); at++) writer.f32(cells[at]!);
   for (let at = 0; at < BUCKETS; at++) {
     const mean = cells[2 * at]!;
@@ -188,7 +188,7 @@ function writeWeights({ cells }: Weights, writer: PartWriter): Uint8Array {
   return writer.finish();
 }
 
-function readWeights({ cells }: Weights, reader: PartReader): void {
+function readWeights({ cells }: WordWeights, reader: PartReader): void {
   const readCell = (at: number): void => {
     cells[2 * at] = reader.f32();
     cells[2 * at + 1] = reader.precision();

@@ -9,9 +9,7 @@ const UNSTATED_MASS = 60;
 /** The least precision of an outcome, so that near-certain estimates still move. */
 const INFORMATION_MIN = 0.05;
 
-/**
- * The declared qualities of a model and task, as logits with precisions: the general one, and the task's difference.
- */
+/** The declared qualities of a model and task, as logits with precisions: the general one and the difference. */
 interface Prior {
   general: number;
   generalMass: number;

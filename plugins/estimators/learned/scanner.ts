@@ -48,9 +48,7 @@ function mixBits(hash: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/**
- * A mark that identifies a secret without revealing it. What was learned under one secret is meaningless under another.
- */
+/** Identifies a secret without revealing it. Nothing learned under one secret has a meaning under another. */
 export const installationMark = (secret: readonly [number, number]): number =>
   mixBits(Math.imul(mixBits(secret[0] ^ FNV_OFFSET), FNV_PRIME) ^ mixBits(secret[1] ^ BUCKET_BITS));
 

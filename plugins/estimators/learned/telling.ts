@@ -1,10 +1,10 @@
 import type { TellingWord } from 'signalbox/plugin';
 import type { Scanner } from './scanner.ts';
-import type { Weights } from './weights.ts';
+import type { WordWeights } from './weights.ts';
 
 /** Weights with the trust in them, 0..1. */
 interface TrustedWeights {
-  readonly weights: Weights | null;
+  readonly weights: WordWeights | null;
   readonly trust: number;
 }
 

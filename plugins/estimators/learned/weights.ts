@@ -1,5 +1,5 @@
 import { DENSE } from './dense.ts';
-import type { Features } from './features.ts';
+import type { TextFeatures } from './features.ts';
 import { BUCKETS } from './scanner.ts';
 
 const SIZE = BUCKETS + DENSE;
@@ -17,7 +17,7 @@ export const OWN_PRECISION = PRECISION / 0.7;
  * A logistic regression with a mean and a precision for each weight, learned in one pass. Cells hold what was added to
  * the initial precision, so that unused ones are all zeros and take no memory until touched.
  */
-export class Weights {
+export class WordWeights {
   /** The mean of each weight and the precision added to it, side by side because learning needs both. */
   readonly cells = new Float32Array(2 * SIZE);
   readonly #start: number;
@@ -27,7 +27,7 @@ export class Weights {
   }
 
   /** w·x */
-  dot({ buckets, n, share, dense }: Features): number {
+  dot({ buckets, n, share, dense }: TextFeatures): number {
     const { cells } = this;
     let words = 0;
     for (let at = 0; at < n; at++) words += cells[2 * buckets[at]!]!;
@@ -37,7 +37,7 @@ export class Weights {
   }
 
   /** Σ x²/A: the uncertainty of w·x. */
-  variance({ buckets, n, share, dense }: Features): number {
+  variance({ buckets, n, share, dense }: TextFeatures): number {
     const { cells } = this;
     const start = this.#start;
     let words = 0;
@@ -48,7 +48,7 @@ export class Weights {
   }
 
   /** `w += e·x/A; A += k·x²` wherever x is not 0. */
-  step({ buckets, n, share, dense }: Features, e: number, k: number): void {
+  step({ buckets, n, share, dense }: TextFeatures, e: number, k: number): void {
     const { cells } = this;
     const start = this.#start;
     for (let at = 0; at < n; at++) move(cells, 2 * buckets[at]!, start, e * share, k * share * share);

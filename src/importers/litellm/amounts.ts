@@ -1,14 +1,14 @@
 import { type Decimal, parseDecimal, toNumber } from '../../core/decimal.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import type { Node } from './tree.ts';
+import type { ConfigNode } from './tree.ts';
 
 /** The decimal of a scalar; null for any other node. Quoted numbers count: LiteLLM reads them, too. */
-export function decimalOf(node: Node | undefined): Decimal | null {
+export function decimalOf(node: ConfigNode | undefined): Decimal | null {
   return node?.kind === 'scalar' ? parseDecimal(node.text.replace(/(?<=\d)_(?=\d)/g, '').replace(/^\./, '0.')) : null;
 }
 
 /** The number of a scalar, at least 0; null, and a reported problem, for any other value. */
-export function numberOf(node: Node | undefined, outcomes: OutcomeRecorder, what: string): number | null {
+export function numberOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, what: string): number | null {
   if (!node) return null;
   const decimal = decimalOf(node);
   if (decimal && decimal.digits >= 0n) return toNumber(decimal);
@@ -17,7 +17,7 @@ export function numberOf(node: Node | undefined, outcomes: OutcomeRecorder, what
 }
 
 /** The boolean that a scalar spells in YAML 1.1 or 1.2; null for any other value. */
-export function booleanOf(node: Node | undefined): boolean | null {
+export function booleanOf(node: ConfigNode | undefined): boolean | null {
   if (node?.kind !== 'scalar') return null;
   if (/^(?:true|yes|on)$/i.test(node.text)) return true;
   return /^(?:false|no|off)$/i.test(node.text) ? false : null;

@@ -5,7 +5,7 @@ import { exact, type Field, type FieldBlock, field } from './emit.ts';
 import type { Deployment } from './entries.ts';
 import type { LitellmSettings } from './fallbacks.ts';
 import { TakenNames } from './names.ts';
-import { type MapNode, type Node, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** Every written policy defines a Credit as 0.001 USD. */
 const CREDITS_PER_USD = 1000n;
@@ -20,8 +20,8 @@ export interface ImportedLimits {
 /** A budget of the configuration. */
 interface BudgetSource {
   readonly name: string;
-  readonly limit: Node | undefined;
-  readonly duration: Node | undefined;
+  readonly limit: ConfigNode | undefined;
+  readonly duration: ConfigNode | undefined;
   readonly each?: string;
   readonly match?: string;
   /** How the meaning changes, apart from the window; empty if it does not. */
@@ -51,7 +51,7 @@ export function readLimits(
   return { budgets: unique([...budgets, ...budget]), rateLimits };
 }
 
-function globalBudget(settings: Node | undefined, context: ImportContext): FieldBlock[] {
+function globalBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
   const [limit, duration] = [valueAt(settings, 'max_budget'), valueAt(settings, 'budget_duration')];
   if (decimalOf(limit)?.digits === 0n) {
     context.outcomes.leftOut(limit, 'LiteLLM takes a 0 here for no budget');
@@ -119,7 +119,7 @@ function roundDown({ digits, scale }: Decimal): Decimal {
 
 const BY_LABEL = (label: string) => `it counts keys with the label: \`signalbox keys create --label ${label}\``;
 
-function userBudget(settings: Node | undefined, context: ImportContext): FieldBlock[] {
+function userBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
   const { outcomes } = context;
   const defaults = mapOf(valueAt(settings, 'default_internal_user_params'), outcomes, 'a map of what new users get');
   const [limit, duration] = [
@@ -153,7 +153,7 @@ function userBudget(settings: Node | undefined, context: ImportContext): FieldBl
   );
 }
 
-function teamBudgets(settings: Node | undefined, context: ImportContext): FieldBlock[] {
+function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
   const list = valueAt(settings, 'default_team_settings');
   if (!list) return [];
   if (list.kind !== 'list') {
@@ -188,7 +188,7 @@ function teamBudgets(settings: Node | undefined, context: ImportContext): FieldB
   });
 }
 
-function tagBudgets(settings: Node | undefined, context: ImportContext): FieldBlock[] {
+function tagBudgets(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
   const map = mapOf(valueAt(settings, 'tag_budget_config'), context.outcomes, 'a map of a tag and its budget');
   return (map?.entries ?? []).flatMap(({ key, node }) => {
     const budget = mapOf(node, context.outcomes, 'a map with max_budget and budget_duration');
@@ -239,7 +239,7 @@ function deploymentBudgets(
 
 /** Reads `upperbound_key_generate_params`, the limits of every key. */
 function keyLimits(
-  settings: Node | undefined,
+  settings: ConfigNode | undefined,
   context: ImportContext,
 ): { budget: FieldBlock[]; rateLimits: FieldBlock[] } {
   const { outcomes } = context;

@@ -1,7 +1,7 @@
 import { parseDecimal } from '../../core/decimal.ts';
 import { block, exact, type Field, flow, type PolicyValue } from './emit.ts';
 import { bareName } from './services.ts';
-import { type MapNode, type Node, readTree, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, readTree, valueAt } from './tree.ts';
 
 /** A model of the shipped policy. */
 export interface CatalogModel {
@@ -33,7 +33,7 @@ function catalogModel(id: string, model: MapNode): CatalogModel {
   const endpointNodes = endpoints?.kind === 'list' ? endpoints.items : [model];
   const price = valueAt(model, 'price');
   const priceBasis = ['basis', 'as_of'].map((key) => textOf(valueAt(price, key))).filter((text) => text !== '');
-  const number = (node: Node | undefined) => Number(textOf(node)) || 0;
+  const number = (node: ConfigNode | undefined) => Number(textOf(node)) || 0;
   return {
     id,
     facts: model.entries
@@ -50,9 +50,9 @@ function catalogModel(id: string, model: MapNode): CatalogModel {
   };
 }
 
-const textOf = (node: Node | undefined): string => (node?.kind === 'scalar' ? node.text : '');
+const textOf = (node: ConfigNode | undefined): string => (node?.kind === 'scalar' ? node.text : '');
 
-function policyValueOf(node: Node, isBlock: boolean): PolicyValue {
+function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
   if (node.kind === 'list') return node.items.map((item) => policyValueOf(item, false));
   if (node.kind === 'scalar') {
     if (node.isQuoted) return node.text;

@@ -1,7 +1,7 @@
 import { asName, asVariable, CAPITALS, type ImportContext, looksSecret, textOf, variableReference } from './context.ts';
 import type { LazyPolicyPath } from './outcomes.ts';
 import type { LitellmService } from './services.ts';
-import type { Node } from './tree.ts';
+import type { ConfigNode } from './tree.ts';
 
 /** How to reach a deployment. Deployments with equal connections share a provider of the policy. */
 export interface ProviderConnection {
@@ -25,8 +25,8 @@ export interface ProviderConnection {
 export interface ConnectionSource {
   readonly provider: string;
   readonly service: LitellmService;
-  readonly base: Node | undefined;
-  readonly key: Node | undefined;
+  readonly base: ConfigNode | undefined;
+  readonly key: ConfigNode | undefined;
   /** The path in the policy that a key becomes. */
   readonly at: (key: string) => LazyPolicyPath;
 }

@@ -1,7 +1,7 @@
 import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
 import type { CatalogModel } from './catalog.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import type { MapNode, Node } from './tree.ts';
+import type { ConfigNode, MapNode } from './tree.ts';
 
 /** The state that all parts of an import share. */
 export interface ImportContext {
@@ -94,17 +94,17 @@ export const isName = (text: string): boolean => NAME.test(text) && !SECRET.test
 export const looksSecret = (text: string): boolean => SECRET.test(text);
 
 /** The text of a scalar; null if it is empty or another node. */
-export const textOf = (node: Node | undefined): string | null =>
+export const textOf = (node: ConfigNode | undefined): string | null =>
   node?.kind === 'scalar' && node.text !== '' ? node.text : null;
 
 /** The texts of a list, or of one scalar. */
-export const textsOf = (node: Node | undefined): string[] => {
+export const textsOf = (node: ConfigNode | undefined): string[] => {
   const items = node?.kind === 'list' ? node.items : node ? [node] : [];
   return items.flatMap((item) => textOf(item) ?? []);
 };
 
 /** The map of a section; null if it is absent or, with a reported problem, another node. */
-export function mapOf(node: Node | undefined, outcomes: OutcomeRecorder, expected: string): MapNode | null {
+export function mapOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, expected: string): MapNode | null {
   if (!node || (node.kind === 'scalar' && node.text === '')) return null;
   if (node.kind === 'map') return node;
   outcomes.problem(node, `it must be ${expected}`);

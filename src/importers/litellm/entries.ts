@@ -5,13 +5,13 @@ import { type ModelFacts, readFacts } from './facts.ts';
 import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
 import type { LazyPolicyPath } from './outcomes.ts';
 import { bareName, modeOfName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
-import { type MapNode, type Node, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** An entry of `model_list` that Signalbox can serve. */
 export interface Deployment {
   /** The model name that callers use. Entries with the same name form a group. */
   readonly group: string;
-  readonly nameNode: Node;
+  readonly nameNode: ConfigNode;
   readonly params: MapNode;
   readonly info: MapNode | null;
   /** LiteLLM's name of the provider. */
@@ -43,11 +43,11 @@ export interface AssignedNames {
 export type EntryResult = { readonly deployment: Deployment } | { readonly name: string | null; readonly why: string };
 
 /** Reads an entry of `model_list`, and records the outcome of every key in it. */
-export function readEntry(node: Node, context: ImportContext): EntryResult {
+export function readEntry(node: ConfigNode, context: ImportContext): EntryResult {
   const { outcomes } = context;
   const nameNode = valueAt(node, 'model_name');
   const name = textOf(nameNode);
-  const refuse = (at: Node, why: string): EntryResult => {
+  const refuse = (at: ConfigNode, why: string): EntryResult => {
     outcomes.problem(at, why);
     outcomes.leftOut(node, `${name ?? 'an entry'}: it could not be read`);
     return { name, why };
@@ -119,11 +119,11 @@ function credentialOf(params: MapNode, { credentials }: ImportContext): MapNode 
 }
 
 interface EntryParts {
-  readonly node: Node;
-  readonly nameNode: Node;
+  readonly node: ConfigNode;
+  readonly nameNode: ConfigNode;
   readonly name: string;
   readonly params: MapNode;
-  readonly modelNode: Node;
+  readonly modelNode: ConfigNode;
   readonly model: string;
   readonly info: MapNode | null;
   readonly provider: string;
@@ -216,7 +216,7 @@ function upstreamOf(provider: string, model: string): { readonly upstream: strin
 
 /** Converts seconds to milliseconds; null if the value is absent or invalid. */
 export function millisecondsOf(
-  node: Node | undefined,
+  node: ConfigNode | undefined,
   to: LazyPolicyPath,
   outcomes: ImportContext['outcomes'],
   differs: string,
@@ -229,7 +229,7 @@ export function millisecondsOf(
   return ms;
 }
 
-function capOf(node: Node | undefined, to: LazyPolicyPath, outcomes: ImportContext['outcomes']): number | null {
+function capOf(node: ConfigNode | undefined, to: LazyPolicyPath, outcomes: ImportContext['outcomes']): number | null {
   const cap = numberOf(node, outcomes, 'a whole number of tokens');
   if (cap === null || !Number.isInteger(cap) || cap < 1) return null;
   outcomes.mapped(node, to, 'the cap of a request without one');
@@ -245,7 +245,7 @@ function tagsOf(
   to: LazyPolicyPath,
   outcomes: ImportContext['outcomes'],
 ): string[] {
-  const read = (node: Node | undefined): string[] => {
+  const read = (node: ConfigNode | undefined): string[] => {
     if (!node) return [];
     if (node.kind !== 'list') outcomes.remark(node, 'a list is meant; it is read as a list of one');
     const tags = textsOf(node).filter((tag) => tag.length <= 64 && !looksSecret(tag));

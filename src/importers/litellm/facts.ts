@@ -4,7 +4,7 @@ import { type CatalogModel, findCatalogModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import { block, exact, flow, type PolicyValue } from './emit.ts';
 import type { LazyPolicyPath } from './outcomes.ts';
-import { type MapNode, type Node, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** Facts of the model behind a deployment. */
 export interface ModelFacts {
@@ -93,7 +93,7 @@ const priceFrom = (value: PolicyValue | null, source: SourcedPrice['source']): S
   value === null ? null : { value, source };
 
 function readOwnPrice({ info, params, at }: FactSources, { outcomes, today }: ImportContext): PolicyValue | null {
-  const nodes = new Map<string, Node>();
+  const nodes = new Map<string, ConfigNode>();
   for (const { key, node } of [...params.entries, ...(info?.entries ?? [])]) {
     if (!RATE.test(key)) continue;
     const older = nodes.get(key);
@@ -114,7 +114,7 @@ function readOwnPrice({ info, params, at }: FactSources, { outcomes, today }: Im
   return value;
 }
 
-function rateOf(node: Node, outcomes: ImportContext['outcomes']): { rate: Decimal; note: string } | null {
+function rateOf(node: ConfigNode, outcomes: ImportContext['outcomes']): { rate: Decimal; note: string } | null {
   const decimal = decimalOf(node);
   if (!decimal || decimal.digits < 0n) {
     outcomes.problem(node, 'it must be USD a token, such as 0.0000025');

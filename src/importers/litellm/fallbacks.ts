@@ -1,10 +1,10 @@
 import { type ImportContext, mapOf, textOf } from './context.ts';
-import { isEmpty, type MapNode, type Node, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, type MapNode, valueAt } from './tree.ts';
 
 /** A group named as a fallback, with its position. */
 export interface FallbackTarget {
   readonly name: string;
-  readonly node: Node;
+  readonly node: ConfigNode;
 }
 
 /** The fallbacks of the configuration. */
@@ -28,7 +28,7 @@ export function settingOf(
   { router, library }: LitellmSettings,
   key: string,
   { outcomes }: ImportContext,
-): Node | undefined {
+): ConfigNode | undefined {
   const own = valueAt(router ?? undefined, key);
   const older = valueAt(library ?? undefined, key);
   if (own && older) outcomes.leftOut(older, 'router_settings says it, too, and wins');
@@ -68,7 +68,7 @@ export function readFallbacks(settings: LitellmSettings, context: ImportContext)
   };
 }
 
-function namesIn(node: Node): FallbackTarget[] {
+function namesIn(node: ConfigNode): FallbackTarget[] {
   const items = node.kind === 'list' ? node.items : [node];
   return items.flatMap((item) => {
     const name = textOf(item);
@@ -77,11 +77,11 @@ function namesIn(node: Node): FallbackTarget[] {
 }
 
 /** An alias with its group and position. */
-export interface Alias extends FallbackTarget {
+export interface ModelAlias extends FallbackTarget {
   readonly group: string;
 }
 
-export function readAliases(settings: LitellmSettings, context: ImportContext): Alias[] {
+export function readAliases(settings: LitellmSettings, context: ImportContext): ModelAlias[] {
   const { outcomes } = context;
   const map = mapOf(
     settingOf(settings, 'model_group_alias', context),

@@ -1,12 +1,12 @@
 import { textOf } from './context.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import { isEmpty, type MapNode, type Node, NotYaml, readTree, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, type MapNode, NotYaml, readTree, valueAt } from './tree.ts';
 
 /**
  * Reads an included file by its name in the configuration.
  * @throws NotIncluded
  */
-export type Include = (name: string) => string;
+export type IncludeReader = (name: string) => string;
 
 /** An included file could not be read. The message is part of a sentence. */
 export class NotIncluded extends Error {
@@ -20,7 +20,7 @@ const FILES_MAX = 100;
  * Joins a configuration with its includes as LiteLLM does: lists grow, and any other key of a later file wins. Names in
  * an included file are relative to the same folder.
  */
-export function withIncludes(root: Node, include: Include, outcomes: OutcomeRecorder): Node {
+export function withIncludes(root: ConfigNode, include: IncludeReader, outcomes: OutcomeRecorder): ConfigNode {
   if (root.kind !== 'map') return root;
   const read = new Set<string>();
   let whole = root;
@@ -44,7 +44,7 @@ export function withIncludes(root: Node, include: Include, outcomes: OutcomeReco
   }
 }
 
-function partOf(name: string, item: Node, include: Include, outcomes: OutcomeRecorder): Node | null {
+function partOf(name: string, item: ConfigNode, include: IncludeReader, outcomes: OutcomeRecorder): ConfigNode | null {
   try {
     const part = readTree(include(name), name);
     outcomes.mapped(item, [], 'read as well: its keys are told with its name before their places');
@@ -57,7 +57,7 @@ function partOf(name: string, item: Node, include: Include, outcomes: OutcomeRec
   }
 }
 
-function merge(whole: MapNode, part: Node | null): MapNode {
+function merge(whole: MapNode, part: ConfigNode | null): MapNode {
   if (part?.kind !== 'map') return whole;
   const entries = new Map(whole.entries.map(({ key, node }) => [key, node]));
   const replaced = [...whole.replaced, ...part.replaced];

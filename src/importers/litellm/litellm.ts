@@ -4,14 +4,14 @@ import { type ImportContext, mapOf, OperatorTodo, textOf, variableReference } fr
 import { lineKey, type PolicyText } from './emit.ts';
 import { type Deployment, readEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
-import { type Include, withIncludes } from './includes.ts';
+import { type IncludeReader, withIncludes } from './includes.ts';
 import { LEFT_OUT_PARAMS } from './left-out.ts';
 import { nameProviders } from './models.ts';
 import { type ImportProblem, type KeyOutcome, OutcomeRecorder } from './outcomes.ts';
 import { writePolicy } from './policy.ts';
 import { planSelectors } from './selectors.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
-import { isEmpty, leavesOf, type MapNode, type Node, readTree, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, leavesOf, type MapNode, readTree, valueAt } from './tree.ts';
 import { expandWildcard } from './wildcards.ts';
 
 export { NotIncluded } from './includes.ts';
@@ -28,7 +28,7 @@ export interface ImportSources {
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** The day, `2026-11-20`. */
   readonly today: string;
-  readonly include: Include;
+  readonly include: IncludeReader;
 }
 
 /** The outcome of one key, with its position in the policy. */
@@ -120,7 +120,7 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
 }
 
 /** The environment variables that a configuration refers to. */
-const variablesIn = (root: Node): string[] =>
+const variablesIn = (root: ConfigNode): string[] =>
   leavesOf(root).flatMap((leaf) => variableReference(textOf(leaf) ?? '') || []);
 
 interface ModelList {
@@ -128,7 +128,7 @@ interface ModelList {
   readonly skipped: readonly { readonly name: string | null; readonly why: string }[];
 }
 
-function readModels(root: Node, context: ImportContext): ModelList {
+function readModels(root: ConfigNode, context: ImportContext): ModelList {
   const list = valueAt(root, 'model_list');
   const deployments: Deployment[] = [];
   const skipped: { name: string | null; why: string }[] = [];
@@ -149,7 +149,7 @@ function readModels(root: Node, context: ImportContext): ModelList {
   return { deployments, skipped };
 }
 
-function readCredentials(list: Node | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, MapNode> {
+function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, MapNode> {
   const found = new Map<string, MapNode>();
   if (list && list.kind !== 'list')
     outcomes.problem(list, 'it must be a list of maps with credential_name and credential_values');

@@ -1,4 +1,4 @@
-import { isEmpty, leavesOf, mapsOf, type Node, type SourcePosition } from './tree.ts';
+import { type ConfigNode, isEmpty, leavesOf, mapsOf, type SourcePosition } from './tree.ts';
 
 /** The outcome of a key, from best to worst: the same meaning, a similar one, or none. */
 export const OUTCOMES = ['mapped', 'approximated', 'left_out'] as const;
@@ -39,38 +39,38 @@ export interface ImportProblem extends SourcePosition {
  * share a node, the worst outcome counts.
  */
 export class OutcomeRecorder {
-  readonly #outcomes = new Map<Node, RecordedOutcome>();
-  readonly #problems = new Map<Node, ImportProblem>();
+  readonly #outcomes = new Map<ConfigNode, RecordedOutcome>();
+  readonly #problems = new Map<ConfigNode, ImportProblem>();
 
-  mapped(node: Node | undefined, to: LazyPolicyPath, note = ''): void {
+  mapped(node: ConfigNode | undefined, to: LazyPolicyPath, note = ''): void {
     if (node) this.#tell(node, 'mapped', to, note);
   }
 
-  approximated(node: Node | undefined, to: LazyPolicyPath, note: string): void {
+  approximated(node: ConfigNode | undefined, to: LazyPolicyPath, note: string): void {
     if (node) this.#tell(node, 'approximated', to, note);
   }
 
-  leftOut(node: Node | undefined, note: string): void {
+  leftOut(node: ConfigNode | undefined, note: string): void {
     if (node) this.#tell(node, 'left_out', null, note);
   }
 
   /** Reports a value that cannot be read, and leaves it out. */
-  problem(node: Node, message: string): void {
+  problem(node: ConfigNode, message: string): void {
     this.remark(node, message);
     this.#tell(node, 'left_out', null, `not read: ${message}`);
   }
 
   /** Reports a mistake in a value that is used all the same. */
-  remark(node: Node, message: string): void {
+  remark(node: ConfigNode, message: string): void {
     const { line, column, included, path } = node;
     if (!this.#problems.has(node)) this.#problems.set(node, { line, column, included, path, message });
   }
 
-  has(node: Node): boolean {
+  has(node: ConfigNode): boolean {
     return this.#outcomes.has(node);
   }
 
-  #tell(node: Node, outcome: ImportOutcome, to: LazyPolicyPath | null, note: string): void {
+  #tell(node: ConfigNode, outcome: ImportOutcome, to: LazyPolicyPath | null, note: string): void {
     for (const leaf of leavesOf(node)) {
       const before = this.#outcomes.get(leaf);
       const isOfAll = leaf !== node;
@@ -83,7 +83,7 @@ export class OutcomeRecorder {
   }
 
   /** The outcome of every key, in the order of the configuration. */
-  all(root: Node): KeyOutcome[] {
+  all(root: ConfigNode): KeyOutcome[] {
     for (const map of mapsOf(root)) {
       for (const node of map.replaced) if (!this.has(node)) this.leftOut(node, 'another key of this name replaces it');
     }

@@ -1,7 +1,7 @@
 import type { ImportContext } from './context.ts';
 import { isName } from './context.ts';
 import type { Deployment } from './entries.ts';
-import type { Alias, Fallbacks, FallbackTarget } from './fallbacks.ts';
+import type { Fallbacks, FallbackTarget, ModelAlias } from './fallbacks.ts';
 import { freeId, groupByModel, type ImportedModel, type ModelGroup } from './models.ts';
 import { TakenNames } from './names.ts';
 
@@ -28,7 +28,7 @@ const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'];
 export interface SelectorInputs {
   readonly deployments: readonly Deployment[];
   readonly fallbacks: Fallbacks;
-  readonly aliases: readonly Alias[];
+  readonly aliases: readonly ModelAlias[];
   /** Names of entries that were left out, for fallbacks and aliases that refer to them. */
   readonly skipped: ReadonlySet<string>;
 }
@@ -81,7 +81,7 @@ const STEP =
 /** Resolves a fallback, and records its outcome. */
 function resolver(
   { deployments, aliases, fallbacks, skipped }: SelectorInputs,
-  usable: readonly Alias[],
+  usable: readonly ModelAlias[],
   { outcomes }: ImportContext,
 ) {
   const groups = new Set(deployments.map(({ group }) => group));
@@ -122,7 +122,7 @@ function usableAliases(
   { aliases, skipped }: SelectorInputs,
   groups: ReadonlySet<string>,
   { outcomes }: ImportContext,
-): Alias[] {
+): ModelAlias[] {
   return aliases.filter(({ name, group, node }) => {
     if (groups.has(name))
       outcomes.problem(node, 'an entry of model_list has this name, too: callers of it keep that model');
@@ -145,7 +145,7 @@ function usableAliases(
 function selectorsOf(
   groups: readonly ModelGroup[],
   nextOf: ReadonlyMap<string, FallbackChain>,
-  aliases: readonly Alias[],
+  aliases: readonly ModelAlias[],
 ): Pick<SelectorPlan, 'selectors' | 'aliases'> {
   const byName = new Map(groups.map(({ name, models }) => [name, models]));
   const modelsOf = (target: FallbackMatch): readonly ImportedModel[] => {

@@ -9,7 +9,7 @@ import {
   LEFT_OUT_SECTIONS,
   LEFT_OUT_SETTINGS,
 } from './left-out.ts';
-import { type Node, valueAt } from './tree.ts';
+import { type ConfigNode, valueAt } from './tree.ts';
 
 /** Settings of the policy that apply to all models. */
 export interface CommonSettings {
@@ -35,12 +35,12 @@ const STRATEGIES: ReadonlyMap<string, readonly [CommonSettings['strategy'], stri
 /** Reads the settings that apply to all models, and records the outcome of the others. */
 export function readCommonSettings(
   settings: LitellmSettings,
-  general: Node | undefined,
+  general: ConfigNode | undefined,
   context: ImportContext,
 ): CommonSettings {
   const { outcomes } = context;
   const setting = (key: string) => settingOf(settings, key, context);
-  const whole = (node: Node | undefined, max: number, to: readonly string[], min = 0): number | null => {
+  const whole = (node: ConfigNode | undefined, max: number, to: readonly string[], min = 0): number | null => {
     const value = numberOf(node, outcomes, 'a whole number');
     if (value === null) return null;
     const limited = Math.max(min, Math.min(max, Math.trunc(value)));
@@ -72,7 +72,7 @@ export function readCommonSettings(
   return { retriesMax, alternatives, concurrencyMax, totalMs, firstTokenMs, strategy };
 }
 
-function strategyOf(node: Node | undefined, { outcomes }: ImportContext): CommonSettings['strategy'] {
+function strategyOf(node: ConfigNode | undefined, { outcomes }: ImportContext): CommonSettings['strategy'] {
   if (!node) return 'auto';
   const [strategy, how] = STRATEGIES.get(textOf(node) ?? '') ?? [];
   if (strategy === undefined) {
@@ -99,7 +99,7 @@ function reportRest({ router, library }: LitellmSettings, { outcomes }: ImportCo
   }
 }
 
-function reportApproximated(node: Node, key: string, how: string, outcomes: ImportContext['outcomes']): void {
+function reportApproximated(node: ConfigNode, key: string, how: string, outcomes: ImportContext['outcomes']): void {
   const isNumber = key !== 'enable_pre_call_checks';
   if (isNumber && numberOf(node, outcomes, 'a number, not below 0') === null) return;
   if (!isNumber && node.kind === 'scalar' && node.isQuoted)
@@ -108,7 +108,7 @@ function reportApproximated(node: Node, key: string, how: string, outcomes: Impo
 }
 
 /** Records the outcome of sections and settings without an equivalent. */
-export function reportSections(root: Node, general: Node | undefined, { outcomes }: ImportContext): void {
+export function reportSections(root: ConfigNode, general: ConfigNode | undefined, { outcomes }: ImportContext): void {
   const map = mapOf(general, outcomes, 'a map of settings');
   for (const { key, node } of map?.entries ?? []) {
     if (outcomes.has(node)) continue;
@@ -125,4 +125,5 @@ export function reportSections(root: Node, general: Node | undefined, { outcomes
   }
 }
 
-const isTextOfKey = (node: Node): boolean => node.kind === 'scalar' && (node.isQuoted || !/^[\d.]+$/.test(node.text));
+const isTextOfKey = (node: ConfigNode): boolean =>
+  node.kind === 'scalar' && (node.isQuoted || !/^[\d.]+$/.test(node.text));

@@ -18,11 +18,11 @@ export interface MapNode extends LocatedNode {
   /** Including those of merge keys. */
   readonly entries: readonly MapEntry[];
   /** Values that a later key of the same name replaces. */
-  readonly replaced: readonly Node[];
+  readonly replaced: readonly ConfigNode[];
 }
 export interface ListNode extends LocatedNode {
   readonly kind: 'list';
-  readonly items: readonly Node[];
+  readonly items: readonly ConfigNode[];
 }
 export interface ScalarNode extends LocatedNode {
   readonly kind: 'scalar';
@@ -32,11 +32,11 @@ export interface ScalarNode extends LocatedNode {
 }
 export interface MapEntry {
   readonly key: string;
-  readonly node: Node;
+  readonly node: ConfigNode;
 }
 
 /** A node of the configuration. A map's value has the position of its key. An anchor and its aliases share one node. */
-export type Node = MapNode | ListNode | ScalarNode;
+export type ConfigNode = MapNode | ListNode | ScalarNode;
 
 /** The text is not YAML. The message quotes nothing, because the text may contain keys. */
 export class NotYaml extends Error {
@@ -64,7 +64,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
  * Parses a configuration or an included file, and resolves merge keys and aliases.
  * @throws NotYaml
  */
-export function readTree(text: string, included: string | null = null): Node {
+export function readTree(text: string, included: string | null = null): ConfigNode {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     merge: true,
@@ -86,7 +86,7 @@ export function readTree(text: string, included: string | null = null): Node {
 class TreeReader {
   readonly #where: (offset: number) => SourcePosition;
   readonly #anchors: Map<string, YamlNode>;
-  readonly #done = new Map<YamlNode, Node>();
+  readonly #done = new Map<YamlNode, ConfigNode>();
   /** Open nodes. An anchor that contains itself reads as empty. */
   readonly #open = new Set<YamlNode>();
 
@@ -95,7 +95,7 @@ class TreeReader {
     this.#anchors = anchors;
   }
 
-  read(from: unknown, path: string, at: SourcePosition): Node {
+  read(from: unknown, path: string, at: SourcePosition): ConfigNode {
     const nothing: ScalarNode = { kind: 'scalar', path, ...at, text: '', isQuoted: false };
     if (isAlias(from)) {
       const target = this.#anchors.get(from.source);
@@ -115,7 +115,7 @@ class TreeReader {
     return nothing;
   }
 
-  #keep(from: YamlNode & { anchor?: string }, node: Node): Node {
+  #keep(from: YamlNode & { anchor?: string }, node: ConfigNode): ConfigNode {
     if (from.anchor) this.#anchors.set(from.anchor, from);
     this.#done.set(from, node);
     return node;
@@ -127,9 +127,9 @@ class TreeReader {
   }
 
   #map(items: readonly { key: unknown; value: unknown }[], path: string, at: SourcePosition): MapNode {
-    const own = new Map<string, Node>();
-    const merged = new Map<string, Node>();
-    const replaced: Node[] = [];
+    const own = new Map<string, ConfigNode>();
+    const merged = new Map<string, ConfigNode>();
+    const replaced: ConfigNode[] = [];
     for (const { key, value } of items) {
       const name = isScalar(key) ? (key.source ?? String(key.value ?? '')) : '?';
       const position = this.#startOf(key) ?? at;
@@ -154,7 +154,7 @@ class TreeReader {
 }
 
 /** The entries of a map or of a list's maps. YAML allows no deeper lists in a merge. */
-const mergedEntries = (node: Node): readonly MapEntry[] => {
+const mergedEntries = (node: ConfigNode): readonly MapEntry[] => {
   const maps = node.kind === 'list' ? [...new Set(node.items)] : [node];
   return maps.flatMap((one) => (one.kind === 'map' ? one.entries : []));
 };
@@ -166,15 +166,15 @@ function scalarOf(from: Scalar, path: string, at: SourcePosition): ScalarNode {
 }
 
 /** The value of a key; undefined if there is none. */
-export function valueAt(node: Node | undefined, key: string): Node | undefined {
+export function valueAt(node: ConfigNode | undefined, key: string): ConfigNode | undefined {
   return node?.kind === 'map' ? node.entries.find((entry) => entry.key === key)?.node : undefined;
 }
 
 /** Whether a node is null or an empty plain scalar. */
-export const isEmpty = (node: Node): boolean => node.kind === 'scalar' && node.text === '' && !node.isQuoted;
+export const isEmpty = (node: ConfigNode): boolean => node.kind === 'scalar' && node.text === '' && !node.isQuoted;
 
 /** All nodes without children at or below a node, once each. */
-export function leavesOf(node: Node, seen: Set<Node> = new Set()): Node[] {
+export function leavesOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): ConfigNode[] {
   if (seen.has(node)) return [];
   seen.add(node);
   const below = node.kind === 'map' ? [...node.entries.map((entry) => entry.node), ...node.replaced] : [];
@@ -183,7 +183,7 @@ export function leavesOf(node: Node, seen: Set<Node> = new Set()): Node[] {
 }
 
 /** All maps at or below a node, once each. */
-export function mapsOf(node: Node, seen: Set<Node> = new Set()): MapNode[] {
+export function mapsOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): MapNode[] {
   if (seen.has(node) || node.kind === 'scalar') return [];
   seen.add(node);
   if (node.kind === 'list') return node.items.flatMap((item) => mapsOf(item, seen));

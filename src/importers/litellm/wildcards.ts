@@ -1,16 +1,16 @@
 import type { ImportContext } from './context.ts';
 import { textOf } from './context.ts';
 import { SERVICES } from './services.ts';
-import { type MapNode, type Node, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** An entry with a wildcard name, expanded into one entry per catalog model. */
 export interface WildcardExpansion {
   readonly name: string;
-  readonly entries: readonly Node[];
+  readonly entries: readonly ConfigNode[];
 }
 
 /** Expands an entry such as `openai/*`; null if its name has no wildcard. */
-export function expandWildcard(entry: Node, { catalog, outcomes }: ImportContext): WildcardExpansion | null {
+export function expandWildcard(entry: ConfigNode, { catalog, outcomes }: ImportContext): WildcardExpansion | null {
   const nameNode = valueAt(entry, 'model_name');
   const name = textOf(nameNode);
   const params = valueAt(entry, 'litellm_params');
@@ -49,7 +49,7 @@ const EVERYTHING =
 const NOBODY_KNOWS =
   'a policy has no patterns, for each model has a price: add the models that are asked for to models.yaml';
 
-const withEntry = (map: MapNode, key: string, node: Node): MapNode => ({
+const withEntry = (map: MapNode, key: string, node: ConfigNode): MapNode => ({
   ...map,
   entries: map.entries.map((one) => (one.key === key ? { key, node } : one)),
 });

@@ -114,9 +114,7 @@ export class CountedExporter implements SpanExporter {
   }
 }
 
-/**
- * Text that is safe to log: an error's message may contain the address with its password, or a collector's response.
- */
+/** Text that is safe to log: the message may contain the address with its password, or a collector's response. */
 function reasonOf(error: Error | undefined): string {
   const code = error && 'code' in error ? error.code : undefined;
   if (typeof code === 'number') return `HTTP ${code}`;

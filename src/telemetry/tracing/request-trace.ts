@@ -1,8 +1,8 @@
 import type { SpanContext, TraceState } from '@opentelemetry/api';
 import type { CallTrace, SpanAttributes, SpanResult, Trace, TraceStep } from '../trace.ts';
 import { contextHeaders, type TraceContext } from './context.ts';
+import { hrTimeAt } from './hr-time.ts';
 import { newSpanId } from './ids.ts';
-import { momentAt } from './moment.ts';
 import type { SpanParts } from './span.ts';
 
 /** OpenTelemetry's `SpanKind`, which is loaded only when tracing. */
@@ -166,8 +166,8 @@ export class SampledTrace implements Trace {
       kind,
       context: this.#contextOf(spanId),
       parent,
-      start: momentAt(originMs, start),
-      end: momentAt(originMs, end),
+      start: hrTimeAt(originMs, start),
+      end: hrTimeAt(originMs, end),
       attributes: result.attributes,
       error: result.error,
     });

@@ -1,7 +1,4 @@
-/**
- * The settings of OpenTelemetry's variables, except those that its exporters read themselves (headers, compression,
- * certificates).
- */
+/** OpenTelemetry's variables, except those its exporters read themselves (headers, compression, certificates). */
 export interface TracingSettings {
   /** The address of the collector. May contain a password. */
   readonly url: string;

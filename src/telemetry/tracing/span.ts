@@ -2,7 +2,7 @@ import type { Attributes as ExportedAttributes, SpanContext, SpanKind, SpanStatu
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { SpanAttributes } from '../trace.ts';
-import { elapsed, type Moment } from './moment.ts';
+import { elapsed, type HrTime } from './hr-time.ts';
 
 /** The parts that all spans of a server share. */
 export interface SpanOrigin {
@@ -15,8 +15,8 @@ export interface SpanParts {
   readonly kind: SpanKind;
   readonly context: SpanContext;
   readonly parent: SpanContext | undefined;
-  readonly start: Moment;
-  readonly end: Moment;
+  readonly start: HrTime;
+  readonly end: HrTime;
   readonly attributes: SpanAttributes;
   /** Null without an error. */
   readonly error: string | null;
@@ -31,8 +31,8 @@ export class FinishedSpan implements ReadableSpan {
   readonly name: string;
   readonly kind: SpanKind;
   readonly parentSpanContext: SpanContext | undefined;
-  readonly startTime: Moment;
-  readonly endTime: Moment;
+  readonly startTime: HrTime;
+  readonly endTime: HrTime;
   readonly attributes: ExportedAttributes;
   readonly status: SpanStatus;
   readonly resource: Resource;
@@ -60,7 +60,7 @@ export class FinishedSpan implements ReadableSpan {
 
   spanContext = (): SpanContext => this.#context;
 
-  get duration(): Moment {
+  get duration(): HrTime {
     return elapsed(this.startTime, this.endTime);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { CallTrace, Trace } from '../../../src/telemetry/trace.ts';
-import type { Moment } from '../../../src/telemetry/tracing/moment.ts';
+import type { HrTime } from '../../../src/telemetry/tracing/hr-time.ts';
 import { SampledTrace } from '../../../src/telemetry/tracing/request-trace.ts';
 import type { SpanParts } from '../../../src/telemetry/tracing/span.ts';
 
@@ -52,7 +52,7 @@ function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): S
   return spans;
 }
 
-const nanoseconds = ([seconds, rest]: Moment): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
+const nanoseconds = ([seconds, rest]: HrTime): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
 /** Whether there is one request above all else, and every span is within its parent. */
 function isWhole(spans: readonly SpanParts[]): boolean {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { newSpanId, newTraceId } from '../../../src/telemetry/tracing/ids.ts';
-import { elapsed, type Moment, momentAt } from '../../../src/telemetry/tracing/moment.ts';
+import { elapsed, type HrTime, hrTimeAt } from '../../../src/telemetry/tracing/hr-time.ts';
 
-const nanoseconds = ([seconds, rest]: Moment): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
+const nanoseconds = ([seconds, rest]: HrTime): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
 describe('a moment', () => {
   test('is exact below a microsecond', () => {
-    expect(momentAt(1_700_000_000_000, 1_234.567_89)).toEqual([1_700_000_001, 234_567_890]);
-    expect(momentAt(1_700_000_000_999.5, 0.5)).toEqual([1_700_000_001, 0]);
+    expect(hrTimeAt(1_700_000_000_000, 1_234.567_89)).toEqual([1_700_000_001, 234_567_890]);
+    expect(hrTimeAt(1_700_000_000_999.5, 0.5)).toEqual([1_700_000_001, 0]);
   });
 
   test('is monotonic, with nanoseconds below a second', () => {
@@ -17,7 +17,7 @@ describe('a moment', () => {
     const step = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1e-3, noNaN: true }), since);
     fc.assert(
       fc.property(origin, since, step, (originMs, ms, later) => {
-        const [from, to] = [momentAt(originMs, ms), momentAt(originMs, ms + later)];
+        const [from, to] = [hrTimeAt(originMs, ms), hrTimeAt(originMs, ms + later)];
         expect(nanoseconds(to)).toBeGreaterThanOrEqual(nanoseconds(from));
         expect(to[1]).toBeGreaterThanOrEqual(0);
         expect(to[1]).toBeLessThan(1_000_000_000);
