@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { CallerWeights, Candidates } from '../contract/strategy.ts';
 
 /** The inputs of a strategy for a candidate: quality as a share, cost in Credits, latency in ms. */
-export interface CandidateMetrics {
+interface CandidateMetrics {
   readonly q: number;
   readonly c: number;
   readonly l: number;

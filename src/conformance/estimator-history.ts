@@ -90,7 +90,7 @@ function usedFinding({ models }: EstimatorCatalog, left: number): Finding {
 export const declaredQualities = ({ models }: EstimatorCatalog, task: number): Float64Array =>
   Float64Array.from(models, ({ quality }) => quality[task]!);
 
-export type FeatureReader = Pick<PreparedEstimator, 'read'>;
+type FeatureReader = Pick<PreparedEstimator, 'read'>;
 
 /** The finding for the question of a history, without counting it as a request. */
 export function findingFor(

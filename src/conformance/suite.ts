@@ -14,7 +14,7 @@ import { STRATEGY_LAWS } from './strategy.ts';
 import { STRATEGY_NOTES } from './strategy-notes.ts';
 
 /** The inputs of the suite besides the plugin. */
-export interface SuiteInputs {
+interface SuiteInputs {
   readonly host: ConformanceHost;
   /** Recorded answers of the provider; other kinds of plugins need none. */
   readonly samples: readonly Sample[];

@@ -2,7 +2,7 @@
 const HALF_LIFE = 500;
 const KEEP = 0.5 ** (1 / HALF_LIFE);
 
-export interface BrierSums {
+interface BrierSums {
   readonly weight: number;
   readonly declared: number;
   readonly estimated: number;

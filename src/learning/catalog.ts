@@ -2,7 +2,7 @@ import type { EstimatorCatalog, EstimatorModel } from '../contract/estimator.ts'
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
 /** The model and task of an outcome. The policy may no longer have them. */
-export interface ModelTask {
+interface ModelTask {
   readonly model: string;
   readonly task: string;
   readonly declared: number;

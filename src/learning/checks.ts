@@ -17,7 +17,7 @@ const SHOWN_MAX = 0.9;
 const QUALITY_MIN = 0.02;
 
 /** The outcome that the signals of an answer imply. */
-export interface SignalVerdict {
+interface SignalVerdict {
   readonly source: 'checks' | 'retry';
   /** 0..1 */
   readonly score: number;
@@ -68,7 +68,7 @@ export class SignalRates {
   }
 }
 
-export interface SignalSums {
+interface SignalSums {
   readonly shown: readonly number[];
   readonly bad: readonly number[];
 }

@@ -20,7 +20,7 @@ interface Stake {
 }
 
 /** The state for a checkpoint: key, mass and chats. */
-export interface InfluenceSums {
+interface InfluenceSums {
   readonly at: number;
   readonly stakes: readonly (readonly [string, number, number])[];
 }

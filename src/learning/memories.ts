@@ -44,7 +44,7 @@ export interface LearningReader {
   ): readonly TellingWord[];
 }
 
-export interface MemoriesOptions {
+interface MemoriesOptions {
   readonly store: Pick<Store, 'query'>;
   readonly secret: LearningSecret;
   readonly onFault: OnEstimatorFault;

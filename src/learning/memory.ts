@@ -35,7 +35,7 @@ export interface MemoryPosition {
   readonly reset: number;
 }
 
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly name: string;
   readonly secret: LearningSecret;
   readonly onFault: OnEstimatorFault;

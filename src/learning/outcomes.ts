@@ -19,7 +19,7 @@ const BATCH = 1_000;
 /** The outcomes of one answer are close together. */
 const RECENT_MAX = 10_000;
 
-export interface OutcomeQuery {
+interface OutcomeQuery {
   readonly most: number;
   /** Only outcomes before this ID. */
   readonly before?: number;
@@ -41,7 +41,7 @@ export const listOutcomes = (
 export const resetLearning = (store: Pick<Store, 'commit'>, model: string | null, now: number): Promise<void> =>
   store.commit([insertReset(model, now)]);
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly onFault?: OnEstimatorFault;
   /** Called after each outcome with the estimate before it. */
   readonly onOutcome?: (outcome: OutcomeWithFeatures, estimated: number) => void;

@@ -4,7 +4,7 @@ import type { Usage } from '../core/usage.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from './record.ts';
 
 /** The fields of a record in its one text column. */
-export type RecordBody = Pick<
+type RecordBody = Pick<
   DecisionRecord,
   'seed' | 'facts' | 'reason' | 'choice' | 'fallbacks' | 'lastResorts' | 'outcome'
 >;

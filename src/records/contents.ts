@@ -57,7 +57,7 @@ export interface StoredContent {
 }
 
 /** Records one answer, to store it with its prompt. */
-export interface ContentRecorder {
+interface ContentRecorder {
   /** Adds parts that the caller receives. */
   add(parts: readonly StreamPart[]): void;
   /** The writes for the commit of the settlement. */

@@ -63,7 +63,7 @@ const DELETE_OLD_REVISIONS: Statement = {
   sql: 'DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)',
 };
 
-export interface RecordsOptions {
+interface RecordsOptions {
   readonly store: Store;
   /** Milliseconds since 1970. */
   readonly now: () => number;

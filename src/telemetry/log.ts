@@ -18,7 +18,7 @@ export interface Log {
 const WRITE_AFTER_MS = 20;
 const WAITING_CHARS_MAX = 65_536;
 
-export interface BufferedLog extends Log {
+interface BufferedLog extends Log {
   /** Writes the waiting lines at once. */
   flush(): void;
   /** The number of lines by level. */
@@ -34,7 +34,7 @@ export interface LogStyle {
   readonly quiet?: boolean;
 }
 
-export interface LogOptions extends LogStyle {
+interface LogOptions extends LogStyle {
   /** Takes whole lines. Must neither block nor throw. */
   write(lines: string): void;
   /** Milliseconds since 1970. */

@@ -5,7 +5,7 @@ import type { Family, Labels, PlainFamily } from './families.ts';
 /** The interval of the timer that measures event loop lag, ms. */
 const LAG_EVERY_MS = 100;
 
-export interface WatchedProcess {
+interface WatchedProcess {
   readonly families: readonly Family[];
   /** Stops measuring event loop lag. */
   stop(): void;

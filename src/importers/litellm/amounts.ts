@@ -58,10 +58,10 @@ const SECONDS: Readonly<Record<string, number>> = {
   mo: 30 * DAY_S,
 };
 
-export type CalendarWindow = 'day' | 'week' | 'month' | 'total';
+type CalendarWindow = 'day' | 'week' | 'month' | 'total';
 
 /** The calendar window that replaces a duration, with a note on the difference. */
-export interface WindowMapping {
+interface WindowMapping {
   readonly window: CalendarWindow;
   readonly note: string;
   /** The share of the limit that each window gets. Below 1 if the duration is longer than any window. */

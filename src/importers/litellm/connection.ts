@@ -22,7 +22,7 @@ export interface ProviderConnection {
 }
 
 /** The connection settings of a deployment, including those of its credential. */
-export interface ConnectionSource {
+interface ConnectionSource {
   readonly provider: string;
   readonly service: LitellmService;
   readonly base: ConfigNode | undefined;

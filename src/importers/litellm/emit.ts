@@ -2,7 +2,7 @@
 export type PolicyValue = string | number | boolean | ExactNumber | readonly PolicyValue[] | FieldBlock;
 
 /** A number with the digits to write. */
-export interface ExactNumber {
+interface ExactNumber {
   readonly exact: string;
 }
 export interface FieldBlock {

@@ -34,13 +34,13 @@ export interface Deployment {
 }
 
 /** Names that are final once all entries are read. */
-export interface AssignedNames {
+interface AssignedNames {
   model: string;
   provider: string;
 }
 
 /** A deployment, or the reason in a sentence why there is none. */
-export type EntryResult = { readonly deployment: Deployment } | { readonly name: string | null; readonly why: string };
+type EntryResult = { readonly deployment: Deployment } | { readonly name: string | null; readonly why: string };
 
 /** Reads an entry of `model_list`, and records the outcome of every key in it. */
 export function readEntry(node: ConfigNode, context: ImportContext): EntryResult {

@@ -25,7 +25,7 @@ export interface SourcedPrice {
   readonly source: 'configuration' | 'price map' | 'catalog';
 }
 
-export interface FactSources {
+interface FactSources {
   readonly info: MapNode | null;
   readonly params: MapNode;
   readonly preset: string | null;

@@ -2,10 +2,10 @@ import { type ConfigNode, isEmpty, leavesOf, mapsOf, type SourcePosition } from 
 
 /** The outcome of a key, from best to worst: the same meaning, a similar one, or none. */
 export const OUTCOMES = ['mapped', 'approximated', 'left_out'] as const;
-export type ImportOutcome = (typeof OUTCOMES)[number];
+type ImportOutcome = (typeof OUTCOMES)[number];
 
 /** A path in the policy: `['models', 'gpt-4o', 'price']`. */
-export type PolicyPath = readonly string[];
+type PolicyPath = readonly string[];
 
 /** A path that may contain names assigned later. */
 export type LazyPolicyPath = PolicyPath | (() => PolicyPath);

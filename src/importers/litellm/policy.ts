@@ -17,7 +17,7 @@ import type { CommonSettings } from './settings.ts';
 import { contextOf, modelField, qualityOf } from './write-models.ts';
 
 /** The parts of the policy to write. */
-export interface ImportedPolicy {
+interface ImportedPolicy {
   readonly providers: readonly ImportedProvider[];
   readonly chosen: SelectorPlan;
   readonly common: CommonSettings;

@@ -25,7 +25,7 @@ export interface SelectorPlan {
 /** Selectors that exist in every policy. */
 const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'];
 
-export interface SelectorInputs {
+interface SelectorInputs {
   readonly deployments: readonly Deployment[];
   readonly fallbacks: Fallbacks;
   readonly aliases: readonly ModelAlias[];

@@ -20,17 +20,17 @@ export interface MapNode extends LocatedNode {
   /** Values that a later key of the same name replaces. */
   readonly replaced: readonly ConfigNode[];
 }
-export interface ListNode extends LocatedNode {
+interface ListNode extends LocatedNode {
   readonly kind: 'list';
   readonly items: readonly ConfigNode[];
 }
-export interface ScalarNode extends LocatedNode {
+interface ScalarNode extends LocatedNode {
   readonly kind: 'scalar';
   /** The source text without quotes; empty for null. */
   readonly text: string;
   readonly isQuoted: boolean;
 }
-export interface MapEntry {
+interface MapEntry {
   readonly key: string;
   readonly node: ConfigNode;
 }

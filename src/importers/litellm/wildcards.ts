@@ -4,7 +4,7 @@ import { SERVICES } from './services.ts';
 import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** An entry with a wildcard name, expanded into one entry per catalog model. */
-export interface WildcardExpansion {
+interface WildcardExpansion {
   readonly name: string;
   readonly entries: readonly ConfigNode[];
 }
