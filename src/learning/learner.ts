@@ -59,8 +59,6 @@ export interface LearningActivity {
   readonly withheld: number;
   /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN before any. */
   readonly brier: { readonly declared: number; readonly estimated: number };
-  /** Number of stored outcomes. */
-  readonly known: number;
   /** Number of failures of estimator plugins, after which declared qualities applied. */
   readonly faults: number;
 }

@@ -9,7 +9,6 @@ import {
   applyReset,
   type OutcomeRow,
   type ResetRow,
-  SELECT_LAST,
   SELECT_LEARNING_STATE,
   SELECT_OUTCOMES,
   SELECT_RESETS,
@@ -52,9 +51,8 @@ export async function openLearner(options: LearnerOptions): Promise<ServerLearne
   // Future outcomes come after these resets.
   const open = resets.filter(({ applied }) => applied === null);
   if (open.length > 0) await store.commit(open.map(({ id }) => applyReset(id, memories.lastOutcome)));
-  const [last] = await store.query<{ n: number }>(SELECT_LAST);
   const state = await loadLearningState(store, now());
-  return new StoredLearner(options, { memories, state, faults, outcomes: last?.n ?? 0 });
+  return new StoredLearner(options, { memories, state, faults });
 }
 
 /** Opens the stored memories read-only; null if no server has learned yet. Rejects with StoreError. */

@@ -18,21 +18,17 @@ const DELETE_OUTCOMES: Statement = {
 };
 
 /** Deletes examples past their feedback window. Rejects with StoreError. */
-export const pruneExamples = (store: Store, now: number): Promise<number> =>
+export const pruneExamples = (store: Store, now: number): Promise<void> =>
   deleteBelow(store, now - SLACK_MS, COUNT_EXAMPLES, DELETE_EXAMPLES);
 
-/**
- * Deletes outcomes before a time, ms since 1970. Rejects with StoreError.
- * @returns the number deleted
- */
-export const pruneOutcomes = (store: Store, before: number): Promise<number> =>
+/** Deletes outcomes before a time, ms since 1970. Rejects with StoreError. */
+export const pruneOutcomes = (store: Store, before: number): Promise<void> =>
   deleteBelow(store, idAt(before), COUNT_OUTCOMES, DELETE_OUTCOMES);
 
-async function deleteBelow(store: Store, limit: number, count: Statement, deletion: Statement): Promise<number> {
-  for (let deleted = 0; ; ) {
+async function deleteBelow(store: Store, limit: number, count: Statement, deletion: Statement): Promise<void> {
+  for (;;) {
     const [old] = await store.query<{ n: number }>(count, [limit, PRUNE_BATCH]);
-    if (!old?.n) return deleted;
+    if (!old?.n) return;
     await store.commit([{ statement: deletion, params: [limit, PRUNE_BATCH] }]);
-    deleted += old.n;
   }
 }

@@ -40,8 +40,6 @@ interface LearnerParts {
   readonly memories: Memories;
   readonly state: LearningState;
   readonly faults: { readonly count: number };
-  /** The number of outcomes in the log at the start. */
-  readonly outcomes: number;
 }
 
 /** An outcome before its weight is known. */
@@ -66,10 +64,9 @@ export class StoredLearner implements ServerLearner {
   readonly #unwritten = new Map<number, OutcomeRow>();
   readonly #outcomes = new Map<string, number>();
   #withheld = 0;
-  #storedOutcomes: number;
   #version: number | null = null;
 
-  constructor(options: LearnerOptions, { memories, state, faults, outcomes }: LearnerParts) {
+  constructor(options: LearnerOptions, { memories, state, faults }: LearnerParts) {
     const { store, now, nextId, onError = () => {}, refreshMs, checkpointMs } = options;
     this.#store = store;
     this.#now = now;
@@ -78,7 +75,6 @@ export class StoredLearner implements ServerLearner {
     this.#memories = memories;
     this.#state = state;
     this.#faults = faults;
-    this.#storedOutcomes = outcomes;
     this.#checkpoints = new LearningCheckpoints(store, memories, state);
     if (refreshMs) this.#every(refreshMs, () => this.refresh());
     if (checkpointMs) this.#every(checkpointMs, () => this.checkpoint());
@@ -90,7 +86,6 @@ export class StoredLearner implements ServerLearner {
       outcomes: this.#outcomes,
       withheld: this.#withheld,
       brier: { declared, estimated },
-      known: this.#storedOutcomes,
       faults: this.#faults.count,
     };
   }
@@ -170,7 +165,7 @@ export class StoredLearner implements ServerLearner {
 
   async prune(ageMs: number): Promise<void> {
     await pruneExamples(this.#store, this.#now());
-    this.#storedOutcomes -= await pruneOutcomes(this.#store, this.#now() - ageMs);
+    await pruneOutcomes(this.#store, this.#now() - ageMs);
   }
 
   async close(): Promise<void> {
@@ -298,7 +293,6 @@ export class StoredLearner implements ServerLearner {
 
   #count({ source, weight, offered }: OutcomeRow): void {
     this.#outcomes.set(source, (this.#outcomes.get(source) ?? 0) + 1);
-    if (weight > 0 || source === 'caller') this.#storedOutcomes++;
     if (weight === 0 && offered > 0) this.#withheld++;
   }
 }

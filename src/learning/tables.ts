@@ -235,7 +235,7 @@ export const SELECT_PARTS: Statement = { sql: 'SELECT estimator, part, bytes FRO
 export const SELECT_THROUGH: Statement = { sql: 'SELECT estimator, outcome, reset FROM learnt_through' };
 export const SELECT_LEARNING_STATE: Statement = { sql: 'SELECT outcome, body FROM learning_standing' };
 export const SELECT_LAST: Statement = {
-  sql: 'SELECT ifnull(max(id), 0) AS id, (SELECT count(*) FROM outcomes) AS n FROM outcomes',
+  sql: 'SELECT ifnull(max(id), 0) AS id FROM outcomes',
 };
 /** Resets after an ID, in their order. */
 export const SELECT_RESETS: Statement = {
