@@ -1,4 +1,4 @@
-import type { EstimatorPlugin, Known } from '../contract/estimator.ts';
+import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { Draw, Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Signal } from '../core/learning-policy.ts';
@@ -80,7 +80,6 @@ export interface Learner {
   observeAnswer(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[];
   /** Learns from a caller's score. Resolves once it is durable; rejects with StoreError. */
   score(policy: LearningPolicyInForce, score: AnswerScore): Promise<ScoreReceipt | ScoreRefusal>;
-  known(policy: LearningPolicyInForce): readonly Known[];
   readonly activity: LearningActivity;
   /** Writes a last checkpoint. Rejects with StoreError. */
   close(): Promise<void>;

@@ -1,6 +1,5 @@
 import { idAt } from '../core/id.ts';
 import type { Store } from '../store/store.ts';
-import { BrierScore } from './brier.ts';
 import { countRequest } from './estimates.ts';
 import type { LearningPolicyInForce } from './learner.ts';
 import { type BoundMemory, HostedMemory, type MemoryPosition, type OnEstimatorFault } from './memory.ts';
@@ -53,8 +52,6 @@ export interface ReplayResult {
   /** The memory, and the last outcome and reset in it. */
   readonly memory: HostedMemory;
   readonly through: MemoryPosition;
-  /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN without any. */
-  readonly brier: { readonly declared: number; readonly estimated: number };
   readonly known: ReturnType<NonNullable<ReturnType<HostedMemory['over']>['estimator']>['known']>;
 }
 
@@ -71,7 +68,6 @@ export async function replayOutcomes(
   const secret = (await findSecret(store)) ?? [0, 0];
   const bound = new HostedMemory({ name, secret, onFault }, { parts: new Map(), steps: [] }).over(policy);
   const { reset, since } = await resetsOf(store);
-  const brier = new BrierScore();
   const recent = new Set<number>();
   let outcomes = 0;
   let after = 0;
@@ -88,10 +84,8 @@ export async function replayOutcomes(
         if (features) noteQuestion(policy, bound, task, features);
       }
       const features = row.estimator === name ? row.features : null;
-      const { source, score, declared, weight, offered } = row;
-      const estimated = bound.memory.learn(bound, { ...row, features }) ?? declared;
+      const estimated = bound.memory.learn(bound, { ...row, features }) ?? row.declared;
       outcomes++;
-      if (source === 'caller') brier.note(score, { declared, estimated }, weight / offered);
       onOutcome({ ...row, features }, estimated);
     }
     const last = rows.at(-1);
@@ -102,7 +96,6 @@ export async function replayOutcomes(
     outcomes,
     memory: bound.memory,
     through: { outcome: after, reset },
-    brier: { declared: brier.declared, estimated: brier.estimated },
     known: bound.estimator?.known() ?? [],
   };
 }

@@ -126,24 +126,21 @@ function userBudget(settings: ConfigNode | undefined, context: ImportContext): F
     valueAt(settings, 'max_internal_user_budget'),
     valueAt(settings, 'internal_user_budget_duration'),
   ];
-  const own = valueAt(defaults ?? undefined, 'max_budget');
+  const own = valueAt(defaults, 'max_budget');
   if (own) {
     outcomes.leftOut(limit, 'default_internal_user_params.max_budget is what new users get');
     outcomes.leftOut(duration, 'default_internal_user_params.max_budget is what new users get');
   }
+  outcomes.leftOut(valueAt(defaults, 'models'), '`signalbox keys create --model ID` names the models of a key');
   outcomes.leftOut(
-    valueAt(defaults ?? undefined, 'models'),
-    '`signalbox keys create --model ID` names the models of a key',
-  );
-  outcomes.leftOut(
-    valueAt(defaults ?? undefined, 'user_role'),
+    valueAt(defaults, 'user_role'),
     '`signalbox keys create --scope` says what a key may do; there are no users beside keys',
   );
   return budgetOf(
     {
       name: 'each-user',
       limit: own ?? limit,
-      duration: own ? valueAt(defaults ?? undefined, 'budget_duration') : duration,
+      duration: own ? valueAt(defaults, 'budget_duration') : duration,
       each: 'key.labels.user',
       match: 'key.labels.user != ""',
       differs: BY_LABEL('user=NAME'),

@@ -11,9 +11,7 @@ import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 export interface Deployment {
   /** The model name that callers use. Entries with the same name form a group. */
   readonly group: string;
-  readonly nameNode: ConfigNode;
   readonly params: MapNode;
-  readonly info: MapNode | null;
   /** LiteLLM's name of the provider. */
   readonly provider: string;
   readonly connection: ProviderConnection;
@@ -81,10 +79,7 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
   const credential = credentialOf(params, context);
   if (credential === 'unknown')
     return refuse(valueAt(params, 'litellm_credential_name') ?? params, 'no credential has this name');
-  const deployment = deploymentOf(
-    { node, nameNode, name, params, modelNode, model, info, provider, credential },
-    context,
-  );
+  const deployment = deploymentOf({ nameNode, name, params, modelNode, model, info, provider, credential }, context);
   if (!deployment)
     return refuse(valueAt(params, 'api_base') ?? params, 'it must be an address such as https://llm.example.com/v1');
   return { deployment };
@@ -92,7 +87,7 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
 
 /** Why Signalbox cannot serve an entry that LiteLLM can; null if it can. */
 function unsupportedReason(params: MapNode, info: MapNode | null, model: string): string | null {
-  const mode = textOf(valueAt(info ?? undefined, 'mode')) ?? modeOfName(bareName(model));
+  const mode = textOf(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
   if (mode !== null && MODES.has(mode)) return `Signalbox serves chats, and this is for ${mode.replaceAll('_', ' ')}`;
   if (valueAt(params, 'mock_response'))
     return 'a fixed answer is nothing that a provider gives; the adapter `simulated` answers without one';
@@ -119,7 +114,6 @@ function credentialOf(params: MapNode, { credentials }: ImportContext): MapNode 
 }
 
 interface EntryParts {
-  readonly node: ConfigNode;
   readonly nameNode: ConfigNode;
   readonly name: string;
   readonly params: MapNode;
@@ -141,13 +135,13 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
     (key: string): LazyPolicyPath =>
     () => ['providers', assigned.provider, key];
   const service = SERVICES.get(provider);
-  const param = (key: string) => valueAt(params, key) ?? valueAt(credential ?? undefined, key);
+  const param = (key: string) => valueAt(params, key) ?? valueAt(credential, key);
   const connection =
     service &&
     readConnection({ provider, service, base: param('api_base'), key: param('api_key'), at: atProvider }, context);
   if (!connection) return null;
   const { upstream, prefix } = upstreamOf(provider, model);
-  const baseModel = textOf(valueAt(info ?? undefined, 'base_model'));
+  const baseModel = textOf(valueAt(info, 'base_model'));
   const names = [baseModel, model, upstream, baseModel?.slice(baseModel.indexOf('/') + 1)].filter(
     (one) => typeof one === 'string',
   );
@@ -157,12 +151,11 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   else outcomes.approximated(parts.modelNode, atModel('upstream'), `asked by Chat Completions, without \`${prefix}/\``);
   outcomes.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
   outcomes.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', assigned.provider]);
-  const region = valueAt(params, 'region_name') ?? valueAt(info ?? undefined, 'region_name');
+  const region = valueAt(params, 'region_name') ?? valueAt(info, 'region_name');
   const regions = textsOf(region);
   outcomes.mapped(region, atModel('regions'));
-  if (baseModel !== null)
-    outcomes.mapped(valueAt(info ?? undefined, 'base_model'), atModel(), 'its facts are looked up by it');
-  const mode = valueAt(info ?? undefined, 'mode');
+  if (baseModel !== null) outcomes.mapped(valueAt(info, 'base_model'), atModel(), 'its facts are looked up by it');
+  const mode = valueAt(info, 'mode');
   if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) outcomes.mapped(mode, atModel());
   else if (mode) outcomes.problem(mode, 'it is no mode that LiteLLM has; taken for chat');
   const totalMs = millisecondsOf(
@@ -179,15 +172,13 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   );
   const deployment: Deployment = {
     group: name,
-    nameNode: parts.nameNode,
     params,
-    info,
     provider,
     connection,
     upstream,
     bare: baseModel === null && provider === 'azure' ? null : bareName(baseModel ?? upstream),
     facts,
-    id: textOf(valueAt(info ?? undefined, 'id')),
+    id: textOf(valueAt(info, 'id')),
     totalMs,
     firstTokenMs,
     defaultMaxOutput: capOf(valueAt(params, 'max_tokens'), atModel('default_max_output'), outcomes),
@@ -196,7 +187,7 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
     assigned,
   };
   outcomes.approximated(
-    valueAt(info ?? undefined, 'id'),
+    valueAt(info, 'id'),
     atModel(),
     'endpoints have no names; fallbacks that name it mean its model',
   );
@@ -252,7 +243,7 @@ function tagsOf(
     outcomes.approximated(node, to, TAG_NOTE);
     return tags;
   };
-  return [...new Set([...read(valueAt(info ?? undefined, 'access_groups')), ...read(valueAt(params, 'tags'))])];
+  return [...new Set([...read(valueAt(info, 'access_groups')), ...read(valueAt(params, 'tags'))])];
 }
 
 const OTHER_RATE =

@@ -168,14 +168,14 @@ function readSizes(
   { outcomes }: ImportContext,
 ): { contextWindow: number | null; maxOutput: number | null } {
   const read = (key: string): number | null => {
-    const node = valueAt(info ?? undefined, key);
+    const node = valueAt(info, key);
     const decimal = decimalOf(node);
     const value = decimal ? tokens(toNumber(decimal)) : null;
     if (node && value === null) outcomes.problem(node, 'it must be a whole number of tokens');
     return value;
   };
   const [input, output, both] = [read('max_input_tokens'), read('max_output_tokens'), read('max_tokens')];
-  const node = (key: string) => valueAt(info ?? undefined, key);
+  const node = (key: string) => valueAt(info, key);
   if (input !== null) outcomes.mapped(node('max_input_tokens'), at('context_window'));
   if (output !== null) outcomes.mapped(node('max_output_tokens'), at('max_output'));
   if (both !== null) {
@@ -193,7 +193,7 @@ function readCapabilities(
   const found = new Map<string, boolean>();
   for (const [key, capability] of Object.entries(CAPABILITIES)) {
     if (typeof mapped?.[key] === 'boolean') found.set(capability, mapped[key]);
-    const node = valueAt(info ?? undefined, key);
+    const node = valueAt(info, key);
     if (!node) continue;
     const is = booleanOf(node);
     if (is === null) outcomes.problem(node, 'it must be true or false');

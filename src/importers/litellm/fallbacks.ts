@@ -29,8 +29,8 @@ export function settingOf(
   key: string,
   { outcomes }: ImportContext,
 ): ConfigNode | undefined {
-  const own = valueAt(router ?? undefined, key);
-  const older = valueAt(library ?? undefined, key);
+  const own = valueAt(router, key);
+  const older = valueAt(library, key);
   if (own && older) outcomes.leftOut(older, 'router_settings says it, too, and wins');
   return own ?? older;
 }

@@ -53,7 +53,7 @@ export function readCommonSettings(
   const global = valueAt(general, 'global_max_parallel_requests');
   const concurrencyMax = whole(global, 20_000, ['gateway', 'concurrency_max'], 1);
   const timeout = setting('timeout');
-  const older = valueAt(settings.library ?? undefined, 'request_timeout');
+  const older = valueAt(settings.library, 'request_timeout');
   if (timeout) outcomes.leftOut(older, 'router_settings.timeout says it for each model');
   const totalMs = millisecondsOf(
     timeout ?? older,

@@ -166,7 +166,7 @@ function scalarOf(from: Scalar, path: string, at: SourcePosition): ScalarNode {
 }
 
 /** The value of a key; undefined if there is none. */
-export function valueAt(node: ConfigNode | undefined, key: string): ConfigNode | undefined {
+export function valueAt(node: ConfigNode | null | undefined, key: string): ConfigNode | undefined {
   return node?.kind === 'map' ? node.entries.find((entry) => entry.key === key)?.node : undefined;
 }
 
