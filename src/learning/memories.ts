@@ -74,7 +74,7 @@ export class Memories implements LearningReader {
     this.#lastReset = last.reset;
   }
 
-  /** Rejects with StoreError. */
+  /** @throws StoreError */
   static async load({ store, secret, onFault }: MemoriesOptions): Promise<{ memories: Memories; resets: ResetRow[] }> {
     const parts = await store.query<{ estimator: string; part: string; bytes: Uint8Array }>(SELECT_PARTS);
     const through = await store.query<MemoryPosition & { estimator: string }>(SELECT_THROUGH);

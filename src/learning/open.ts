@@ -42,7 +42,10 @@ export interface ServerLearner extends Learner, LearningReader {
 
 const STATE_BATCH = 1_000;
 
-/** Opens the memories for learning, which only one server may do. Rejects with StoreError. */
+/**
+ * Opens the memories for learning, which only one server may do.
+ * @throws StoreError
+ */
 export async function openLearner(options: LearnerOptions): Promise<ServerLearner> {
   const { store, now } = options;
   const secret = await loadSecret(store);
@@ -55,7 +58,10 @@ export async function openLearner(options: LearnerOptions): Promise<ServerLearne
   return new StoredLearner(options, { memories, state, faults });
 }
 
-/** Opens the stored memories read-only; null if no server has learned yet. Rejects with StoreError. */
+/**
+ * Opens the stored memories read-only; null if no server has learned yet.
+ * @throws StoreError
+ */
 export async function openLearningReader(
   store: Pick<Store, 'query'>,
   onFault?: OnEstimatorFault,

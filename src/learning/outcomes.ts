@@ -35,7 +35,8 @@ export const listOutcomes = (
 
 /**
  * Records a reset of a model by ID, or of everything for null. A running server applies it at its next refresh, others
- * at their start. The log of outcomes stays. Rejects with StoreError.
+ * at their start. The log of outcomes stays.
+ * @throws StoreError
  */
 export const resetLearning = (store: Pick<Store, 'commit'>, model: string | null, now: number): Promise<void> =>
   store.commit([insertReset(model, now)]);
@@ -57,7 +58,8 @@ export interface ReplayResult {
 
 /**
  * Learns the stored outcomes from the beginning under a policy, apart from those that were reset. Changes nothing in
- * the store. Outcomes whose question is deleted count without it. Rejects with StoreError.
+ * the store. Outcomes whose question is deleted count without it.
+ * @throws StoreError
  */
 export async function replayOutcomes(
   store: Pick<Store, 'query'>,

@@ -5,7 +5,8 @@ import { putThrough } from './tables.ts';
 
 /**
  * Replaces the stored memory of an estimator by a replay. No server may use the store meanwhile, because its
- * checkpoints would overwrite the result. Rejects with StoreError, and with an Error if the plugin cannot be saved.
+ * checkpoints would overwrite the result.
+ * @throws StoreError; Error if the plugin cannot be saved
  */
 export async function saveReplay(store: Pick<Store, 'commit'>, { memory, through }: ReplayResult): Promise<void> {
   const { name } = memory;

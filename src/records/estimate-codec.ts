@@ -64,8 +64,9 @@ function writeBlob(
 }
 
 /**
- * Decodes the bytes of `encodeEstimate`. Throws if they are invalid.
+ * Decodes the bytes of `encodeEstimate`.
  * @param quality the qualities of the same record
+ * @throws Error if they are invalid
  */
 export function decodeEstimate(
   bytes: Uint8Array | null,

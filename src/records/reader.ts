@@ -30,7 +30,7 @@ export class UnreadableRecord extends Error {
 
 /** Reads stored decisions. Everything is null if absent, or deleted. */
 export interface RecordReader {
-  /** Throws UnreadableRecord. */
+  /** @throws UnreadableRecord */
   find(id: number): Promise<DecisionRecord | null>;
   /** Null, too, if its row was edited. */
   findRevision(revision: string): Promise<Revision | null>;

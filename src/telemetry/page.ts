@@ -25,7 +25,8 @@ const NO_LABELS = {};
 
 /**
  * Makes pages of these families in Prometheus' text format 0.0.4. A family that throws has no samples on the page, and
- * is counted. Throws if two families share a name, or a name is invalid.
+ * is counted.
+ * @throws Error if two families share a name, or a name is invalid
  */
 export function metricsPage(families: readonly Family[]): () => Promise<string> {
   const errors = metricsErrors();

@@ -65,7 +65,10 @@ export class PartWriter {
   }
 }
 
-/** Reads a `PartWriter`'s bytes. Throws an Error with the part's name if they are foreign, cut or not finite. */
+/**
+ * Reads a `PartWriter`'s bytes.
+ * @throws Error with the part's name if they are foreign, cut or not finite
+ */
 export class PartReader {
   readonly #part: string;
   readonly #view: DataView;

@@ -42,7 +42,10 @@ function writePart(name: string, memory: LearnedMemory, installation: number): U
   return model.own && writeWeights(model.own.weights, writer);
 }
 
-/** Opens a memory from its parts. Throws if one is damaged, or of another installation. */
+/**
+ * Opens a memory from its parts.
+ * @throws Error if one is damaged, or of another installation
+ */
 export function openParts(parts: ReadonlyMap<string, Uint8Array>, installation: number): LearnedMemory {
   const memory = new LearnedMemory();
   const readerOf = (name: string, bytes: Uint8Array): PartReader => new PartReader(name, bytes, installation);

@@ -33,7 +33,10 @@ export class TracingSettingError extends Error {}
 const PROPAGATORS = ['tracecontext', 'baggage', 'none'];
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
 
-/** Null if tracing is off. Throws TracingSettingError. */
+/**
+ * Null if tracing is off.
+ * @throws TracingSettingError
+ */
 export function tracingSettings(env: Environment): TracingSettings | null {
   // An empty variable counts as unset.
   const read = (...names: readonly string[]): readonly [name: string, value: string] | null => {

@@ -27,8 +27,8 @@ export interface TracerOptions {
 }
 
 /**
- * Opens the tracer; null without a collector, in which case OpenTelemetry is not loaded. Rejects with
- * TracingSettingError, whose message names the variable.
+ * Opens the tracer; null without a collector, in which case OpenTelemetry is not loaded.
+ * @throws TracingSettingError, whose message names the variable
  */
 export async function openTracer(options: TracerOptions): Promise<Tracer | null> {
   const settings = tracingSettings(options.env);
