@@ -87,7 +87,8 @@ export const DIAGNOSTICS = {
   },
   'plugin-outside': {
     severity: 'warning',
-    means: 'a plugin runs code outside the policy’s folder, by `../` or a link: who may write there may run code, too',
+    means:
+      'a plugin runs code outside the policy’s folder, by `../` or a link: anybody who can write there can run code as Signalbox',
   },
   'departs-from-base': {
     severity: 'warning',
