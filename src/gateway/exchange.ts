@@ -174,7 +174,7 @@ export class Exchange {
       return first;
     }
     const running = this.#running;
-    if (!running || this.#ended()) return null;
+    if (!running || this.#ended()) return this.#confirm();
     const batch = await running.read();
     if (this.#ended()) return this.#confirm();
     if (batch === null) {
