@@ -175,6 +175,7 @@ describe('the log', () => {
       'src/server/observer.ts',
       'src/server/policy.ts',
       'src/server/serve.ts',
+      'src/server/store.ts',
       'src/server/upkeep.ts',
       'src/telemetry/log.ts',
       'src/telemetry/tracing/outlet.ts',
