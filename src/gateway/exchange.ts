@@ -46,7 +46,7 @@ export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'reading
   readonly onParts?: (parts: readonly StreamPart[]) => void;
   /** Called for each attempt that failed or broke off. */
   readonly onFailure: (attempt: FailedAttempt) => void;
-  /** Resolves with whether the settlement outlives this process: nobody is told a price that could be forgotten. */
+  /** Resolves with whether the settlement outlives this process: a price that could be forgotten is not sent. */
   readonly written: () => Promise<boolean>;
   /** Called once, after settlement. */
   readonly onEnd: () => void;
@@ -174,7 +174,7 @@ export class Exchange {
       return first;
     }
     const running = this.#running;
-    if (!running || this.#ended()) return null;
+    if (!running || this.#ended()) return this.#confirm();
     const batch = await running.read();
     if (this.#ended()) return this.#confirm();
     if (batch === null) {
@@ -326,7 +326,7 @@ export class Exchange {
     return error;
   }
 
-  /** Before the caller is told of the end: a price that could be forgotten is taken out of the receipt. */
+  /** To be awaited before the end is sent to the caller: removes a price that could be forgotten from the receipt. */
   async #confirm(): Promise<null> {
     if (!(await this.#context.written())) this.#receipt &&= withoutPrice(this.#receipt);
     return null;
