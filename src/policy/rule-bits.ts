@@ -101,8 +101,9 @@ function* judge(
   let reason = '';
   let ofCatalog = 0;
   let ofServed = 0;
-  for (const [at, { id, view, slot }] of judgeables.entries()) {
-    if (at % JUDGED_PER_STEP === 0) yield;
+  let judged = 0;
+  for (const { id, view, slot } of judgeables) {
+    if (judged++ % JUDGED_PER_STEP === 0) yield;
     try {
       if (!program.run(view)) continue;
     } catch (error) {
