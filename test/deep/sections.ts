@@ -38,7 +38,8 @@ export const SECTIONS: readonly Section[] = [
       'test/gateway/signals-schema.test.ts',
     ],
   },
-  { name: 'conformance', files: ['test/conformance/shipped.test.ts'] },
+  { name: 'conformance', files: ['test/conformance/shipped.test.ts', 'test/deno/deno.test.ts'] },
+  { name: 'expressions', files: ['test/policy/cel-any-text.test.ts', 'test/policy/yaml-bombs.test.ts'] },
   { name: 'policy-fmt', files: ['test/cli/policy-fmt-law.test.ts'] },
   { name: 'idempotency', files: ['test/access/idempotency/state.test.ts'] },
 ];
