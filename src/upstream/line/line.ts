@@ -334,6 +334,6 @@ class Turn {
     const rest = unread.subarray(SLICE);
     // A view keeps the whole of what it is a view of.
     this.#unread = 2 * rest.length < rest.buffer.byteLength ? Buffer.copyBytesFrom(rest) : rest;
-    return Buffer.copyBytesFrom(unread, 0, SLICE);
+    return unread.subarray(0, SLICE);
   }
 }
