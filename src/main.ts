@@ -72,25 +72,25 @@ function mindPlugins(): void {
 
 /** A promise that a plugin leaves rejected ends no command, as it ends no server; its code is no longer 0. */
 function mindDefects(): void {
-  const named = new Set<string>();
+  const blamed = new Set<string | null>();
   process.on('unhandledRejection', (reason) => {
-    const who = blamed(reason);
-    if (!named.has(who)) complain(`${who} left a promise rejected, and nobody handled it: ${firstLineOf(reason)}`);
-    named.add(who);
+    const plugin = pluginIn(stackOf(reason));
+    if (!blamed.has(plugin)) complain(faultOf(plugin, 'left a promise rejected, and nobody handled it', reason));
+    blamed.add(plugin);
     process.exitCode ||= 1;
   });
   process.on('uncaughtException', (thrown) => {
-    complain(`${blamed(thrown)} threw an exception that nobody caught: ${firstLineOf(thrown)}`);
+    complain(faultOf(pluginIn(stackOf(thrown)), 'threw an exception that nobody caught', thrown));
     endWith(1);
   });
 }
 
-function blamed(thrown: unknown): string {
-  const plugin = pluginIn(stackOf(thrown));
-  return plugin === null ? 'Code of the policy’s plugins or of Signalbox' : `The plugin \`${plugin}\``;
+/** In one line where a plugin is to blame; with the stack where it may be a defect of ours. */
+function faultOf(plugin: string | null, deed: string, thrown: unknown): string {
+  const stack = stackOf(thrown);
+  if (plugin === null) return `A plugin, or Signalbox itself, ${deed}: ${stack}`;
+  return `The plugin \`${plugin}\` ${deed}: ${stack.split('\n', 1)[0]}`;
 }
-
-const firstLineOf = (thrown: unknown): string => stackOf(thrown).split('\n', 1)[0] ?? '';
 
 function complain(text: string): void {
   process.stderr.write(`signalbox: ${visibleLines(scrub(text))}\n`);

@@ -34,6 +34,8 @@ export interface AdmissionPolicy {
   readonly concurrencyMax: number;
   /** Bytes of their bodies, and of those that wait, together. */
   readonly bodiesBytesMax: number;
+  /** Bytes of the providers' answers in one piece that are held at once, together. */
+  readonly answersBytesMax: number;
   /** Requests that wait for a place. */
   readonly queueMax: number;
   /** For how long they wait at most, ms. */

@@ -26,7 +26,7 @@ export interface Platform {
   readonly payment?: PlatformPayment;
 }
 
-/** The same where the charge could not be written down: after a crash it would be all that was reserved, so none is told. */
+/** The same without a price, because the charge could not be written down: a crash would change it. */
 export interface UnpricedPlatform extends Omit<Platform, 'credits_consumed' | 'cost_saved_credits' | 'payment'> {
   readonly credits_consumed: null;
   readonly cost_saved_credits: null;

@@ -7,7 +7,7 @@ import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { walletOf } from '../core/wallet.ts';
+import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantWrite } from '../ledger/adjust.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
@@ -50,12 +50,19 @@ const readingRoutes = ({ gateway, keys }: KeyContext) =>
       '/admin/trail',
       async ({ query: { key, limit } }) => {
         const text = textOf(key);
-        const keyId = text === undefined ? null : (walletOf(text) ?? text);
+        const keyId = text === undefined ? null : trailSubject(text);
         const entries = await keys.trail({ keyId, limit: limitOf(textOf(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX) });
         return { object: 'list', data: entries.map(trailBody) };
       },
       { query: TRAIL_QUERY, ...operations.TRAIL },
     );
+
+/** The ID of a key as it is, or the address of a wallet in lower case. */
+function trailSubject(text: string): string {
+  if (!isMistypedWallet(text)) return walletOf(text) ?? text;
+  const message = `\`key\` must be the ID of a key, or the address of a wallet: ${WALLET_FORM}.`;
+  throw new SignalboxError('invalid_value', message, { param: 'key' });
+}
 
 /** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
 const TRAIL_QUERY = t.Object({

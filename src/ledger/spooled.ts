@@ -12,7 +12,7 @@ export interface Unbooked {
   readonly writes: readonly Write[];
   /** The reservations that they close. */
   readonly closed: readonly number[];
-  /** What they charge, failed attempts included. */
+  /** The sum of their charges, failed attempts included. */
   readonly charged: Microcredits;
 }
 
@@ -63,7 +63,7 @@ export async function unbooked(
   }
 }
 
-/** What a spool has and its database cannot take. */
+/** A row of a spool that its database cannot take. */
 class Misfit extends Error {}
 
 async function compared(

@@ -50,12 +50,13 @@ export function* compile(
   const budgets = yield* checkBudgets(parsed, check, report);
   const rateLimits = yield* checkRateLimits(parsed, check, report);
   const contentMatch = check.match(parsed.contentMatch, 'budget');
+  const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (today !== undefined) for (const model of parsed.models) review(model, today, report);
   // Whether anything can be served is asked only of a policy that is right.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit || !learning) {
-    if (parsed.hasSoundModels) yield* judgeSoundRules(parsed, programs, report);
+    if (parsed.hasSoundModels && isAffordable) yield* judgeSoundRules(parsed, programs, report);
     return null;
   }
   const drafts = yield* capableDrafts(parsed.models, states, report);

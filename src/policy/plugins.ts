@@ -78,7 +78,7 @@ export function withOwnPlugins(
         place,
         `plugin \`${specifier}\` runs code outside the policy’s folder: \`${file}\``,
         {
-          hint: 'put it into the folder, or install it as a package; until then, who may write there may run code here',
+          hint: 'move it into the folder, or install it as a package: anybody who can write there can run code as Signalbox',
         },
       );
     }

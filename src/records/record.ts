@@ -36,8 +36,8 @@ export interface DecisionRecord {
 
 export interface DecisionOutcome {
   /**
-   * `failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, or
-   * the process stopped.
+   * `failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, the
+   * process stopped, or memory had no room for the answer.
    */
   readonly status: 'completed' | 'failed' | 'broken' | 'abandoned';
   /** The error that the caller received. */

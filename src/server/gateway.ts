@@ -1,6 +1,7 @@
 import { openIdempotency } from '../access/idempotency/state.ts';
 import type { Keys } from '../access/keys.ts';
 import { UsageError } from '../cli/options.ts';
+import { ByteRoom } from '../core/byte-room.ts';
 import { createIds } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { Affinity } from '../gateway/affinity.ts';
@@ -125,6 +126,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     now,
     clock,
     exchanges: new Set(),
+    answers: new ByteRoom(),
     draining: () => draining,
   };
   const stop = () => {

@@ -87,7 +87,7 @@ export async function keepLedgerNote(data: string, store: Store, log: Log): Prom
     // The note must not be ahead of what a loss of power leaves.
     await store.flush();
     const there = await textIn(file);
-    // An operator who deletes the note, or puts another ledger there, has the last word.
+    // An operator may have deleted the note, or put another ledger there: leave that as it is.
     if (there === null ? noted !== null : !there.includes(ledger)) return;
     await replace(file, text);
     noted = text;

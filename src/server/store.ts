@@ -31,7 +31,7 @@ const logStoreError = (log: Log, error: StoreError): void =>
 
 /**
  * Books the settlements that an earlier run left in its spool, and gives the store a new one. To be called before the ledger
- * is opened, which charges in full what is open then. Throws an Error of one clear sentence, and changes nothing, when the spool
+ * is opened, which closes every reservation that is open then. Throws an Error of one clear sentence, and changes nothing, when the spool
  * is damaged or does not belong to the database.
  */
 async function takeInSpool(path: string, store: WatchedStore, log: Log): Promise<void> {
@@ -51,7 +51,7 @@ async function takeInSpool(path: string, store: WatchedStore, log: Log): Promise
   }
 }
 
-/** Closes the store, and says what the next start finds. Returns the code to exit with: 1 where a settlement is lost. */
+/** Closes the store, and logs the state that it leaves to the next start. Returns the code to exit with: 1 where a settlement is lost. */
 export async function closeStore(data: string, store: WatchedStore, log: Log): Promise<0 | 1> {
   const path = spoolOf(data);
   try {

@@ -20,7 +20,7 @@ export interface SpoolContent {
   readonly generation: number;
   /** The whole entries, in the order in which they were added. */
   readonly texts: readonly string[];
-  /** Whether bytes that are no whole entry follow them: the last write was torn, or what it wrote is damaged. */
+  /** Whether bytes that are no whole entry follow them: the last write was torn, or its bytes are damaged. */
   readonly isTorn: boolean;
 }
 
@@ -45,8 +45,8 @@ export function encodeEntry(generation: number, number: number, text: string): B
 }
 
 /**
- * Reads a spool file. Throws an Error that says what is wrong where the header is damaged, or where a whole entry follows
- * a damaged one: what stood between them was reported to callers.
+ * Reads a spool file. Throws an Error that names the damage where the header is damaged, or where a whole entry follows
+ * a damaged one: the damaged one was whole when its callers got their prices.
  */
 export function decodeSpool(file: Buffer): SpoolContent {
   const generation = generationOf(file);

@@ -15,7 +15,7 @@ import { reasonOf } from './reason.ts';
 import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './spool-format.ts';
 import { type SqlValue, StoreError, type Write } from './store.ts';
 
-/** What the rows of one reservation take at most: its failed attempts, its settlement, its payment. */
+/** Bytes of the rows of one reservation at most: its failed attempts, its settlement, its payment. */
 const RESERVATION_BYTES = 4_096;
 /** For rows that reservations share, such as the prices of models. */
 const SHARED_BYTES = 262_144;
@@ -36,13 +36,13 @@ export type SpooledUnit = readonly SpooledRow[];
 export const spooledRows = (writes: readonly Write[]): SpooledUnit =>
   writes.flatMap(({ statement: { spooledAs }, params }) => (spooledAs ? [{ name: spooledAs, params }] : []));
 
-/** The spool could not be written. What it should have taken is in memory alone. */
+/** The spool could not be written. The rows that it should have taken are in memory alone. */
 export class SpoolError extends StoreError {}
 
-/** What a spool file held when it was read. */
+/** The content of a spool file. */
 export interface SpoolReading {
   readonly units: readonly SpooledUnit[];
-  /** Whether its last entry is torn. Nobody was told of it, unless the disk has damaged it since. */
+  /** Whether its last entry is torn. Its prices were not sent, unless the disk has damaged it since. */
   readonly isTorn: boolean;
 }
 
@@ -54,7 +54,7 @@ export function readSpool(path: string): SpoolReading {
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return { units: [], isTorn: false };
     throw new Error(
-      `Cannot read ${resolve(path)}: ${reasonOf(cause)}; it holds settlements that callers were told of. Restore it, or move it away: their requests are then charged what they had reserved.`,
+      `Cannot read ${resolve(path)}: ${reasonOf(cause)}; it holds settlements whose prices callers have. Restore it, or move it away: the start then closes their reservations by on_crash.`,
       { cause },
     );
   }
@@ -159,7 +159,7 @@ export class Spool {
     closeSync(this.#fd);
   }
 
-  /** What is written to a file that has lost its name is lost with the process. */
+  /** Bytes that are written to a file without a name are lost with the process. */
   #checkPlace(): void {
     const own = fstatSync(this.#fd);
     const found = statSync(this.#path, { throwIfNoEntry: false });

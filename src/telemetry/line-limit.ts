@@ -1,18 +1,21 @@
 const MINUTE_MS = 60_000;
 
-/** Lets some lines of one kind pass in a minute, so that a flood of them does not drown the others. */
+/** Limits the lines of one kind per minute, so that a flood of them does not drown the others. */
 export class LineLimit {
   readonly #max: number;
   #since = Number.NEGATIVE_INFINITY;
   #passed = 0;
   #suppressed = 0;
 
-  /** `max`: lines a minute. */
+  /** @param max lines per minute */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** How many were left out since the last one that passed; null when this one is left out, too. `now` in ms. */
+  /**
+   * The number of lines suppressed since the last one that passed; null if this one is suppressed, too.
+   * @param now ms
+   */
   next(now: number): number | null {
     if (now - this.#since >= MINUTE_MS) {
       this.#since = now;

@@ -1,10 +1,7 @@
-/** Longest text of one thrown value, in characters. */
+/** The maximum length of the text, in characters. */
 const LENGTH_MAX = 4_000;
 
-/**
- * The stack of a value that was thrown, or whatever else says most of it, cut to 4,000 characters. Never throws: the value
- * may come from anybody, and its getters may throw.
- */
+/** The stack of any thrown value, or else its message or text. Never throws, although its getters may. */
 export function stackOf(thrown: unknown): string {
   return textOf(thrown).slice(0, LENGTH_MAX);
 }
@@ -14,7 +11,7 @@ function textOf(thrown: unknown): string {
   return textAt(thrown, 'stack') ?? textAt(thrown, 'message') ?? 'a value without a stack';
 }
 
-/** A member if it can be read and is a text that says something. */
+/** A member, if it can be read and is a text that is not empty. */
 function textAt(value: object, name: string): string | null {
   try {
     const found: unknown = Reflect.get(value, name);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { MAIN, runToEnd, type Signalbox } from '../support/signalbox.ts';
@@ -56,9 +56,13 @@ describe.skipIf(!mayMount)('prices that were told on a full disk', () => {
         expect(box.lines.filter((line) => line.includes('"settlements_in_spool":8'))).toHaveLength(1);
       }
       byMount.free(box);
-      // Who reads the folder without a server is told what is missing.
-      const offline = await box.run('ledger', 'audit');
-      expect(offline.err).toContain(`8 settlements are in ${spoolIn(disk)}`);
+      // Commands that read the folder without a server report what the database lacks.
+      const copy = join(disk.data, 'copy.db');
+      for (const command of [['audit'], ...(end === 'SIGKILL' ? [['backup', copy]] : [])]) {
+        const { code, err } = await box.run('ledger', ...command);
+        expect(code).toBe(0);
+        expect(err).toContain(`8 settlements are in ${spoolIn(disk)}`);
+      }
 
       const next = await disk.start();
       expect(bookedBy(next)).toBe(REQUESTS.length);
@@ -136,25 +140,23 @@ describe.skipIf(!mayMount)('a start', () => {
     box.signal('SIGKILL');
     await box.exited;
     byMount.free(box);
-    const refusal = async (spool: Buffer): Promise<string> => {
-      writeFileSync(spoolIn(disk), spool);
-      const { code, err } = await runToEnd([MAIN, 'serve', '--port', '0', '--data', disk.data], {});
+    const refusal = async (of: SmallDisk, spool: Buffer): Promise<string> => {
+      writeFileSync(spoolIn(of), spool);
+      const { code, err } = await runToEnd([MAIN, 'serve', '--port', '0', '--data', of.data], {});
       expect([code, err.trim().split('\n').length]).toEqual([1, 1]);
-      expect(readFileSync(spoolIn(disk)).equals(spool)).toBe(true);
+      expect(readFileSync(spoolIn(of)).equals(spool)).toBe(true);
       return err;
     };
     const whole = readFileSync(spoolIn(disk));
     const damaged = Buffer.from(whole);
     damaged[8] = damaged[8]! ^ 1;
-    expect(await refusal(damaged)).toContain('settlements.spool: its header is damaged');
-    // Without the note of its ledger, which would refuse the other database first.
-    const files = ['signalbox.db', 'signalbox.db-wal', 'signalbox.db-shm', 'ledger.id'];
-    const names = files.map((name) => join(disk.data, name));
-    const there = names.filter((name) => existsSync(name));
-    for (const name of there) renameSync(name, `${name}.away`);
-    expect(await refusal(whole)).toContain('does not fit the database: it has a settlement of dec_');
-    for (const name of names) rmSync(name, { force: true });
-    for (const name of there) renameSync(`${name}.away`, name);
+    expect(await refusal(disk, damaged)).toContain('settlements.spool: its header is damaged');
+    writeFileSync(spoolIn(disk), whole);
+    const other = makeDisk();
+    const another = await other.start();
+    another.signal('SIGKILL');
+    await another.exited;
+    expect(await refusal(other, whole)).toContain('does not fit the database: it has a settlement of dec_');
     expect(bookedBy(await disk.start())).toBe(REQUESTS.length);
   }, 30_000);
 });

@@ -26,6 +26,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'replay', files: ['test/property/replay.test.ts'] },
   { name: 'capabilities', files: ['test/routing/capabilities.test.ts'] },
   { name: 'quiet-streams', files: ['test/http/stream-quiet.test.ts'] },
+  { name: 'bombs', files: ['test/e2e/bombs.test.ts'] },
   { name: 'stalled-readers', files: ['test/e2e/stalled.test.ts'] },
   { name: 'seen', files: ['test/e2e/seen-law.test.ts'] },
   { name: 'metrics-money', files: ['test/ledger/metrics-law.test.ts'] },
@@ -38,7 +39,8 @@ export const SECTIONS: readonly Section[] = [
       'test/gateway/signals-schema.test.ts',
     ],
   },
-  { name: 'conformance', files: ['test/conformance/shipped.test.ts'] },
+  { name: 'conformance', files: ['test/conformance/shipped.test.ts', 'test/deno/deno.test.ts'] },
+  { name: 'expressions', files: ['test/policy/cel-any-text.test.ts', 'test/policy/yaml-bombs.test.ts'] },
   { name: 'policy-fmt', files: ['test/cli/policy-fmt-law.test.ts'] },
   { name: 'idempotency', files: ['test/access/idempotency/state.test.ts'] },
 ];

@@ -184,6 +184,7 @@ describe('the log', () => {
       'src/server/policy.ts',
       'src/server/serve.ts',
       'src/server/shutdown.ts',
+      'src/server/store.ts',
       'src/server/upkeep.ts',
       'src/telemetry/log.ts',
       'src/telemetry/tracing/exporter.ts',

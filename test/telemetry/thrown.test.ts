@@ -15,7 +15,7 @@ const HOSTILE: readonly unknown[] = [
   Symbol('thrown'),
 ];
 
-test('whatever is thrown has a text of 1 to 4,000 characters, and reading it never throws', () => {
+test('any thrown value has a text of 1 to 4,000 characters, and reading it never throws', () => {
   const long = fc.string({ minLength: 5_000, maxLength: 9_000 });
   // In functions, since fast-check itself looks at values.
   const held = (value: unknown) => () => value;
@@ -34,7 +34,7 @@ test('whatever is thrown has a text of 1 to 4,000 characters, and reading it nev
   );
 });
 
-test('an Error shows its stack, what has only a message shows that, and a text is shown as it is', () => {
+test('an Error shows its stack, any other object its message, and a text itself', () => {
   const error = new TypeError('lost');
   expect(stackOf(error)).toBe(error.stack ?? '');
   expect(stackOf({ message: 'lost', stack: 7 })).toBe('lost');

@@ -61,8 +61,8 @@ async function readingKnown<T>(file: string, read: (reader: Reader) => Promise<T
 }
 
 /**
- * Reads the spool, and returns what makes a line for whoever reads a database that lacks settlements; empty where it has all. To be
- * called before the database is opened: what a server books meanwhile is then in it.
+ * Reads the spool. The function that it returns makes a warning when a database lacks settlements of it, else an empty text. To be
+ * called before the database is opened: settlements that a server books in between are then in the database.
  */
 function spoolNotice(spool: string): (reader: Reader) => Promise<string> {
   const reading = Promise.try(() => readSpool(spool).units);

@@ -44,12 +44,12 @@ export const Platform = named('Platform', 'How the answer came about and what it
   route_reason: routeReason,
   credits_consumed: Type.Union([Type.Number(), Type.Null()], {
     description:
-      'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null while the charge cannot be written down: the disk is broken, and `/v1/usage` tells it later.',
+      'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null where the charge could not be written down, because the disk is broken; `GET /v1/usage` counts it.',
     examples: [0.09],
   }),
   cost_saved_credits: Type.Union([Type.Number(), Type.Null()], {
     description:
-      'What the same tokens would have cost on the baseline model, less `credits_consumed`. Negative when the choice cost more; 0 for a pinned model; null where `credits_consumed` is.',
+      'What the same tokens would have cost on the baseline model, less `credits_consumed`. In Credits, at most 6 decimals. Negative when the choice cost more; 0 for a pinned model; null where `credits_consumed` is.',
     examples: [0.081],
   }),
   decision_id: decisionId,

@@ -88,7 +88,7 @@ class SpanQueue {
   constructor({ url, protocol, timeoutMs, ...settings }: TracingSettings, monitor: ExportMonitor) {
     const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
     this.#monitor = monitor;
-    const exporter = new Exporter({ url, timeoutMillis: timeoutMs });
+    const exporter = new Exporter({ url, timeoutMillis: timeoutMs, headers: { 'accept-encoding': 'identity' } });
     this.#exporter = new CountedExporter(exporter, monitor, timeoutMs ?? TIMEOUT_MS, (count) => {
       this.#waiting -= count;
     });

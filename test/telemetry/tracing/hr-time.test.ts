@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { newSpanId, newTraceId } from '../../../src/telemetry/tracing/ids.ts';
 import { elapsed, type HrTime, hrTimeAt } from '../../../src/telemetry/tracing/hr-time.ts';
+import { newSpanId, newTraceId } from '../../../src/telemetry/tracing/ids.ts';
 
 const nanoseconds = ([seconds, rest]: HrTime): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
