@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lastView, standingView } from '../src/routing/profile/ask.ts';
-import { type Fitted, mayCall, stemNamed, visitStems } from '../src/routing/profile/evidence.ts';
-import { FEATURE_NAMES, type View, visitFeatures } from '../src/routing/profile/features.ts';
+import { FEATURE_NAMES, type QuestionView, visitFeatures } from '../src/routing/profile/features.ts';
+import { lastView, systemPromptView } from '../src/routing/profile/intent.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
-import type { Profiled } from '../src/routing/profile/profile.ts';
+import type { ProfileInput } from '../src/routing/profile/profile.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
+import { mayCall, stemNamed, type TaskWeights, visitStems } from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
 import { fixed } from './stats.ts';
 
@@ -47,7 +47,7 @@ interface Labelled {
   readonly task: string;
   /** What the system prompt asks for; `general` for one that asks nothing in particular. */
   readonly standing?: string;
-  readonly request: Profiled;
+  readonly request: ProfileInput;
 }
 
 interface Example {
@@ -74,12 +74,12 @@ const PROMPTS_MIN = 4;
 /** The stems that the prompts have often enough, by name, in the order of the alphabet. */
 function usualStems(prompts: readonly Labelled[]): string[] {
   const counts = new Map<string, number>();
-  const count = (view: View | null, prefix: string) => {
+  const count = (view: QuestionView | null, prefix: string) => {
     for (const name of new Set(view === null ? [] : stemsIn(view.question)))
       counts.set(prefix + name, (counts.get(prefix + name) ?? 0) + 1);
   };
   for (const { request } of prompts) count(lastView(request, NOTHING), '');
-  for (const { request } of systemPrompts(prompts)) count(standingView(request), '=');
+  for (const { request } of systemPrompts(prompts)) count(systemPromptView(request), '=');
   return [...counts].flatMap(([name, count]) => (count < PROMPTS_MIN ? [] : [name])).sort();
 }
 
@@ -104,7 +104,7 @@ function wordsIn(line: string): string[] {
 }
 
 /** Of a set's prompts: images go by rules, not by weights. `fitted` so far weighs what stands before the question. */
-function examplesOf(name: string, fitted: Fitted): Example[] {
+function examplesOf(name: string, fitted: TaskWeights): Example[] {
   const prompts = promptsOf(name);
   // The words of a text that only the system prompt says what to do with teach nothing of that.
   const questions = prompts.flatMap(({ task, standing, request }) =>
@@ -127,7 +127,7 @@ function examplesOf(name: string, fitted: Fitted): Example[] {
     standing === undefined ? [] : exampleOf(lastView(request, fitted), task, 'under', fitted),
   );
   const systems = systemPrompts(prompts).flatMap(({ standing, request }) =>
-    standing === undefined ? [] : exampleOf(standingView(request), standing, 'standing', fitted),
+    standing === undefined ? [] : exampleOf(systemPromptView(request), standing, 'standing', fitted),
   );
   return [...questions.map((one) => ({ ...one, isOwn: true })), ...posed, ...systems, ...again];
 }
@@ -143,7 +143,7 @@ const PERSONAS = systemPrompts(SETS.flatMap(promptsOf)).flatMap(({ standing, req
 
 /** What a system prompt may ask for without saying what is to be done with a text, unless it binds. */
 const LOOSE = ['general', 'chat', 'coding', 'math', 'reasoning'];
-const isBound = (request: Profiled, task: string, fitted: Fitted): boolean =>
+const isBound = (request: ProfileInput, task: string, fitted: TaskWeights): boolean =>
   !LOOSE.includes(task) || lastView(request, fitted)?.standing?.binds === true;
 
 /** Each system prompt once, however many questions are asked under it. */
@@ -152,7 +152,12 @@ function systemPrompts(prompts: readonly Labelled[]): Labelled[] {
   return [...new Map(labelled.map((prompt) => [prompt.request.messages[0]?.content, prompt])).values()];
 }
 
-function exampleOf(view: View | null, task: string, teaches: Example['teaches'], fitted: Fitted): Example[] {
+function exampleOf(
+  view: QuestionView | null,
+  task: string,
+  teaches: Example['teaches'],
+  fitted: TaskWeights,
+): Example[] {
   const at = TASKS.indexOf(task);
   if (at < 0 || view === null) return [];
   const features: (readonly [number, number])[] = [];
@@ -171,7 +176,7 @@ function lottery(): () => number {
 }
 
 /** Knows no word and weighs nothing. */
-const NOTHING: Fitted = { weights: new Float64Array(FEATURE_NAMES.length * TASKS.length), rows: new Map() };
+const NOTHING: TaskWeights = { weights: new Float64Array(FEATURE_NAMES.length * TASKS.length), rows: new Map() };
 const stems = usualStems(SETS.flatMap(promptsOf));
 const isOfSystem = stems.map((name) => name.startsWith('='));
 const rows = new Map(stems.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at]));
@@ -264,20 +269,20 @@ function writeWeights(file: string, name: string, comment: string, isOf: (at: nu
   );
 }
 
-const isStanding = (at: number): boolean => (IS_UNDER[at] ?? false) || (IS_STANDING[at] ?? false);
+const isSystemPrompt = (at: number): boolean => (IS_UNDER[at] ?? false) || (IS_STANDING[at] ?? false);
 writeWeights(
   'weights.ts',
   'WEIGHTS',
   ` * What each feature of a question adds to the log-odds of each of \`TASKS\`. Written by \`bun bench/fit-profile.ts\`
  * from the labelled prompts of the tests; not to be edited by hand.`,
-  (at) => !isStanding(at),
+  (at) => !isSystemPrompt(at),
 );
 writeWeights(
-  'weights-standing.ts',
+  'weights-system-prompt.ts',
   'STANDING_WEIGHTS',
   ` * What a system prompt adds to the log-odds of each of \`TASKS\`, where a question is weighed under it (\`under …\`) and where it
  * is itself weighed (\`… what to do\`). Written by \`bun bench/fit-profile.ts\` beside \`weights.ts\`; not to be edited by hand.`,
-  isStanding,
+  isSystemPrompt,
 );
 
 /** Stems on a line. */

@@ -18,7 +18,7 @@ import type {
   LatencyBasis,
   RejectionEntry,
 } from './certificate.ts';
-import { type Circumstances, refusalOf } from './decide.ts';
+import { type DecisionContext, refusalOf } from './decide.ts';
 import {
   affordableCap,
   cachedInput,
@@ -31,23 +31,23 @@ import {
   expectedWriting,
   outputCap,
 } from './estimate.ts';
-import { callerWeights, Evaluation, languageWorth, type Scoring } from './evaluate.ts';
+import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
 import { refusalError } from './refuse.ts';
-import { type Asked, costOn, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
+import { costOn, type DecisionInputs, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
 /**
  * Decides anew, and tells all that led there. What ranks first is what the decider chooses for the same facts and
  * circumstances: the steps are the same, and keep all candidates instead of the best.
  */
-export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumstances): Certificate {
+export function certify(snapshot: PolicySnapshot, facts: Facts, given: DecisionContext): Certificate {
   const { id, readings = priorReadings(snapshot), estimate = null } = given;
   const evaluation = new Evaluation(snapshot);
   const quality = evaluation.fill(facts, readings, estimate);
   const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
   const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
-  const asked: AskedFor = { facts, readings, lastResort, writing, estimateOf };
+  const asked: CertificateInputs = { facts, readings, lastResort, writing, estimateOf };
   const chosen = n > 0 ? evaluation.choose(facts, given, n) : null;
   const best = chosen && snapshot.models[evaluation.shortlist.model[chosen.best]!]!.id;
   const eligible = eligibleEntries(evaluation, given, chosen?.belowFloor ?? false, asked, snapshot);
@@ -93,14 +93,14 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumsta
   };
 }
 
-interface AskedFor extends Asked {
+interface CertificateInputs extends DecisionInputs {
   readonly writing: ExpectedWriting;
   /** What Q of a model is made of, by its index. */
   readonly estimateOf: (model: number) => EstimateEntry | null;
 }
 
 /** What leads from the declared qualities to an estimate, step by step: the last step that there is has what rounding leaves. */
-function estimatesOf(estimate: Estimate | null, declared: Float64Array): AskedFor['estimateOf'] {
+function estimatesOf(estimate: Estimate | null, declared: Float64Array): CertificateInputs['estimateOf'] {
   if (estimate === null) return () => null;
   const { quality, shadow, length, outcomes, text, counts } = estimate;
   return (model) => {
@@ -123,9 +123,9 @@ function estimatesOf(estimate: Estimate | null, declared: Float64Array): AskedFo
 /** Those of the shortlist, the best first; a model that the strategy does not want has no rank. */
 function eligibleEntries(
   evaluation: Evaluation,
-  { strategy, qualityFloor = strategy.qualityFloor }: Scoring,
+  { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions,
   belowFloor: boolean,
-  asked: AskedFor,
+  asked: CertificateInputs,
   snapshot: PolicySnapshot,
 ): CandidateEntry[] {
   const { shortlist, order } = evaluation;
@@ -181,7 +181,13 @@ function partsOf(utility: number, ask: () => unknown): Readonly<Record<string, n
 type Judged = Omit<Ranked, 'utility'>;
 
 /** A model that was left out, on the endpoints that constraints leave of it; on all where they leave none. */
-function judged(index: number, rejections: number, quality: number, asked: Asked, snapshot: PolicySnapshot): Judged {
+function judged(
+  index: number,
+  rejections: number,
+  quality: number,
+  asked: DecisionInputs,
+  snapshot: PolicySnapshot,
+): Judged {
   const { facts, readings } = asked;
   const model = snapshot.models[index]!;
   const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
@@ -203,7 +209,7 @@ function judged(index: number, rejections: number, quality: number, asked: Asked
 /** What is told of every model; for one that was left out, it is all but the reasons. */
 function entryOf(
   { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: Judged,
-  { facts, readings, writing, estimateOf }: AskedFor,
+  { facts, readings, writing, estimateOf }: CertificateInputs,
   snapshot: PolicySnapshot,
 ): CandidateEntry {
   const model = snapshot.models[index]!;

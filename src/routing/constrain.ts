@@ -4,23 +4,23 @@ import type { Facts } from '../core/facts.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
 import { type ExpectedWriting, expectedInput, inputBound, usefulOutput } from './estimate.ts';
-import { canServe, type Limits } from './rules.ts';
+import { canServe, type RuleLimits } from './rules.ts';
 
 /** What every model is judged by: one per request. */
-export interface Demand {
+export interface RoutingRequirements {
   readonly facts: Facts;
   readonly task: Task;
   /** IDs of the models that the key may use; null for all. */
   readonly allowed: ReadonlySet<string> | null;
   readonly writing: ExpectedWriting;
-  readonly limits: Limits;
+  readonly limits: RuleLimits;
   /** Bits by index: models that may serve the languages that are required; null for all. */
   readonly qualified: Uint32Array | null;
 }
 
 /** What constraints, required languages and the selector have against the model at `index`, of which they leave so many `endpoints`. */
 export function limitRejections(
-  { limits: { models, latencyMsMax, costCreditsMax }, qualified }: Demand,
+  { limits: { models, latencyMsMax, costCreditsMax }, qualified }: RoutingRequirements,
   index: number,
   endpoints: number,
   costCredits: number,
@@ -40,7 +40,7 @@ export function limitRejections(
  */
 export function rejectionsOf(
   model: Model,
-  { facts, task, allowed }: Demand,
+  { facts, task, allowed }: RoutingRequirements,
   costCredits: number,
   latencyMs: number,
   affordable: number,

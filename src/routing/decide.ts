@@ -11,10 +11,10 @@ import type { Facts } from '../core/facts.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { Evaluation, type Scoring } from './evaluate.ts';
+import { Evaluation, type RankingOptions } from './evaluate.ts';
 
 /** What a decision needs beside the facts: who scores, and what names and seeds it. */
-export interface Circumstances extends Scoring {
+export interface DecisionContext extends RankingOptions {
   readonly id: number;
   readonly seed: string;
   /** `route_reason`, before what a draw appends. */
@@ -31,7 +31,7 @@ export interface Circumstances extends Scoring {
 
 export interface Decider {
   /** Pure: the same facts and circumstances, readings included, give the same answer, bit for bit. */
-  decide(facts: Facts, given: Circumstances): Decision | Refusal;
+  decide(facts: Facts, given: DecisionContext): Decision | Refusal;
   /** Times that a strategy threw or gave no usable score; the choice then went by Q, C, L and ID. */
   readonly faults: number;
   /** Of the last decision: how many models each kind of rejection had something against, in the order of `REJECTIONS`. */
@@ -61,7 +61,7 @@ class SnapshotDecider implements Decider {
     this.#prior = priorReadings(snapshot);
   }
 
-  decide(facts: Facts, given: Circumstances): Decision | Refusal {
+  decide(facts: Facts, given: DecisionContext): Decision | Refusal {
     const { id, seed, readings = this.#prior, estimate = null, onShortlist } = given;
     const { shortlist } = this.#evaluation;
     const quality = this.#evaluation.fill(facts, readings, estimate);
@@ -95,7 +95,7 @@ class SnapshotDecider implements Decider {
    * What the shortlist left out for its breakers, scored among themselves: they must not move who is well. As many
    * models as there may be fallbacks; without any, the choice's own endpoints alone.
    */
-  #lastResorts(facts: Facts, scoring: Scoring, own: number): Ranked[] {
+  #lastResorts(facts: Facts, scoring: RankingOptions, own: number): Ranked[] {
     const { alternatives } = this.#snapshot.gateway;
     const { shortlist } = this.#evaluation;
     shortlist.refillWithEjected();

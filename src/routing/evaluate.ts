@@ -16,7 +16,7 @@ import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
 
 /** Who scores, and the least quality that is wanted. */
-export interface Scoring {
+export interface RankingOptions {
   readonly strategy: PreparedStrategy;
   /** 0..1; left out: the strategy's own. A caller's weights are held to the one of the selector. */
   readonly qualityFloor?: number;
@@ -31,7 +31,7 @@ interface RankingFlags {
 }
 
 /** What a choice depends on, beside the shortlist. */
-interface Choosing extends Scoring {
+interface Choosing extends RankingOptions {
   readonly seed: string;
   readonly reason: string;
   readonly explore?: ExplorePolicy | null;
@@ -99,7 +99,7 @@ export class Evaluation {
   }
 
   /** Puts the best of the shortlist into `order`, at most so many. */
-  rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: Scoring, most: number): RankingFlags {
+  rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions, most: number): RankingFlags {
     const candidates = this.candidates(facts);
     score(strategy, candidates, facts, this.utility);
     const belowFloor = qualityFloor !== undefined && !holdToFloor(candidates, this.utility, qualityFloor);

@@ -8,7 +8,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import { chatOf, type RouteRequest } from '../core/route-query.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { OutputAsked } from './profile/expected-output.ts';
+import type { OutputHint } from './profile/expected-output.ts';
 import { type Profile, profile } from './profile/profile.ts';
 
 const NOTHING: readonly never[] = [];
@@ -110,7 +110,7 @@ const withTask = (read: Profile, task: string): Profile => ({
 });
 
 /** What the request asks for, or where it lets expect less than is usual of its task, so much; null where the task's figure stands. */
-function outputOf({ stated, atMost }: OutputAsked, task: string, { tasks, taskIndex }: PolicySnapshot): number | null {
+function outputOf({ stated, atMost }: OutputHint, task: string, { tasks, taskIndex }: PolicySnapshot): number | null {
   if (stated !== null || atMost === null) return stated;
   return atMost < tasks[taskIndex.get(task) ?? 0]!.expectedOutputTokens ? atMost : null;
 }

@@ -19,7 +19,7 @@ import {
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
 /** What was asked, and what was known of the upstreams then. */
-export interface Asked extends Pick<Refusal, 'facts' | 'readings'> {
+export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
   /** Whether endpoints that a breaker has ejected were judged like others. Left out: they were, as with every refusal. */
   readonly lastResort?: boolean;
 }
@@ -28,7 +28,7 @@ export interface Asked extends Pick<Refusal, 'facts' | 'readings'> {
 export function rejectionsAgainst(
   model: Model,
   rejections: number,
-  asked: Asked,
+  asked: DecisionInputs,
   snapshot: PolicySnapshot,
 ): RejectionEntry[] {
   const constraints = isSet(rejections, 'constraint') ? constraintsAgainst(model, rejections, asked, snapshot) : [];
@@ -42,7 +42,7 @@ function textsFor(
   model: Model,
   rejections: number,
   constraints: readonly Constraint[],
-  asked: Asked,
+  asked: DecisionInputs,
   snapshot: PolicySnapshot,
 ): Record<Rejection, () => string> {
   const { facts } = asked;
@@ -114,7 +114,7 @@ const OUT: Readonly<Record<HealthState, string | null>> = {
 };
 
 /** What shuts the endpoints that constraints leave of a model, each reason once. */
-function outBecause(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): string {
+function outBecause(model: Model, { facts, readings }: DecisionInputs, snapshot: PolicySnapshot): string {
   const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
   const why = allowed.map((at) => OUT[healthOf(readings, model.firstSlot + at)]);
   return [...new Set(why)].filter((one) => one !== null).join(', ');
@@ -128,7 +128,7 @@ export function isSet(rejections: number, kind: Rejection): boolean {
 export function constraintsAgainst(
   model: Model,
   rejections: number,
-  asked: Asked,
+  asked: DecisionInputs,
   snapshot: PolicySnapshot,
 ): Constraint[] {
   const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
@@ -147,14 +147,14 @@ export const outputField = (facts: Facts) =>
   facts.outputTokensMax === null ? 'estimated_output_tokens' : 'max_tokens';
 
 /** Expected Credits at the endpoint that the shortlist judged a model by, to these rejections; 0 for none. */
-export function costOn(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
+export function costOn(model: Model, rejections: number, asked: DecisionInputs, snapshot: PolicySnapshot): number {
   const { facts, readings } = asked;
   const first = firstJudged(model, rejections, asked, snapshot);
   return expectedCost(model, first, facts, expectedWriting(facts, snapshot, readings));
 }
 
 /** Expected milliseconds there. */
-export function latencyOn(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
+export function latencyOn(model: Model, rejections: number, asked: DecisionInputs, snapshot: PolicySnapshot): number {
   const { facts, readings } = asked;
   const first = firstJudged(model, rejections, asked, snapshot);
   return expectedLatency(model, first, facts, readings, expectedWriting(facts, snapshot, readings));
@@ -164,7 +164,7 @@ export function latencyOn(model: Model, rejections: number, asked: Asked, snapsh
  * The first of the endpoints that constraints leave, that are open and within the funds. A model whose endpoints are all
  * shut, or all beyond the funds, was judged with those.
  */
-function firstJudged(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
+function firstJudged(model: Model, rejections: number, asked: DecisionInputs, snapshot: PolicySnapshot): number {
   const { facts, readings, lastResort = true } = asked;
   const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
   const open = isSet(rejections, 'health') ? [] : openEndpoints(model, allowed, readings, lastResort);

@@ -59,7 +59,7 @@ export function withRules(
 }
 
 /** What the active rules, and the selector, leave of the catalog. */
-export interface Limits {
+export interface RuleLimits {
   /** Endpoint slots that every constraint allows; null for all. */
   readonly slots: Uint32Array | null;
   /** Models that the selector chooses from; null for all. */
@@ -110,7 +110,7 @@ export function openEndpoints(
 }
 
 /** Joins the constraints that apply: bits are ANDed, ceilings lowered. */
-export function limitsOf({ model, pinned, rules }: Facts, { constraints, selectors }: PolicySnapshot): Limits {
+export function limitsOf({ model, pinned, rules }: Facts, { constraints, selectors }: PolicySnapshot): RuleLimits {
   let slots: Uint32Array | null = null;
   let latencyMsMax = Number.POSITIVE_INFINITY;
   let costCreditsMax = Number.POSITIVE_INFINITY;

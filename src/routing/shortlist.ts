@@ -5,7 +5,7 @@ import { qualifiedFor } from '../core/language-support.ts';
 import type { Price, PriceLine } from '../core/price.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { type Demand, limitRejections, rejectionsOf } from './constrain.ts';
+import { limitRejections, type RoutingRequirements, rejectionsOf } from './constrain.ts';
 import {
   affordableCap,
   endpointsWithin,
@@ -35,7 +35,7 @@ interface Entry {
 }
 
 interface Filling {
-  readonly demand: Demand;
+  readonly demand: RoutingRequirements;
   readonly quality: Float64Array;
   readonly readings: Readings;
 }
@@ -44,7 +44,7 @@ const isEjected = ({ firstSlot }: Model, at: number, { health }: Readings): bool
   health[firstSlot + at] === HEALTH.ejected;
 
 /** C at one of the model's endpoints. */
-function costAt({ model, price, onlyLine }: Entry, endpoint: number, { facts, writing }: Demand): number {
+function costAt({ model, price, onlyLine }: Entry, endpoint: number, { facts, writing }: RoutingRequirements): number {
   return endpoint === 0
     ? expectedCost(model, 0, facts, writing, price, onlyLine)
     : expectedCost(model, endpoint, facts, writing);
@@ -106,7 +106,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const writing = expectedWriting(facts, this.#snapshot, readings);
     const { languages, models } = this.#snapshot;
     const qualified = qualifiedFor(facts.languages, languages, models.length);
-    const demand: Demand = { facts, task, allowed, writing, limits, qualified };
+    const demand: RoutingRequirements = { facts, task, allowed, writing, limits, qualified };
     this.#filled = { demand, quality, readings };
     this.#fill(this.#filled, false);
     // A breaker only turns requests away from an endpoint while they have somewhere else to go.
@@ -142,7 +142,13 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     }
   }
 
-  #consider(entry: Entry, demand: Demand, quality: Float64Array, readings: Readings, lastResort: boolean): void {
+  #consider(
+    entry: Entry,
+    demand: RoutingRequirements,
+    quality: Float64Array,
+    readings: Readings,
+    lastResort: boolean,
+  ): void {
     const { index, model, all, everywhere } = entry;
     const { needs } = demand.facts;
     const { slots } = demand.limits;
@@ -170,7 +176,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   }
 
   /** The bits of what there is against a model on these endpoints. Leaves its estimates behind the last candidate. */
-  #judge(entry: Entry, allowed: readonly number[], demand: Demand, readings: Readings): number {
+  #judge(entry: Entry, allowed: readonly number[], demand: RoutingRequirements, readings: Readings): number {
     const { index, model } = entry;
     const { facts, writing } = demand;
     const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));

@@ -5,7 +5,7 @@ import type { Facts } from '../../src/core/facts.ts';
 import { HEALTH, priorReadings, type Readings, slotCount } from '../../src/core/readings.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../../src/core/rules.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
-import type { Circumstances } from '../../src/routing/decide.ts';
+import type { DecisionContext } from '../../src/routing/decide.ts';
 import { GENERAL, snapshot, usual } from './build.ts';
 import { worlds } from './worlds.ts';
 
@@ -83,7 +83,7 @@ export const PICKY: PreparedStrategy = {
 interface Case {
   readonly from: PolicySnapshot;
   readonly asked: Facts;
-  readonly given: Circumstances;
+  readonly given: DecisionContext;
 }
 
 function strategyNamed(name: string): PreparedStrategy {

@@ -6,7 +6,7 @@ import { toCredits } from '../../src/core/credits.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { HEALTH, priorReadings, type Readings } from '../../src/core/readings.ts';
 import { certify } from '../../src/routing/certify.ts';
-import { type Circumstances, createDecider, isRefusal } from '../../src/routing/decide.ts';
+import { createDecider, type DecisionContext, isRefusal } from '../../src/routing/decide.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { byQuality, facts, model, price, snapshot } from './build.ts';
 import { bitsOf, cases, PICKY, place } from './certify-cases.ts';
@@ -173,7 +173,7 @@ describe('what a quality is made of', () => {
   });
 });
 
-const given = (strategy = byQuality, readings?: Readings): Circumstances => ({
+const given = (strategy = byQuality, readings?: Readings): DecisionContext => ({
   id: 0,
   seed: '0',
   reason: 'test',

@@ -1,5 +1,5 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
-import type { View } from './features.ts';
+import type { QuestionView } from './features.ts';
 import { isHard } from './hard.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import type { Sign } from './lexicon/signs.ts';
@@ -35,7 +35,7 @@ import { TASKS } from './tasks.ts';
  *
  * A question that only names a subject, such as "what is a deadlock?", is not hard.
  */
-export function difficultyOf(view: View, { task, mix }: Pick<Facts, 'task' | 'mix'>): Difficulty {
+export function difficultyOf(view: QuestionView, { task, mix }: Pick<Facts, 'task' | 'mix'>): Difficulty {
   if (isHard(view, task)) return 'hard';
   const isSure = mix.length === 0 || mix[0]!.share >= SURE;
   const rule = isSure && isBare(view) ? RULES[task] : undefined;
@@ -57,10 +57,10 @@ const FRAME_WORDS_MAX = 7;
 /** "what's … in Polish": so few words need no verb. */
 const SHORT_WORDS_MAX = 9;
 
-const saidIn = ({ question: { text, lines } }: View): string =>
+const saidIn = ({ question: { text, lines } }: QuestionView): string =>
   lines.map(({ from, to }) => text.slice(from, to)).join('\n');
 
-type Rule = (view: View, said: string) => boolean;
+type Rule = (view: QuestionView, said: string) => boolean;
 
 const RULES: Readonly<Record<string, Rule>> = {
   chat: isSmallTalk,
@@ -70,11 +70,11 @@ const RULES: Readonly<Record<string, Rule>> = {
   general: (view, said) => isFree(view) && FACT.test(said.trim()),
 };
 
-const seen = ({ reading }: View, ...signs: readonly Sign[]): number =>
+const seen = ({ reading }: QuestionView, ...signs: readonly Sign[]): number =>
   signs.reduce((sum, sign) => sum + reading.signs[SIGN[sign]]!, 0);
 
 /** Whether nothing stands in the request but some words. */
-function isBare({ question, reading, shape, tools }: View): boolean {
+function isBare({ question, reading, shape, tools }: QuestionView): boolean {
   if (question.length > EASY_CHARS_MAX || question.documents + question.codeFences + question.codeLines > 0)
     return false;
   if (reading.symbols + reading.latex > 0 || shape.choices > 2 || shape.items > 2) return false;
@@ -82,9 +82,9 @@ function isBare({ question, reading, shape, tools }: View): boolean {
 }
 
 /** Whether it leans on no question before, and no system prompt says what to do with it. */
-const isFree = ({ before, standing }: View): boolean => before === null && standing?.binds !== true;
+const isFree = ({ before, standing }: QuestionView): boolean => before === null && standing?.binds !== true;
 
-function isSmallTalk(view: View): boolean {
+function isSmallTalk(view: QuestionView): boolean {
   const { words, known, numbers, asksMark, languages, homographs } = view.reading;
   if (languages.length + homographs.length > 0) return false;
   const phrases = seen(view, 'greet') + seen(view, 'thanks');
@@ -122,7 +122,7 @@ function isSmallSum(said: string): boolean {
 }
 
 /** Whether a label of a few is asked for, which a short text shows. */
-function isLabel(view: View, said: string): boolean {
+function isLabel(view: QuestionView, said: string): boolean {
   const { standing, reading, shape, question } = view;
   if (seen(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WHY.test(said)) return false;
   if (standing && standing.tasks[LABELLING]! >= SURE)
@@ -143,7 +143,7 @@ const JUDGEMENT =
 const isJudgement = (text: string): boolean => JUDGEMENT.test(text);
 
 /** Whether a line is to be translated: quoted, behind a colon, or whatever the system prompt says so of. */
-function isLine(view: View, said: string): boolean {
+function isLine(view: QuestionView, said: string): boolean {
   const { standing, reading, question } = view;
   const { words } = reading;
   if (question.lines.length > 1 || seen(view, 'piece', 'code', 'program') > 0 || PLAY.test(said)) return false;

@@ -2,13 +2,13 @@ import type { ChatMessage } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
 import { estimateTokens } from '../../core/tokens.ts';
 import { SIGN } from './lexicon/lexicon.ts';
-import type { Profiled } from './profile.ts';
+import type { ProfileInput } from './profile.ts';
 import { readQuestion, withoutHarness } from './question.ts';
-import { Reading } from './reading.ts';
+import { QuestionReading } from './reading.ts';
 import { schemaTokens } from './schema-length.ts';
 
 /** Visible output tokens of one choice, as the request lets expect them. */
-export interface OutputAsked {
+export interface OutputHint {
   /** It says so: in words, by a schema, or by the text that it has rendered or rewritten; null where it does not. */
   readonly stated: number | null;
   /** It cannot be much more: a summary of a short text, the answer to a greeting; null where nothing tells. */
@@ -32,7 +32,7 @@ const SUMMARY_MIN = 30;
 type Decided = Pick<Facts, 'task' | 'difficulty'>;
 
 /** How long the answer is expected to be by what is asked. `task` is the likeliest; `last` reads the last question. */
-export function outputAsked(request: Profiled, decided: Decided, last: Reading | null): OutputAsked {
+export function outputHint(request: ProfileInput, decided: Decided, last: QuestionReading | null): OutputHint {
   const { task } = decided;
   const shaped = shapedTokens(request);
   const worded = last?.length.tokens(task) ?? standingLength(request.messages) ?? null;
@@ -43,7 +43,7 @@ export function outputAsked(request: Profiled, decided: Decided, last: Reading |
 }
 
 /** By the schema of the answer, or of the only call that can be made. */
-function shapedTokens({ response_format: format, tools, tool_choice: choice }: Profiled): number | null {
+function shapedTokens({ response_format: format, tools, tool_choice: choice }: ProfileInput): number | null {
   if (tools?.length && choice !== undefined && choice !== null && typeof choice !== 'string') {
     const called = tools.find((tool) => tool.function.name === choice.function.name);
     return called ? CALL + schemaTokens(called.function.parameters ?? {}) : null;
@@ -61,14 +61,14 @@ function standingLength(messages: readonly ChatMessage[]): number | null {
     if (role !== 'system' && role !== 'developer') continue;
     const text = textOf(content);
     if (text.length > STANDING_LENGTH) continue;
-    const stated = new Reading(readQuestion(text)).length.standing();
+    const stated = new QuestionReading(readQuestion(text)).length.standing();
     if (stated !== null) return stated;
   }
   return null;
 }
 
 /** A translation is about as long as its text, and so is one that is rewritten. */
-function textLength(request: Profiled, task: string, last: Reading | null): number | null {
+function textLength(request: ProfileInput, task: string, last: QuestionReading | null): number | null {
   if (last === null) return null;
   const isTranslated = task === 'translation';
   if (!isTranslated && !(PROSE_TASKS.has(task) && last.lead === SIGN.edit)) return null;
@@ -77,7 +77,7 @@ function textLength(request: Profiled, task: string, last: Reading | null): numb
   return tokens < TEXT_MIN ? null : tokens;
 }
 
-function shortAnswer({ messages }: Profiled, { task, difficulty }: Decided): number | null {
+function shortAnswer({ messages }: ProfileInput, { task, difficulty }: Decided): number | null {
   if (task === 'summarization') {
     const tokens = objectTokens(messages);
     return tokens < TEXT_MIN ? null : Math.max(SUMMARY_MIN, Math.ceil(SUMMARY_SHARE * tokens));

@@ -1,26 +1,26 @@
 import { SIGN } from './lexicon/lexicon.ts';
 import { SIGNS, type Sign } from './lexicon/signs.ts';
-import type { Question } from './question.ts';
-import type { Reading } from './reading.ts';
-import type { Shape } from './shape.ts';
+import type { QuestionText } from './question.ts';
+import type { QuestionShape } from './question-shape.ts';
+import type { QuestionReading } from './reading.ts';
 import { TASKS } from './tasks.ts';
 
 /** What is known of a question when its task is weighed. */
-export interface View {
-  readonly question: Question;
-  readonly reading: Reading;
-  readonly shape: Shape;
-  readonly tools: Offer | null;
+export interface QuestionView {
+  readonly question: QuestionText;
+  readonly reading: QuestionReading;
+  readonly shape: QuestionShape;
+  readonly tools: ToolContext | null;
   /** How likely the tasks of the question before are, where this one may lean on it. */
   readonly before: Float64Array | null;
   /** What the system prompt says; null without one. */
-  readonly standing: Standing | null;
+  readonly standing: SystemInstruction | null;
   /** Whether it is the system prompt itself that is weighed. */
-  readonly isStanding: boolean;
+  readonly isSystemPrompt: boolean;
 }
 
 /** A standing instruction: what the system prompt says is to be done with what the user sends. */
-export interface Standing {
+export interface SystemInstruction {
   /** How likely each task is the one that it asks for. */
   readonly tasks: Float64Array;
   /** Whether it binds every answer: "translate everything", "the label only". */
@@ -32,7 +32,7 @@ export interface Standing {
 }
 
 /** What tools have to do with a question, where any are offered. */
-export interface Offer {
+export interface ToolContext {
   /** Whether the question has a word of one's name. */
   readonly named: boolean;
   /** Whether their results are the last that was said. */
@@ -43,60 +43,60 @@ export interface Offer {
 }
 
 /** What most questions lack, and all features of it with it. */
-type Lacking = Sign | 'before' | 'tools' | 'standing' | 'standing itself';
+type FeatureCondition = Sign | 'before' | 'tools' | 'standing' | 'standing itself';
 
 /** `of` is asked only where there is that which it is 0 without. */
-type Feature = readonly [name: string, of: (view: View) => number, without?: Lacking];
+type Feature = readonly [name: string, of: (view: QuestionView) => number, without?: FeatureCondition];
 
 /** Words that are weighed by themselves; the others only tell a language or a length. */
 const TELLING = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
 
-const isShown = ({ question, reading }: View): boolean =>
+const isShown = ({ question, reading }: QuestionView): boolean =>
   question.documents > 0 || reading.hasText || question.length > 600;
 /** Whether something is there to do the task on: it is shown, quoted or stands behind a colon. */
-const hasMaterial = (view: View): boolean => isShown(view) || view.reading.quotes > 0 || view.reading.colon;
+const hasMaterial = (view: QuestionView): boolean => isShown(view) || view.reading.quotes > 0 || view.reading.colon;
 
 /** How much was seen of a sign, at most so much. */
-const upTo = (most: number, sign: Sign): ((view: View) => number) => {
+const upTo = (most: number, sign: Sign): ((view: QuestionView) => number) => {
   const at = SIGN[sign];
   return ({ reading }) => Math.min(most, reading.signs[at]!);
 };
 
 /** Signs that count more, or less, where something holds of the question. */
-const together = (name: string, holds: (view: View) => boolean, signs: readonly Sign[]): Feature[] =>
+const together = (name: string, holds: (view: QuestionView) => boolean, signs: readonly Sign[]): Feature[] =>
   signs.map((sign) => {
     const seen = upTo(1.5, sign);
     return [`${sign} ${name}`, (view) => (holds(view) ? seen(view) : 0), sign];
   });
 
-const flag = (name: string, holds: (view: View) => boolean, without?: Lacking): Feature => [
+const flag = (name: string, holds: (view: QuestionView) => boolean, without?: FeatureCondition): Feature => [
   name,
   (view) => (holds(view) ? 1 : 0),
   without,
 ];
-const oneOf = (name: string, signs: readonly Sign[], of: (reading: Reading) => number): Feature[] =>
+const oneOf = (name: string, signs: readonly Sign[], of: (reading: QuestionReading) => number): Feature[] =>
   signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign]));
 
-const sum = ({ reading }: View, ...signs: readonly Sign[]): number =>
+const sum = ({ reading }: QuestionView, ...signs: readonly Sign[]): number =>
   signs.reduce((all, sign) => all + reading.signs[SIGN[sign]]!, 0);
-const hasCode = ({ question }: View): boolean => question.codeFences > 0 || question.codeLines > 1;
-const hasFigures = ({ reading }: View): boolean => reading.numbers + reading.formulas + reading.latex > 0;
+const hasCode = ({ question }: QuestionView): boolean => question.codeFences > 0 || question.codeLines > 1;
+const hasFigures = ({ reading }: QuestionView): boolean => reading.numbers + reading.formulas + reading.latex > 0;
 
 /** Whether answers to choose from are given. */
-const isExam = ({ shape }: View): boolean => shape.choices > 2;
+const isExam = ({ shape }: QuestionView): boolean => shape.choices > 2;
 /** Whether nothing but one word speaks of code. */
-const isLoneOfCode = (view: View): boolean => {
+const isLoneOfCode = (view: QuestionView): boolean => {
   const { named, symbols, ticks, homographs } = view.reading;
   const others = named + symbols + ticks + homographs.length + view.question.codeFences + view.question.codeLines;
   return others === 0 && sum(view, 'code', 'program', 'mend') < 1.5;
 };
 
 /** The tasks of the question before, where something holds of this one. */
-const after = (name: string, holds: (view: View) => boolean): Feature[] =>
+const after = (name: string, holds: (view: QuestionView) => boolean): Feature[] =>
   TASKS.map((task, at) => [`after ${task}${name}`, (view) => (holds(view) ? view.before![at]! : 0), 'before']);
 
 /** The tasks of the system prompt, where something holds of the question. */
-const under = (name: string, holds: (view: View) => boolean): Feature[] =>
+const under = (name: string, holds: (view: QuestionView) => boolean): Feature[] =>
   TASKS.map((task, at) => [
     `under ${task}${name}`,
     (view) => (holds(view) ? view.standing!.tasks[at]! : 0),
@@ -348,22 +348,22 @@ const UNDER = placesOf('standing');
 const STANDING_ITSELF = placesOf('standing itself');
 const BY_SIGN = SIGNS.map(placesOf);
 
-function placesOf(lacking: Lacking | undefined): readonly number[] {
+function placesOf(lacking: FeatureCondition | undefined): readonly number[] {
   return FEATURES.flatMap(([, , without], at) => (without === lacking ? [at] : []));
 }
 
 /** Visits the features of a question that are not 0: most are. `at` is the place of the name. */
-export function visitFeatures(view: View, visit: (at: number, value: number) => void): void {
+export function visitFeatures(view: QuestionView, visit: (at: number, value: number) => void): void {
   const { signs } = view.reading;
   visitAll(ALWAYS, view, visit);
   if (view.before !== null) visitAll(AFTER, view, visit);
   if (view.tools !== null) visitAll(WITH_TOOLS, view, visit);
   if (view.standing !== null) visitAll(UNDER, view, visit);
-  if (view.isStanding) visitAll(STANDING_ITSELF, view, visit);
+  if (view.isSystemPrompt) visitAll(STANDING_ITSELF, view, visit);
   for (let sign = 0; sign < signs.length; sign++) if (signs[sign]! > 0) visitAll(BY_SIGN[sign]!, view, visit);
 }
 
-function visitAll(places: readonly number[], view: View, visit: (at: number, value: number) => void): void {
+function visitAll(places: readonly number[], view: QuestionView, visit: (at: number, value: number) => void): void {
   for (let i = 0; i < places.length; i++) {
     const at = places[i]!;
     const value = VALUES[at]!(view);

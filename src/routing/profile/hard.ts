@@ -1,4 +1,4 @@
-import type { View } from './features.ts';
+import type { QuestionView } from './features.ts';
 import {
   ABOUT_CODE,
   ADVANCED_MATHS,
@@ -65,7 +65,7 @@ const CALLS_MIN = 8;
 
 /** A request as the rules below see it. `said` is in lower case, without code, and cut. */
 interface Ask {
-  readonly view: View;
+  readonly view: QuestionView;
   readonly task: string;
   readonly said: string;
 }
@@ -95,7 +95,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Whether a request is plainly hard, by the rule that stands in `difficulty.ts`. */
-export function isHard(view: View, task: string): boolean {
+export function isHard(view: QuestionView, task: string): boolean {
   const { question, reading, shape, tools } = view;
   if (tools?.amid) return tools.calls >= CALLS_MIN && isFailure(tools.result);
   // Answers to choose from leave little to prove, make or draft.
@@ -111,11 +111,11 @@ export function isHard(view: View, task: string): boolean {
   return false;
 }
 
-function hasSign({ reading }: View, ...signs: readonly Sign[]): boolean {
+function hasSign({ reading }: QuestionView, ...signs: readonly Sign[]): boolean {
   return signs.some((sign) => reading.signs[SIGN[sign]]! > 0);
 }
 
-function isNearMaths(view: View): boolean {
+function isNearMaths(view: QuestionView): boolean {
   const { formulas, latex, symbols } = view.reading;
   return formulas + latex + symbols > 0 || hasSign(view, 'solve', 'maths', 'puzzle', 'logic');
 }
@@ -128,7 +128,7 @@ function isNearCode({ view, task }: Omit<Ask, 'said'>): boolean {
 }
 
 /** What is asked, from the edges of a long text, where it asks. */
-function saidIn({ question: { text, lines, head, tail } }: View): string {
+function saidIn({ question: { text, lines, head, tail } }: QuestionView): string {
   let said = '';
   for (const { from, to } of lines) {
     if (from < head) said += `${text.slice(from, Math.min(to, head))}\n`;
@@ -141,7 +141,7 @@ function saidIn({ question: { text, lines, head, tail } }: View): string {
 const count = (said: string, sign: RegExp): number => said.match(sign)?.length ?? 0;
 
 /** A named problem that is open: few words tell it. */
-function isOpenProblem(view: View, task: string): boolean {
+function isOpenProblem(view: QuestionView, task: string): boolean {
   if (!OF_MATHS.includes(task) || view.question.length > EDGE) return false;
   const said = saidIn(view);
   return OPEN_PROBLEM.test(said) && (PROVE.test(said) || SETTLES.test(said)) && !SOLE_QUESTION.test(said);
@@ -168,12 +168,12 @@ function isExpertCode({ view, task, said }: Ask): boolean {
   if (EXPERT_CODE.test(said)) return true;
   return view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view)) && DEEP_CODE.test(said);
 }
-function isOfCode({ reading }: View): boolean {
+function isOfCode({ reading }: QuestionView): boolean {
   return reading.languages.length + reading.homographs.length > 0;
 }
 const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
 
-function isShown({ question: { text, codeFences, codeLines } }: View): boolean {
+function isShown({ question: { text, codeFences, codeLines } }: QuestionView): boolean {
   if (codeFences + codeLines === 0) return false;
   let lines = 0;
   for (let at = text.indexOf('\n'); at >= 0 && lines < SHOWN_LINES_MIN + BLANK; at = text.indexOf('\n', at + 1))

@@ -59,7 +59,7 @@ export const stemOn = (stem: number, letter: number): number => (Math.imul(stem,
 /** The same stem as the first word of a question, or its second. */
 export const STEM_PLACES = [0x5bd1e995, 0x1b873593] as const;
 /** The same stem in a system prompt. */
-export const STEM_STANDING = 0x2c1b3c6d;
+export const STEM_OF_SYSTEM_PROMPT = 0x2c1b3c6d;
 
 /** A pattern of the lexicon as the reader sees it: folded, with one blank for each gap. */
 export function fold(pattern: string): string {

@@ -1,8 +1,8 @@
-import type { View } from './features.ts';
+import type { QuestionView } from './features.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import type { Sign } from './lexicon/signs.ts';
 import { readQuestion } from './question.ts';
-import { Reading } from './reading.ts';
+import { QuestionReading } from './reading.ts';
 import { TASKS } from './tasks.ts';
 
 /**
@@ -49,13 +49,13 @@ const ROLE =
 const LEAD_IN = /\b(?:your|the) (?:only |sole )?(?:job|task|role|goal) is (?:to |this: )?/gi;
 
 /** Reads a system prompt once more, without what says who answers. */
-function bodyOf(said: string, reading: Reading): Reading {
+function bodyOf(said: string, reading: QuestionReading): QuestionReading {
   const body = said.replace(ROLE, '$1').replace(LEAD_IN, '');
-  return body === said ? reading : new Reading(readQuestion(body));
+  return body === said ? reading : new QuestionReading(readQuestion(body));
 }
 
 /** The task that a system prompt orders, by its place in `TASKS`; -1 where it orders none. `told` is what is read of it. */
-export function orderOf({ question: { text, length }, reading }: View): number {
+export function orderOf({ question: { text, length }, reading }: QuestionView): number {
   if (length > SCHEMA_CHARS_MAX) return -1;
   const said = text.trim();
   if (CONDITIONAL.test(said)) return -1;
@@ -72,7 +72,7 @@ export function orderOf({ question: { text, length }, reading }: View): number {
 }
 
 /** The task that a question is under the order of its system prompt, by its place in `TASKS`; -1 where the user is free. */
-export function orderedTask({ standing, tools, reading }: View): number {
+export function orderedTask({ standing, tools, reading }: QuestionView): number {
   if (standing === null || standing.order < 0 || tools !== null) return -1;
   const { signs, words } = reading;
   if (signs[SIGN.away]! > 0.4) return -1;

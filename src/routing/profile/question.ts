@@ -2,19 +2,19 @@ import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 
 /** A stretch of a question's text, in UTF-16 code units. */
-export interface Stretch {
+export interface TextRange {
   readonly from: number;
   readonly to: number;
 }
 
 /** A message of the user, parted into what asks and what is only shown. */
-export interface Question {
+export interface QuestionText {
   /** What is read of it: all, or its head and tail. */
   readonly text: string;
   /** Lines that ask or tell, in order. */
-  readonly lines: Stretch[];
+  readonly lines: TextRange[];
   /** Lines of code among them: they ask where nothing else does. */
-  readonly code: Stretch[];
+  readonly code: TextRange[];
   /** Characters of these lines. */
   length: number;
   /** UTF-16 code units of the whole message. */
@@ -54,7 +54,7 @@ const OPENING = /<([a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,200})?>/iy;
 const FENCE = '```';
 
 /** Parts a message. `unwrapped`: for one that is nothing but blocks, so that what is in them asks. */
-export function readQuestion(message: string, unwrapped = false): Question {
+export function readQuestion(message: string, unwrapped = false): QuestionText {
   const { from, to, shown } = unwrapped ? { from: 0, to: message.length, shown: [] } : withoutOuterBlocks(message);
   const isCut = to - from > HEAD + TAIL;
   const text = isCut
@@ -62,7 +62,7 @@ export function readQuestion(message: string, unwrapped = false): Question {
     : `${PAD}${message.slice(from, to)}${PAD}`;
   const start = PAD.length;
   const end = text.length - PAD.length;
-  const question: Question = {
+  const question: QuestionText = {
     text,
     lines: [],
     code: [],
@@ -91,7 +91,7 @@ export function readQuestion(message: string, unwrapped = false): Question {
 }
 
 /** Where the first paragraph ends (1) or the last one begins (-1); at most `EDGE` characters of it. */
-function edge(lines: readonly Stretch[], step: 1 | -1): number {
+function edge(lines: readonly TextRange[], step: 1 | -1): number {
   let at = step > 0 ? 0 : lines.length - 1;
   const first = step > 0 ? lines[at]!.from : lines[at]!.to;
   for (; lines[at + step]; at += step) {
@@ -106,10 +106,10 @@ function edge(lines: readonly Stretch[], step: 1 | -1): number {
 }
 
 /** The message without the blocks that it begins and ends with, however long they are. */
-function withoutOuterBlocks(message: string): Stretch & { readonly shown: readonly Stretch[] } {
+function withoutOuterBlocks(message: string): TextRange & { readonly shown: readonly TextRange[] } {
   let from = 0;
   let to = message.length;
-  const shown: Stretch[] = [];
+  const shown: TextRange[] = [];
   for (;;) {
     from = skipBlanks(message, from, to);
     const name = blockAt(message, from);
@@ -167,7 +167,7 @@ interface Window {
 }
 
 /** Goes through a window line by line. */
-function part(question: Question, { from, to }: Stretch, window: Window): void {
+function part(question: QuestionText, { from, to }: TextRange, window: Window): void {
   const { text } = question;
   const before = question.lines.length;
   let isCode = false;
@@ -199,7 +199,7 @@ function part(question: Question, { from, to }: Stretch, window: Window): void {
 const ENOUGH = 3;
 
 /** A line of code or of words; whether it is code. */
-function addLine(question: Question, from: number, first: number, end: number, afterCode: boolean): boolean {
+function addLine(question: QuestionText, from: number, first: number, end: number, afterCode: boolean): boolean {
   if (first >= end) return afterCode;
   const { text } = question;
   const language =
@@ -219,13 +219,13 @@ function addLine(question: Question, from: number, first: number, end: number, a
 /** `}`, `)`, `]`: what goes on with code. */
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x29, 0x5d]);
 
-function ask(question: Question, from: number, to: number): void {
+function ask(question: QuestionText, from: number, to: number): void {
   if (to <= from) return;
   question.lines.push({ from, to });
   question.length += to - from;
 }
 
-function see(question: Question, language: string): void {
+function see(question: QuestionText, language: string): void {
   question.languages.set(language, (question.languages.get(language) ?? 0) + 1);
 }
 
@@ -233,7 +233,7 @@ function see(question: Question, language: string): void {
 const FENCE_LINES = 6;
 
 /** Reads a fence; gives the place behind it. */
-function addFence(question: Question, from: number, to: number): number {
+function addFence(question: QuestionText, from: number, to: number): number {
   const { text } = question;
   const close = text.indexOf(FENCE, from + FENCE.length);
   const end = close < 0 || close > to ? to : close;
@@ -262,7 +262,7 @@ function addFence(question: Question, from: number, to: number): number {
 }
 
 /** Reads a tag that begins a line; gives the place behind it, or where it stands when it is none. */
-function block(question: Question, at: number, { from: before, to }: Stretch, window: Window): number {
+function block(question: QuestionText, at: number, { from: before, to }: TextRange, window: Window): number {
   const { text } = question;
   if (text.charCodeAt(at + 1) === 0x2f)
     return closing(question, at, window.unwrapped ? Number.POSITIVE_INFINITY : before, to);
@@ -287,7 +287,7 @@ function block(question: Question, at: number, { from: before, to }: Stretch, wi
 }
 
 /** A block with something to look at: code, where a line of its first ones is. */
-function addDocument(question: Question, text: string, from: number, to: number): void {
+function addDocument(question: QuestionText, text: string, from: number, to: number): void {
   question.documents++;
   let line = from;
   for (let left = FENCE_LINES; line < to && left > 0; left--) {
@@ -303,7 +303,7 @@ function addDocument(question: Question, text: string, from: number, to: number)
 }
 
 /** An end without a beginning in the window: what stands before it there was within the block. */
-function closing(question: Question, at: number, before: number, to: number): number {
+function closing(question: QuestionText, at: number, before: number, to: number): number {
   const { text } = question;
   const end = text.indexOf('>', at);
   if (end < 0 || end > to || end - at > 44) return at;
@@ -315,7 +315,7 @@ function closing(question: Question, at: number, before: number, to: number): nu
 }
 
 /** Unreads the lines from the one of that place on, and all code: they were shown, not asked. */
-function forget(question: Question, before: number): void {
+function forget(question: QuestionText, before: number): void {
   while (question.lines.length > before) {
     const { from, to } = question.lines.pop()!;
     question.length -= to - from;

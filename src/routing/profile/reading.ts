@@ -13,8 +13,8 @@ import {
   isSymbol,
   numberAt,
   quoteEnd,
-} from './marks.ts';
-import type { Question } from './question.ts';
+} from './punctuation.ts';
+import type { QuestionText } from './question.ts';
 import { matchAt } from './trie.ts';
 
 /** What words count that are shown and not asked: after a colon, in quotes. */
@@ -47,7 +47,7 @@ const OPENING = 6;
 const THANKS = 14;
 
 /** What the words of a question tell. Weights: 1 for a word that asks. */
-export class Reading {
+export class QuestionReading {
   /** How much was seen of each sign, in the order of `SIGNS`. */
   readonly signs = new Float64Array(SIGNS.length);
   /** Signs that a sentence begins with, or nearly so: 1 for each. */
@@ -102,7 +102,7 @@ export class Reading {
   /** Words since the sentence began. */
   #place = 0;
 
-  constructor({ text, lines, length, head, tail }: Question) {
+  constructor({ text, lines, length, head, tail }: QuestionText) {
     this.#text = text;
     this.votes = this.#ballot.votes;
     this.#start = lines[0]?.from ?? 0;

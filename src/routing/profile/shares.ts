@@ -1,5 +1,5 @@
 import type { TaskShare } from '../../core/facts.ts';
-import type { Evidence } from './evidence.ts';
+import type { TaskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
 /** Shares are whole 64ths: exact in binary, so that they sum to exactly 1. */
@@ -8,7 +8,7 @@ const PARTS = 64;
 const LEAST = 0.05;
 
 /** How likely each task is, 0..1, in the order of `TASKS`. */
-export function likelihoods(evidence: Evidence): Float64Array {
+export function likelihoods(evidence: TaskLogits): Float64Array {
   let most = evidence[0]!;
   for (let at = 1; at < evidence.length; at++) most = Math.max(most, evidence[at]!);
   const likely = new Float64Array(evidence.length);
@@ -22,7 +22,7 @@ export function likelihoods(evidence: Evidence): Float64Array {
 }
 
 /** The shares that the evidence leaves, as `mix` has them, and the task that is likelier than not. */
-export function sharesOf(evidence: Evidence): { readonly task: string; readonly mix: readonly TaskShare[] } {
+export function sharesOf(evidence: TaskLogits): { readonly task: string; readonly mix: readonly TaskShare[] } {
   const likely = likelihoods(evidence);
   const kept: { readonly task: string; share: number }[] = [];
   let sum = 0;

@@ -1,8 +1,8 @@
 import type { ChatMessage, Tool } from '../../core/chat-request.ts';
 import { fold } from './letters.ts';
-import type { Profiled } from './profile.ts';
-import type { Question } from './question.ts';
-import type { Reading } from './reading.ts';
+import type { ProfileInput } from './profile.ts';
+import type { QuestionText } from './question.ts';
+import type { QuestionReading } from './reading.ts';
 
 /** What users say, in any language, of what functions are named after, which is in English: by the names of it. */
 export const TOPICS: Readonly<Record<string, string>> = {
@@ -67,7 +67,7 @@ const TEXT_MAX = 400;
 const STEM = 5;
 
 /** Whether the question has a word of an offered function's name: `weather` for `get_weather`. */
-export function namesTool(tools: readonly Tool[], { text }: Question, { topics }: Reading): boolean {
+export function namesTool(tools: readonly Tool[], { text }: QuestionText, { topics }: QuestionReading): boolean {
   const stems = new Set(Array.from(fold(text.slice(0, TEXT_MAX)).split(' '), stemOf));
   const isSaid = (word: string): boolean => stems.has(stemOf(word)) || topics.includes(topicOf(word));
   return tools.slice(0, TOOLS_MAX).some(({ function: { name } }) => {
@@ -118,6 +118,6 @@ function textOf({ content }: ChatMessage): string {
 }
 
 /** Whether the caller leaves the model no choice but to call one. */
-export function forcesTool({ tools, tool_choice: choice }: Profiled): boolean {
+export function forcesTool({ tools, tool_choice: choice }: ProfileInput): boolean {
   return Boolean(tools?.length) && (choice === 'required' || (typeof choice === 'object' && choice !== null));
 }

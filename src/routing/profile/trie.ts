@@ -26,7 +26,7 @@ interface Tree<T> {
 
 const BLANK = 0x20;
 
-interface Planted<T> {
+interface TriePattern<T> {
   readonly text: string;
   readonly isOpen: boolean;
   readonly value: T;
@@ -48,7 +48,7 @@ export function trieOf<T>(patterns: Iterable<readonly [pattern: string, value: T
 /** The tree of patterns that all begin with the same letter: its root is that. */
 function grow<T>(seeds: readonly (readonly [pattern: string, value: T])[]): Tree<T> {
   // In order, so that what goes through a node is a stretch of the list, and its children are stretches of that.
-  const all = Array.from(seeds, planted).sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  const all = Array.from(seeds, parsePattern).sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
   // Of each node: its stretch, and how deep it lies.
   const froms = [0];
   const tos = [all.length];
@@ -79,7 +79,7 @@ function grow<T>(seeds: readonly (readonly [pattern: string, value: T])[]): Tree
 }
 
 /** Of the patterns in a stretch that end so; undefined where none does. */
-function valuesOf<T>(all: readonly Planted<T>[], from: number, to: number, isOpen: boolean): T[] | undefined {
+function valuesOf<T>(all: readonly TriePattern<T>[], from: number, to: number, isOpen: boolean): T[] | undefined {
   let values: T[] | undefined;
   for (let at = from; at < to; at++) {
     const one = all[at]!;
@@ -90,19 +90,19 @@ function valuesOf<T>(all: readonly Planted<T>[], from: number, to: number, isOpe
   return values;
 }
 
-function planted<T>([pattern, value]: readonly [string, T]): Planted<T> {
+function parsePattern<T>([pattern, value]: readonly [string, T]): TriePattern<T> {
   const hasStar = pattern.endsWith('*');
   const isOpen = hasStar || isUnspaced(pattern.charCodeAt(pattern.length - 1));
   return { text: fold(hasStar ? pattern.slice(0, -1) : pattern), isOpen, value };
 }
 
 /** What is told of each pattern that begins at a place. */
-export interface Finder<T> {
+export interface MatchListener<T> {
   found(values: readonly T[], from: number, to: number): void;
 }
 
 /** Tells `finder` the values of every pattern that begins at `from`, and where it ends. */
-export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number, finder: Finder<T>): void {
+export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number, finder: MatchListener<T>): void {
   const isSpaced = !isUnspaced(text.charCodeAt(from));
   const root = trie.roots[FOLDED[text.charCodeAt(from)]!]!;
   if (root === 0) return;

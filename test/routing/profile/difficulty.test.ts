@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { promptsOf } from './prompts.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
 const system = (content: string): ChatMessage => ({ role: 'system', content });
-const difficultyOf = (question: string, standing?: string, more: Partial<Profiled> = {}) =>
+const difficultyOf = (question: string, standing?: string, more: Partial<ProfileInput> = {}) =>
   profile({ messages: [...(standing ? [system(standing)] : []), user(question)], ...more }).difficulty;
 
 const EASY = [

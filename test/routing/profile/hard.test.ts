@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import type { Difficulty } from '../../../src/core/facts.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { bytesOf, promptsOf } from './prompts.ts';
 
 interface Graded {
   readonly id: string;
   readonly difficulty: Difficulty;
-  readonly request: Profiled;
+  readonly request: ProfileInput;
 }
 
 const gradedOf = (name: string): Graded[] =>

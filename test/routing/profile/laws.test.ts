@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
-import { type Profile, type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type Profile, type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import { promptsOf } from './prompts.ts';
 
@@ -47,7 +47,7 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
 const tool = fc
   .constantFrom('get_weather', 'run', 'x', 'sendEmail')
   .map((name): Tool => ({ type: 'function', function: { name } }));
-const request: fc.Arbitrary<Profiled> = fc.record({
+const request: fc.Arbitrary<ProfileInput> = fc.record({
   messages: fc.array(message, { maxLength: 6 }),
   tools: fc.option(fc.array(tool, { maxLength: 3 }), { nil: undefined }),
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { schemaTokens } from '../../../src/routing/profile/schema-length.ts';
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const system = (content: string): ChatMessage => ({ role: 'system', content });
-const output = (question: string | readonly ChatMessage[], more: Partial<Profiled> = {}) =>
+const output = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
   profile({ messages: typeof question === 'string' ? [user(question)] : [...question], ...more }).output;
 const stated = (...request: Parameters<typeof output>) => output(...request).stated;
 
@@ -126,7 +126,7 @@ describe('the length of an answer, by its text', () => {
 });
 
 const object = (properties: Record<string, unknown>) => ({ type: 'object', properties });
-const format = (schema: Record<string, unknown>): Partial<Profiled> => ({
+const format = (schema: Record<string, unknown>): Partial<ProfileInput> => ({
   response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
 });
 const THREE = object({ name: { type: 'string' }, age: { type: 'integer' }, city: { type: 'string' } });

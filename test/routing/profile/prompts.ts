@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { capabilityNames, OF_EVERY_DIALECT } from '../../../src/core/capability.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 
 /** A request as users send it, and what a careful reader says of it. */
 export interface Labelled {
@@ -12,7 +12,7 @@ export interface Labelled {
   /** Programming languages, ascending. */
   readonly languages: readonly string[];
   readonly needs: readonly string[];
-  readonly request: Profiled;
+  readonly request: ProfileInput;
 }
 
 const fileOf = (name: string): string => join(import.meta.dir, '..', 'prompts', `${name}.jsonl`);

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { capabilityNames } from '../../../src/core/capability.ts';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const of = (content: ChatMessage['content'], more: Partial<Profiled> = {}) =>
+const of = (content: ChatMessage['content'], more: Partial<ProfileInput> = {}) =>
   profile({ messages: [user(content)], ...more });
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
 /** Members that the schema does not know there. */
@@ -49,7 +49,7 @@ describe('what a request needs', () => {
   });
 
   test('follows from what not every dialect can say', () => {
-    const cases: [Partial<Profiled>, string[]][] = [
+    const cases: [Partial<ProfileInput>, string[]][] = [
       [{ seed: 0 }, ['seed']],
       [{ frequency_penalty: 0.1 }, ['penalties']],
       [{ presence_penalty: -2 }, ['penalties']],
@@ -71,14 +71,14 @@ describe('what a request needs', () => {
   });
 
   test('is nothing for values that say what leaving them out says', () => {
-    const plain: Partial<Profiled>[] = [
+    const plain: Partial<ProfileInput>[] = [
       { temperature: 1, frequency_penalty: 0, presence_penalty: 0, logit_bias: {}, n: 1 },
       { stop: [] },
       { stop: '' },
       { parallel_tool_calls: false, response_format: { type: 'text' } },
     ];
     for (const asked of plain) expect(needs(of('x', asked))).toEqual([]);
-    const ofTools: Partial<Profiled>[] = [
+    const ofTools: Partial<ProfileInput>[] = [
       { tool_choice: 'auto' },
       { tool_choice: 'none' },
       { parallel_tool_calls: true },

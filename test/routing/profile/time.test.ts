@@ -2,7 +2,7 @@ import { describe, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
-import { Reading } from '../../../src/routing/profile/reading.ts';
+import { QuestionReading } from '../../../src/routing/profile/reading.ts';
 import { inTime } from '../../support/in-time.ts';
 
 const MB = 1_000_000;
@@ -40,7 +40,7 @@ describe('time', () => {
   for (const [name, text] of Object.entries(HOSTILE)) {
     test(`is bounded for ${name}`, async () => {
       await inTime(1_000, () => profile({ messages: [user(text)] }));
-      await inTime(400, () => new Reading(readQuestion(text)));
+      await inTime(400, () => new QuestionReading(readQuestion(text)));
     });
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
@@ -9,9 +9,10 @@ const said = (content: string): ChatMessage => ({ role: 'assistant', content });
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
 const tool = (name: string): Tool => ({ type: 'function', function: { name, description: 'Runs Python code.' } });
 
-const read = (question: string | readonly ChatMessage[], more: Partial<Profiled> = {}) =>
+const read = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
   profile({ messages: typeof question === 'string' ? [user(question)] : [...question], ...more });
-const taskOf = (question: string | readonly ChatMessage[], more: Partial<Profiled> = {}) => read(question, more).task;
+const taskOf = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
+  read(question, more).task;
 /** Those that are read as another task. */
 const mistaken = (task: string, questions: readonly string[]) =>
   questions.filter((question) => taskOf(question) !== task);

@@ -6,10 +6,10 @@ import { ja, ko, zh } from './east-asian.ts';
 import { de, en, nl } from './germanic.ts';
 import { NUMERALS } from './numerals.ts';
 import { es, fr, it, pt } from './romance.ts';
-import { SIGNS, type Sign, type Words } from './signs.ts';
+import { SIGNS, type Sign, type Vocabulary } from './signs.ts';
 import { cs, pl, ru, uk } from './slavic.ts';
 
-const BLOCKS: Readonly<Record<string, Words>> = {
+const BLOCKS: Readonly<Record<string, Vocabulary>> = {
   en,
   ar,
   cs,

@@ -1,12 +1,12 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
-import { lastView, standingView } from './ask.ts';
-import { evidenceOf } from './evidence.ts';
-import type { View } from './features.ts';
-import type { Profiled } from './profile.ts';
+import type { QuestionView } from './features.ts';
+import { lastView, systemPromptView } from './intent.ts';
+import type { ProfileInput } from './profile.ts';
+import { taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
 /** A word, or several in a row, that made a task likelier. */
-export interface TellingWord {
+export interface InfluentialWord {
   /** As it stands in the request. */
   readonly text: string;
   readonly of: 'question' | 'system prompt' | 'question before';
@@ -31,7 +31,7 @@ const TURNS = 4;
  *
  * @param task The task that was read; one that words do not tell, such as `vision`, has none.
  */
-export function tellingWords(request: Profiled, task: string): TellingWord[] {
+export function influentialWords(request: ProfileInput, task: string): InfluentialWord[] {
   const at = TASKS.indexOf(task);
   const whole = at < 0 ? null : oddsOf(lastView(request), at);
   if (whole === null) return [];
@@ -55,17 +55,17 @@ export function tellingWords(request: Profiled, task: string): TellingWord[] {
 }
 
 /** What is read of a text, by where it stands. */
-const READERS: Readonly<Record<TellingWord['of'], (request: Profiled, place: Place) => View | null>> = {
+const READERS: Readonly<Record<InfluentialWord['of'], (request: ProfileInput, place: Place) => QuestionView | null>> = {
   question: (request) => lastView(request),
-  'system prompt': (request) => standingView(request),
+  'system prompt': (request) => systemPromptView(request),
   'question before': (request, { message }) =>
     lastView({ ...request, messages: request.messages.slice(0, message + 1) }),
 };
 
 /** How likely a task is, in logits; null where nothing asks. */
-function oddsOf(view: View | null, task: number): number | null {
+function oddsOf(view: QuestionView | null, task: number): number | null {
   if (view === null) return null;
-  const evidence = evidenceOf(view);
+  const evidence = taskLogits(view);
   const others = evidence.filter((_, at) => at !== task);
   const most = Math.max(...others);
   return evidence[task]! - most - Math.log(others.reduce((sum, one) => sum + Math.exp(one - most), 0));
@@ -76,14 +76,14 @@ interface Place {
   readonly message: number;
   readonly part: number | null;
   readonly text: string;
-  readonly of: TellingWord['of'];
+  readonly of: InfluentialWord['of'];
 }
 
 /** The texts that may tell: system prompts, the last questions. */
 function placesOf(messages: readonly ChatMessage[]): Place[] {
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const users = messages.flatMap(({ role }, at) => (role === 'user' ? [at] : [])).slice(-TURNS);
-  const of = (at: number): TellingWord['of'] | null => {
+  const of = (at: number): InfluentialWord['of'] | null => {
     if (at < first || first < 0) return 'system prompt';
     return users.includes(at) ? (at === users.at(-1) ? 'question' : 'question before') : null;
   };
@@ -98,7 +98,7 @@ function placesOf(messages: readonly ChatMessage[]): Place[] {
 }
 
 /** The request without a stretch of one of its texts. */
-function without(request: Profiled, { message, part, text }: Place, from: number, to: number): Profiled {
+function without(request: ProfileInput, { message, part, text }: Place, from: number, to: number): ProfileInput {
   const rest = text.slice(0, from) + text.slice(to);
   const messages = request.messages.map((one, at) => {
     if (at !== message) return one;
@@ -140,8 +140,8 @@ function wordsOf(text: string): Word[] {
 const WORD = 12;
 
 /** Words that stand next to each other and all tell are one. */
-function joined(text: string, words: readonly (Word & Pick<TellingWord, 'of' | 'adds'>)[]): TellingWord[] {
-  const all: (Word & Pick<TellingWord, 'of' | 'adds'>)[] = [];
+function joined(text: string, words: readonly (Word & Pick<InfluentialWord, 'of' | 'adds'>)[]): InfluentialWord[] {
+  const all: (Word & Pick<InfluentialWord, 'of' | 'adds'>)[] = [];
   for (const word of words) {
     const last = all.at(-1);
     const isNext = last !== undefined && /^ ?$/.test(text.slice(last.to, word.from));

@@ -10,7 +10,7 @@ const HEAD = 900;
 const TAIL = 500;
 
 /** The standing instruction: what the `system` and `developer` messages say before anybody asks; empty where they say nothing. */
-export function standingText(messages: readonly ChatMessage[]): string {
+export function systemPromptText(messages: readonly ChatMessage[]): string {
   let text = '';
   for (let at = 0; at < messages.length && at < MESSAGES; at++) {
     const { role, content } = messages[at]!;

@@ -1,16 +1,16 @@
-import { FEATURE_NAMES, type View, visitFeatures } from './features.ts';
-import { fold, STEM_LETTERS, STEM_PLACES, STEM_STANDING, stemOn } from './letters.ts';
+import { FEATURE_NAMES, type QuestionView, visitFeatures } from './features.ts';
+import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
 import { orderedTask } from './order.ts';
 import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
 import { WEIGHTS } from './weights.ts';
-import { STANDING_WEIGHTS } from './weights-standing.ts';
+import { SYSTEM_PROMPT_WEIGHTS } from './weights-system-prompt.ts';
 
 /** Logits of each task, in the order of `TASKS`; only their differences count. */
-export type Evidence = Float64Array;
+export type TaskLogits = Float64Array;
 
 /** What the features and stems of a question weigh. */
-export interface Fitted {
+export interface TaskWeights {
   /** By feature, then by task; the stems stand behind the named features. */
   readonly weights: Float64Array;
   /** Stem → its row. */
@@ -25,14 +25,14 @@ const LOOSE: ReadonlySet<string> = new Set(['general', 'chat', 'tool_use']);
  * Whether it can be a tool that is asked for: nobody calls what is not offered, and "continue" after code goes on with
  * the code, whatever is offered.
  */
-export function mayCall({ tools, before }: View): boolean {
+export function mayCall({ tools, before }: QuestionView): boolean {
   if (tools === null) return false;
   if (tools.named || tools.amid || before === null) return true;
   return !before.some((share, at) => share >= 0.5 && !LOOSE.has(TASKS[at]!));
 }
 
 /** What a question says for each task: the sum of what its features and the stems of its words do. */
-export function evidenceOf(view: View, { weights, rows }: Fitted = FITTED): Evidence {
+export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = FITTED): TaskLogits {
   const evidence = new Float64Array(TASKS.length);
   visitFeatures(view, (at, value) => add(evidence, weights, at, value));
   visitStems(view, rows, (at, value) => add(evidence, weights, at, value));
@@ -45,7 +45,7 @@ export function evidenceOf(view: View, { weights, rows }: Fitted = FITTED): Evid
 /** An order stands above all that the question says: how much, in logits, beyond the task that this would be. */
 const ORDERED = 3;
 
-function add(evidence: Evidence, weights: Float64Array, at: number, value: number): void {
+function add(evidence: TaskLogits, weights: Float64Array, at: number, value: number): void {
   const row = at * TASKS.length;
   for (let task = 0; task < TASKS.length; task++) evidence[task]! += value * weights[row + task]!;
 }
@@ -57,7 +57,7 @@ const MANY = 80;
 
 /** Visits the rows of the stems that are known; in a system prompt a stem has a row of its own beside that. */
 export function visitStems(
-  { reading: { stems }, isStanding }: View,
+  { reading: { stems }, isSystemPrompt }: QuestionView,
   rows: ReadonlyMap<number, number>,
   visit: (at: number, value: number) => void,
 ): void {
@@ -65,14 +65,14 @@ export function visitStems(
   for (let i = 0; i < stems.length; i++) {
     const at = rows.get(stems[i]!);
     if (at !== undefined) visit(at, value);
-    const told = isStanding ? rows.get(stems[i]! ^ STEM_STANDING) : undefined;
+    const told = isSystemPrompt ? rows.get(stems[i]! ^ STEM_OF_SYSTEM_PROMPT) : undefined;
     if (told !== undefined) visit(told, value);
   }
 }
 
 /** A stem of `STEMS` as the reader has it: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
 export function stemNamed(name: string): number {
-  if (name.startsWith('=')) return stemNamed(name.slice(1)) ^ STEM_STANDING;
+  if (name.startsWith('=')) return stemNamed(name.slice(1)) ^ STEM_OF_SYSTEM_PROMPT;
   const word = name.replace(/^\^+/, '');
   let stem = 0;
   for (const letter of fold(word).slice(0, STEM_LETTERS)) stem = stemOn(stem, letter.charCodeAt(0));
@@ -82,8 +82,8 @@ export function stemNamed(name: string): number {
 
 const FITTED = fitted();
 
-function fitted(): Fitted {
-  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? STANDING_WEIGHTS[name] ?? TASKS.map(() => 0));
+function fitted(): TaskWeights {
+  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? SYSTEM_PROMPT_WEIGHTS[name] ?? TASKS.map(() => 0));
   const entries = STEMS.trim()
     .split(/\s+/)
     .filter(Boolean)

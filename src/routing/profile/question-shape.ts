@@ -1,8 +1,8 @@
 import { FOLDED, isUnspaced, MARK } from './letters.ts';
-import type { Question } from './question.ts';
+import type { QuestionText } from './question.ts';
 
 /** How a question is written, whatever its words say: counts of its beginning and end. */
-export interface Shape {
+export interface QuestionShape {
   /** Commas; of these, how many stand a few words behind the one before, as in "sport, culture, business". */
   commas: number;
   listed: number;
@@ -31,8 +31,8 @@ const TAIL = 300;
 const ITEM = 30;
 
 /** Reads how what asks is written. Pure; the time is bounded. */
-export function shapeOf({ text, lines, length }: Pick<Question, 'text' | 'lines' | 'length'>): Shape {
-  const shape: Shape = {
+export function shapeOf({ text, lines, length }: Pick<QuestionText, 'text' | 'lines' | 'length'>): QuestionShape {
+  const shape: QuestionShape = {
     ...{ commas: 0, listed: 0, slashes: 0, sentences: 0, capitals: 0 },
     ...{ lines: Math.max(0, lines.length - 1), paragraphs: 0, items: 0, choices: 0, ats: 0, length },
   };
@@ -52,7 +52,7 @@ export function shapeOf({ text, lines, length }: Pick<Question, 'text' | 'lines'
 }
 
 /** Looks at a line, or a part of one. */
-function look(shape: Shape, text: string, from: number, to: number): void {
+function look(shape: QuestionShape, text: string, from: number, to: number): void {
   let comma = Number.NEGATIVE_INFINITY;
   /** What stood before, but for blanks. */
   let before = 0x0a;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import { type TellingWord, tellingWords } from '../../../src/routing/profile/telling.ts';
+import { type InfluentialWord, influentialWords } from '../../../src/routing/profile/influential-words.ts';
 
 const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const textsOf = (words: readonly TellingWord[], of: TellingWord['of'] = 'question') =>
+const textsOf = (words: readonly InfluentialWord[], of: InfluentialWord['of'] = 'question') =>
   words.flatMap((word) => (word.of === of ? [word.text] : [])).join(' ');
 
 describe('the words that made a task', () => {
   test('stand in the request, add to the task, and are at most six', () => {
     const text = 'Translate "good morning" into French, please';
-    const words = tellingWords({ messages: [user(text)] }, 'translation');
+    const words = influentialWords({ messages: [user(text)] }, 'translation');
     expect(textsOf(words)).toMatch(/Translate.*French/);
     expect(words.length).toBeLessThanOrEqual(6);
     for (const word of words) {
@@ -24,26 +24,32 @@ describe('the words that made a task', () => {
       content: 'You classify tickets into billing or technical. Reply with the label only.',
     };
     expect(
-      textsOf(tellingWords({ messages: [told, user('My card was charged twice')] }, 'classification'), 'system prompt'),
+      textsOf(
+        influentialWords({ messages: [told, user('My card was charged twice')] }, 'classification'),
+        'system prompt',
+      ),
     ).toMatch(/classify/);
     const talk: ChatMessage[] = [
       user('Write a Python function that parses dates'),
       { role: 'assistant', content: 'def f(): ...' },
       user('again'),
     ];
-    expect(textsOf(tellingWords({ messages: talk }, 'coding'), 'question before')).toMatch(/Python|function/);
+    expect(textsOf(influentialWords({ messages: talk }, 'coding'), 'question before')).toMatch(/Python|function/);
   });
 
   test('are found where no blanks part them', () => {
-    expect(textsOf(tellingWords({ messages: [user('写一个Python函数，把列表倒过来')] }, 'coding'))).toContain('函数');
+    expect(textsOf(influentialWords({ messages: [user('写一个Python函数，把列表倒过来')] }, 'coding'))).toContain(
+      '函数',
+    );
   });
 
   test('are none for an image, for nothing said, and few milliseconds of work for a long text', () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
-    expect(tellingWords({ messages: [user([image])] }, 'vision')).toEqual([]);
-    expect(tellingWords({ messages: [] }, 'general')).toEqual([]);
+    expect(influentialWords({ messages: [user([image])] }, 'vision')).toEqual([]);
+    expect(influentialWords({ messages: [] }, 'general')).toEqual([]);
     expect(
-      tellingWords({ messages: [user(`Summarize this. ${'The town met. '.repeat(20_000)}`)] }, 'summarization').length,
+      influentialWords({ messages: [user(`Summarize this. ${'The town met. '.repeat(20_000)}`)] }, 'summarization')
+        .length,
     ).toBeGreaterThan(0);
   });
 });

@@ -3,7 +3,7 @@ import { DIGIT, FOLDED, GAP, MARK } from './letters.ts';
 /** What stands between words and tells something: numbers, operators, quotes, the signs of code. */
 
 /** A number as it stands in a text. */
-export interface NumberSeen {
+export interface NumberToken {
   readonly value: number;
   /** Behind its last digit. */
   readonly to: number;
@@ -14,7 +14,7 @@ export interface NumberSeen {
 }
 
 /** Reads the number that begins at `from`: `1,500`, `3/8`; dates, times and telephone numbers as one. Of a range, `value` is the end. */
-export function numberAt(text: string, from: number, to: number): NumberSeen {
+export function numberAt(text: string, from: number, to: number): NumberToken {
   let at = from;
   let value = 0;
   let joints = 0;

@@ -1,23 +1,23 @@
 import type { ChatMessage, Tool } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
 import { difficultyOf } from './difficulty.ts';
-import { type Evidence, evidenceOf, type Fitted } from './evidence.ts';
-import { type OutputAsked, outputAsked } from './expected-output.ts';
-import type { Offer, Standing, View } from './features.ts';
+import { type OutputHint, outputHint } from './expected-output.ts';
+import type { QuestionView, SystemInstruction, ToolContext } from './features.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { likeliest } from './natural.ts';
 import { orderOf } from './order.ts';
-import type { Profiled } from './profile.ts';
-import { type Question, readQuestion } from './question.ts';
-import { Reading } from './reading.ts';
-import { shapeOf } from './shape.ts';
+import type { ProfileInput } from './profile.ts';
+import { type QuestionText, readQuestion } from './question.ts';
+import { shapeOf } from './question-shape.ts';
+import { QuestionReading } from './reading.ts';
 import { likelihoods, sharesOf } from './shares.ts';
-import { isAgentOfPeople, standingText } from './standing.ts';
+import { isAgentOfPeople, systemPromptText } from './system-prompt.ts';
+import { type TaskLogits, type TaskWeights, taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 import { forcesTool, isAmidTools, namesTool, resultsOf } from './tools.ts';
 
-export interface Asked extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
-  readonly output: OutputAsked;
+export interface Intent extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
+  readonly output: OutputHint;
 }
 
 /** Messages of the user that are read for a follow-up's sake, the last one included. */
@@ -28,16 +28,16 @@ const LEANING_WORDS = 16;
 
 /** A message of the user. */
 interface Turn {
-  readonly question: Question;
-  readonly reading: Reading;
+  readonly question: QuestionText;
+  readonly reading: QuestionReading;
   readonly hasImage: boolean;
 }
 
 /** What the user asks in the last message, in the light of those before that it may lean on, and of the system prompt. */
-export function asked(request: Profiled): Asked {
+export function readIntent(request: ProfileInput): Intent {
   const turns = turnsOf(request.messages);
   const [last] = turns;
-  const told = last === undefined ? null : standingView(request);
+  const told = last === undefined ? null : systemPromptView(request);
   const language = turns.map(({ reading }) => likeliest(reading.votes)).find((one) => one !== null);
   const decided = decide(request, turns, told);
   const isCoding = decided.task === 'coding';
@@ -45,21 +45,29 @@ export function asked(request: Profiled): Asked {
     ...decided,
     naturalLanguage: language ?? (last && last.reading.words > 0 ? 'en' : 'und'),
     languagesSeen: isCoding ? languagesOfCode(turns, told) : programmingLanguages(turns.slice(0, 1), false),
-    output: outputAsked(request, decided, last?.reading ?? null),
+    output: outputHint(request, decided, last?.reading ?? null),
   };
 }
 
-/** What is read of the last question; null where there is none. `fitted` weighs what stands before; see `evidenceOf`. */
-export const lastView = (request: Profiled, fitted?: Fitted): View | null =>
-  viewOf(request, turnsOf(request.messages), standingView(request), fitted);
+/** What is read of the last question; null where there is none. `fitted` weighs what stands before; see `taskLogits`. */
+export const lastView = (request: ProfileInput, fitted?: TaskWeights): QuestionView | null =>
+  viewOf(request, turnsOf(request.messages), systemPromptView(request), fitted);
 
-/** What is read of the system prompt as if it asked; null where there is none. */
-export function standingView({ messages }: Pick<Profiled, 'messages'>): View | null {
-  const text = standingText(messages);
+/** What is read of the system prompt as if it readIntent; null where there is none. */
+export function systemPromptView({ messages }: Pick<ProfileInput, 'messages'>): QuestionView | null {
+  const text = systemPromptText(messages);
   if (!text) return null;
   const question = readQuestion(text);
-  const reading = new Reading(question);
-  return { question, reading, shape: shapeOf(question), tools: null, before: null, standing: null, isStanding: true };
+  const reading = new QuestionReading(question);
+  return {
+    question,
+    reading,
+    shape: shapeOf(question),
+    tools: null,
+    before: null,
+    standing: null,
+    isSystemPrompt: true,
+  };
 }
 
 /** The last question, the one before where that may be needed to understand it, and so on: the last one first. */
@@ -89,7 +97,7 @@ function turnOf({ content }: ChatMessage, isUnwrapped: boolean): Turn {
     else if (part.type === 'image_url') hasImage = true;
   }
   const question = readQuestion(text, isUnwrapped);
-  return { question, reading: new Reading(question), hasImage };
+  return { question, reading: new QuestionReading(question), hasImage };
 }
 
 /** Whether it is so short that it may be about what was said before. */
@@ -100,7 +108,7 @@ const mayLean = ({ question, reading, hasImage }: Turn): boolean =>
 const BINDING = 500;
 const BINDING_MOST = 640;
 
-const bindsAll = ({ question, reading }: View): boolean => {
+const bindsAll = ({ question, reading }: QuestionView): boolean => {
   const words = reading.signs[SIGN.bind]!;
   return words > 0.4 && words * BINDING >= Math.min(question.length, BINDING_MOST);
 };
@@ -109,57 +117,61 @@ const CODING = TASKS.indexOf('coding');
 /** What an agent of people loses of code, in logits: most agents are of code. */
 const NO_CODER = 3;
 
-function toldBy(told: View, fitted?: Fitted): Evidence {
-  const evidence = evidenceOf(told, fitted);
+function toldBy(told: QuestionView, fitted?: TaskWeights): TaskLogits {
+  const evidence = taskLogits(told, fitted);
   if (isAgentOfPeople(told.question.text)) evidence[CODING]! -= NO_CODER;
   return evidence;
 }
 
 /** The last of the turns in the light of the others, and of the system prompt. */
 function viewOf(
-  { messages, tools, tool_choice: choice }: Profiled,
+  { messages, tools, tool_choice: choice }: ProfileInput,
   turns: readonly Turn[],
-  told: View | null,
-  fitted?: Fitted,
-): View | null {
-  const standing: Standing | null = told && {
+  told: QuestionView | null,
+  fitted?: TaskWeights,
+): QuestionView | null {
+  const standing: SystemInstruction | null = told && {
     tasks: likelihoods(toldBy(told, fitted)),
     binds: bindsAll(told),
     order: orderOf(told),
     text: told.question.text,
   };
-  let before: View['before'] = null;
+  let before: QuestionView['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
     const { question, reading } = turns[at]!;
     const isOffered = at === 0 && tools?.length && choice !== 'none';
-    const offer = isOffered ? offerOf(tools, messages, turns[at]!) : null;
+    const offer = isOffered ? toolContext(tools, messages, turns[at]!) : null;
     const shape = shapeOf(question);
-    const view: View = { question, reading, shape, tools: offer, before, standing, isStanding: false };
+    const view: QuestionView = { question, reading, shape, tools: offer, before, standing, isSystemPrompt: false };
     if (at === 0) return view;
-    before = likelihoods(evidenceOf(view, fitted));
+    before = likelihoods(taskLogits(view, fitted));
   }
   return null;
 }
 
-function offerOf(tools: readonly Tool[], messages: readonly ChatMessage[], { question, reading }: Turn): Offer {
+function toolContext(
+  tools: readonly Tool[],
+  messages: readonly ChatMessage[],
+  { question, reading }: Turn,
+): ToolContext {
   const amid = isAmidTools(messages);
   return { named: namesTool(tools, question, reading), amid, ...(amid ? resultsOf(messages) : NO_RESULTS) };
 }
 const NO_RESULTS = { calls: 0, result: '' } as const;
 
-function decide(request: Profiled, turns: readonly Turn[], standing: View | null): Decided {
+function decide(request: ProfileInput, turns: readonly Turn[], standing: QuestionView | null): Decided {
   const [last, earlier] = turns;
   if (last?.hasImage) return usually('vision');
   if (forcesTool(request)) return usually('tool_use');
   const view = viewOf(request, turns, standing);
   if (view === null) return usually('general');
-  const { task, mix } = sharesOf(evidenceOf(view));
-  // What is asked next about an image is mostly about the image.
+  const { task, mix } = sharesOf(taskLogits(view));
+  // What is readIntent next about an image is mostly about the image.
   if (earlier?.hasImage && task === 'general') return usually('vision');
   return { task, mix, difficulty: difficultyOf(view, { task, mix }) };
 }
 
-type Decided = Pick<Asked, 'task' | 'mix' | 'difficulty'>;
+type Decided = Pick<Intent, 'task' | 'mix' | 'difficulty'>;
 
 const usually = (task: string): Decided => ({ task, mix: [], difficulty: 'usual' });
 
@@ -167,7 +179,7 @@ const usually = (task: string): Decided => ({ task, mix: [], difficulty: 'usual'
 const LANGUAGES_TOLD = 2;
 
 /** Programming languages of the questions, or those of the system prompt: "Generate SQL …". */
-function languagesOfCode(turns: readonly Turn[], told: View | null): string[] {
+function languagesOfCode(turns: readonly Turn[], told: QuestionView | null): string[] {
   const seen = programmingLanguages(turns, true);
   if (seen.length > 0 || told === null) return seen;
   const { languages } = told.reading;
