@@ -144,7 +144,7 @@ const PERSONAS = systemPrompts(SETS.flatMap(promptsOf)).flatMap(({ standing, req
 /** What a system prompt may ask for without saying what is to be done with a text, unless it binds. */
 const LOOSE = ['general', 'chat', 'coding', 'math', 'reasoning'];
 const isBound = (request: ProfileInput, task: string, fitted: TaskWeights): boolean =>
-  !LOOSE.includes(task) || lastView(request, fitted)?.standing?.binds === true;
+  !LOOSE.includes(task) || lastView(request, fitted)?.system?.binds === true;
 
 /** Each system prompt once, however many questions are asked under it. */
 function systemPrompts(prompts: readonly Labelled[]): Labelled[] {

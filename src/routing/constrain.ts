@@ -6,7 +6,7 @@ import type { Model, Task } from '../core/snapshot.ts';
 import { type ExpectedWriting, expectedInput, inputBound, usefulOutput } from './estimate.ts';
 import { canServe, type RuleLimits } from './rules.ts';
 
-/** What every model is judged by: one per request. */
+/** The requirements of one request that every model is checked against. */
 export interface RoutingRequirements {
   readonly facts: Facts;
   readonly task: Task;
@@ -18,7 +18,13 @@ export interface RoutingRequirements {
   readonly qualified: Uint32Array | null;
 }
 
-/** What constraints, required languages and the selector have against the model at `index`, of which they leave so many `endpoints`. */
+/**
+ * Checks a model against constraints, required languages and the selector.
+ *
+ * @param index Of the model in the snapshot.
+ * @param endpoints How many of its endpoints constraints allow.
+ * @returns Bits of `REJECTIONS`; 0 for none.
+ */
 export function limitRejections(
   { limits: { models, latencyMsMax, costCreditsMax }, qualified }: RoutingRequirements,
   index: number,
@@ -35,8 +41,10 @@ export function limitRejections(
 }
 
 /**
- * The bits of every other reason against a model; 0 when there is none. `affordable`: output tokens
- * that the budget affords; below 0 when not even the input fits.
+ * Checks a model against everything else.
+ *
+ * @param affordable Output tokens that the budget affords; below 0 when not even the input fits.
+ * @returns Bits of `REJECTIONS`; 0 for none.
  */
 export function rejectionsOf(
   model: Model,

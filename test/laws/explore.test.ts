@@ -5,7 +5,7 @@ import { auto } from '../../plugins/strategies/auto.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import type { ExplorePolicy } from '../../src/core/learning-policy.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
-import { chancesOf, drawnBy } from '../../src/routing/explore.ts';
+import { chancesOf, drawCandidate } from '../../src/routing/explore.ts';
 import { facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
 import { type Candidate, candidates, rawWeights, type Trial, WORTH } from './generators.ts';
 
@@ -111,7 +111,7 @@ describe('draws', () => {
     return at.reduce((all, one, i) => all + (counts.get(one)! - N * probability[i]!) ** 2 / (N * probability[i]!), 0);
   }
 
-  const draw = (seed: string) => drawnBy(seed, policy, given, utility, 0)!.at;
+  const draw = (seed: string) => drawCandidate(seed, policy, given, utility, 0)!.at;
   const hex = (bits: bigint) => bits.toString(16).padStart(16, '0');
   const families: Readonly<Record<string, (i: number) => string>> = {
     'seeds one after the other': (i) => hex(BigInt(i)),
@@ -133,14 +133,14 @@ describe('draws', () => {
         return number < sum;
       })!;
     };
-    const even = (seed: string) => drawnBy(seed, { ...policy, share: 1 }, given, utility, 0)!.at;
+    const even = (seed: string) => drawCandidate(seed, { ...policy, share: 1 }, given, utility, 0)!.at;
     expect(chiSquare(families['seeds one after the other']!, unmixed)).toBeGreaterThan(LIMIT);
     expect(chiSquare(families['seeds one after the other']!, even)).toBeGreaterThan(LIMIT);
   });
 
   test('are none where the best alone takes part, and are told with their chance', () => {
-    expect(drawnBy('0', { ...policy, qualityMargin: 0 }, given, utility, 0)).toBeNull();
-    const one = drawnBy('00000000deadbeef', policy, given, utility, 0)!;
+    expect(drawCandidate('0', { ...policy, qualityMargin: 0 }, given, utility, 0)).toBeNull();
+    const one = drawCandidate('00000000deadbeef', policy, given, utility, 0)!;
     expect(one).toEqual({ at: one.at, among: 4, probability: probability[at.indexOf(one.at)]! });
   });
 
@@ -150,7 +150,7 @@ describe('draws', () => {
     const scores = Float64Array.from({ length: n }, (_, i) => -i * 1e300);
     const { probability: chances } = chancesOf(policy, many, scores, 0);
     expect(chances.reduce((all, one) => all + one, 0)).toBeCloseTo(1, 9);
-    for (let i = 0; i < 50; i++) expect(drawnBy(hex(BigInt(i)), policy, many, scores, 0)!.among).toBe(n);
+    for (let i = 0; i < 50; i++) expect(drawCandidate(hex(BigInt(i)), policy, many, scores, 0)!.among).toBe(n);
   });
 });
 

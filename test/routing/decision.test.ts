@@ -10,7 +10,7 @@ import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 import { expectedInput, expectedOutput, inputBound } from '../../src/routing/estimate.ts';
 import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
-import { constraintsAgainst } from '../../src/routing/rejections.ts';
+import { violatedConstraints } from '../../src/routing/rejections.ts';
 import { limitsOf, withRules } from '../../src/routing/rules.ts';
 import { byQuality, decisionOf, facts, funds, idsOf, model, outcomeOf, price, snapshot } from './build.ts';
 
@@ -280,6 +280,6 @@ test('constraints that no endpoint meets together are named, and none that asks 
   const refusal = outcomeOf(from, asked) as Refusal;
   expect(refusal.rejected).toEqual([{ model: 0, rejections: REJECTIONS.constraint.bit }]);
   expect(
-    constraintsAgainst(from.models[0]!, refusal.rejected[0]!.rejections, refusal, from).map(({ name }) => name),
+    violatedConstraints(from.models[0]!, refusal.rejected[0]!.rejections, refusal, from).map(({ name }) => name),
   ).toEqual(['first', 'second']);
 });

@@ -1,5 +1,6 @@
 import type { ChatMessage, Tool } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
+import { FOLLOW_UP_CHARS_MAX } from '../texts.ts';
 import { difficultyOf } from './difficulty.ts';
 import { type OutputHint, outputHint } from './expected-output.ts';
 import type { QuestionView, SystemInstruction, ToolContext } from './features.ts';
@@ -20,40 +21,37 @@ export interface Intent extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'nat
   readonly output: OutputHint;
 }
 
-/** Messages of the user that are read for a follow-up's sake, the last one included. */
+/** User messages that are read to understand a follow-up, the last one included. */
 const TURNS = 4;
-/** A question of more than this, in UTF-16 code units and words, stands for itself. */
-const LEANING = 160;
-const LEANING_WORDS = 16;
+const FOLLOW_UP_WORDS_MAX = 16;
 
-/** A message of the user. */
-interface Turn {
+interface UserTurn {
   readonly question: QuestionText;
   readonly reading: QuestionReading;
   readonly hasImage: boolean;
 }
 
-/** What the user asks in the last message, in the light of those before that it may lean on, and of the system prompt. */
+/** Reads the last user message, with earlier ones that it may follow up and the system prompt as context. */
 export function readIntent(request: ProfileInput): Intent {
-  const turns = turnsOf(request.messages);
+  const turns = userTurns(request.messages);
   const [last] = turns;
-  const told = last === undefined ? null : systemPromptView(request);
+  const system = last === undefined ? null : systemPromptView(request);
   const language = turns.map(({ reading }) => likeliest(reading.votes)).find((one) => one !== null);
-  const decided = decide(request, turns, told);
-  const isCoding = decided.task === 'coding';
+  const guess = guessTask(request, turns, system);
+  const isCoding = guess.task === 'coding';
   return {
-    ...decided,
+    ...guess,
     naturalLanguage: language ?? (last && last.reading.words > 0 ? 'en' : 'und'),
-    languagesSeen: isCoding ? languagesOfCode(turns, told) : programmingLanguages(turns.slice(0, 1), false),
-    output: outputHint(request, decided, last?.reading ?? null),
+    languagesSeen: isCoding ? languagesOfCode(turns, system) : programmingLanguages(turns.slice(0, 1), false),
+    output: outputHint(request, guess, last?.reading ?? null),
   };
 }
 
-/** What is read of the last question; null where there is none. `fitted` weighs what stands before; see `taskLogits`. */
-export const lastView = (request: ProfileInput, fitted?: TaskWeights): QuestionView | null =>
-  viewOf(request, turnsOf(request.messages), systemPromptView(request), fitted);
+/** The last question in its context; null where there is none. `weights`: see `taskLogits`. */
+export const lastView = (request: ProfileInput, weights?: TaskWeights): QuestionView | null =>
+  viewOf(request, userTurns(request.messages), systemPromptView(request), weights);
 
-/** What is read of the system prompt as if it readIntent; null where there is none. */
+/** The system prompt, read like a question; null where there is none. */
 export function systemPromptView({ messages }: Pick<ProfileInput, 'messages'>): QuestionView | null {
   const text = systemPromptText(messages);
   if (!text) return null;
@@ -65,14 +63,14 @@ export function systemPromptView({ messages }: Pick<ProfileInput, 'messages'>): 
     shape: shapeOf(question),
     tools: null,
     before: null,
-    standing: null,
+    system: null,
     isSystemPrompt: true,
   };
 }
 
-/** The last question, the one before where that may be needed to understand it, and so on: the last one first. */
-function turnsOf(messages: readonly ChatMessage[]): Turn[] {
-  const turns: Turn[] = [];
+/** The last question, the one before it if it may be a follow-up, and so on, latest first. */
+function userTurns(messages: readonly ChatMessage[]): UserTurn[] {
+  const turns: UserTurn[] = [];
   let blocks: ChatMessage | null = null;
   for (let at = messages.length - 1, left = 2 * TURNS; at >= 0 && left > 0 && turns.length < TURNS; at--) {
     const message = messages[at]!;
@@ -81,15 +79,15 @@ function turnsOf(messages: readonly ChatMessage[]): Turn[] {
     const turn = turnOf(message, false);
     if (turn.question.lines.length + turn.question.codeFences > 0 || turn.hasImage) {
       turns.push(turn);
-      if (!mayLean(turn)) break;
+      if (!mayFollowUp(turn)) break;
     } else blocks ??= message;
   }
-  // Nothing but blocks: what is in them asks.
+  // Without text outside of blocks, the blocks hold the question.
   if (turns.length === 0 && blocks) turns.push(turnOf(blocks, true));
   return turns;
 }
 
-function turnOf({ content }: ChatMessage, isUnwrapped: boolean): Turn {
+function turnOf({ content }: ChatMessage, isUnwrapped: boolean): UserTurn {
   let text = typeof content === 'string' ? content : '';
   let hasImage = false;
   for (const part of typeof content === 'string' ? [] : (content ?? [])) {
@@ -100,11 +98,14 @@ function turnOf({ content }: ChatMessage, isUnwrapped: boolean): Turn {
   return { question, reading: new QuestionReading(question), hasImage };
 }
 
-/** Whether it is so short that it may be about what was said before. */
-const mayLean = ({ question, reading, hasImage }: Turn): boolean =>
-  !hasImage && question.codeFences === 0 && question.length <= LEANING && reading.words <= LEANING_WORDS;
+/** Short messages may follow up earlier ones. */
+const mayFollowUp = ({ question, reading, hasImage }: UserTurn): boolean =>
+  !hasImage &&
+  question.codeFences === 0 &&
+  question.length <= FOLLOW_UP_CHARS_MAX &&
+  reading.words <= FOLLOW_UP_WORDS_MAX;
 
-/** Characters of a system prompt that has one word that binds; a long one, of an agent, has one by chance. */
+/** Characters of a system prompt per binding word; the long prompt of an agent has one by chance. */
 const BINDING = 500;
 const BINDING_MOST = 640;
 
@@ -114,37 +115,37 @@ const bindsAll = ({ question, reading }: QuestionView): boolean => {
 };
 
 const CODING = TASKS.indexOf('coding');
-/** What an agent of people loses of code, in logits: most agents are of code. */
+/** Logits that `coding` loses under an agent that serves people: most agents write code. */
 const NO_CODER = 3;
 
-function toldBy(told: QuestionView, fitted?: TaskWeights): TaskLogits {
-  const evidence = taskLogits(told, fitted);
-  if (isAgentOfPeople(told.question.text)) evidence[CODING]! -= NO_CODER;
-  return evidence;
+function systemPromptLogits(system: QuestionView, weights?: TaskWeights): TaskLogits {
+  const logits = taskLogits(system, weights);
+  if (isAgentOfPeople(system.question.text)) logits[CODING]! -= NO_CODER;
+  return logits;
 }
 
-/** The last of the turns in the light of the others, and of the system prompt. */
+/** The last turn in the context of the others and the system prompt. */
 function viewOf(
   { messages, tools, tool_choice: choice }: ProfileInput,
-  turns: readonly Turn[],
-  told: QuestionView | null,
-  fitted?: TaskWeights,
+  turns: readonly UserTurn[],
+  prompt: QuestionView | null,
+  weights?: TaskWeights,
 ): QuestionView | null {
-  const standing: SystemInstruction | null = told && {
-    tasks: likelihoods(toldBy(told, fitted)),
-    binds: bindsAll(told),
-    order: orderOf(told),
-    text: told.question.text,
+  const system: SystemInstruction | null = prompt && {
+    tasks: likelihoods(systemPromptLogits(prompt, weights)),
+    binds: bindsAll(prompt),
+    order: orderOf(prompt),
+    text: prompt.question.text,
   };
   let before: QuestionView['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
     const { question, reading } = turns[at]!;
     const isOffered = at === 0 && tools?.length && choice !== 'none';
-    const offer = isOffered ? toolContext(tools, messages, turns[at]!) : null;
+    const context = isOffered ? toolContext(tools, messages, turns[at]!) : null;
     const shape = shapeOf(question);
-    const view: QuestionView = { question, reading, shape, tools: offer, before, standing, isSystemPrompt: false };
+    const view: QuestionView = { question, reading, shape, tools: context, before, system, isSystemPrompt: false };
     if (at === 0) return view;
-    before = likelihoods(taskLogits(view, fitted));
+    before = likelihoods(taskLogits(view, weights));
   }
   return null;
 }
@@ -152,42 +153,42 @@ function viewOf(
 function toolContext(
   tools: readonly Tool[],
   messages: readonly ChatMessage[],
-  { question, reading }: Turn,
+  { question, reading }: UserTurn,
 ): ToolContext {
   const amid = isAmidTools(messages);
   return { named: namesTool(tools, question, reading), amid, ...(amid ? resultsOf(messages) : NO_RESULTS) };
 }
 const NO_RESULTS = { calls: 0, result: '' } as const;
 
-function decide(request: ProfileInput, turns: readonly Turn[], standing: QuestionView | null): Decided {
+function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: QuestionView | null): TaskGuess {
   const [last, earlier] = turns;
-  if (last?.hasImage) return usually('vision');
-  if (forcesTool(request)) return usually('tool_use');
-  const view = viewOf(request, turns, standing);
-  if (view === null) return usually('general');
+  if (last?.hasImage) return certainly('vision');
+  if (forcesTool(request)) return certainly('tool_use');
+  const view = viewOf(request, turns, system);
+  if (view === null) return certainly('general');
   const { task, mix } = sharesOf(taskLogits(view));
-  // What is readIntent next about an image is mostly about the image.
-  if (earlier?.hasImage && task === 'general') return usually('vision');
+  // A general question behind an image is mostly about the image.
+  if (earlier?.hasImage && task === 'general') return certainly('vision');
   return { task, mix, difficulty: difficultyOf(view, { task, mix }) };
 }
 
-type Decided = Pick<Intent, 'task' | 'mix' | 'difficulty'>;
+type TaskGuess = Pick<Intent, 'task' | 'mix' | 'difficulty'>;
 
-const usually = (task: string): Decided => ({ task, mix: [], difficulty: 'usual' });
+const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual' });
 
-/** A system prompt that names more languages than this says what its writer knows, not what the answer is to be in. */
-const LANGUAGES_TOLD = 2;
+/** A system prompt with more languages than this lists skills; it does not name the language of the answer. */
+const SYSTEM_PROMPT_LANGUAGES_MAX = 2;
 
-/** Programming languages of the questions, or those of the system prompt: "Generate SQL …". */
-function languagesOfCode(turns: readonly Turn[], told: QuestionView | null): string[] {
+/** Programming languages of the questions, else of the system prompt: "Generate SQL …". */
+function languagesOfCode(turns: readonly UserTurn[], system: QuestionView | null): string[] {
   const seen = programmingLanguages(turns, true);
-  if (seen.length > 0 || told === null) return seen;
-  const { languages } = told.reading;
-  return languages.length > LANGUAGES_TOLD ? seen : [...languages].sort();
+  if (seen.length > 0 || system === null) return seen;
+  const { languages } = system.reading;
+  return languages.length > SYSTEM_PROMPT_LANGUAGES_MAX ? seen : [...languages].sort();
 }
 
-/** Programming languages of the last question, or of the one before where it names none and leans on that. */
-function programmingLanguages(turns: readonly Turn[], isCoding: boolean): string[] {
+/** Programming languages of the latest turn that names one. */
+function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): string[] {
   for (const { question, reading } of turns) {
     const seen = new Set([...reading.languages, ...question.fenced]);
     const shown = mostSeen(question.languages);

@@ -3,10 +3,10 @@ import type { Facts } from '../../core/facts.ts';
 import { type Intent, readIntent } from './intent.ts';
 import { measure } from './size.ts';
 
-/** What the content of a request asks for: the part of the facts that is read from it. */
-export interface Profile extends Intent, Sized {}
-
-type Sized = Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'>;
+/** The facts that are read from the content of a request. */
+export interface Profile
+  extends Intent,
+    Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'> {}
 
 export type ProfileInput = Pick<
   ChatRequest,
@@ -25,7 +25,7 @@ export type ProfileInput = Pick<
   | 'logit_bias'
 >;
 
-/** Reads a request once: how large it is, and what its user asks. Pure. */
+/** Reads the size and the intent of a request. Pure. */
 export function profile(request: ProfileInput): Profile {
   const size = measure(request);
   const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = readIntent(request);
@@ -33,7 +33,7 @@ export function profile(request: ProfileInput): Profile {
   return {
     task,
     mix,
-    // What comes with words is not read.
+    // Media are not read.
     difficulty: isText ? difficulty : 'usual',
     naturalLanguage,
     languagesSeen,

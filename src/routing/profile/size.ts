@@ -3,24 +3,27 @@ import { ChatMessage, type ContentPart } from '../../core/chat-request.ts';
 import { estimateTokens, utf8Bytes } from '../../core/tokens.ts';
 import type { ProfileInput } from './profile.ts';
 
-/** Tokens that a dialect's template adds to a message at most (role, separators) and expects to. */
+/** Most and expected tokens that a chat template adds to a message: role, separators. */
 const MESSAGE_MAX = 16;
 const MESSAGE_EXPECTED = 4;
-/** Tokens that a template adds once: the reply's opening; and, with tools, their system prompt. */
+/** Most tokens that a template adds once: the opening of the reply; with tools, their system prompt. */
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
-/** Sums over a request: expected tokens, bytes at most, media, and bits of `CAPABILITIES`. */
+/** The size of a request and the capabilities that it needs. */
 export interface RequestSize {
+  /** Expected. */
   tokens: number;
+  /** Upper bound of its tokens. */
   bytes: number;
   images: number;
   audioBytes: number;
   unboundedMedia: number;
+  /** Bits of `CAPABILITIES`. */
   needs: number;
 }
 
-/** Sums up how large a request is and what it needs. Long texts are sampled for the estimate. */
+/** Measures a request. Long texts are sampled for `tokens`. */
 export function measure(request: ProfileInput): RequestSize {
   const size: RequestSize = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
   for (const message of request.messages) addMessage(size, message);
@@ -36,7 +39,7 @@ export function measure(request: ProfileInput): RequestSize {
   return size;
 }
 
-/** What is asked for that not every dialect can say. A value that says what leaving it out says needs nothing. */
+/** Capabilities for fields that some dialects lack. A field with its default value needs none. */
 function dialectNeeds(request: ProfileInput): number {
   const { seed, stop, temperature, tools, tool_choice: choice, response_format: format } = request;
   let needs = 0;
@@ -84,7 +87,7 @@ const KNOWN_IMAGE: ReadonlySet<string> = new Set(['url', 'detail']);
 const KNOWN_AUDIO: ReadonlySet<string> = new Set(['data', 'format']);
 const KNOWN_FORMAT: ReadonlySet<string> = new Set(['type', 'json_schema']);
 
-/** Fields beyond the schema go upstream too, such as earlier reasoning, and may be read and billed there. */
+/** Fields beyond the schema, such as earlier reasoning, go upstream too and may be billed. */
 function addUnknown(size: RequestSize, owner: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): void {
   for (const field in owner) if (!known.has(field)) addField(size, owner, field);
 }
@@ -95,7 +98,7 @@ function addField(size: RequestSize, owner: Readonly<Record<string, unknown>>, f
 }
 
 function addPart(size: RequestSize, part: ContentPart): void {
-  // What belongs to a part of another kind is counted as what nobody knows: some servers read it.
+  // Fields of other kinds of parts count as unknown: some servers read them.
   for (const field in part) if (field !== 'type' && field !== part.type) addField(size, part, field);
   switch (part.type) {
     case 'text':
@@ -125,8 +128,8 @@ function addPart(size: RequestSize, part: ContentPart): void {
 }
 
 /**
- * Whether the bytes of a sound bound how long it lasts. FLAC, Opus and AAC write an hour of silence in a few kilobytes,
- * and whoever listens goes by what a file begins with rather than by its label.
+ * Whether the bytes of a sound bound its duration. FLAC, Opus and AAC write an hour of silence in a few kilobytes, and
+ * providers go by the first bytes of a file rather than its label.
  */
 const isBoundedAudio = ({ format, data }: { readonly format: string; readonly data: string }): boolean =>
   BOUNDED_AUDIO.has(format.toLowerCase()) && !PACKED_AUDIO.test(data);

@@ -6,56 +6,53 @@ import { TASKS } from './tasks.ts';
 import { WEIGHTS } from './weights.ts';
 import { SYSTEM_PROMPT_WEIGHTS } from './weights-system-prompt.ts';
 
-/** Logits of each task, in the order of `TASKS`; only their differences count. */
+/** Logits by task, in the order of `TASKS`; only their differences count. */
 export type TaskLogits = Float64Array;
 
-/** What the features and stems of a question weigh. */
+/** Weights of features and stems. */
 export interface TaskWeights {
-  /** By feature, then by task; the stems stand behind the named features. */
+  /** By feature, then by task; stems follow the named features. */
   readonly weights: Float64Array;
   /** Stem → its row. */
   readonly rows: ReadonlyMap<number, number>;
 }
 
 const TOOL_USE = TASKS.indexOf('tool_use');
-/** What a question may leave without naming what it turns to. */
+/** Tasks that a follow-up may leave without naming another. */
 const LOOSE: ReadonlySet<string> = new Set(['general', 'chat', 'tool_use']);
 
-/**
- * Whether it can be a tool that is asked for: nobody calls what is not offered, and "continue" after code goes on with
- * the code, whatever is offered.
- */
+/** Whether a tool call is possible: tools are offered, and a follow-up such as "continue" does not continue code. */
 export function mayCall({ tools, before }: QuestionView): boolean {
   if (tools === null) return false;
   if (tools.named || tools.amid || before === null) return true;
   return !before.some((share, at) => share >= 0.5 && !LOOSE.has(TASKS[at]!));
 }
 
-/** What a question says for each task: the sum of what its features and the stems of its words do. */
-export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = FITTED): TaskLogits {
-  const evidence = new Float64Array(TASKS.length);
-  visitFeatures(view, (at, value) => add(evidence, weights, at, value));
-  visitStems(view, rows, (at, value) => add(evidence, weights, at, value));
-  if (!mayCall(view)) evidence[TOOL_USE] = Number.NEGATIVE_INFINITY;
+/** Sums the weights of a question's features and stems. `weights` default to the shipped ones. */
+export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = SHIPPED_WEIGHTS): TaskLogits {
+  const logits = new Float64Array(TASKS.length);
+  visitFeatures(view, (at, value) => add(logits, weights, at, value));
+  visitStems(view, rows, (at, value) => add(logits, weights, at, value));
+  if (!mayCall(view)) logits[TOOL_USE] = Number.NEGATIVE_INFINITY;
   const ordered = orderedTask(view);
-  if (ordered >= 0) evidence[ordered] = Math.max(evidence[ordered]!, Math.max(...evidence) + ORDERED);
-  return evidence;
+  if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + ORDER_LEAD);
+  return logits;
 }
 
-/** An order stands above all that the question says: how much, in logits, beyond the task that this would be. */
-const ORDERED = 3;
+/** Logits by which the order of a system prompt exceeds every other task. */
+const ORDER_LEAD = 3;
 
-function add(evidence: TaskLogits, weights: Float64Array, at: number, value: number): void {
+function add(logits: TaskLogits, weights: Float64Array, at: number, value: number): void {
   const row = at * TASKS.length;
-  for (let task = 0; task < TASKS.length; task++) evidence[task]! += value * weights[row + task]!;
+  for (let task = 0; task < TASKS.length; task++) logits[task]! += value * weights[row + task]!;
 }
 
-/** A word tells less among many. */
+/** The more words, the less each weighs. */
 const WORTH = 3.5;
 const FEW = 8;
 const MANY = 80;
 
-/** Visits the rows of the stems that are known; in a system prompt a stem has a row of its own beside that. */
+/** Visits the rows of known stems. In a system prompt a stem has a second row of its own. */
 export function visitStems(
   { reading: { stems }, isSystemPrompt }: QuestionView,
   rows: ReadonlyMap<number, number>,
@@ -65,12 +62,12 @@ export function visitStems(
   for (let i = 0; i < stems.length; i++) {
     const at = rows.get(stems[i]!);
     if (at !== undefined) visit(at, value);
-    const told = isSystemPrompt ? rows.get(stems[i]! ^ STEM_OF_SYSTEM_PROMPT) : undefined;
-    if (told !== undefined) visit(told, value);
+    const own = isSystemPrompt ? rows.get(stems[i]! ^ STEM_OF_SYSTEM_PROMPT) : undefined;
+    if (own !== undefined) visit(own, value);
   }
 }
 
-/** A stem of `STEMS` as the reader has it: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
+/** The figure of a stem in `STEMS`: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
 export function stemNamed(name: string): number {
   if (name.startsWith('=')) return stemNamed(name.slice(1)) ^ STEM_OF_SYSTEM_PROMPT;
   const word = name.replace(/^\^+/, '');
@@ -80,9 +77,9 @@ export function stemNamed(name: string): number {
   return place === undefined ? stem : stem ^ place;
 }
 
-const FITTED = fitted();
+const SHIPPED_WEIGHTS = shippedWeights();
 
-function fitted(): TaskWeights {
+function shippedWeights(): TaskWeights {
   const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? SYSTEM_PROMPT_WEIGHTS[name] ?? TASKS.map(() => 0));
   const entries = STEMS.trim()
     .split(/\s+/)

@@ -161,7 +161,7 @@ export const id: Vocabulary = {
   brief: `singkat*`,
 };
 
-/** Arabic glues articles and prepositions before a word: a stem is looked for behind them too. */
+/** Arabic joins articles and prepositions to a word: stems are also matched behind them. */
 export const ar: Vocabulary = {
   words: `في من على إلى عن ما هل هذا هذه هو هي كيف لماذا متى أين كم أن التي الذي لي مع أو لا كان بعد قبل كل أي ماذا
     أريد`,

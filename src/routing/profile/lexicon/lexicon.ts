@@ -31,13 +31,13 @@ const BLOCKS: Readonly<Record<string, Vocabulary>> = {
   zh,
 };
 
-/** Languages that the lexicon knows, in the order of their votes. */
+/** Languages of the lexicon, in the order of their votes. */
 export const LANGUAGES: readonly string[] = Object.keys(BLOCKS);
 
-/** What a pattern means: a sign of a language; or the name of a programming language, or of a topic of tools. */
+/** The meaning of a pattern: a sign in a language, or the name of a programming language or of a topic of tools. */
 export interface Meaning {
   readonly sign: number;
-  /** Place in `LANGUAGES`; -1 for names. */
+  /** Index in `LANGUAGES`; -1 for names. */
   readonly language: number;
   readonly vote: number;
   /** Whether other languages borrow the word. */
@@ -94,7 +94,7 @@ function* patterns(): Generator<readonly [string, Meaning]> {
   }
 }
 
-/** How much a word tells of its language: a function word most, an English one of a task little. A word votes once. */
+/** The vote of a word for its language. Function words weigh most, English nouns least. A word votes once. */
 function voteOf(language: number, sign: Sign, pattern: string, known: Set<string>): number {
   const key = `${language} ${pattern}`;
   if (known.has(key)) return 0;
