@@ -23,8 +23,8 @@ export const emphasisOptions = (emphasis: number, of: 'cost' | 'latency', descri
   );
 
 /**
- * A selector takes the options that it leaves out from `auto`. By the weight law its choice then never costs more (is never
- * slower) than the choice of `auto`, however `auto` is tuned.
+ * A selector inherits the options that it leaves out from `auto`, so that by the weight law its choice never costs more (or
+ * is never slower) than the choice of `auto`.
  */
 export const fromAuto: Inheritance = {
   selector: 'auto',
@@ -33,5 +33,5 @@ export const fromAuto: Inheritance = {
   optional: ['quality_floor'],
 };
 
-/** The weights that are stated or inherited; the shipped ones where a strategy is prepared on its own. */
+/** Stated and inherited weights over the defaults. */
 export const weighingOf = (options: Partial<Weighing>): Weighing => ({ ...DEFAULTS, ...options });

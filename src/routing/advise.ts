@@ -23,13 +23,7 @@ export interface Advice {
   readonly policy_revision: string;
 }
 
-/**
- * Explains that an unknown task type counts as `general`.
- *
- * @param requested `task_type` as the caller wrote it.
- * @param task The task that the decision used.
- * @returns Null where the two agree.
- */
+/** Explains that an unknown `task_type` counts as `general`; null where the decision used the requested one. */
 export function taskNote(requested: string | undefined, task: string): string | null {
   if (requested === undefined || task.toLowerCase() === requested.toLowerCase()) return null;
   return `The task type "${requested.slice(0, 64)}" is not known and counts as general. `;

@@ -45,7 +45,7 @@ export interface Certificate {
   readonly baseline: Counterfactual | null;
 }
 
-export interface LearningEntry {
+interface LearningEntry {
   /** `off`: only the length of the question moves the declared qualities. `shadow`: learned estimates are shown, not used. */
   readonly mode: LearningMode;
   /** Trust in the words of the question, 0..1. */
@@ -124,7 +124,7 @@ export interface CandidateEntry {
  */
 export type LatencyBasis = 'measured' | DeclaredLatency['basis'];
 
-export interface EndpointEntry {
+interface EndpointEntry {
   readonly provider: string;
   readonly upstream: string;
   readonly health: HealthState;

@@ -7,7 +7,7 @@ import { type ExpectedWriting, expectedInput, inputBound, usefulOutput } from '.
 import { canServe, type RuleLimits } from './rules.ts';
 
 /** The requirements of one request that every model is checked against. */
-export interface RoutingRequirements {
+export interface Requirements {
   readonly facts: Facts;
   readonly task: Task;
   /** IDs of the models that the key may use; null for all. */
@@ -18,15 +18,9 @@ export interface RoutingRequirements {
   readonly qualified: Uint32Array | null;
 }
 
-/**
- * Checks a model against constraints, required languages and the selector.
- *
- * @param index Of the model in the snapshot.
- * @param endpoints How many of its endpoints constraints allow.
- * @returns Bits of `REJECTIONS`; 0 for none.
- */
+/** Bits of `REJECTIONS` by constraints, required languages and the selector. `endpoints`: how many constraints allow. */
 export function limitRejections(
-  { limits: { models, latencyMsMax, costCreditsMax }, qualified }: RoutingRequirements,
+  { limits: { models, latencyMsMax, costCreditsMax }, qualified }: Requirements,
   index: number,
   endpoints: number,
   costCredits: number,
@@ -40,15 +34,10 @@ export function limitRejections(
   return bits;
 }
 
-/**
- * Checks a model against everything else.
- *
- * @param affordable Output tokens that the budget affords; below 0 when not even the input fits.
- * @returns Bits of `REJECTIONS`; 0 for none.
- */
+/** All other bits of `REJECTIONS`. `affordable`: output tokens within the budget; below 0 when not even the input fits. */
 export function rejectionsOf(
   model: Model,
-  { facts, task, allowed }: RoutingRequirements,
+  { facts, task, allowed }: Requirements,
   costCredits: number,
   latencyMs: number,
   affordable: number,

@@ -40,12 +40,7 @@ export function chancesOf(
   return { at, probability: weights.map((weight) => (1 - share) * (weight / sum) + share / at.length) };
 }
 
-/**
- * Draws a candidate. Pure: the same seed draws the same.
- *
- * @param seed 64 bits in hexadecimal.
- * @returns Null where only the best takes part.
- */
+/** Draws a candidate by a seed of 64 bits in hexadecimal; null where only the best takes part. Pure. */
 export function drawCandidate(
   seed: string,
   policy: ExplorePolicy,

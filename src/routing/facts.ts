@@ -19,11 +19,7 @@ type RoutingFields = Pick<
   'model' | 'constraints' | 'route_strategy' | 'budget_limit' | 'max_tokens' | 'max_completion_tokens' | 'n'
 >;
 
-/**
- * Reads the facts of a chat request.
- *
- * @throws SignalboxError where the request contradicts itself, or the key may not use its model.
- */
+/** @throws SignalboxError where the request contradicts itself, or the key may not use its model. */
 export function chatFacts(request: ChatRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   return factsOf(request, profile(request), caller, snapshot);
 }
@@ -87,9 +83,7 @@ const NO_CONTENT: Profile = {
 
 /**
  * Reads the facts of a route request. Its own figures override those of its content. Without messages a task has its usual
- * size; an unknown task counts as `general`.
- *
- * @throws SignalboxError as `chatFacts`.
+ * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
 export function routeFacts(route: RouteRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const chat = chatOf(route);
@@ -128,11 +122,7 @@ function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   return taskIndex.has(lower) ? lower : 'general';
 }
 
-/**
- * Whether `name` is a model, not a selector.
- *
- * @throws SignalboxError where it is neither, or the key may not use it.
- */
+/** Whether `name` is a model, not a selector. @throws SignalboxError where it is neither, or the key may not use it. */
 function isPinned(name: string, caller: Caller, snapshot: PolicySnapshot): boolean {
   const pinned = !snapshot.selectors.has(name);
   if (pinned && !snapshot.modelIndex.has(name)) {

@@ -69,10 +69,8 @@ function resetUtilities(n: number, utility: Float64Array): false {
 const FLOOR_SLACK = 1e-9;
 
 /**
- * Gives candidates below the floor a utility of -Infinity. Where no wanted candidate reaches it, Q becomes the utility, so
- * that the best in quality wins.
- *
- * @returns Whether one reaches the floor.
+ * Gives candidates below the floor a utility of -Infinity. Where no wanted candidate reaches it, returns false and makes Q
+ * the utility, so that the best in quality wins.
  */
 export function holdToFloor({ n, quality }: Candidates, utility: Float64Array, floor: number): boolean {
   const least = floor - FLOOR_SLACK;

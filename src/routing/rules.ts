@@ -91,11 +91,7 @@ export function canServe({ endpoints, capabilities }: Model, needs: number): boo
   return false;
 }
 
-/**
- * The endpoints whose health lets them be tried.
- *
- * @param lastResort Counts ejected ones as open: a breaker never takes the last endpoint of a request.
- */
+/** The endpoints whose health lets them be tried; as a last resort also ejected ones, which a breaker must not all take. */
 export function openEndpoints(
   { firstSlot }: Model,
   endpoints: readonly number[],

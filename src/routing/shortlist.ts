@@ -5,7 +5,7 @@ import { qualifiedFor } from '../core/language-support.ts';
 import type { Price, PriceLine } from '../core/price.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { limitRejections, type RoutingRequirements, rejectionsOf } from './constrain.ts';
+import { limitRejections, type Requirements, rejectionsOf } from './constrain.ts';
 import {
   affordableCap,
   endpointsWithin,
@@ -35,7 +35,7 @@ interface CatalogEntry {
 }
 
 interface ShortlistInputs {
-  readonly requirements: RoutingRequirements;
+  readonly requirements: Requirements;
   readonly quality: Float64Array;
   readonly readings: Readings;
 }
@@ -43,11 +43,7 @@ interface ShortlistInputs {
 const isEjected = ({ firstSlot }: Model, at: number, { health }: Readings): boolean =>
   health[firstSlot + at] === HEALTH.ejected;
 
-function costAt(
-  { model, price, onlyLine }: CatalogEntry,
-  endpoint: number,
-  { facts, writing }: RoutingRequirements,
-): number {
+function costAt({ model, price, onlyLine }: CatalogEntry, endpoint: number, { facts, writing }: Requirements): number {
   return endpoint === 0
     ? expectedCost(model, 0, facts, writing, price, onlyLine)
     : expectedCost(model, endpoint, facts, writing);
@@ -109,7 +105,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const writing = expectedWriting(facts, this.#snapshot, readings);
     const { languages, models } = this.#snapshot;
     const qualified = qualifiedFor(facts.languages, languages, models.length);
-    const requirements: RoutingRequirements = { facts, task, allowed, writing, limits, qualified };
+    const requirements: Requirements = { facts, task, allowed, writing, limits, qualified };
     this.#inputs = { requirements, quality, readings };
     this.#fill(this.#inputs, false);
     // A breaker keeps requests from an endpoint only while they have another.
@@ -170,12 +166,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   }
 
   /** Writes a model's estimates on these endpoints behind the last candidate, and returns its rejections. */
-  #estimate(
-    entry: CatalogEntry,
-    allowed: readonly number[],
-    requirements: RoutingRequirements,
-    readings: Readings,
-  ): number {
+  #estimate(entry: CatalogEntry, allowed: readonly number[], requirements: Requirements, readings: Readings): number {
     const { index, model } = entry;
     const { facts, writing } = requirements;
     const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));

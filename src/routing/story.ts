@@ -14,11 +14,7 @@ import type {
 } from './certificate.ts';
 import { estimateText, qualityAdjustments, type StrongWords, shadowText } from './story-estimate.ts';
 
-/**
- * Explains a decision in a few sentences: the request, the rejected models with their reasons, and why the choice won.
- *
- * @param words Given where the text of the request is at hand.
- */
+/** Explains a decision in a few sentences. `words`: given where the text of the request is at hand. */
 export function story(certificate: Certificate, facts: Facts, words: StrongWords = new Map()): string[] {
   const { constraints, preferences, unpreferred, refusal } = certificate;
   const ranked = certificate.candidates.filter(({ rank }) => rank !== null);

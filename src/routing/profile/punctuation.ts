@@ -1,7 +1,7 @@
 import { DIGIT, FOLDED, GAP, MARK } from './letters.ts';
 
 /** A number in a text. */
-export interface NumberToken {
+interface NumberToken {
   readonly value: number;
   /** Offset behind its last digit. */
   readonly to: number;

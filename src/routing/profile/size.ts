@@ -11,7 +11,7 @@ const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
 /** The size of a request and the capabilities that it needs. */
-export interface RequestSize {
+interface RequestSize {
   /** Expected. */
   tokens: number;
   /** Upper bound of its tokens. */

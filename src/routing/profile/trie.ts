@@ -98,7 +98,7 @@ function parsePattern<T>([pattern, value]: readonly [string, T]): TriePattern<T>
 }
 
 /** Receives the values of each pattern found, and its range. */
-export interface MatchListener<T> {
+interface MatchListener<T> {
   onMatch(values: readonly T[], from: number, to: number): void;
 }
 

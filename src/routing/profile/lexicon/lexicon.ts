@@ -6,10 +6,10 @@ import { ja, ko, zh } from './east-asian.ts';
 import { de, en, nl } from './germanic.ts';
 import { NUMERALS } from './numerals.ts';
 import { es, fr, it, pt } from './romance.ts';
-import { SIGNS, type Sign, type Vocabulary } from './signs.ts';
+import { SIGNS, type Sign, type SignWords } from './signs.ts';
 import { cs, pl, ru, uk } from './slavic.ts';
 
-const BLOCKS: Readonly<Record<string, Vocabulary>> = {
+const BLOCKS: Readonly<Record<string, SignWords>> = {
   en,
   ar,
   cs,

@@ -55,4 +55,4 @@ export const SIGNS = [
   'brief',
 ] as const;
 export type Sign = (typeof SIGNS)[number];
-export type Vocabulary = Partial<Record<Sign, string>>;
+export type SignWords = Partial<Record<Sign, string>>;
