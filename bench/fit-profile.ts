@@ -43,7 +43,7 @@ const TOOL_USE = TASKS.indexOf('tool_use');
 const IS_UNDER = FEATURE_NAMES.map((name) => /^under |^a system prompt$/.test(name));
 const IS_STANDING = FEATURE_NAMES.map((name) => /what to do/.test(name));
 
-interface Labelled {
+interface LabelledPrompt {
   readonly task: string;
   /** What the system prompt asks for; `general` for one that asks nothing in particular. */
   readonly standing?: string;
@@ -62,7 +62,7 @@ interface Example {
   readonly teaches: 'all' | 'under' | 'standing';
 }
 
-const promptsOf = (name: string): Labelled[] =>
+const promptsOf = (name: string): LabelledPrompt[] =>
   readFileSync(join(PROMPTS, `${name}.jsonl`), 'utf8')
     .trim()
     .split('\n')
@@ -72,7 +72,7 @@ const promptsOf = (name: string): Labelled[] =>
 const PROMPTS_MIN = 4;
 
 /** The stems that the prompts have often enough, by name, in the order of the alphabet. */
-function usualStems(prompts: readonly Labelled[]): string[] {
+function usualStems(prompts: readonly LabelledPrompt[]): string[] {
   const counts = new Map<string, number>();
   const count = (view: QuestionView | null, prefix: string) => {
     for (const name of new Set(view === null ? [] : stemsIn(view.question)))
@@ -147,7 +147,7 @@ const isBound = (request: ProfileInput, task: string, fitted: TaskWeights): bool
   !LOOSE.includes(task) || lastView(request, fitted)?.system?.binds === true;
 
 /** Each system prompt once, however many questions are asked under it. */
-function systemPrompts(prompts: readonly Labelled[]): Labelled[] {
+function systemPrompts(prompts: readonly LabelledPrompt[]): LabelledPrompt[] {
   const labelled = prompts.filter(({ standing }) => standing !== undefined);
   return [...new Map(labelled.map((prompt) => [prompt.request.messages[0]?.content, prompt])).values()];
 }

@@ -1,5 +1,5 @@
 import { type Inheritance, Type } from 'signalbox/plugin';
-import { DEFAULTS, patience, qualityFloor, rawWeight, type Weighing } from './weighing.ts';
+import { type BalanceOptions, DEFAULTS, patience, qualityFloor, rawWeight } from './balance.ts';
 
 const OF_AUTO = 'Default: that of the selector `auto`.';
 
@@ -34,4 +34,4 @@ export const fromAuto: Inheritance = {
 };
 
 /** Stated and inherited weights over the defaults. */
-export const weighingOf = (options: Partial<Weighing>): Weighing => ({ ...DEFAULTS, ...options });
+export const withDefaultBalance = (options: Partial<BalanceOptions>): BalanceOptions => ({ ...DEFAULTS, ...options });

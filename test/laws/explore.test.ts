@@ -17,7 +17,7 @@ const policies: fc.Arbitrary<ExplorePolicy> = fc.record({
   qualityMargin: share01,
 });
 
-/** Scores of any scale, and of whom the strategy does not want; the best is one that it wants. */
+/** Scores of any scale, some of them -Infinity; the best is finite. */
 const scored = fc
   .array(
     fc.record({
@@ -38,7 +38,7 @@ const scored = fc
 
 type Chances = typeof chancesOf;
 
-/** Who may be drawn, and how likely, as it is promised. */
+/** The candidates and probabilities by definition. */
 const promised = (of: Chances) =>
   fc.property(scored, policies, ({ n, quality, utility, best }, policy) => {
     const { at, probability } = of(policy, { n, quality }, utility, best);
@@ -54,8 +54,8 @@ const promised = (of: Chances) =>
     return Bun.deepEquals(at, expected) && Math.abs(sum - 1) < 1e-12 && probability.every(isAsPromised);
   });
 
-describe('the chances of a draw', () => {
-  test('are those of who is wanted and good enough, follow utility, and add up to 1', () => {
+describe('the probabilities of a draw', () => {
+  test('cover the wanted candidates that are good enough, follow utility, and add up to 1', () => {
     fc.assert(promised(chancesOf), { numRuns: 3000 });
   });
 
@@ -99,7 +99,7 @@ describe('draws', () => {
   const given = { n: 5, quality };
   const { at, probability } = chancesOf(policy, given, utility, 0);
   const N = 6000;
-  /** Of 3 degrees of freedom no more than 1 in 10,000 is above. The seeds are the same in every run. */
+  /** Chi-squared quantile of 1 in 10,000 at 3 degrees of freedom. The seeds are fixed. */
   const LIMIT = 21.1;
 
   function chiSquare(seedOf: (i: number) => string, draw: (seed: string) => number): number {
@@ -119,12 +119,12 @@ describe('draws', () => {
     'seeds far apart': (i) => hex(BigInt.asUintN(64, BigInt(i) * 0x9e3779b97f4a7c15n)),
   };
   for (const [name, seedOf] of Object.entries(families)) {
-    test(`come as often as their chances say, by ${name}`, () => {
+    test(`are as frequent as their probabilities, by ${name}`, () => {
       expect(chiSquare(seedOf, draw)).toBeLessThan(LIMIT);
     });
   }
 
-  test('(and a seed that is not mixed, or a draw that knows no utility, would be found out)', () => {
+  test('(and an unmixed seed, or a draw without utilities, would break it)', () => {
     const unmixed = (seed: string) => {
       const number = Number(BigInt(`0x${seed}`)) / 2 ** 64;
       let sum = 0;
@@ -138,7 +138,7 @@ describe('draws', () => {
     expect(chiSquare(families['seeds one after the other']!, even)).toBeGreaterThan(LIMIT);
   });
 
-  test('are none where the best alone takes part, and are told with their chance', () => {
+  test('need two candidates, and report their probability', () => {
     expect(drawCandidate('0', { ...policy, qualityMargin: 0 }, given, utility, 0)).toBeNull();
     const one = drawCandidate('00000000deadbeef', policy, given, utility, 0)!;
     expect(one).toEqual({ at: one.at, among: 4, probability: probability[at.indexOf(one.at)]! });
@@ -167,7 +167,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
   alternatives: fc.constantFrom(0, 1, 3, 9),
 });
 
-/** A catalog with these declared qualities and otherwise the candidates' figures, and what the host decides over it. */
+/** A catalog with these declared qualities and the candidates' other figures, and the host's decision over it. */
 function decided(
   world: World,
   declared: (one: Candidate, at: number) => number,
@@ -212,7 +212,7 @@ describe('a ranking by estimates', () => {
       );
     });
 
-  test('is to the last bit the one by declarations of the same figures, so that every law of rankings is its own', () => {
+  test('equals, bit for bit, the ranking by declarations of the same figures, so that all laws of rankings hold', () => {
     fc.assert(holds(estimateOf), { numRuns: 800 });
   });
 
@@ -262,7 +262,7 @@ describe('exploring', () => {
       );
     });
 
-  test('puts one that is good enough before the rest, alike for the same seed, and moves nothing else', () => {
+  test('moves one model that is good enough to the front, the same for the same seed, and nothing else', () => {
     fc.assert(holds(real), { numRuns: 800 });
   });
 
@@ -285,7 +285,7 @@ describe('exploring', () => {
     });
   }
 
-  test('is nothing without a policy for it: every bit is as before', () => {
+  test('changes no bit of a decision without a policy for it', () => {
     fc.assert(
       fc.property(worlds, seeds, (world, seed) =>
         Bun.deepEquals(

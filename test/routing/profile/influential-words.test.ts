@@ -6,7 +6,7 @@ const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', 
 const textsOf = (words: readonly InfluentialWord[], of: InfluentialWord['of'] = 'question') =>
   words.flatMap((word) => (word.of === of ? [word.text] : [])).join(' ');
 
-describe('the words that made a task', () => {
+describe('influential words', () => {
   test('stand in the request, add to the task, and are at most six', () => {
     const text = 'Translate "good morning" into French, please';
     const words = influentialWords({ messages: [user(text)] }, 'translation');
@@ -19,13 +19,13 @@ describe('the words that made a task', () => {
   });
 
   test('are found in the system prompt and in the question before', () => {
-    const told: ChatMessage = {
+    const system: ChatMessage = {
       role: 'system',
       content: 'You classify tickets into billing or technical. Reply with the label only.',
     };
     expect(
       textsOf(
-        influentialWords({ messages: [told, user('My card was charged twice')] }, 'classification'),
+        influentialWords({ messages: [system, user('My card was charged twice')] }, 'classification'),
         'system prompt',
       ),
     ).toMatch(/classify/);
@@ -37,13 +37,13 @@ describe('the words that made a task', () => {
     expect(textsOf(influentialWords({ messages: talk }, 'coding'), 'question before')).toMatch(/Python|function/);
   });
 
-  test('are found where no blanks part them', () => {
+  test('are found in scripts without blanks', () => {
     expect(textsOf(influentialWords({ messages: [user('写一个Python函数，把列表倒过来')] }, 'coding'))).toContain(
       '函数',
     );
   });
 
-  test('are none for an image, for nothing said, and few milliseconds of work for a long text', () => {
+  test('are none for an image or an empty message, and take a few milliseconds for a long text', () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
     expect(influentialWords({ messages: [user([image])] }, 'vision')).toEqual([]);
     expect(influentialWords({ messages: [] }, 'general')).toEqual([]);

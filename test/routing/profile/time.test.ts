@@ -44,12 +44,12 @@ describe('time', () => {
     });
   }
 
-  test('grows with the number of messages and no faster', async () => {
+  test('is at most linear in the number of messages', async () => {
     const messages = Array.from({ length: 20_000 }, () => user('def f(x): '.repeat(20)));
     await inTime(2_000, () => profile({ messages }));
   });
 
-  test('is that of a few questions, however many lean on each other', async () => {
+  test('is that of a few questions, however long the chain of follow-ups', async () => {
     const messages = Array.from({ length: 20_000 }, () => user('and again?'));
     await inTime(2_000, () => profile({ messages }));
   });

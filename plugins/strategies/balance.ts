@@ -1,7 +1,7 @@
 import { type PreparedStrategy, Type } from 'signalbox/plugin';
 
 /** The operator's weights, and the wait that weighs as much as a good answer. */
-export interface Weighing {
+export interface BalanceOptions {
   readonly quality: number;
   readonly cost: number;
   readonly latency: number;
@@ -10,7 +10,7 @@ export interface Weighing {
 }
 
 /** Weights of a policy that states none, unchanged since 0.1. The shipped policy states others. */
-export const DEFAULTS: Weighing = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
+export const DEFAULTS: BalanceOptions = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
 
 /** Schema of one raw weight. */
 export const rawWeight = (description: string) => Type.Number({ minimum: 0, maximum: 1_000_000, description });
@@ -38,7 +38,7 @@ export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qu
  * @throws Error where all three weights are 0.
  */
 export function weigh(
-  { quality: q, cost: c, latency: l, patience_ms: patienceMs, quality_floor: floor }: Weighing,
+  { quality: q, cost: c, latency: l, patience_ms: patienceMs, quality_floor: floor }: BalanceOptions,
   labels: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
 ): PreparedStrategy {
   // Dividing by the largest first makes the result independent of the scale, bit for bit.
