@@ -30,7 +30,8 @@ export function questionOf(messages: readonly ChatMessage[]): string | null {
   return question || null;
 }
 
-function textOf({ content }: ChatMessage): string {
+/** The text of a message, its parts joined by line ends. */
+export function textOf({ content }: ChatMessage): string {
   if (typeof content === 'string') return content;
   let text = '';
   for (const part of content ?? []) if (part.type === 'text') text = text ? `${text}\n${part.text}` : part.text;

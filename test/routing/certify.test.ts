@@ -118,13 +118,13 @@ describe('the estimate of a quality', () => {
         );
         const estimate = given.estimate ?? null;
         expect(learning === null).toBe(estimate === null);
-        for (const { model: id, quality, estimate: certificate } of candidates) {
+        for (const { model: id, quality, estimate: entry } of candidates) {
           if (!estimate) {
-            expect(certificate).toBeNull();
+            expect(entry).toBeNull();
             continue;
           }
           const at = from.modelIndex.get(id)!;
-          const { declared, length, outcomes, text, count, shadow } = certificate!;
+          const { declared, length, outcomes, text, count, shadow } = entry!;
           const used = shadow === null ? declared + length + outcomes + text : declared + length;
           expect(used).toBeCloseTo(quality, 12);
           expect(shadow).toBe(estimate.shadow && estimate.shadow[at]!);

@@ -1,5 +1,5 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
-import { type QuestionView, sumOfSigns } from './features.ts';
+import { type QuestionView, sum } from './features.ts';
 import { isHard } from './hard.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { TASKS } from './tasks.ts';
@@ -83,15 +83,13 @@ const isFree = ({ before, system }: QuestionView): boolean => before === null &&
 function isSmallTalk(view: QuestionView): boolean {
   const { words, functionWords, numbers, asksMark, languages, homographs } = view.reading;
   if (languages.length + homographs.length > 0) return false;
-  const phrases = sumOfSigns(view, 'greet') + sumOfSigns(view, 'thanks');
+  const phrases = sum(view, 'greet') + sum(view, 'thanks');
   if (words > TALK_WORDS_MAX || phrases < 0.5 || numbers > 0 || words - functionWords - phrases > TALK_OTHERS_MAX)
     return false;
-  if (
-    sumOfSigns(view, 'make', 'mend', 'write', 'weigh', 'puzzle', 'solve', 'act', 'also', 'code', 'program', 'feel') > 0
-  )
+  if (sum(view, 'make', 'mend', 'write', 'weigh', 'puzzle', 'solve', 'act', 'also', 'code', 'program', 'feel') > 0)
     return false;
   // "how are you?" asks nothing; another question does.
-  return !asksMark || sumOfSigns(view, 'greet') > 0.5;
+  return !asksMark || sum(view, 'greet') > 0.5;
 }
 
 /** Words of arithmetic and around it. A line with any other word is no small sum. */
@@ -123,11 +121,10 @@ function isSmallSum(wording: string): boolean {
 /** Whether one of a few labels is to be given to a short text. */
 function isLabel(view: QuestionView, wording: string): boolean {
   const { system, reading, shape, question } = view;
-  if (sumOfSigns(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WHY.test(wording)) return false;
+  if (sum(view, 'weigh', 'puzzle', 'maths', 'code', 'program', 'logic') > 1 || WHY.test(wording)) return false;
   if (system && system.tasks[LABELLING]! >= SURE)
     return system.text.length <= SYSTEM_CHARS_MAX && !isJudgement(system.text);
-  const isNamed =
-    sumOfSigns(view, 'labels') > 0.4 && (shape.slashes + shape.listed > 0 || sumOfSigns(view, 'either', 'labels') > 1);
+  const isNamed = sum(view, 'labels') > 0.4 && (shape.slashes + shape.listed > 0 || sum(view, 'either', 'labels') > 1);
   const hasText = reading.quotes > 0 || reading.colon || reading.hasText || question.lines.length > 1;
   return isNamed && hasText && !isJudgement(wording);
 }
@@ -145,12 +142,12 @@ const isJudgement = (text: string): boolean => JUDGEMENT.test(text);
 function isLine(view: QuestionView, wording: string): boolean {
   const { system, reading, question } = view;
   const { words } = reading;
-  if (question.lines.length > 1 || sumOfSigns(view, 'piece', 'code', 'program') > 0 || PLAY.test(wording)) return false;
+  if (question.lines.length > 1 || sum(view, 'piece', 'code', 'program') > 0 || PLAY.test(wording)) return false;
   if (system?.binds && reading.signs[SIGN.tongue]! === 0)
     return words <= LINE_WORDS_MAX && system.text.length <= SYSTEM_CHARS_MAX;
   const hasLine = reading.quotes === 1 || reading.colon;
-  const isAsked = sumOfSigns(view, 'translate', 'say') > 0.4 || reading.colon || words <= SHORT_WORDS_MAX;
-  return hasLine && isAsked && sumOfSigns(view, 'tongue') > 0.2 && words <= LINE_WORDS_MAX + FRAME_WORDS_MAX;
+  const isAsked = sum(view, 'translate', 'say') > 0.4 || reading.colon || words <= SHORT_WORDS_MAX;
+  return hasLine && isAsked && sum(view, 'tongue') > 0.2 && words <= LINE_WORDS_MAX + FRAME_WORDS_MAX;
 }
 
 const PLAY = /idiom|pun\b|proverb|slang|rhym|joke|sprichwort|redewendung|proverbe|modismo|文言|谚语|成语/iu;

@@ -75,7 +75,7 @@ const flag = (name: string, holds: (view: QuestionView) => boolean, requires?: F
 const oneOf = (name: string, signs: readonly Sign[], of: (reading: QuestionReading) => number): Feature[] =>
   signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign]));
 
-export const sumOfSigns = ({ reading }: QuestionView, ...signs: readonly Sign[]): number =>
+export const sum = ({ reading }: QuestionView, ...signs: readonly Sign[]): number =>
   signs.reduce((all, sign) => all + reading.signs[SIGN[sign]]!, 0);
 const hasCode = ({ question }: QuestionView): boolean => question.codeFences > 0 || question.codeLines > 1;
 const hasFigures = ({ reading }: QuestionView): boolean => reading.numbers + reading.formulas + reading.latex > 0;
@@ -86,7 +86,7 @@ const isExam = ({ shape }: QuestionView): boolean => shape.choices > 2;
 const isLoneOfCode = (view: QuestionView): boolean => {
   const { named, symbols, ticks, homographs } = view.reading;
   const others = named + symbols + ticks + homographs.length + view.question.codeFences + view.question.codeLines;
-  return others === 0 && sumOfSigns(view, 'code', 'program', 'mend') < 1.5;
+  return others === 0 && sum(view, 'code', 'program', 'mend') < 1.5;
 };
 
 /** Task probabilities of the question before, where `holds` is true of this one. */
@@ -105,23 +105,22 @@ const under = (name: string, holds: (view: QuestionView) => boolean): Feature[] 
 const COMBINATIONS: readonly Feature[] = [
   flag(
     'a word that may be a programming language among others of code',
-    (view) =>
-      view.reading.homographs.length > 0 && (hasCode(view) || sumOfSigns(view, 'code', 'program', 'mend') > 0.4),
+    (view) => view.reading.homographs.length > 0 && (hasCode(view) || sum(view, 'code', 'program', 'mend') > 0.4),
   ),
   flag(
     'something of code to be mended',
-    (view) => hasCode(view) || sumOfSigns(view, 'code', 'program') + view.reading.named > 0,
+    (view) => hasCode(view) || sum(view, 'code', 'program') + view.reading.named > 0,
     'mend',
   ),
   flag('code alone', isLoneOfCode, 'code'),
   flag('program alone', isLoneOfCode, 'program'),
-  flag('program alone, of a fact', (view) => isLoneOfCode(view) && sumOfSigns(view, 'fact', 'self') > 0.4, 'program'),
+  flag('program alone, of a fact', (view) => isLoneOfCode(view) && sum(view, 'fact', 'self') > 0.4, 'program'),
   flag(
     'a fact about one word of code',
     (view) => {
       const { reading } = view;
       const others = reading.words - reading.functionWords;
-      const isOfCode = reading.named + reading.homographs.length + sumOfSigns(view, 'code', 'program') > 0;
+      const isOfCode = reading.named + reading.homographs.length + sum(view, 'code', 'program') > 0;
       return isOfCode && others <= 1 && reading.openings[SIGN.fact] === 1 && view.question.codeLines === 0;
     },
     'fact',
@@ -130,10 +129,10 @@ const COMBINATIONS: readonly Feature[] = [
   ...together('of a programming language', ({ reading }) => reading.named > 0.5, [
     ...(['translate', 'edit', 'extract', 'make', 'given', 'prose'] as const),
   ]),
-  flag('code and program', (view) => sumOfSigns(view, 'code') > 0.4, 'program'),
-  flag('maths alone', (view) => !hasFigures(view) && sumOfSigns(view, 'maths', 'solve', 'count') < 1.5, 'maths'),
+  flag('code and program', (view) => sum(view, 'code') > 0.4, 'program'),
+  flag('maths alone', (view) => !hasFigures(view) && sum(view, 'maths', 'solve', 'count') < 1.5, 'maths'),
   ...(['translate', 'summarize', 'extract', 'classify', 'edit', 'labels'] as const).map((sign) =>
-    flag(`${sign} without material`, (view) => !hasMaterial(view) && sumOfSigns(view, 'tongue', 'given') < 0.4, sign),
+    flag(`${sign} without material`, (view) => !hasMaterial(view) && sum(view, 'tongue', 'given') < 0.4, sign),
   ),
   ...(['translate', 'summarize', 'extract', 'classify', 'prose', 'piece'] as const).map((sign) =>
     flag(
@@ -142,53 +141,42 @@ const COMBINATIONS: readonly Feature[] = [
       sign,
     ),
   ),
-  flag('a word of code twice', (view) => sumOfSigns(view, 'code') > 1.5, 'code'),
-  flag('maths with figures', (view) => hasFigures(view) && sumOfSigns(view, 'maths', 'solve') > 0.4),
-  flag('a count of what is numbered', (view) => view.reading.numbers >= 2 && sumOfSigns(view, 'count') > 0.4, 'count'),
+  flag('a word of code twice', (view) => sum(view, 'code') > 1.5, 'code'),
+  flag('maths with figures', (view) => hasFigures(view) && sum(view, 'maths', 'solve') > 0.4),
+  flag('a count of what is numbered', (view) => view.reading.numbers >= 2 && sum(view, 'count') > 0.4, 'count'),
   flag(
     'a story with numbers',
     ({ reading }) => reading.numbers >= 3 && reading.asksMark && !reading.hasText && reading.words > 12,
   ),
-  flag('prose of several names', (view) => view.reading.lead < 0 && sumOfSigns(view, 'prose') >= 2, 'prose'),
-  flag('a fact about prose', (view) => sumOfSigns(view, 'prose', 'piece') > 0.4, 'fact'),
+  flag('prose of several names', (view) => view.reading.lead < 0 && sum(view, 'prose') >= 2, 'prose'),
+  flag('a fact about prose', (view) => sum(view, 'prose', 'piece') > 0.4, 'fact'),
   flag(
     'something rendered as prose',
-    (view) =>
-      sumOfSigns(view, 'translate') > 0.4 &&
-      sumOfSigns(view, 'tongue') === 0 &&
-      sumOfSigns(view, 'prose', 'piece') > 0.4,
+    (view) => sum(view, 'translate') > 0.4 && sum(view, 'tongue') === 0 && sum(view, 'prose', 'piece') > 0.4,
     'translate',
   ),
-  flag('a saying in a tongue', (view) => sumOfSigns(view, 'say') > 0.4 && sumOfSigns(view, 'tongue') > 0.4, 'say'),
+  flag('a saying in a tongue', (view) => sum(view, 'say') > 0.4 && sum(view, 'tongue') > 0.4, 'say'),
   flag(
     'a quotation and a tongue',
     (view) => {
       const { quotes, colon, words } = view.reading;
-      return (quotes > 0 || colon) && sumOfSigns(view, 'tongue') > 0.2 && words <= 14;
+      return (quotes > 0 || colon) && sum(view, 'tongue') > 0.2 && words <= 14;
     },
     'tongue',
   ),
-  flag(
-    'fields of what is given',
-    (view) => sumOfSigns(view, 'fields') > 0.4 && sumOfSigns(view, 'given', 'extract') > 0.4,
-    'fields',
-  ),
-  flag(
-    'labels for what is given',
-    (view) => sumOfSigns(view, 'labels') > 0.4 && sumOfSigns(view, 'given') > 0.4,
-    'labels',
-  ),
-  flag('three labels', (view) => sumOfSigns(view, 'labels') >= 2.5, 'labels'),
-  flag('either, of what is given', (view) => sumOfSigns(view, 'given') > 0.4, 'either'),
-  flag('either, to be weighed', (view) => sumOfSigns(view, 'weigh', 'puzzle') > 0.4, 'either'),
-  flag('words of a puzzle twice', (view) => sumOfSigns(view, 'puzzle') > 1.5, 'puzzle'),
-  flag('words of a puzzle three times', (view) => sumOfSigns(view, 'puzzle') > 2.5, 'puzzle'),
-  flag('words of weighing twice', (view) => sumOfSigns(view, 'weigh') > 1.5, 'weigh'),
+  flag('fields of what is given', (view) => sum(view, 'fields') > 0.4 && sum(view, 'given', 'extract') > 0.4, 'fields'),
+  flag('labels for what is given', (view) => sum(view, 'labels') > 0.4 && sum(view, 'given') > 0.4, 'labels'),
+  flag('three labels', (view) => sum(view, 'labels') >= 2.5, 'labels'),
+  flag('either, of what is given', (view) => sum(view, 'given') > 0.4, 'either'),
+  flag('either, to be weighed', (view) => sum(view, 'weigh', 'puzzle') > 0.4, 'either'),
+  flag('words of a puzzle twice', (view) => sum(view, 'puzzle') > 1.5, 'puzzle'),
+  flag('words of a puzzle three times', (view) => sum(view, 'puzzle') > 2.5, 'puzzle'),
+  flag('words of weighing twice', (view) => sum(view, 'weigh') > 1.5, 'weigh'),
   flag(
     'nothing but thanks',
     (view) => {
       const { words, asksMark } = view.reading;
-      return sumOfSigns(view, 'thanks') > 0.4 && words <= 12 && !asksMark && sumOfSigns(view, 'make', 'mend') === 0;
+      return sum(view, 'thanks') > 0.4 && words <= 12 && !asksMark && sum(view, 'make', 'mend') === 0;
     },
     'thanks',
   ),
@@ -201,6 +189,14 @@ const SYSTEM_PROMPT_SIGNS: readonly Sign[] = [
   ...(['puzzle', 'feel', 'self', 'greet'] as const),
 ];
 
+/** Verbs that can lead. */
+const LEADS: readonly Sign[] = ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'];
+/** Signs that weigh differently next to material. */
+const ON_MATERIAL: readonly Sign[] = [
+  ...(['classify', 'labels', 'extract', 'fields', 'summarize', 'translate', 'tongue', 'prose', 'piece'] as const),
+  ...(['either', 'fact', 'given', 'say'] as const),
+];
+
 /** All features by name; `weights.ts` and `weights-system-prompt.ts` have a row for each. */
 const FEATURES: readonly Feature[] = [
   ['always', () => 1],
@@ -209,16 +205,10 @@ const FEATURES: readonly Feature[] = [
     (sign): Feature => [`${sign} at all`, ({ reading }) => (reading.signs[SIGN[sign]]! > 0.4 ? 1 : 0), sign],
   ),
   ...WEIGHTED_SIGNS.map((sign) => flag(`${sign} opens`, ({ reading }) => reading.openings[SIGN[sign]] === 1, sign)),
-  ...oneOf('first', ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'], ({ lead }) => lead),
+  ...oneOf('first', LEADS, ({ lead }) => lead),
   ...oneOf('makes', ['prose', 'piece', 'code', 'program'], ({ object }) => object),
-  ...together('of material', hasMaterial, [
-    ...(['classify', 'labels', 'extract', 'fields', 'summarize', 'translate', 'tongue', 'prose', 'piece'] as const),
-    ...(['either', 'fact', 'given', 'say'] as const),
-  ]),
-  ...together('of a text', isShown, [
-    ...(['classify', 'labels', 'extract', 'fields', 'summarize', 'translate', 'tongue', 'prose', 'piece'] as const),
-    ...(['either', 'fact', 'given', 'say'] as const),
-  ]),
+  ...together('of material', hasMaterial, ON_MATERIAL),
+  ...together('of a text', isShown, ON_MATERIAL),
   ...together('asked', ({ reading }) => reading.asksMark, [
     ...(['weigh', 'puzzle', 'count', 'tongue', 'either', 'amount', 'feel', 'labels', 'make', 'prose', 'code'] as const),
   ]),
@@ -297,30 +287,25 @@ const FEATURES: readonly Feature[] = [
   flag('a question before', () => true, 'before'),
   ...after('', () => true),
   ...after(', in few words', ({ reading }) => reading.words <= 8),
-  ...after(', referring to it', (view) => sumOfSigns(view, 'more', 'also', 'edit') > 0),
+  ...after(', referring to it', (view) => sum(view, 'more', 'also', 'edit') > 0),
   // The instruction of the system prompt, and signs that the user departs from it.
   flag('a system prompt', () => true, 'system prompt'),
   ...under('', () => true),
   ...under(', which binds', ({ system }) => system!.binds),
   ...under(', which binds, with a verb for a task', ({ reading, system }) => system!.binds && reading.lead >= 0),
-  ...under(', turned away from', (view) => sumOfSigns(view, 'away') > 0.4),
+  ...under(', turned away from', (view) => sum(view, 'away') > 0.4),
   ...under(', in few words', ({ reading }) => reading.words <= 4),
   ...under(', with a verb for a task', ({ reading }) => reading.lead >= 0),
   ...under(', with a question mark', ({ reading }) => reading.asksMark),
-  ...under(', with thanks or a greeting', (view) => sumOfSigns(view, 'thanks', 'greet') > 0.4),
+  ...under(', with thanks or a greeting', (view) => sum(view, 'thanks', 'greet') > 0.4),
   ...under(', after another question', ({ before }) => before !== null),
   // The system prompt itself.
   flag('says what to do', () => true, 'system prompt itself'),
-  flag('says what to do, and binds', (view) => sumOfSigns(view, 'bind') > 0.4, 'system prompt itself'),
-  ...SYSTEM_PROMPT_SIGNS.map((sign): Feature => {
-    const seen = upTo(1.5, sign);
-    return [`${sign} as what to do`, seen, 'system prompt itself'];
-  }),
-  ...oneOf(
-    'first, as what to do,',
-    ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'],
-    (reading) => reading.lead,
-  ).map(([name, of]): Feature => [name, of, 'system prompt itself']),
+  flag('says what to do, and binds', (view) => sum(view, 'bind') > 0.4, 'system prompt itself'),
+  ...SYSTEM_PROMPT_SIGNS.map((sign): Feature => [`${sign} as what to do`, upTo(1.5, sign), 'system prompt itself']),
+  ...oneOf('first, as what to do,', LEADS, ({ lead }) => lead).map(
+    ([name, of]): Feature => [name, of, 'system prompt itself'],
+  ),
   // Tools that are offered.
   flag('tools', () => true, 'tools'),
   flag('a tool that is named', ({ tools }) => tools!.named, 'tools'),

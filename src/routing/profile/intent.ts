@@ -1,6 +1,6 @@
 import type { ChatMessage, Tool } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
-import { FOLLOW_UP_CHARS_MAX } from '../texts.ts';
+import { FOLLOW_UP_CHARS_MAX, textOf } from '../texts.ts';
 import { difficultyOf } from './difficulty.ts';
 import { type OutputHint, outputHint } from './expected-output.ts';
 import type { QuestionView, SystemInstruction, ToolContext } from './features.ts';
@@ -57,15 +57,7 @@ export function systemPromptView({ messages }: Pick<ProfileInput, 'messages'>): 
   if (!text) return null;
   const question = readQuestion(text);
   const reading = new QuestionReading(question);
-  return {
-    question,
-    reading,
-    shape: shapeOf(question),
-    tools: null,
-    before: null,
-    system: null,
-    isSystemPrompt: true,
-  };
+  return { question, reading, shape: shapeOf(question), tools: null, before: null, system: null, isSystemPrompt: true };
 }
 
 /** The last question, the one before it if it may be a follow-up, and so on, latest first. */
@@ -87,14 +79,10 @@ function userTurns(messages: readonly ChatMessage[]): UserTurn[] {
   return turns;
 }
 
-function turnOf({ content }: ChatMessage, isUnwrapped: boolean): UserTurn {
-  let text = typeof content === 'string' ? content : '';
-  let hasImage = false;
-  for (const part of typeof content === 'string' ? [] : (content ?? [])) {
-    if (part.type === 'text') text = text ? `${text}\n${part.text}` : part.text;
-    else if (part.type === 'image_url') hasImage = true;
-  }
-  const question = readQuestion(text, isUnwrapped);
+function turnOf(message: ChatMessage, isUnwrapped: boolean): UserTurn {
+  const { content } = message;
+  const hasImage = Array.isArray(content) && content.some(({ type }) => type === 'image_url');
+  const question = readQuestion(textOf(message), isUnwrapped);
   return { question, reading: new QuestionReading(question), hasImage };
 }
 
