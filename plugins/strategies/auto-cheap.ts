@@ -6,7 +6,7 @@ import { emphasisOptions, fromAuto, withDefaultBalance } from './emphasis.ts';
 export const autoCheap = defineStrategy({
   name: 'auto-cheap',
   status: 'stable',
-  options: emphasisOptions(16, 'cost', 'The balance of `auto` with cost balance more: never dearer than `auto`.'),
+  options: emphasisOptions(16, 'cost', 'The balance of `auto` with cost weighing more: never dearer than `auto`.'),
   inherits: fromAuto,
   formerly: { options: ['quality_margin'], by: 'cheapest-within-margin' },
   prepare({ emphasis, ...options }) {

@@ -6,7 +6,11 @@ import { emphasisOptions, fromAuto, withDefaultBalance } from './emphasis.ts';
 export const autoFast = defineStrategy({
   name: 'auto-fast',
   status: 'stable',
-  options: emphasisOptions(12, 'latency', 'The balance of `auto` with latency balance more: never slower than `auto`.'),
+  options: emphasisOptions(
+    12,
+    'latency',
+    'The balance of `auto` with latency weighing more: never slower than `auto`.',
+  ),
   inherits: fromAuto,
   formerly: { options: ['quality_margin'], by: 'fastest-within-margin' },
   prepare({ emphasis, ...options }) {

@@ -249,10 +249,10 @@ function latencyBasisOf({ firstSlot, latency }: Model, endpoint: number, reading
 function languagesOf(model: Model, facts: Facts, snapshot: PolicySnapshot): LanguageEntry[] {
   const worth = languageWorth(facts, snapshot);
   if (worth === 0) return [];
-  const { languagesSeen: seen } = facts;
-  return seen.map((language) => {
+  const { languagesSeen } = facts;
+  return languagesSeen.map((language) => {
     const state = languageState(model, language);
-    return { language, state, adds: (worth / seen.length) * KNOWN[state] };
+    return { language, state, adds: (worth / languagesSeen.length) * KNOWN[state] };
   });
 }
 

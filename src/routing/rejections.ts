@@ -137,9 +137,9 @@ export function violatedConstraints(
     return isAbove(costOn(model, rejections, inputs, snapshot), maxCostCredits);
   };
   const active = inputs.facts.rules.constraints.map((at) => snapshot.constraints[at]!);
-  const found = active.filter(forbids);
+  const violated = active.filter(forbids);
   // Each can be met by some endpoint, and no endpoint meets them all.
-  return found.length > 0 ? found : active.filter(({ allows }) => allows !== null);
+  return violated.length > 0 ? violated : active.filter(({ allows }) => allows !== null);
 }
 
 /** The field of the request that states the length of the output. */

@@ -110,20 +110,20 @@ function choiceText(
     return `${model} was drawn to learn: ${figures}. ${bestText(runnerUp, choice, draw)}`;
   const best = `${model} is the best of ${ranked} by ${reason}: ${figures}.`;
   if (faulty) return `${best} The strategy gave no usable score, so ${tieBreak(choice, runnerUp)} decided.`;
-  const drawn = draw ? ` To learn, others are tried too: it had a ${chance(draw)}.` : '';
+  const exploration = draw ? ` To learn, others are tried too: it had a ${chance(draw)}.` : '';
   const lead = choice.utility! - runnerUp.utility!;
   if (lead === 0)
-    return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.${drawn}`;
+    return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.${exploration}`;
   const parts = leads(choice, runnerUp);
-  return `${best} It is ${figure(lead)} ahead of ${runnerUp.model}${parts && `: ${parts}`}.${drawn}`;
+  return `${best} It is ${figure(lead)} ahead of ${runnerUp.model}${parts && `: ${parts}`}.${exploration}`;
 }
 
 /** The lead of the best by utility over the model that was drawn. */
-function bestText(best: CandidateEntry, drawn: CandidateEntry, draw: DrawEntry): string {
-  const lead = best.utility! - drawn.utility!;
-  const parts = leads(best, drawn);
+function bestText(best: CandidateEntry, other: CandidateEntry, draw: DrawEntry): string {
+  const lead = best.utility! - other.utility!;
+  const parts = leads(best, other);
   const ahead = lead === 0 ? '' : `, ${figure(lead)} ahead${parts && ` (${parts})`}`;
-  return `${best.model} was best by utility${ahead}; ${drawn.model} had a ${chance(draw)}.`;
+  return `${best.model} was best by utility${ahead}; ${other.model} had a ${chance(draw)}.`;
 }
 
 const chance = ({ probability, among }: DrawEntry): string => `chance of ${percent(probability)} among ${among}`;

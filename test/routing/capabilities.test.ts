@@ -72,7 +72,7 @@ const law = (decide: Decide) =>
     }
   });
 
-test(`an endpoint is request only for what it can do (seed ${seed})`, () => {
+test(`an endpoint serves only requests whose needs it meets (seed ${seed})`, () => {
   fc.assert(
     law((from, needs) => outcomeOf(from, facts({ needs }))),
     { seed, numRuns: runs },

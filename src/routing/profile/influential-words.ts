@@ -35,7 +35,7 @@ export function influentialWords(request: ProfileInput, task: string): Influenti
   const at = TASKS.indexOf(task);
   const whole = at < 0 ? null : oddsOf(lastView(request), at);
   if (whole === null) return [];
-  const seen = readTexts(request.messages).flatMap((place) => {
+  const words = readTexts(request.messages).flatMap((place) => {
     const rest = oddsOf(lastView(without(request, place, 0, place.text.length)), at);
     if (rest !== null && whole - rest < LEAST) return [];
     // An earlier text is read by itself: it affects the question as a whole, and many words affect it.
@@ -49,9 +49,9 @@ export function influentialWords(request: ProfileInput, task: string): Influenti
       }),
     );
   });
-  const most = Math.max(LEAST, LEAST_SHARE * Math.max(0, ...seen.map(({ adds }) => adds)));
-  const strongest = seen.filter(({ adds }) => adds >= most).sort((a, b) => b.adds - a.adds);
-  return seen.filter((one) => strongest.indexOf(one) >= 0 && strongest.indexOf(one) < MOST);
+  const most = Math.max(LEAST, LEAST_SHARE * Math.max(0, ...words.map(({ adds }) => adds)));
+  const strongest = words.filter(({ adds }) => adds >= most).sort((a, b) => b.adds - a.adds);
+  return words.filter((one) => strongest.indexOf(one) >= 0 && strongest.indexOf(one) < MOST);
 }
 
 /** How a text is read, by its position. */

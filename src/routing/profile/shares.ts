@@ -24,25 +24,25 @@ export function likelihoods(logits: TaskLogits): Float64Array {
 /** The likely tasks with their shares, and the task that is likelier than not; `general` where none is. */
 export function sharesOf(logits: TaskLogits): { readonly task: string; readonly mix: readonly TaskShare[] } {
   const likely = likelihoods(logits);
-  const kept: { readonly task: string; share: number }[] = [];
+  const mix: { readonly task: string; share: number }[] = [];
   let sum = 0;
   for (let at = 0; at < likely.length; at++) {
     const share = likely[at]!;
     if (share < LEAST) continue;
-    kept.push({ task: TASKS[at]!, share });
+    mix.push({ task: TASKS[at]!, share });
     sum += share;
   }
-  kept.sort((a, b) => b.share - a.share || (a.task < b.task ? -1 : 1));
+  mix.sort((a, b) => b.share - a.share || (a.task < b.task ? -1 : 1));
   let left = PARTS;
-  for (const one of kept) {
+  for (const one of mix) {
     const parts = Math.floor((one.share / sum) * PARTS);
     one.share = parts / PARTS;
     left -= parts;
   }
-  const [first] = kept;
+  const [first] = mix;
   if (!first) return { task: 'general', mix: [] };
   // The likeliest takes the rest of rounding.
   first.share += left / PARTS;
-  if (kept.length === 1) return { task: first.task, mix: [] };
-  return { task: first.share >= 0.5 ? first.task : 'general', mix: kept };
+  if (mix.length === 1) return { task: first.task, mix: [] };
+  return { task: first.share >= 0.5 ? first.task : 'general', mix };
 }

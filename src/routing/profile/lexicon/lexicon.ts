@@ -70,12 +70,12 @@ const NOUNS: ReadonlySet<Sign> = new Set([
 const split = (text: string): string[] => text.split(/\s+/).filter(Boolean);
 
 function* patterns(): Generator<readonly [string, Meaning]> {
-  const known = new Set<string>();
+  const voted = new Set<string>();
   for (const [language, words] of Object.values(BLOCKS).entries()) {
     for (const sign of SIGNS) {
       const isLoan = language === 0 && NOUNS.has(sign);
       for (const pattern of split(words[sign] ?? '')) {
-        const vote = voteOf(language, sign, pattern, known);
+        const vote = voteOf(language, sign, pattern, voted);
         yield [pattern, { sign: SIGN[sign], language, vote, isLoan, name: '' }];
       }
     }
@@ -95,10 +95,10 @@ function* patterns(): Generator<readonly [string, Meaning]> {
 }
 
 /** The vote of a word for its language. Function words weigh most, English nouns least. A word votes once. */
-function voteOf(language: number, sign: Sign, pattern: string, known: Set<string>): number {
+function voteOf(language: number, sign: Sign, pattern: string, voted: Set<string>): number {
   const key = `${language} ${pattern}`;
-  if (known.has(key)) return 0;
-  known.add(key);
+  if (voted.has(key)) return 0;
+  voted.add(key);
   const vote = sign === 'words' ? 1 : NOUNS.has(sign) ? (language === 0 ? 0.2 : 0.3) : 0.6;
   return pattern.length === 1 && pattern < '\u0300' ? vote / 3 : vote;
 }
