@@ -30,35 +30,35 @@ const SETS = [
 ];
 const EPOCHS = 30;
 const RATE = 0.2;
-/** Share of features that are left out of an example each time. This and the penalty do best on what is left out. */
+/** Share of features that are dropped from an example each time. This and the penalty do best on held-out sets. */
 const DROPPED = 0.2;
 const PENALTY = 1e-3;
-/** The weights are the mean of those after each epoch from this one on: they sway less. */
+/** The weights are averaged over the epochs from this one on, for stability. */
 const SETTLED = 9;
 
-/** That tools are offered speaks for one or against it, and leaves the odds between the other tasks as they are. */
+/** Features of tools move only the odds of `tool_use`. */
 const IS_OF_TOOLS = FEATURE_NAMES.map((name) => /\btools?\b/.test(name));
 const TOOL_USE = TASKS.indexOf('tool_use');
-/** Of what a system prompt asks for, where a question is weighed; and of a system prompt that is itself weighed. */
+/** Features of a question under a system prompt, and of a system prompt itself. */
 const IS_UNDER = FEATURE_NAMES.map((name) => /^under |^a system prompt$/.test(name));
 const IS_STANDING = FEATURE_NAMES.map((name) => /what to do/.test(name));
 
 interface LabelledPrompt {
   readonly task: string;
-  /** What the system prompt asks for; `general` for one that asks nothing in particular. */
+  /** The task of the system prompt; `general` for none in particular. */
   readonly standing?: string;
   readonly request: ProfileInput;
 }
 
 interface Example {
-  /** Whether it is a prompt as it stands in its file. */
+  /** Whether it is an unchanged prompt of its file. */
   readonly isOwn: boolean;
-  /** Features that are not 0: place and value. */
+  /** Features that are not 0: index and value. */
   readonly features: readonly (readonly [at: number, value: number])[];
   readonly task: number;
-  /** Whether it can be a tool that is asked for. */
+  /** Whether a tool call is possible. */
   readonly offers: boolean;
-  /** What it teaches the weights of. */
+  /** The weights that it teaches. */
   readonly teaches: 'all' | 'under' | 'standing';
 }
 
@@ -68,10 +68,10 @@ const promptsOf = (name: string): LabelledPrompt[] =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-/** In so many prompts a stem must stand to be weighed. */
+/** Least prompts with a stem that gets weights. */
 const PROMPTS_MIN = 4;
 
-/** The stems that the prompts have often enough, by name, in the order of the alphabet. */
+/** Names of the frequent stems, sorted. */
 function usualStems(prompts: readonly LabelledPrompt[]): string[] {
   const counts = new Map<string, number>();
   const count = (view: QuestionView | null, prefix: string) => {
@@ -83,7 +83,7 @@ function usualStems(prompts: readonly LabelledPrompt[]): string[] {
   return [...counts].flatMap(([name, count]) => (count < PROMPTS_MIN ? [] : [name])).sort();
 }
 
-/** Names of the stems in what asks. */
+/** Names of the stems in the lines that ask. */
 function stemsIn({ text, lines }: { text: string; lines: readonly { from: number; to: number }[] }): string[] {
   const words = lines.flatMap(({ from, to }) => wordsIn(text.slice(from, to)));
   return words.flatMap((word, at) => [...(at < 2 ? [`${'^'.repeat(at + 1)}${word}`] : []), word]);
@@ -103,10 +103,10 @@ function wordsIn(line: string): string[] {
   return words.map((word) => fold(word).slice(0, STEM_LETTERS)).filter(Boolean);
 }
 
-/** Of a set's prompts: images go by rules, not by weights. `fitted` so far weighs what stands before the question. */
+/** Examples of a set. Images are decided by rules. `fitted`: weights so far, for system prompts and earlier questions. */
 function examplesOf(name: string, fitted: TaskWeights): Example[] {
   const prompts = promptsOf(name);
-  // The words of a text that only the system prompt says what to do with teach nothing of that.
+  // Where only the system prompt gives the task, the words of the text teach nothing about it.
   const questions = prompts.flatMap(({ task, standing, request }) =>
     exampleOf(
       lastView(request, fitted),
@@ -115,14 +115,14 @@ function examplesOf(name: string, fitted: TaskWeights): Example[] {
       fitted,
     ),
   );
-  // Who answers changes nothing of what is asked: every few prompts once more, under a system prompt that asks for nothing.
+  // A role does not change the task: some prompts again, under a system prompt without a task.
   const posed = prompts.flatMap(({ task, standing, request }, at) => {
     const persona = at % EVERY === 0 ? PERSONAS[(at / EVERY) % PERSONAS.length] : undefined;
     if (standing !== undefined || persona === undefined) return [];
     const messages = [persona, ...request.messages];
     return exampleOf(lastView({ ...request, messages }, fitted), task, 'under', fitted);
   });
-  // Beside so many that a system prompt says nothing of, those that it says all of count again.
+  // Prompts with a system prompt count twice, because the others are many more.
   const again = prompts.flatMap(({ task, standing, request }) =>
     standing === undefined ? [] : exampleOf(lastView(request, fitted), task, 'under', fitted),
   );
@@ -133,20 +133,20 @@ function examplesOf(name: string, fitted: TaskWeights): Example[] {
 }
 
 const EVERY = 2;
-/** A system prompt of a coding agent that is so long, in UTF-16 code units, tells how it works; who uses it asks anything. */
+/** Longer system prompts of coding agents, in UTF-16 code units, describe the agent, not the task of its users. */
 const LONG = 300;
-/** System prompts that say who answers, and not what. */
+/** System prompts with a role and no task. */
 const PERSONAS = systemPrompts(SETS.flatMap(promptsOf)).flatMap(({ standing, request }) => {
   const isAgent = standing === 'coding' && (request.messages[0]?.content?.length ?? 0) > LONG;
   return standing === 'general' || isAgent ? request.messages.slice(0, 1) : [];
 });
 
-/** What a system prompt may ask for without saying what is to be done with a text, unless it binds. */
+/** Tasks of system prompts that do not apply to every text, unless the prompt binds. */
 const LOOSE = ['general', 'chat', 'coding', 'math', 'reasoning'];
 const isBound = (request: ProfileInput, task: string, fitted: TaskWeights): boolean =>
   !LOOSE.includes(task) || lastView(request, fitted)?.system?.binds === true;
 
-/** Each system prompt once, however many questions are asked under it. */
+/** Each system prompt once. */
 function systemPrompts(prompts: readonly LabelledPrompt[]): LabelledPrompt[] {
   const labelled = prompts.filter(({ standing }) => standing !== undefined);
   return [...new Map(labelled.map((prompt) => [prompt.request.messages[0]?.content, prompt])).values()];
@@ -166,7 +166,7 @@ function exampleOf(
   return [{ features, task: at, offers: mayCall(view), teaches, isOwn: false }];
 }
 
-/** Numbers as chance would give them, and always the same. */
+/** Deterministic pseudo-random numbers in [0, 1). */
 function lottery(): () => number {
   let state = 12_345;
   return () => {
@@ -175,7 +175,7 @@ function lottery(): () => number {
   };
 }
 
-/** Knows no word and weighs nothing. */
+/** All weights 0, without stems. */
 const NOTHING: TaskWeights = { weights: new Float64Array(FEATURE_NAMES.length * TASKS.length), rows: new Map() };
 const stems = usualStems(SETS.flatMap(promptsOf));
 const isOfSystem = stems.map((name) => name.startsWith('='));
@@ -200,7 +200,7 @@ function fit(examples: readonly Example[]): Float64Array {
   return sums.map((sum) => Math.round((100 * sum) / (EPOCHS - SETTLED)) / 100);
 }
 
-/** Without some of its features: words that nobody has thought of are missing in the same way. */
+/** Drops features at random, as unknown words are missing. */
 const thinned = ({ features, ...rest }: Example, draw: () => number): Example => ({
   features: features.filter(([at]) => at === 0 || draw() >= DROPPED),
   ...rest,
@@ -235,7 +235,7 @@ function likelihoodsOf(features: Example['features'], offers: boolean, weights: 
   return likelihoods(sums);
 }
 
-/** The share of examples whose likeliest task is the right one; where none is likelier than not, `general` is told. */
+/** The share of examples with the right likeliest task; `general` where none is likelier than not. */
 function accuracy(examples: readonly Example[], weights: Float64Array): number {
   const questions = examples.filter(({ isOwn }) => isOwn);
   const right = questions.filter(({ features, task, offers }) => {
@@ -247,7 +247,7 @@ function accuracy(examples: readonly Example[], weights: Float64Array): number {
 }
 
 const setsBy = (weights: Float64Array) => new Map(SETS.map((name) => [name, examplesOf(name, { weights, rows })]));
-// Twice: what the first fit says of the questions before is what the second goes by.
+// Twice: the second fit uses the first one's tasks of earlier questions.
 const sets = setsBy(
   fit([...setsBy(new Float64Array((FEATURE_NAMES.length + stems.length) * TASKS.length)).values()].flat()),
 );
