@@ -8,7 +8,7 @@ import type { Trial } from './trials.ts';
 /** Predictions of a router in each trial of a pool. */
 export interface Prediction {
   readonly router: string;
-  /** Outcomes learned; null where the router does not learn. */
+  /** Outcomes learnt; null where the router does not learn. */
   readonly outcomes: number | null;
   /** One C_ref for all requests, instead of one by the size of each. */
   readonly isFixedReference: boolean;

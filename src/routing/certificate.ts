@@ -46,11 +46,11 @@ export interface Certificate {
 }
 
 interface LearningEntry {
-  /** `off`: only the length of the question moves the declared qualities. `shadow`: learned estimates are shown, not used. */
+  /** `off`: only the length of the question moves the declared qualities. `shadow`: learnt estimates are shown, not used. */
   readonly mode: LearningMode;
   /** Trust in the words of the question, 0..1. */
   readonly trust: number;
-  /** ID of the choice by learned estimates, in shadow mode; null where there are none, for a pinned model, and a refusal. */
+  /** ID of the choice by learnt estimates, in shadow mode; null where there are none, for a pinned model, and a refusal. */
   readonly choice: string | null;
 }
 

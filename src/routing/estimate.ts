@@ -23,7 +23,7 @@ export function expectedOutput(facts: Facts, snapshot: Tasks, { outputTokens }: 
   return capped(facts, () => overTasks(facts, snapshot, (at) => outputTokens[at]!));
 }
 
-/** The same by the policy alone. Reference costs use it, because nothing learned may move them. */
+/** The same by the policy alone. Reference costs use it, because nothing learnt may move them. */
 export function declaredOutput(facts: Facts, snapshot: Tasks): number {
   return capped(facts, () => overTasks(facts, snapshot, (at) => snapshot.tasks[at]!.expectedOutputTokens));
 }

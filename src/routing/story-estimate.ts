@@ -48,7 +48,7 @@ export function estimateText(
   return [`${used} By what was learnt it would be ${share(last)}: ${learnt.join(', ')}${strongest}.`];
 }
 
-/** The choice in shadow mode if learned estimates counted. */
+/** The choice in shadow mode if learnt estimates counted. */
 export function shadowText({ learning }: Certificate, { model }: CandidateEntry): string[] {
   if (learning === null || learning.choice === null) return [];
   return [

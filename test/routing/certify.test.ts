@@ -153,7 +153,7 @@ describe('the estimate of a quality', () => {
     trust: 0,
   });
 
-  test('names the choice by learned estimates in shadow mode', () => {
+  test('names the choice by learnt estimates in shadow mode', () => {
     const certificate = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.7], [0.8, 0.9]) });
     expect(certificate).toMatchObject({ choice: 'a', learning: { choice: 'b' } });
     const used = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.9], null) });

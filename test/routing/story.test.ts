@@ -273,7 +273,7 @@ describe('the text of estimates', () => {
     );
   });
 
-  test('states learned qualities and the choice by them in shadow mode', () => {
+  test('states learnt qualities and the choice by them in shadow mode', () => {
     const shadow = { outcomes: Float32Array.of(-0.7, 0.4), counts: Float32Array.of(1, 0.4) };
     const sentences = lines({ ...shadow, shadow: Float64Array.of(0.58, 0.69) });
     expect(sentences.slice(2, 5)).toEqual([

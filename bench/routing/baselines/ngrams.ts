@@ -98,7 +98,7 @@ export function ngramPredictions(
   return predicted;
 }
 
-/** Difficulty of prompts, learned from other sources: one head for all models, beside each model's mean. */
+/** Difficulty of prompts, learnt from other sources: one head for all models, beside each model's mean. */
 export function foreignDifficulty(foreign: readonly Row[], test: readonly Row[], seed: number): Float64Array {
   const sums = new Map<string, [sum: number, count: number]>();
   for (const { source, labels } of foreign) {

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
-import { promptsOf } from './prompts.ts';
+import { promptsOf, system, user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const system = (content: string): ChatMessage => ({ role: 'system', content });
 const difficultyOf = (question: string, standing?: string, more: Partial<ProfileInput> = {}) =>
   profile({ messages: [...(standing ? [system(standing)] : []), user(question)], ...more }).difficulty;
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import type { Difficulty } from '../../../src/core/facts.ts';
 import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
-import { bytesOf, promptsOf } from './prompts.ts';
+import { bytesOf, promptsOf, user } from './prompts.ts';
 
 interface GradedPrompt {
   readonly id: string;
@@ -23,7 +23,6 @@ const gradedOf = (name: string): GradedPrompt[] =>
 const HELD_OUT = 'difficulty-heldout';
 const HELD_OUT_SHA256 = '5a21aace8ed3f67bb9e96f033399f4534ae723117cbad11f2dbb966aa10b3113';
 
-const user = (content: string): ChatMessage => ({ role: 'user', content });
 const difficultyOf = (content: string): Difficulty => profile({ messages: [user(content)] }).difficulty;
 const notOf = (difficulty: Difficulty, questions: readonly string[]) =>
   questions.filter((question) => difficultyOf(question) !== difficulty);

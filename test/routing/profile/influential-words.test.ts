@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { type InfluentialWord, influentialWords } from '../../../src/routing/profile/influential-words.ts';
+import { user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
 const textsOf = (words: readonly InfluentialWord[], of: InfluentialWord['of'] = 'question') =>
   words.flatMap((word) => (word.of === of ? [word.text] : [])).join(' ');
 

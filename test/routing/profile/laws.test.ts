@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { type Profile, type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
-import { promptsOf } from './prompts.ts';
+import { image, promptsOf, user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
 const intentOf = ({ task, mix, naturalLanguage, languagesSeen, output }: Profile) => ({
   task,
   mix,
@@ -35,7 +34,6 @@ const piece = fc.oneof(
   ),
 );
 const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
-const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
 const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   text.map(user),
   text.map((one) => user([{ type: 'text', text: one }, image])),

@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { schemaTokens } from '../../../src/routing/profile/schema-length.ts';
+import { system, user } from './prompts.ts';
 
-const user = (content: string): ChatMessage => ({ role: 'user', content });
-const system = (content: string): ChatMessage => ({ role: 'system', content });
 const output = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
   profile({ messages: typeof question === 'string' ? [user(question)] : [...question], ...more }).output;
 const stated = (...request: Parameters<typeof output>) => output(...request).stated;

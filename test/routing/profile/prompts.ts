@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { capabilityNames, OF_EVERY_DIALECT } from '../../../src/core/capability.ts';
+import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 
 /** A request as users send it, with the labels of a careful reader. */
@@ -72,3 +73,8 @@ export function scoreOf(prompts: readonly LabelledPrompt[]): Score {
     byTask: Object.fromEntries([...tasks].map(([task, { right, all }]) => [task, `${right}/${all}`])),
   };
 }
+
+export const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
+export const system = (content: string): ChatMessage => ({ role: 'system', content });
+export const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
+export const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;

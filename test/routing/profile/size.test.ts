@@ -4,11 +4,10 @@ import { capabilityNames } from '../../../src/core/capability.ts';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
+import { image, user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
 const of = (content: ChatMessage['content'], more: Partial<ProfileInput> = {}) =>
   profile({ messages: [user(content)], ...more });
-const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
 /** Fields beyond the schema. */
 const beside = <T extends object>(part: T, more: object): T => ({ ...part, ...more });
 const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } } as const;

@@ -2,10 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
-import { promptsOf } from './prompts.ts';
+import { assistant, promptsOf, user } from './prompts.ts';
 
-const user = (content: string): ChatMessage => ({ role: 'user', content });
-const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
 const under = (content: string, ...messages: ChatMessage[]) =>
   profile({ messages: [{ role: 'system', content }, ...messages] }).task;
 

@@ -1,12 +1,11 @@
 import { describe, test } from 'bun:test';
-import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
 import { QuestionReading } from '../../../src/routing/profile/reading.ts';
 import { inTime } from '../../support/in-time.ts';
+import { user } from './prompts.ts';
 
 const MB = 1_000_000;
-const user = (content: string): ChatMessage => ({ role: 'user', content });
 
 const HOSTILE: Record<string, string> = {
   'ten million equal letters': 'a'.repeat(10 * MB),

@@ -3,10 +3,8 @@ import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
 import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
+import { assistant, image, user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
-const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
 const tool = (name: string): Tool => ({ type: 'function', function: { name, description: 'Runs Python code.' } });
 
 const read = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
