@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../plugins/index.ts';
+import { rehearse } from '../src/operate/policy/rehearse.ts';
 import { createPluginShelf } from '../src/plugin-host/load.ts';
 import { isRejected, type Judge, judge } from '../src/runtime/candidate.ts';
 import { parseFiles } from '../src/runtime/language.ts';
@@ -24,7 +25,15 @@ const ROUNDS = process.argv.includes('--quick') ? 5 : 25;
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
 const file = join(folder, 'policy.yaml');
 const shelf = createPluginShelf();
-const inline: Judge = { folder, shipped, shelf, env: { get: () => undefined }, now: Date.now, parse: parseFiles };
+const inline: Judge = {
+  folder,
+  shipped,
+  shelf,
+  env: { get: () => undefined },
+  now: Date.now,
+  parse: parseFiles,
+  rehearse,
+};
 
 writeFileSync(file, largePolicy(MODELS, RULES, 0));
 const first = await judge(await readBundle(folder), inline);

@@ -12,10 +12,12 @@ import {
 import type { CommandResult } from './cli/result.ts';
 import { steady } from './core/clock.ts';
 import { visibleLines } from './core/visible.ts';
-import { databaseOf, ledgerOnDisk } from './server/data.ts';
+import { pluginIn } from './plugin-host/owners.ts';
+import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { scrub } from './telemetry/secrets.ts';
+import { stackOf } from './telemetry/thrown.ts';
 
 /** The commands. Each loads what it needs and no more: the server's parts take ten times as long to load as a key to make. */
 
@@ -45,7 +47,7 @@ let isTold = false;
 async function told({ text, code }: CommandResult): Promise<void> {
   await write(text);
   isTold = true;
-  process.exitCode = code;
+  process.exitCode = code || process.exitCode;
 }
 
 function endWith(code: number): never {
@@ -65,6 +67,33 @@ function mindPlugins(): void {
     process.stderr.write('signalbox: A plugin of the policy ended the process before the command was done.\n');
     if (code === 0) process.exitCode = 1;
   });
+  mindDefects();
+}
+
+/** A promise that a plugin leaves rejected ends no command, as it ends no server; its code is no longer 0. */
+function mindDefects(): void {
+  const blamed = new Set<string | null>();
+  process.on('unhandledRejection', (reason) => {
+    const plugin = pluginIn(stackOf(reason));
+    if (!blamed.has(plugin)) complain(faultOf(plugin, 'left a promise rejected, and nobody handled it', reason));
+    blamed.add(plugin);
+    process.exitCode ||= 1;
+  });
+  process.on('uncaughtException', (thrown) => {
+    complain(faultOf(pluginIn(stackOf(thrown)), 'threw an exception that nobody caught', thrown));
+    endWith(1);
+  });
+}
+
+/** In one line where a plugin is to blame; with the stack where it may be a defect of ours. */
+function faultOf(plugin: string | null, deed: string, thrown: unknown): string {
+  const stack = stackOf(thrown);
+  if (plugin === null) return `A plugin, or Signalbox itself, ${deed}: ${stack}`;
+  return `The plugin \`${plugin}\` ${deed}: ${stack.split('\n', 1)[0]}`;
+}
+
+function complain(text: string): void {
+  process.stderr.write(`signalbox: ${visibleLines(scrub(text))}\n`);
 }
 
 /** Takes Ctrl-C, SIGTERM, and that the terminal goes, for the wish that a command end. */
@@ -137,13 +166,15 @@ async function importFrom(args: readonly string[]): Promise<void> {
 async function learn({ args, folder, data }: PolicyArguments): Promise<void> {
   const { runLearn } = await import('./cli/learn/learn.ts');
   const file = existing(data);
+  mindDefects();
   await runLearn(args, { judge: await judgeFor(data), folder, file, terminal: out.isTerminal, now, write });
 }
 
 async function ledger({ args, data }: DataArguments): Promise<void> {
   const file = existing(data);
   const { runLedger } = await import('./cli/ledger/ledger.ts');
-  process.exitCode = await runLedger(args, { file, now, write });
+  const warn = (text: string) => void process.stderr.write(text);
+  process.exitCode = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
 }
 
 async function keysOrWallets(name: 'keys' | 'wallets', { args, data }: DataArguments): Promise<void> {
@@ -230,6 +261,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`signalbox: ${visibleLines(scrub(error instanceof Error ? error.message : String(error)))}\n`);
+  complain(error instanceof Error ? error.message : String(error));
   endWith(1);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { PURE } from './support/pure-rooms.ts';
 
 /** The rules of the house that a reader could break without noticing. */
 const ROOT = join(import.meta.dir, '..');
@@ -28,13 +29,12 @@ const LAYERS: readonly (readonly string[])[] = [
   ],
   ['runtime', 'payments'],
   ['gateway'],
+  ['operate'],
   ['http', 'cli'],
   ['server'],
   ['main.ts'],
 ];
 
-/** Rooms that any web-standard runtime could load, and that give the same answer to the same question. */
-const PURE = ['src/core/', 'src/contract/', 'src/policy/', 'src/routing/', 'src/ledger/rules/', 'plugins/'];
 const IMPURE_IMPORT = /^(?:node:|bun:|bun$)/;
 const IMPURE_CALL =
   /\bBun\.|\bprocess\.|\bglobalThis\b|\bimport\.meta\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\(|\bcrypto\.|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(|\bqueueMicrotask\(|\brequire\(/;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { openKeys } from '../../src/access/keys.ts';
 import { accessMigrations } from '../../src/access/tables.ts';
+import { ByteRoom } from '../../src/core/byte-room.ts';
 import { type Caller, SCOPES } from '../../src/core/caller.ts';
 import type { ChatRequest } from '../../src/core/chat-request.ts';
 import type { Decision } from '../../src/core/decision.ts';
@@ -212,6 +213,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     now,
     clock,
     exchanges: new Set(),
+    answers: new ByteRoom(),
     draining: () => false,
   };
   const close = async () => {

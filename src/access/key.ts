@@ -39,9 +39,9 @@ export function isStrong(parts: KeyParts): boolean {
   return parts.secret.length >= SECRET_LENGTH_MIN;
 }
 
-/** Makes a key from 44 random bytes: 12 for the ID (5 bits of each are used), 32 for the secret. */
-export function makeKey(random: Uint8Array): string {
-  if (random.length !== KEY_RANDOM_BYTES) throw new RangeError('a key takes 44 random bytes');
+/** Makes a key of 44 random bytes: 12 for the ID (5 bits of each are used), 32 for the secret. */
+export function newKey(): string {
+  const random = crypto.getRandomValues(new Uint8Array(ID_LENGTH + SECRET_BYTES));
   let id = '';
   for (let i = 0; i < ID_LENGTH; i++) id += ID_ALPHABET[random[i]! % ID_ALPHABET.length];
   return keyOf(id, random.subarray(ID_LENGTH));
@@ -52,8 +52,6 @@ export function keyOf(id: string, random: Uint8Array): string {
   if (random.length !== SECRET_BYTES) throw new RangeError('a secret takes 32 random bytes');
   return `sb_live_${id}_${base64url(random)}`;
 }
-
-export const KEY_RANDOM_BYTES = ID_LENGTH + SECRET_BYTES;
 
 function base64url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))

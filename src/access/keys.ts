@@ -34,8 +34,8 @@ export interface Keys {
    * secret, and waits for nothing.
    */
   authenticate(header: string | null): Authentication;
-  /** Makes a key. Throws KeyTermsError. */
-  create(grant: KeyGrant, by?: Actor): Promise<MadeKey>;
+  /** Makes a key. `key`: one of `newKey`, for a caller that must write it down before it counts. Throws KeyTermsError. */
+  create(grant: KeyGrant, by?: Actor, key?: string): Promise<MadeKey>;
   /**
    * Makes a key that shows a wallet: it opens chat and route, has no end and no limits of its own, and spends the
    * wallet's balance. `isAlone`: all others of the wallet are revoked with that. Throws KeyTermsError, and then nothing has

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { type KeyBudgets, SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Store, StoreError, type Write } from '../store/store.ts';
-import { bearerOf, isStrong, KEY_RANDOM_BYTES, keyOf, makeKey, parseKey, SECRET_BYTES } from './key.ts';
+import { bearerOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
 import type { Keys, KeysOptions, MadeKey } from './keys.ts';
 import {
   type Authentication,
@@ -116,15 +116,14 @@ export class StoredKeys implements Keys {
     return known.granted;
   }
 
-  async create(grant: KeyGrant, by: Actor = SERVER): Promise<MadeKey> {
-    const key = makeKey(crypto.getRandomValues(new Uint8Array(KEY_RANDOM_BYTES)));
+  async create(grant: KeyGrant, by: Actor = SERVER, key = newKey()): Promise<MadeKey> {
     return { key, info: await this.#insert(key, grant, 'create', by) };
   }
 
   async createForWallet(address: string, name: string, isAlone = false): Promise<MadeKey> {
     const wallet = checkWallet(address);
     const first = isAlone ? this.#revoking(wallet, null) : [];
-    const key = makeKey(crypto.getRandomValues(new Uint8Array(KEY_RANDOM_BYTES)));
+    const key = newKey();
     const by: Actor = { kind: 'wallet', name: wallet };
     return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, wallet, first) };
   }

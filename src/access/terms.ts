@@ -1,6 +1,6 @@
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
-import { walletOf } from '../core/wallet.ts';
+import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 
 /** What a new key may do. */
 export interface KeyGrant {
@@ -77,7 +77,7 @@ function checkWallets(wallets: readonly string[]): void {
   for (const [i, wallet] of wallets.entries()) if (walletOf(wallet) === null) refuse(`wallets[${i}]`, NO_WALLET);
 }
 
-const NO_WALLET = 'A wallet is named by its address, 0x and 40 hexadecimal digits.';
+const NO_WALLET = `A wallet is named by its address, ${WALLET_FORM}.`;
 
 /** Addresses as they are kept, in lower case and each once, of terms that were checked. */
 export const keptWallets = (wallets: readonly string[]): string[] => [

@@ -4,7 +4,7 @@ import { trailWrite } from '../access/trail.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import { isWallet, walletOf } from '../core/wallet.ts';
+import { isWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantedTo, grantWrite } from '../ledger/adjust.ts';
 import { balancesOf, keyBalance } from '../ledger/key-funds.ts';
 import type { Balance } from '../ledger/recover.ts';
@@ -174,7 +174,7 @@ function addressOf([text, more]: readonly string[], usage: string): string {
   if (!text || more !== undefined) throw new UsageError(`wallets ${usage}; signalbox wallets list shows them.`);
   const wallet = walletOf(text);
   // It is not repeated: somebody may have put a private key in its place.
-  if (!wallet) throw new UsageError('The address of a wallet is 0x and 40 hexadecimal digits.');
+  if (!wallet) throw new UsageError(`The address of a wallet is ${WALLET_FORM}.`);
   return wallet;
 }
 

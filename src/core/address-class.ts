@@ -1,7 +1,7 @@
 import { type Address, isWithin, parseAddress, parseRange } from './address.ts';
 
 /**
- * Who can be behind an address. `public`: anybody. `private`: this machine or a network of one's own. `forbidden`: the
+ * The kind of host behind an address. `public`: any. `private`: this machine or a network of one's own. `forbidden`: the
  * machine's own credentials and other services of its cloud, or nobody that a request could be meant for.
  */
 export type AddressClass = 'public' | 'private' | 'forbidden';
@@ -26,7 +26,7 @@ const FORBIDDEN = ranges(
   ...['224.0.0.0/4', '255.255.255.255', 'ff00::/8'],
   // Link-local: nearly every cloud's metadata, and the credentials that a container is given.
   ...['169.254.0.0/16', 'fe80::/10'],
-  // What serves metadata elsewhere: AWS, Google, Scaleway, Alibaba, Oracle, Azure.
+  // Metadata services: AWS, Google, Scaleway, Alibaba, Oracle, Azure.
   ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:42::42', '100.100.100.200', '192.0.0.192', '168.63.129.16'],
 );
 const [LOOPBACK_V6] = ranges('::1');

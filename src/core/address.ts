@@ -104,8 +104,8 @@ export function addressText(address: Address): string {
 }
 
 /**
- * Who is counted as one: an IPv4 address, or the /64 of an IPv6 address, for who has one of its addresses has
- * all of them.
+ * Returns the addresses that count as one caller: an IPv4 address, or the /64 of an IPv6 address, all of which its owner
+ * can use.
  */
 export function neighbourhoodOf(address: Address): string {
   if (isIpv4(address)) return addressText(address);

@@ -6,7 +6,7 @@ export const WINDOWS = ['day', 'week', 'month', 'total'] as const;
 export type WindowKind = (typeof WINDOWS)[number];
 
 /**
- * What a budget sees of a request: only what the ledger keeps with each entry, so that a new budget can
+ * The facts of a request that a budget sees: only those that the ledger keeps with each entry, so that a new budget can
  * be counted from the entries of its window. A missing label reads as the empty string.
  */
 export interface BudgetScope {
@@ -22,7 +22,7 @@ export interface Budget {
   readonly place: SourcePlace;
   /** Whether it holds for a request; null for every one. May throw, and then it holds. */
   readonly match: ((scope: BudgetScope) => boolean) | null;
-  /** Whose share it is: each value has windows of its own. Null: one for everyone together. May throw, and then as ''. */
+  /** Groups requests: each value has its own windows. Null: one window for all. A throw counts as ''. */
   readonly each: ((scope: BudgetScope) => string) | null;
   readonly window: WindowKind;
   /** IANA name. */
@@ -43,13 +43,13 @@ export interface Budget {
 export interface LedgerPolicy {
   /** How long a request waits for money that others hold, ms. */
   readonly contentionWaitMs: number;
-  /** What becomes of reservations that a crash left behind: charged in full, or released. */
+  /** How reservations that a crash left open end: charged in full, or released. */
   readonly onCrash: 'charge' | 'release';
 }
 
-/** What a policy must fit to: the ledger that it would spend from. */
+/** The ledger that a policy would spend from, and must fit. */
 export interface LedgerState {
-  /** What the money in the ledger counts in, as `usdPerCredit`; null while it has no entries. */
+  /** The ledger's `usdPerCredit`; null while it has no entries. */
   readonly usdPerCredit: string | null;
   /** Names of the budgets with windows in force. */
   readonly budgets: readonly string[];

@@ -1,41 +1,80 @@
 /**
- * Bytes that are held in memory for callers, bounded together and for each. A caller may hold as many as are still
- * free: never more than half of all, and a newcomer always finds half of what the others leave.
+ * Bounds the bytes that many holders keep in memory together. No caller gets more than is left for the others: one gets
+ * half of the room at most, the next one half of the rest, so that a newcomer always finds some. Pure: holders say when.
  */
 export class ByteRoom {
-  #held = 0;
-  readonly #ofCaller = new Map<string, number>();
+  #bytes = 0;
+  /** Bytes by caller; those with none are absent. */
+  readonly #shares = new Map<string, number>();
 
-  /** Bytes that all callers hold. */
-  get held(): number {
-    return this.#held;
+  /** Bytes held now, all together. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Callers that hold some. */
+  get callers(): number {
+    return this.#shares.size;
   }
 
   /** Bytes that a caller holds. */
   of(caller: string): number {
-    return this.#ofCaller.get(caller) ?? 0;
+    return this.#shares.get(caller) ?? 0;
   }
 
   /**
-   * Whether a caller may hold `more` bytes, of `max` for all. A holder that is alone always may; `own` is what it
-   * holds already.
+   * Returns whether a caller may have `more` bytes. A hold alone may have any number, so that the bound never refuses the
+   * largest body or answer.
+   * @param bytesMax bytes of the room, as the policy in force states them.
+   * @param own bytes that the asking hold has already.
    */
-  fits(caller: string, more: number, max: number, own = 0): boolean {
-    if (more === 0 || this.#held === own) return true;
-    return this.of(caller) + more <= max - this.#held - more;
+  fits(caller: string, more: number, bytesMax: number, own = 0): boolean {
+    return more <= 0 || this.#bytes === own || this.of(caller) + more <= bytesMax - this.#bytes - more;
   }
 
-  take(caller: string, bytes: number): void {
-    if (bytes === 0) return;
-    this.#held += bytes;
-    this.#ofCaller.set(caller, this.of(caller) + bytes);
+  /** An empty hold of a caller. */
+  hold(caller: string): ByteHold {
+    return new ByteHold((more, bytesMax, own) => this.#take(caller, more, bytesMax, own));
   }
 
-  /** Gives back what was taken. */
-  give(caller: string, bytes: number): void {
-    const left = this.of(caller) - bytes;
-    this.#held -= bytes;
-    if (left > 0) this.#ofCaller.set(caller, left);
-    else this.#ofCaller.delete(caller);
+  #take(caller: string, more: number, bytesMax: number, own: number): boolean {
+    if (!this.fits(caller, more, bytesMax, own)) return false;
+    const share = this.of(caller) + more;
+    this.#bytes += more;
+    if (share > 0) this.#shares.set(caller, share);
+    else this.#shares.delete(caller);
+    return true;
+  }
+}
+
+/** The bytes that one holder has of a room. Call `leave` in any case. */
+export class ByteHold {
+  readonly #take: (more: number, bytesMax: number, own: number) => boolean;
+  #bytes = 0;
+
+  /** Made by `ByteRoom.hold`. */
+  constructor(take: (more: number, bytesMax: number, own: number) => boolean) {
+    this.#take = take;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Takes `more` bytes.
+   * @param bytesMax bytes of the room, as the policy in force states them.
+   * @returns false where there is no room for them; nothing changes then.
+   */
+  take(more: number, bytesMax: number): boolean {
+    if (!this.#take(more, bytesMax, this.#bytes)) return false;
+    this.#bytes += more;
+    return true;
+  }
+
+  /** Gives all back. Harmless when that was done; the hold may be used again. */
+  leave(): void {
+    if (this.#bytes > 0) this.#take(-this.#bytes, 0, this.#bytes);
+    this.#bytes = 0;
   }
 }

@@ -1,7 +1,7 @@
 import type { WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
 
-/** What a key may do. `/v1/models` needs any of them. */
+/** A permission of a key. `/v1/models` needs any of them. */
 export const SCOPES = ['chat', 'route', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -36,7 +36,7 @@ export interface KeyBudgets {
   readonly budgets: readonly KeyBudget[];
 }
 
-/** Who sends a request: an API key without its secret, or an agent's wallet. */
+/** The sender of a request: an API key without its secret, or an agent's wallet. */
 export interface Caller {
   /** ID of the key. Of a wallet, shown by its signature or by a key of its own, the address: either way it is one caller. */
   readonly keyId: string;

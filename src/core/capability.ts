@@ -1,5 +1,5 @@
 /**
- * What a model can do and a request can need, as bits: an endpoint of a model is fit when it has every bit that the
+ * Features that a model has and a request needs, as bits: an endpoint of a model is fit when it has every bit that the
  * request needs. This table is the only place to add one. Those of `model` are for the catalog to state; those of
  * `dialect` every provider is taken to have unless its adapter, or the model's `lacks`, says otherwise.
  */

@@ -184,7 +184,12 @@ export const ChatRequest = Type.Object(
     budget_limit: nullable(
       Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
     ),
-    agent_wallet: nullable(Type.String({ maxLength: 128, description: 'Wallet for x402 settlement.' })),
+    agent_wallet: nullable(
+      Type.String({
+        maxLength: 128,
+        description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
+      }),
+    ),
   },
   { ...open, $id: 'ChatCompletionRequest' },
 );

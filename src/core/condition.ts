@@ -8,7 +8,7 @@ export function holds<Scope>(condition: ((scope: Scope) => boolean) | null, scop
   }
 }
 
-/** Whose share of a budget or limit a request counts in; '' for everyone's, and where that cannot be judged. */
+/** The group of a budget or limit that a request counts in; '' for the common one, and where it cannot be evaluated. */
 export function subjectIn<Scope>(each: ((scope: Scope) => string) | null, scope: Scope): string {
   if (!each) return '';
   try {

@@ -11,7 +11,7 @@ export function toCredits(amount: Microcredits): number {
 
 /**
  * Credits given by a caller as a limit, rounded *down* to whole microcredits, so that the
- * limit is never exceeded. What a double cannot hold exactly (0.000003) counts as meant: a
+ * limit is never exceeded. A decimal that a double cannot hold exactly (0.000003) counts as written: a
  * division of integers gives the double nearest to the decimal, so it is the one to compare with.
  */
 export function limitFromCredits(credits: number): Microcredits {

@@ -51,7 +51,7 @@ export interface Decision {
   readonly seed: string;
   readonly revision: string;
   readonly facts: Facts;
-  /** What had been seen of the upstreams. */
+  /** Health and speed of the endpoints at the time. */
   readonly readings: Readings;
   /** A short, stable label: `auto:balanced`, `pinned`. */
   readonly reason: string;
@@ -63,7 +63,7 @@ export interface Decision {
   readonly eligible: number;
   /** Q of every model of the snapshot, in its order, as this request saw it. */
   readonly quality: Float64Array;
-  /** What the qualities were estimated from; null where they are the declared ones. */
+  /** The estimate behind the qualities; null where they are the declared ones. */
   readonly estimate: Estimate | null;
   /** How the choice was drawn; null where it is the best. */
   readonly draw: Draw | null;

@@ -36,19 +36,19 @@ function withOddsTimes(times: number, share: number): number {
 }
 
 /**
- * What an estimator made of the declared qualities, for one request. Arrays are by index of the snapshot's models; all
+ * An estimator's correction of the declared qualities, for one request. Arrays are by index of the snapshot's models; all
  * but the qualities are differences of log odds, which together lead from what is declared to what was learnt.
  */
 export interface Estimate {
   /** Q before preferences, as the decision went by it, 0..1. */
   readonly quality: Float64Array;
-  /** What it would be with all that was learnt, where that is only shown; null where `quality` is that, or nothing is learnt. */
+  /** The quality with all outcomes counted, in shadow mode; null where `quality` counts them, or learning is off. */
   readonly shadow: Float64Array | null;
-  /** What the length of the question adds, of every model. */
+  /** The part that the length of the question adds, by model. */
   readonly length: number;
-  /** What outcomes add, whatever the text says. */
+  /** The part that outcomes add, whatever the text. */
   readonly outcomes: Float32Array;
-  /** What the words of the question add. */
+  /** The part that the words of the question add. */
   readonly text: Float32Array;
   /** How many outcomes of this task there were of each model. */
   readonly counts: Float32Array;

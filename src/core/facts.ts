@@ -51,7 +51,7 @@ export interface Facts {
   readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
   /** `budget_limit`. */
   readonly budget: Microcredits | null;
-  /** What the policy's budgets and the key's balance leave; null where none applies. */
+  /** The amount that the policy's budgets and the key's balance leave; null where none applies. */
   readonly funds: FundFacts | null;
   /** The policy's rules that apply to the request. */
   readonly rules: ActiveRules;

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** What a caller says of an answer. */
+/** A caller's rating of an answer. */
 export const FeedbackRequest = Type.Object(
   {
     decision_id: Type.String({

@@ -1,8 +1,7 @@
 import { isKnownLanguage } from './languages.ts';
 import { bothBits, emptyBits, hasBit, setBit } from './rules.ts';
-import type { Model } from './snapshot.ts';
 
-/** What the models that can be served are said of one programming language. */
+/** The models' support of one programming language. */
 export interface LanguageSupport {
   /** Bits by index of the model: those that may serve a request which requires the language. */
   readonly qualifies: Uint32Array;
@@ -12,9 +11,13 @@ export interface LanguageSupport {
 
 export type LanguageState = 'declared' | 'unknown' | 'lacked';
 
-type Stated = Pick<Model, 'languages' | 'lacksLanguages'>;
+/** A model's programming languages, by canonical name. */
+interface LanguageLists {
+  readonly languages: ReadonlySet<string>;
+  readonly lacksLanguages: ReadonlySet<string>;
+}
 
-/** What is known of programming languages, of all models that can be served. */
+/** The support of programming languages by the models that can be served. */
 export interface Languages {
   /** Every language that a model declares or lacks. */
   readonly byName: ReadonlyMap<string, LanguageSupport>;
@@ -25,8 +28,8 @@ export interface Languages {
 /** How much of a language's worth each state is. */
 export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
 
-/** What a model says of a language, by its canonical name. */
-export function languageState({ languages, lacksLanguages }: Stated, name: string): LanguageState {
+/** Returns a model's support of a language, by its canonical name. */
+export function languageState({ languages, lacksLanguages }: LanguageLists, name: string): LanguageState {
   if (languages.has(name)) return 'declared';
   return lacksLanguages.has(name) ? 'lacked' : 'unknown';
 }
@@ -35,13 +38,13 @@ export function languageState({ languages, lacksLanguages }: Stated, name: strin
  * Tables of every language that a model declares or lacks. Where some model declares it, those qualify that do. Where
  * none does, it is unknown of all: with `admitUnstated` all qualify but those that lack it, without it none does.
  */
-export function languageSupport(models: readonly Stated[], admitUnstated: boolean): Languages {
+export function languageSupport(models: readonly LanguageLists[], admitUnstated: boolean): Languages {
   const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));
   const byName = new Map(Array.from(names, (name) => [name, supportOf(name, models, admitUnstated)] as const));
   return { byName, admitUnstated };
 }
 
-function supportOf(name: string, models: readonly Stated[], admitUnstated: boolean): LanguageSupport {
+function supportOf(name: string, models: readonly LanguageLists[], admitUnstated: boolean): LanguageSupport {
   const states = models.map((model) => languageState(model, name));
   const isUnstated = admitUnstated && !states.includes('declared');
   const wanted = (state: LanguageState) => (isUnstated ? state !== 'lacked' : state === 'declared');
@@ -71,7 +74,7 @@ export function qualifiedFor(
   return bits;
 }
 
-/** What a language adds to each model's quality, by index, where it is worth so much: all of it, half, or nothing. */
+/** Adds a language's worth to each model's quality, by index: all of it, half, or none. */
 export function addWorth(to: Float64Array, name: string, worth: number, { byName }: Languages): void {
   const known = byName.get(name)?.known;
   for (let i = 0; i < to.length; i++) to[i]! += worth * (known?.[i] ?? KNOWN.unknown);

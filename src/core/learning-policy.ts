@@ -1,4 +1,4 @@
-/** What the gateway sees of an answer by itself that tells whether it was good. */
+/** Signs of a good or bad answer that the gateway sees by itself. */
 export const SIGNALS = ['schema', 'tool_arguments', 'refusal', 'empty', 'retry'] as const;
 export type Signal = (typeof SIGNALS)[number];
 
@@ -29,13 +29,13 @@ export interface LearningPolicy {
 export interface ExplorePolicy {
   /** Of requests whose model is drawn alike among all that take part, 0 to 1. */
   readonly share: number;
-  /** What difference of utility makes a model e times likelier. */
+  /** The difference of utility that makes a model e times likelier. */
   readonly temperature: number;
   /** How far below the best quality a model may be and take part, 0 to 1. */
   readonly qualityMargin: number;
 }
 
-/** How others than the best are tried on a request; null where none are. Whoever names a model gets that. */
+/** How other models than the best are tried; null where none are. A named model is never replaced. */
 export const explorationOf = (
   { mode, explore }: LearningPolicy,
   { pinned }: { readonly pinned: boolean },

@@ -1,3 +1,3 @@
-/** Whether a value of somebody else is an object with members: neither null nor a list. What the members hold is not known by that. */
+/** Returns whether outside data is an object: neither null nor a list. Its members are still unchecked. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -12,7 +12,7 @@ export interface PaymentPolicy {
   readonly quoteMax: Microcredits;
   /** The least that is settled on a chain: what is above the price becomes balance. */
   readonly chargeMin: Microcredits;
-  /** What a settlement for a request adds to its price. */
+  /** The fee that a settlement adds to a request's price. */
   readonly settleFee: Microcredits;
   /** How long an authorization must still be valid when it is to be settled, ms. */
   readonly settleMarginMs: number;
@@ -39,7 +39,7 @@ export interface PaymentNetwork {
   /** The variable that holds addresses of nodes, divided by commas; null for none. */
   readonly rpcUrlsEnv: string | null;
   readonly facilitator: FacilitatorPolicy;
-  /** What the asset is worth, exactly: so many microcredits are so many atomic units. In lowest terms. */
+  /** The asset's exact price: so many microcredits for so many atomic units, in lowest terms. */
   readonly rate: { readonly microcredits: bigint; readonly atomic: bigint };
 }
 
@@ -52,7 +52,7 @@ export interface PaymentAsset {
   readonly decimals: number;
 }
 
-/** Who has payments settled: this process, with a key of its own that pays the gas, or a service. */
+/** The facilitator: this process, with its own key that pays the gas, or a service. */
 export type FacilitatorPolicy =
   | {
       readonly mode: 'local';
@@ -75,7 +75,7 @@ export function atomicOf({ microcredits, atomic }: PaymentNetwork['rate'], amoun
   return (BigInt(amount) * atomic + microcredits - 1n) / microcredits;
 }
 
-/** What atomic units are worth, rounded down to whole microcredits. */
+/** Converts atomic units to microcredits, rounded down. */
 export function worthOf({ microcredits, atomic }: PaymentNetwork['rate'], units: bigint): Microcredits {
   const worth = (units * microcredits) / atomic;
   return worth > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(worth);

@@ -26,7 +26,7 @@ export interface PolicyCase {
     readonly models: readonly string[] | null;
     /** The provider of the choice whose endpoint would be tried first. */
     readonly provider: string | null;
-    /** What the request is taken for. */
+    /** The task that the request is read as. */
     readonly task: string | null;
     /** `route_reason`. */
     readonly reason: string | null;

@@ -3,7 +3,7 @@ import type { Decimal } from './decimal.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * What a model costs, exact. A token of a kind costs `line.kind / divisor` microcredits; since
+ * A model's exact price. A token of a kind costs `line.kind / divisor` microcredits; since
  * a USD price is per 1M tokens and a Credit has 1M microcredits, that quotient is simply
  * `USD per 1M tokens / USD per Credit`.
  */
@@ -89,7 +89,7 @@ export function lineFor(price: Price, inputTokens: number): PriceLine {
   return price.lines[at]!;
 }
 
-/** What the tokens cost, rounded up to the next microcredit once: the only place where money is rounded. */
+/** Returns the cost of tokens, rounded up once to the next microcredit: the only place where money is rounded. */
 export function costOf(price: Price, usage: Usage): Microcredits {
   const line = lineFor(price, usage.inputTokens);
   const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens } = usage;

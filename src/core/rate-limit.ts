@@ -3,7 +3,7 @@ import type { KeyLimits } from './caller.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * What a rate limit sees of a request: it is counted before its body is read, so only its key. A missing label
+ * The facts of a request that a rate limit sees: only its key, for it counts before the body is read. A missing label
  * reads as the empty string.
  */
 export interface LimitScope {
@@ -18,7 +18,7 @@ export interface RateLimit {
   /** Whether it holds for a key; null for every one. May throw, and then it holds. */
   readonly match: ((scope: LimitScope) => boolean) | null;
   /**
-   * Whose share it is: each value has its own. `address`: that of the caller. Null: one for everyone together.
+   * Groups requests: each value has its own share. `address`: the caller's address. Null: one share for all.
    * May throw, and then as ''.
    */
   readonly each: 'address' | ((scope: LimitScope) => string) | null;
@@ -26,14 +26,16 @@ export interface RateLimit {
   readonly figures: KeyLimits;
 }
 
-/** Who is let in, and how many at once: keys of the section `gateway`. */
+/** Which requests are admitted, and how many at once: keys of the section `gateway`. */
 export interface AdmissionPolicy {
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly AddressRange[];
   /** Chat and route requests that are worked on at once. */
   readonly concurrencyMax: number;
   /** Bytes of their bodies, and of those that wait, together. */
   readonly bodiesBytesMax: number;
+  /** Bytes of the providers' answers in one piece that are held at once, together. */
+  readonly answersBytesMax: number;
   /** Requests that wait for a place. */
   readonly queueMax: number;
   /** For how long they wait at most, ms. */

@@ -1,6 +1,6 @@
 import type { Model, Task } from './snapshot.ts';
 
-/** What stands between an endpoint and a request; the figures are those of `Readings.health`. */
+/** An endpoint's health; the numbers are those of `Readings.health`. */
 export const HEALTH = {
   healthy: 0,
   /** A circuit breaker opened: too many faults. */
@@ -14,8 +14,8 @@ export const HEALTH = {
 export type HealthState = keyof typeof HEALTH;
 
 /**
- * What is known of the endpoints of a snapshot, at one moment. Arrays are by slot: a model's
- * `firstSlot` plus the index of the endpoint. Nobody writes to a frame once it is out.
+ * Health and speed of a snapshot's endpoints, at one moment. Arrays are by slot: a model's
+ * `firstSlot` plus the index of the endpoint. A frame never changes once it is published.
  */
 export interface Readings {
   /** Counts the frames of this process; 0 while nothing was seen. */
@@ -36,7 +36,7 @@ export interface Readings {
   readonly outputTokens: Float64Array;
 }
 
-/** What of a policy readings are made for. */
+/** The parts of a policy that readings cover. */
 export interface Watched {
   readonly models: readonly Model[];
   readonly tasks: readonly Task[];
@@ -48,7 +48,7 @@ export function slotCount(models: readonly Model[]): number {
   return last ? last.firstSlot + last.endpoints.length : 0;
 }
 
-/** What is known before anything was seen: the catalog's figures, and that all is well. */
+/** Returns the readings before any measurement: the catalog's figures, all healthy. */
 export function priorReadings({ models, tasks }: Watched): Readings {
   const slots = slotCount(models);
   const ttftMs = new Float64Array(slots);

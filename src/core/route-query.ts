@@ -12,7 +12,7 @@ const model = nullable(
   }),
 );
 
-/** What only a route query says. Beside messages each overrides what would be read of them. */
+/** Fields of a route query alone. Beside messages each overrides the fact that would be read from them. */
 const HINTS = {
   task_type: nullable(
     Type.String({
@@ -38,7 +38,7 @@ const HINTS = {
   ),
 };
 
-/** What to recommend a model for, without a conversation. All fields are optional, and no others are known. */
+/** A route query without a conversation. All fields are optional; others are refused. */
 export const RouteQuery = Type.Object(
   {
     model,

@@ -1,7 +1,7 @@
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * What a rule's `when` sees of a request: figures and names, and of texts only what the caller meant
+ * The facts of a request that a rule's `when` sees: figures and names, and no texts but those that the caller wrote
  * for rules (`metadata`, `user`). Numbers are doubles. A missing label or metadata key reads as the
  * empty string.
  */

@@ -33,14 +33,14 @@ export interface PolicySnapshot {
   readonly referencePrice: { readonly input: number; readonly output: number };
   /** v: how many reference costs a good answer is worth. */
   readonly answerWorth: number;
-  /** What a language that the request is about adds to the quality of a model that declares it, 0..1; half of it where unknown. */
+  /** Quality that a language of the request adds to a model that declares it, 0..1; half of it where unknown. */
   readonly languageWorth: number;
   /** Canonical name → what the models are said of it. A language of no model is not in it: it is unknown of all. */
   readonly languages: Languages;
   /** Index in `models` of the model that savings are measured against; null: the eligible one of the best quality. */
   readonly baseline: number | null;
   readonly recordDays: number;
-  /** What is kept of the words of requests and answers; null for nothing. */
+  /** Which texts of requests and answers are kept; null for none. */
   readonly content: ContentPolicy | null;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
@@ -51,7 +51,7 @@ export interface PolicySnapshot {
   readonly payments: PaymentPolicy | null;
   readonly learning: LearningPolicy;
   readonly cases: readonly PolicyCase[];
-  /** What the policy names and this environment cannot serve. */
+  /** Parts of the policy that this environment cannot serve. */
   readonly leftOut: readonly LeftOut[];
 }
 
@@ -105,7 +105,7 @@ export interface Provider {
   readonly apiKeyEnv: string | null;
   /** Unknown request fields that may be passed on; `*` for all. */
   readonly passthrough: ReadonlySet<string>;
-  /** What of a prompt it keeps in its cache: for how long after it was read last, ms, and from how many tokens on. */
+  /** Its prompt cache: how long an entry lives after its last use, ms, and the least tokens of one. */
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
 }
 
@@ -152,7 +152,7 @@ export interface Model {
   readonly latency: DeclaredLatency;
   /** Share of good answers, 0..1, by index of the task. */
   readonly quality: Float64Array;
-  /** What of these figures the policy states, and where they come from. */
+  /** Which of these figures the policy states, and their basis. */
   readonly declared: DeclaredQuality;
   readonly deadlines: Deadlines;
   readonly created: number;

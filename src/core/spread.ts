@@ -11,7 +11,7 @@ export class Spread {
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** What is not a number is left out. */
+  /** Skips values that are not numbers. */
   observe(value: number): void {
     if (Number.isNaN(value)) return;
     let bucket = 0;

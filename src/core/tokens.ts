@@ -106,7 +106,7 @@ NAMES.forEach((name, at) => {
 });
 for (const [before, name, weight] of AFTER) weights[(NAMES.indexOf(before) << ROW) | NAMES.indexOf(name)] = weight;
 
-/** What stands before `from` counts as the rest of a word, so that the pieces of a text add up to the whole. */
+/** Counts text before `from` as the rest of a word, so that the pieces of a text add up to the whole. */
 function weigh(text: string, from: number, to: number): number {
   let weight = 0;
   let before = LOWER;

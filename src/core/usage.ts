@@ -45,9 +45,9 @@ export interface ReportedTokens {
 }
 
 /**
- * One form of what providers count in different ways. `within` tells which of a provider's figures are part of another:
- * `cached` and `cacheWrite` of `input`, `reasoning` of `output`. What is not, is added: counted twice, or not at all, it
- * would be billed so.
+ * Converts a provider's token counts, which differ in form, to one form. `within` names the counts that are part of
+ * another: `cached` and `cacheWrite` of `input`, `reasoning` of `output`. The others are added, so that each token is
+ * billed once.
  */
 export function canonicalUsage(
   { input, cachedInput = 0, cacheWrite = 0, output, reasoning = 0 }: ReportedTokens,

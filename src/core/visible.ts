@@ -1,4 +1,4 @@
-/** What could move the cursor of a terminal, ring, or turn a line around. */
+/** Characters that move a terminal's cursor, ring its bell, or reverse a line. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /** The same, but for what lines of a file are made of: tabs, breaks, and joiners within a letter or an emoji. */
 const COMMANDS = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;

@@ -1,14 +1,37 @@
+import { keccak_256 } from '@noble/hashes/sha3';
+
 /**
  * An agent's wallet is named by its address: `0x` and 40 hexadecimal digits, here always in lower case. Where a balance is
  * concerned it stands in the place of a key's ID, which has at most 32 characters.
  */
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 
-/** The address that a text is, in lower case; null for anything else. Checksums in capitals are not looked at. */
+/** The form of an address, for messages. */
+export const WALLET_FORM =
+  '0x and 40 hexadecimal digits, with letters of one case or with the capitals of their checksum (EIP-55)';
+
+/**
+ * The address that a text is, in lower case; null for anything else. Letters of both cases are a checksum, as wallets show
+ * it: one that does not fit is a mistyped address.
+ */
 export function walletOf(text: string): string | null {
   const address = text.toLowerCase();
-  return ADDRESS.test(address) ? address : null;
+  if (!ADDRESS.test(address)) return null;
+  const digits = text.slice(2);
+  const isOfOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase();
+  return isOfOneCase || digits === checksummed(address.slice(2)) ? address : null;
 }
+
+/** Whether a text is an address but for its checksum. */
+export const isMistypedWallet = (text: string): boolean => walletOf(text) === null && ADDRESS.test(text.toLowerCase());
 
 /** Whether the holder of a balance is a wallet rather than a key. */
 export const isWallet = (holder: string): boolean => ADDRESS.test(holder);
+
+/** The digits of an address, in lower case, with the capitals of EIP-55: where the hash of them has a digit from 8. */
+function checksummed(digits: string): string {
+  const hash = keccak_256(digits);
+  return [...digits]
+    .map((digit, at) => (((hash[at >> 1]! >> (at % 2 === 0 ? 4 : 0)) & 15) > 7 ? digit.toUpperCase() : digit))
+    .join('');
+}

@@ -13,7 +13,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
 import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
-import type { UpstreamCall } from '../upstream/upstream-call.ts';
+import type { MakeRoom, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { Conversation } from './affinity.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, type Expected, type Measured, Meter } from './meter.ts';
@@ -33,6 +33,7 @@ export interface AttemptContext {
   readonly clock: () => number;
   /** Told what is done; null where nobody looks. */
   readonly seen: Observation | null;
+  readonly makeRoom: MakeRoom;
 }
 
 export interface AttemptTime {
@@ -70,7 +71,7 @@ export class Attempt {
 
   /** The request is on its way when this returns. */
   constructor(way: Way, trial: Trial, context: AttemptContext, { deadlineAt, hasOthers }: AttemptTime) {
-    const { runtime, clock, seen } = context;
+    const { runtime, clock, seen, makeRoom } = context;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
@@ -99,7 +100,7 @@ export class Attempt {
     };
     this.#trace = seen?.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
-    this.call = openCall(target, call, model.deadlines, this.#deadlineAt, this.#trace?.headers);
+    this.call = openCall(target, call, model.deadlines, this.#deadlineAt, this.#trace?.headers, makeRoom);
     // An adapter names fields by their paths: of a long conversation there are thousands, and a caller's own names are of any length.
     const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
     const left = [...extras.dropped, ...dropped];
@@ -195,10 +196,10 @@ export class Attempt {
     return this.#record(failure, this.meter.reported);
   }
 
-  /** Nobody waits for it any more. */
-  left(): AttemptRecord {
+  /** Nobody waits for it any more; `byCaller`: because the caller left, and not by a need of the gateway's own. */
+  left(byCaller: boolean): AttemptRecord {
     const isSilent =
-      this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
+      byCaller && this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
     if (isSilent) this.#trial.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
     else this.#trial.dropped();
     return this.#record(null, this.meter.reported);
@@ -276,6 +277,16 @@ export class Attempt {
     const provider = runtime.snapshot.providers.get(endpoint.provider)!;
     const { outputCap } = this.way.ranked;
     trace.end(callSpan({ provider, endpoint, request, outputCap, attempt, usage }));
+  }
+}
+
+/** A trial that never ended would keep others from its endpoint. */
+export function begun(trial: Trial, begin: () => Attempt): Attempt {
+  try {
+    return begin();
+  } catch (cause) {
+    trial.dropped();
+    throw cause;
   }
 }
 

@@ -159,6 +159,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
   const { hold, payment } = aside;
   const { snapshot } = runtime;
   let tokens = 0;
+  const bytes = gateway.answers.hold(caller.keyId);
   const listener = listenTo(snapshot.content, request, caller);
   return new Exchange({
     runtime,
@@ -166,6 +167,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     conversation,
     decision,
     hold,
+    bytes,
     payment,
     seen,
     clock: gateway.clock,
@@ -185,6 +187,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
     written: () => gateway.ledger.written(),
     onEnd: () => {
+      bytes.leave();
       leave();
       ticket?.end(tokens);
     },

@@ -1,4 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
+import type { ByteHold } from '../core/byte-room.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import type { SignalboxError } from '../core/errors.ts';
@@ -10,11 +11,12 @@ import type { AttemptRecord, Outcome } from '../records/record.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
 import type { EndpointHealth, Trial } from '../upstream/health/health.ts';
-import { Attempt, type AttemptContext } from './attempt.ts';
+import { Attempt, type AttemptContext, begun } from './attempt.ts';
 import { entryLine } from './charge.ts';
 import {
   brokenError,
   callerGone,
+  crowdedError,
   type FailedAttempt,
   failedError,
   failureIn,
@@ -27,11 +29,13 @@ import {
 import type { Measured } from './meter.ts';
 import type { Paying } from './pay/aside.ts';
 import { Plan, type Step, type Way } from './plan.ts';
-import { type Platform, type Receipt, receiptOf } from './receipt.ts';
+import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
 
-export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings'> {
+export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings' | 'makeRoom'> {
   readonly decision: Decision;
   readonly hold: Hold;
+  /** Bytes of its answer. */
+  readonly bytes: ByteHold;
   /** How a wallet pays for it; null for a key. */
   readonly payment: Paying | null;
   /** Unix time, ms. */
@@ -46,8 +50,8 @@ export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'reading
   readonly onParts?: (parts: readonly StreamPart[]) => void;
   /** Called for each attempt that failed or broke off. */
   readonly onFailure: (attempt: FailedAttempt) => void;
-  /** Resolves once the settlement outlives this process: nobody is told a price that could be forgotten. */
-  readonly written: () => Promise<void>;
+  /** Resolves with whether the settlement outlives this process: a price that could be forgotten is not sent. */
+  readonly written: () => Promise<boolean>;
   /** Called once, after settlement. */
   readonly onEnd: () => void;
 }
@@ -138,6 +142,7 @@ export class Exchange {
     } catch (cause) {
       // A defect: nobody will read, and neither money nor a place may be held until the deadline for that.
       if (!this.#ended()) this.abandon('caller-gone');
+      await this.#confirm();
       throw cause;
     }
   }
@@ -161,7 +166,7 @@ export class Exchange {
       this.#plan.failed(failure, this.#waitFor(health, failure), this.#attempts.at(-1)!.ms);
       if (isFinal(failure, this.#last!.call.sent) || this.#context.clock() >= this.#deadlineAt) break;
     }
-    throw await this.#fail();
+    throw this.#fail();
   }
 
   /** The next batch of parts; null after the end: then `receipt` is there, and `error` if it was no good end. */
@@ -173,15 +178,14 @@ export class Exchange {
       return first;
     }
     const running = this.#running;
-    if (!running || this.#ended()) return null;
+    if (!running || this.#ended()) return this.#confirm();
     const batch = await running.read();
-    if (this.#ended()) return null;
+    if (this.#ended()) return this.#confirm();
     if (batch === null) {
       const { record, measured } = running.completed();
       this.#attempts.push(record);
       this.#settle('completed', running, measured);
-      await this.#context.written();
-      return null;
+      return this.#confirm();
     }
     this.#context.onParts?.(batch);
     const failure = failureIn(batch);
@@ -189,7 +193,7 @@ export class Exchange {
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
     this.#settle('broken', running, running.broken());
-    await this.#context.written();
+    await this.#confirm();
     return batch;
   }
 
@@ -208,9 +212,17 @@ export class Exchange {
       return;
     }
     running.call.abort();
-    this.#attempts.push(running.left());
+    this.#attempts.push(running.left(this.#callerGone));
     this.#settle('abandoned', running, running.call.sent ? running.broken() : null);
   }
+
+  /** Without room for its answer the exchange ends, and no endpoint is to blame. */
+  readonly #makeRoom = (bytes: number): boolean => {
+    if (this.#ended()) return false;
+    const hasRoom = this.#context.bytes.take(bytes, this.policy.admission.answersBytesMax);
+    if (!hasRoom) this.abandon(crowdedError());
+    return hasRoom;
+  };
 
   #ended(): boolean {
     return this.#receipt !== null;
@@ -288,7 +300,8 @@ export class Exchange {
   async #attempt(way: Way, trial: Trial): Promise<ProviderFailure | null> {
     const { facts, readings } = this.#context.decision;
     const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };
-    const running = begun(trial, () => new Attempt(way, trial, { ...this.#context, facts, readings }, time));
+    const context = { ...this.#context, facts, readings, makeRoom: this.#makeRoom };
+    const running = begun(trial, () => new Attempt(way, trial, context, time));
     this.#running = running;
     const opened = await running.awaitContent();
     if (!('kind' in opened)) this.#first = opened;
@@ -308,12 +321,13 @@ export class Exchange {
       if (charged > 0) this.#billed = true;
     }
     call.abort();
+    this.#context.bytes.leave();
     this.#running = null;
     this.#last = running;
   }
 
   /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
-  async #fail(): Promise<SignalboxError> {
+  #fail(): SignalboxError {
     const last = this.#last;
     const cut = last !== null && wasCut(this.#failed.at(-1)?.failure) && last.call.sent && last.meter.reported === null;
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
@@ -323,8 +337,13 @@ export class Exchange {
     this.#error = error;
     if (cut) this.#settle('failed', last, last.broken());
     else this.#settle('failed', null, null);
-    await this.#context.written();
     return error;
+  }
+
+  /** To be awaited before the end is sent to the caller: removes a price that could be forgotten from the receipt. */
+  async #confirm(): Promise<null> {
+    if (!(await this.#context.written())) this.#receipt &&= withoutPrice(this.#receipt);
+    return null;
   }
 
   #note(running: Attempt, failure: ProviderFailure): void {
@@ -380,15 +399,5 @@ export class Exchange {
       totalMs: Math.round(clock() - startedAt),
     };
     return onSettle(outcome, receipt.platform);
-  }
-}
-
-/** A trial that never ended would keep others from its endpoint. */
-function begun(trial: Trial, begin: () => Attempt): Attempt {
-  try {
-    return begin();
-  } catch (cause) {
-    trial.dropped();
-    throw cause;
   }
 }

@@ -108,6 +108,12 @@ export function brokenError(model: string, failure: ProviderFailure): SignalboxE
 export const unreadError = () =>
   new SignalboxError('upstream_timeout', 'The answer was not read before its deadline.', { retry: false });
 
+/** What was made until then is charged, so nobody should repeat the request blindly. */
+export const crowdedError = () =>
+  new SignalboxError('overloaded', 'This gateway has no memory left for the answer; `max_tokens` makes it shorter.', {
+    retry: false,
+  });
+
 /** For whoever still holds the exchange. */
 export const callerGone = () =>
   new SignalboxError('upstream_failed', 'The caller went away before the answer ended.', { retry: false });

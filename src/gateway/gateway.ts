@@ -1,4 +1,5 @@
 import type { Keys } from '../access/keys.ts';
+import type { ByteRoom } from '../core/byte-room.ts';
 import type { Learner } from '../learning/learner.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Payments } from '../payments/payments.ts';
@@ -37,6 +38,8 @@ export interface Gateway {
   readonly clock: () => number;
   /** Exchanges under way. */
   readonly exchanges: Set<Seat>;
+  /** Room for answers in one piece, until their exchanges end. */
+  readonly answers: ByteRoom;
   /** True once the process has been asked to stop. */
   draining(): boolean;
 }

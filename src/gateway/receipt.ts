@@ -26,6 +26,12 @@ export interface Platform {
   readonly payment?: PlatformPayment;
 }
 
+/** The same without a price, because the charge could not be written down: a crash would change it. */
+export interface UnpricedPlatform extends Omit<Platform, 'credits_consumed' | 'cost_saved_credits' | 'payment'> {
+  readonly credits_consumed: null;
+  readonly cost_saved_credits: null;
+}
+
 export type PlatformAttempt = {
   readonly model: string;
   /** The policy's name of the provider. */
@@ -43,7 +49,7 @@ export type PlatformAttempt = {
 /** How an exchange ended, in tokens and Credits. */
 export interface Receipt {
   readonly usage: Usage;
-  readonly platform: Platform;
+  readonly platform: Platform | UnpricedPlatform;
   /** Against the baseline, on the tokens really used; negative when the choice cost more. */
   readonly saved: Microcredits;
 }
@@ -89,7 +95,7 @@ export function receiptOf({
   dropped,
   attempts,
   payment,
-}: Ending): Receipt {
+}: Ending): Receipt & { readonly platform: Platform } {
   const plausible = measured !== null && isPlausible(measured.usage);
   const usage = plausible ? measured.usage : plainUsage(0, 0);
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
@@ -109,4 +115,11 @@ export function receiptOf({
     ...(payment && { payment }),
   };
   return { usage, platform, saved };
+}
+
+/** The receipt of an exchange whose charge neither the database nor the spool has. */
+export function withoutPrice(receipt: Receipt): Receipt {
+  const { routed_model, route_reason, decision_id, policy_revision, estimated, dropped, attempts } = receipt.platform;
+  const known = { routed_model, route_reason, decision_id, policy_revision, estimated, dropped, attempts };
+  return { ...receipt, platform: { ...known, credits_consumed: null, cost_saved_credits: null } };
 }

@@ -7,8 +7,9 @@ import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { walletOf } from '../core/wallet.ts';
+import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantWrite } from '../ledger/adjust.ts';
+import { orOverloaded } from '../store/unwritten.ts';
 import type { RouteContext } from './context.ts';
 import * as operations from './docs/key-operations.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
@@ -49,12 +50,19 @@ const readingRoutes = ({ gateway, keys }: KeyContext) =>
       '/admin/trail',
       async ({ query: { key, limit } }) => {
         const text = textOf(key);
-        const keyId = text === undefined ? null : (walletOf(text) ?? text);
+        const keyId = text === undefined ? null : trailSubject(text);
         const entries = await keys.trail({ keyId, limit: limitOf(textOf(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX) });
         return { object: 'list', data: entries.map(trailBody) };
       },
       { query: TRAIL_QUERY, ...operations.TRAIL },
     );
+
+/** The ID of a key as it is, or the address of a wallet in lower case. */
+function trailSubject(text: string): string {
+  if (!isMistypedWallet(text)) return walletOf(text) ?? text;
+  const message = `\`key\` must be the ID of a key, or the address of a wallet: ${WALLET_FORM}.`;
+  throw new SignalboxError('invalid_value', message, { param: 'key' });
+}
 
 /** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
 const TRAIL_QUERY = t.Object({
@@ -84,7 +92,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
       async ({ body, request, set }) => {
         const by = actor(request, set.headers['x-request-id']);
         Object.assign(set.headers, SECRET_HEADERS);
-        return made(await inTerms(() => keys.create(grantOf(body, gateway.now()), by)));
+        return made(await changed(() => keys.create(grantOf(body, gateway.now()), by)));
       },
       { transform: ({ body }) => checkKey(body), body: KeyRequest, ...operations.CREATE },
     )
@@ -93,7 +101,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
       async ({ params: { id }, body, request, set }) => {
         const by = actor(request, set.headers['x-request-id']);
         const overlapMs = body.overlap_seconds === undefined ? OVERLAP_MS : body.overlap_seconds * 1_000;
-        const rotated = await inTerms(() => keys.rotate(id, overlapMs, by));
+        const rotated = await changed(() => keys.rotate(id, overlapMs, by));
         if (!rotated) throw notValid();
         Object.assign(set.headers, SECRET_HEADERS);
         return made(rotated);
@@ -104,7 +112,8 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
       '/admin/keys/:id/revoke',
       async ({ params: { id }, request, set }) => {
         // Doing it again changes nothing: whoever got no answer may ask again.
-        await keys.revoke(id, actor(request, set.headers['x-request-id']));
+        const by = actor(request, set.headers['x-request-id']);
+        await changed(() => keys.revoke(id, by));
         return keyBody(await found(keys, id), gateway.now());
       },
       operations.REVOKE,
@@ -116,7 +125,7 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
         if (amount === 0) throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
         const by = actor(request, set.headers['x-request-id']);
         const write = (holder: string) => grantWrite(holder, amount, note, gateway.now());
-        if (!(await inTerms(() => keys.grant(id, write, { credits, note }, by)))) throw notValid();
+        if (!(await changed(() => keys.grant(id, write, { credits, note }, by)))) throw notValid();
         // It is done, so that a look which fails now must not make it look undone.
         await gateway.ledger.refresh(true).catch(() => {});
         return statusBody(gateway, await found(keys, id));
@@ -124,6 +133,10 @@ const changingRoutes = ({ gateway, callerOf, keys }: KeyContext) => {
       { transform: ({ body }) => checkGrant(body), body: GrantRequest, ...operations.GRANT },
     );
 };
+
+/** A change that terms may refuse, or a disk. */
+const changed = <T>(deed: () => T | Promise<T>): Promise<T> =>
+  orOverloaded('The database cannot be written, so nothing was done; try again.', () => inTerms(deed));
 
 /** What was asked for, with what a key gets unless it is. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {

@@ -4,7 +4,7 @@ import { type Deed, type TrailAction, trailWrite } from '../access/trail.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
-import { walletOf } from '../core/wallet.ts';
+import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { exactMillionths } from '../gateway/wallet-amount.ts';
 import { grantWrite } from '../ledger/adjust.ts';
 import { PAYMENT_STATES, type PaymentState } from '../payments/payment.ts';
@@ -125,7 +125,7 @@ async function status(gateway: PaymentAdminContext['gateway'], wallet: string, w
 function addressOf(id: string): string {
   const wallet = walletOf(id);
   // It is not repeated: somebody may have put a key in its place.
-  if (!wallet) throw new SignalboxError('not_found', 'A wallet is named by its address: 0x and 40 hexadecimal digits.');
+  if (!wallet) throw new SignalboxError('not_found', `A wallet is named by its address, ${WALLET_FORM}.`);
   return wallet;
 }
 
@@ -165,7 +165,7 @@ function stateOf(text: unknown): PaymentState {
 function walletIn(text: unknown): string {
   const wallet = typeof text === 'string' ? walletOf(text) : null;
   if (wallet) return wallet;
-  const message = '`wallet` must be the address of a wallet: 0x and 40 hexadecimal digits.';
+  const message = `\`wallet\` must be the address of a wallet: ${WALLET_FORM}.`;
   throw new SignalboxError('invalid_value', message, { param: 'wallet' });
 }
 

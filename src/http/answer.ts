@@ -24,5 +24,7 @@ export async function jsonBody(exchange: Exchange, headers: HTTPHeaders): Promis
 
 /** With an error too: attempts that failed may have cost something. */
 export function tellPrice({ receipt }: Exchange, headers: HTTPHeaders): void {
-  headers['x-signalbox-credits'] = String(receipt?.platform.credits_consumed ?? 0);
+  const credits = receipt ? receipt.platform.credits_consumed : 0;
+  // Null where it could not be written down: a crash would change it.
+  if (credits !== null) headers['x-signalbox-credits'] = String(credits);
 }

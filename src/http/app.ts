@@ -6,6 +6,7 @@ import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Observer } from '../gateway/observe/observer.ts';
+import type { StoreActivity } from '../store/activity.ts';
 import type { Store } from '../store/store.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
@@ -40,8 +41,8 @@ export interface AppOptions {
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
-  /** Where an operator's gifts to wallets are written. */
-  readonly store: Pick<Store, 'commit'>;
+  /** Where an operator's gifts to wallets are written; readiness goes by how it does. */
+  readonly store: Pick<Store, 'commit'> & { readonly activity: Pick<StoreActivity, 'isFailing'> };
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;
@@ -84,7 +85,7 @@ function bodyLimits({ lease }: Gateway, { caller }: Visit): BodyLimits {
 
 const routesOf = (context: RouteContext, { gateway, policy, keys, store, metrics }: AppOptions) =>
   new Elysia({ name: 'api' })
-    .use(healthRoutes(gateway, policy))
+    .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
     .use(adminRoutes(policy))
     .use(ledgerRoutes(context))

@@ -37,12 +37,12 @@ export class Arrivals {
     const arrival = this.#arrivalOf(request);
     const { seen } = arrival;
     arrival.visit = visit;
-    visit.onOver = () => {
+    visit.whenOver(() => {
       seen.route = visit.route;
       // A wallet is known once it has proved itself.
       seen.keyId ??= visit.caller?.keyId ?? null;
       this.#observer.ended(seen);
-    };
+    });
   }
 
   /** Its handler is done, well or with an error; what comes last counts. */

@@ -58,6 +58,9 @@ comes again with the header \`PAYMENT-SIGNATURE\`.`,
   ],
 };
 
+/** Seconds for which nobody may read of an answer that is complete, or whose deadline is over; its socket holds memory. */
+const UNREAD_S = 30;
+
 /** `POST /v1/chat/completions`, JSON and server-sent events. */
 export const chatRoutes = (context: RouteContext) =>
   new Elysia({ name: 'chat' }).post(
@@ -65,13 +68,14 @@ export const chatRoutes = (context: RouteContext) =>
     async ({ body, request, server, set }) => {
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
+      const visit = context.visitOf(request);
+      visit.whenOver(() => server?.timeout(request, UNREAD_S));
       const seen = context.seenOf(request);
       seen.isStream = body.stream === true;
       const arrived = arrivedAs(body, request, set.headers, seen);
       const payer = await payerFor(context, arrived);
       const ask = askOf(arrived, payer);
       if (ask) return answerOnce(context, ask, payer, arrived);
-      const visit = context.visitOf(request);
       const company = { ticket: visit, signal: request.signal };
       const exchange = await beginChat(context.gateway, arrived.asked, payer, company);
       visit.tell(set.headers);

@@ -1,6 +1,6 @@
 import type { FinishReason, StreamPart } from '../contract/parts.ts';
 import type { SignalboxError } from '../core/errors.ts';
-import type { Platform, Receipt } from '../gateway/receipt.ts';
+import type { Receipt } from '../gateway/receipt.ts';
 import { safeJson } from '../telemetry/secrets.ts';
 import { type Identity, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
 
@@ -95,7 +95,7 @@ export class ChunkWriter {
 }
 
 /** The end of a stream that failed after its headers were out. No `[DONE]` follows. */
-export function errorEvent(error: SignalboxError, platform: Platform | null): string {
+export function errorEvent(error: SignalboxError, platform: Receipt['platform'] | null): string {
   return `data: ${safeJson({ ...error.toBody(), ...(platform && { platform }) })}\n\n`;
 }
 

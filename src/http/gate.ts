@@ -1,4 +1,4 @@
-import { ByteRoom } from '../core/byte-room.ts';
+import { type ByteHold, ByteRoom } from '../core/byte-room.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { AdmissionPolicy } from '../core/rate-limit.ts';
 import type { BodyHold } from './body.ts';
@@ -39,7 +39,7 @@ export class Gate {
 
   /** Bytes of all bodies. */
   get bytes(): number {
-    return this.#room.held;
+    return this.#room.bytes;
   }
 
   /**
@@ -64,9 +64,8 @@ export class Gate {
     const isFree = this.#isFree(bounds);
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
     if (!this.#makeRoom(caller, bytes, bounds)) throw overloaded();
-    const place = new Place(this, caller);
-    this.#room.take(caller, bytes);
-    place.bytes = bytes;
+    const place = new Place(this, caller, this.#room.hold(caller));
+    place.room.take(bytes, bounds.bodiesBytesMax);
     if (isFree) {
       this.#inside++;
       place.take();
@@ -78,11 +77,10 @@ export class Gate {
   }
 
   /** For places: more bytes of a body have come. Throws SignalboxError `overloaded`. */
-  grow(place: Place, bytes: number): void {
-    const { caller } = place;
-    if (this.#bounds && !this.#makeRoom(caller, bytes, this.#bounds, place.bytes)) throw overloaded(true);
-    this.#room.take(caller, bytes);
-    place.bytes += bytes;
+  grow({ caller, room }: Place, bytes: number): void {
+    const bounds = this.#bounds!;
+    if (!this.#makeRoom(caller, bytes, bounds, room.bytes)) throw overloaded(true);
+    room.take(bytes, bounds.bodiesBytesMax);
   }
 
   /** For places. */
@@ -93,7 +91,7 @@ export class Gate {
 
   /** For places: one is given back. */
   left(place: Place): void {
-    this.#room.give(place.caller, place.bytes);
+    place.room.leave();
     this.#reading.delete(place);
     if (this.#line.delete(place)) return;
     this.#inside--;
@@ -124,7 +122,7 @@ export class Gate {
     for (const place of this.#reading) {
       const rate = place.bytesPerSecond(now);
       if (rate >= least) continue;
-      if (caller !== null && (place.bytes === 0 || this.#room.of(place.caller) < held)) continue;
+      if (caller !== null && (place.room.bytes === 0 || this.#room.of(place.caller) < held)) continue;
       slowest = place;
       least = rate;
     }
@@ -149,8 +147,8 @@ export class Gate {
 /** A place among those who are worked on, or in the line for one, and the room that its request's body takes. */
 export class Place implements BodyHold {
   readonly caller: string;
-  /** Of its body, that it has room for. For the gate. */
-  bytes = 0;
+  /** The bytes of its body. For the gate. */
+  readonly room: ByteHold;
   readonly #gate: Gate;
   #isLeft = false;
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
@@ -159,9 +157,10 @@ export class Place implements BodyHold {
   #came = 0;
   #onCut: () => void = () => {};
 
-  constructor(gate: Gate, caller: string) {
+  constructor(gate: Gate, caller: string, room: ByteHold) {
     this.#gate = gate;
     this.caller = caller;
+    this.room = room;
   }
 
   /** Null once it is there; else resolves when it is, or rejects with SignalboxError `overloaded`. */

@@ -1,11 +1,17 @@
 import { Elysia } from 'elysia';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { StoreActivity } from '../store/activity.ts';
 import type { PolicyAdmin } from './admin.ts';
 import { operation } from './docs/operation.ts';
 import { Health, Readiness } from './schemas/health.ts';
 
+/** A store that tells how it does. */
+interface Watched {
+  readonly activity: Pick<StoreActivity, 'isFailing'>;
+}
+
 /** Liveness and readiness, for load balancers. Neither needs a key. */
-export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin) =>
+export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Watched) =>
   new Elysia({ name: 'health' })
     .get(
       '/healthz',
@@ -22,10 +28,10 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin) =>
       '/readyz',
       ({ set }) => {
         const { snapshot } = gateway.lease();
-        const ready = !gateway.draining();
-        if (!ready) set.status = 503;
+        const status = statusOf(gateway, store);
+        if (status !== 'ready') set.status = 503;
         return {
-          status: ready ? 'ready' : 'draining',
+          status,
           policy_revision: snapshot.revision,
           models: snapshot.models.length,
           policy: policyDetail(policy),
@@ -34,7 +40,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin) =>
       operation({
         summary: 'Readiness',
         description:
-          'Whether requests are taken. Once the process drains no connection is taken; one that was just asking gets 503 with the same body. A policy edit that was refused does not count: the one before serves on.',
+          'Whether requests are taken. `unwritable`, with 503, while the database refuses what is written: every request that costs is refused then. Once the process drains no connection is taken; one that was just asking gets 503 with the same body. A policy edit that was refused does not count: the one before serves on.',
         tag: 'health',
         open: true,
         answer: {
@@ -49,6 +55,12 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin) =>
         },
       }),
     );
+
+/** A server that cannot write reserves nothing, so it refuses every request that costs. */
+function statusOf(gateway: Gateway, { activity }: Watched): 'ready' | 'draining' | 'unwritable' {
+  if (gateway.draining()) return 'draining';
+  return activity.isFailing ? 'unwritable' : 'ready';
+}
 
 /** That an edit was refused is for everybody to see; what is wrong with it is on `/admin/policy`. */
 function policyDetail(policy: PolicyAdmin): { state: 'in_force' | 'edit_refused'; message: string } {

@@ -1,10 +1,9 @@
 import type { Exchange } from '../gateway/exchange.ts';
 import { ChunkWriter, errorEvent, HEARTBEAT } from './chunks.ts';
+import { Slices } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
-
-const encoder = new TextEncoder();
 
 export interface StreamOptions {
   readonly includeUsage: boolean;
@@ -38,13 +37,19 @@ export async function streamResponse(exchange: Exchange, options: StreamOptions)
   };
   const source = new EventSource(exchange, opened ? null : opening, options);
   const events = options.through ? options.through(source, headers) : source;
+  const slices = new Slices();
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          const text = await events.next();
-          if (text === null) controller.close();
-          else controller.enqueue(encoder.encode(text));
+          let bytes = slices.next();
+          if (bytes === null) {
+            const text = await events.next();
+            if (text === null) return controller.close();
+            slices.put(text);
+            bytes = slices.next();
+          }
+          if (bytes) controller.enqueue(bytes);
         } catch (cause) {
           // A defect here: nobody is told of an error by `cancel`.
           events.leave();

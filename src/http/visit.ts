@@ -14,8 +14,8 @@ type Prove = (wallet: Caller) => Quota | null;
 export class Visit implements Ticket {
   /** The pattern of the route that it was let in to. */
   readonly route: string;
-  /** Told once, when it is over. */
-  onOver: (() => void) | null = null;
+  /** Called once, when it is over. */
+  #ends: (() => void)[] = [];
   readonly #place: Place | null;
   readonly #prove: Prove;
   #caller: Caller | null;
@@ -104,6 +104,11 @@ export class Visit implements Ticket {
     this.#leave();
   }
 
+  /** Has `end` called once it is over. */
+  whenOver(end: () => void): void {
+    this.#ends.push(end);
+  }
+
   /** Adds what is left of the limits to the headers of the answer. */
   tell(headers: Record<string, string | number>): void {
     if (this.#quota) Object.assign(headers, this.#quota.headers());
@@ -113,7 +118,6 @@ export class Visit implements Ticket {
     if (!this.#isHandled || this.#isWorking) return;
     this.#quota?.close();
     this.#place?.leave();
-    this.onOver?.();
-    this.onOver = null;
+    for (const end of this.#ends.splice(0)) end();
   }
 }

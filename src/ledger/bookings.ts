@@ -42,6 +42,7 @@ export class Bookings {
     const made = this.#open(order, account, funds, amount);
     const { fundIds } = made;
     try {
+      this.#parts.desk.makeRoom(this.#parts.holds.size);
       await this.#parts.desk.reserve(made, order.agentWallet);
     } catch (cause) {
       this.#drop(made, amount, 0);
@@ -66,7 +67,7 @@ export class Bookings {
 
   /** Makes an earmark a reservation, in one commit with the deposit that pays for it. */
   async capture(earmark: FundEarmark, deposit: Deposit, also: readonly Write[]): Promise<Hold | null> {
-    const { desk, deposits } = this.#parts;
+    const { desk, deposits, holds } = this.#parts;
     const { account, amount, expected, order } = earmark;
     const balance = earmark.funds.find(isBalance)!;
     const adds = deposit.paid - deposit.fee;
@@ -87,6 +88,7 @@ export class Bookings {
     const first = roomy.length === made.funds.length ? fundIds : desk.idsOf(roomy);
     const coming = deposits.begin(account.holder, deposit);
     try {
+      desk.makeRoom(holds.size);
       await desk.capture(made, { deposit: coming.writes, first, note: order.agentWallet, also });
     } catch (cause) {
       deposits.lost(coming);

@@ -2,6 +2,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { Store, Write } from '../store/store.ts';
 import { Numbers } from './accounts.ts';
 import { type EntryLine, NO_TOKENS, type ReservationHold, type Tariff } from './hold.ts';
+import type { LedgerOptions } from './ledger.ts';
 import type { OpenReservation } from './recover.ts';
 import type { Fund } from './rules/fund.ts';
 import { Sums } from './sums.ts';
@@ -28,6 +29,7 @@ export interface DeskOptions {
   readonly onAlarm: Alarm;
   /** A budget has reached a fraction of its limit. */
   readonly onAlert: (fund: Fund, fraction: number) => void;
+  readonly makeRoom: LedgerOptions['makeRoom'];
   /** The last numbers that were given. */
   readonly last: { readonly seq: number; readonly tariff: number; readonly fund: number };
   readonly onFreed: (funds: readonly Fund[]) => void;
@@ -81,6 +83,11 @@ export class Desk {
 
   append(writes: readonly Write[]): void {
     this.#options.store.append(writes);
+  }
+
+  /** To be called before a reservation is written: whatever becomes of the disk, its settlement must find room. Throws StoreError. */
+  makeRoom(reservations: number): void {
+    this.#options.makeRoom?.(reservations);
   }
 
   alarm(message: string, details: Parameters<Alarm>[1]): void {

@@ -25,6 +25,8 @@ export interface LedgerOptions {
   readonly onAlarm: Alarm;
   /** A budget has reached a fraction of its limit. */
   readonly onAlert?: (fund: Fund, fraction: number) => void;
+  /** Makes sure that the spool has room for what so many open reservations append. Throws StoreError when the disk has none. */
+  readonly makeRoom?: (reservations: number) => void;
   /** How often to look whether an operator's command has granted or corrected something, ms; absent: only on `refresh`. */
   readonly refreshMs?: number;
 }
@@ -91,8 +93,11 @@ export interface Ledger {
   waiveFee(wallet: string, fee: Microcredits, note: string): readonly Write[];
   /** What a key or a wallet has paid in or was granted; null for one that has never. */
   balanceOf(holder: string): Fund | null;
-  /** Resolves once all settlements so far outlive this process, or the disk has refused them for now. Never rejects. */
-  written(): Promise<void>;
+  /**
+   * Resolves with true once all settlements so far outlive this process, in the database or in the spool; with false when
+   * both have refused one for now. Never rejects.
+   */
+  written(): Promise<boolean>;
   /**
    * Makes ready for another policy; the function that it resolves with puts that in force, at once, and must be
    * called: the next preparation waits for it.

@@ -9,6 +9,14 @@ const SELECT_TABLE: Statement = { sql: `SELECT 1 FROM sqlite_schema WHERE type =
 /** The youngest column that readers name. */
 const SELECT_COLUMN: Statement = { sql: `SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'payer'` };
 
+const SELECT_LAST: Statement = { sql: 'SELECT coalesce(max(seq), 0) AS seq FROM journal' };
+
+/** The number of the journal's last entry that is written; 0 for none. Of a ledger of this version. */
+export async function lastEntryOf(store: Pick<Store, 'query'>): Promise<number> {
+  const [row] = await store.query<{ seq: number }>(SELECT_LAST);
+  return row?.seq ?? 0;
+}
+
 /** Whether there is a ledger of this version. */
 export async function hasJournal(reader: Pick<Store, 'query'>): Promise<boolean> {
   return (await reader.query(SELECT_COLUMN)).length > 0;

@@ -65,7 +65,7 @@ export class StoredLedger implements Ledger {
     this.#bookings.earmark({ order, account, funds, amount }, expected);
 
   constructor(options: LedgerOptions, state: StateRow, lastId: number) {
-    const { store, now, onAlarm, onAlert = () => {}, refreshMs } = options;
+    const { store, now, onAlarm, onAlert = () => {}, makeRoom, refreshMs } = options;
     this.#store = store;
     this.#now = now;
     this.#unit = state.usdPerCredit;
@@ -79,6 +79,7 @@ export class StoredLedger implements Ledger {
       now,
       onAlarm,
       onAlert,
+      makeRoom,
       last: state,
       onFreed: (funds) => this.#contention.wake(funds),
       onClosed: (closed) => this.#holds.remove(closed),
@@ -198,7 +199,7 @@ export class StoredLedger implements Ledger {
     }
   }
 
-  written(): Promise<void> {
+  written(): Promise<boolean> {
     return this.#store.written();
   }
 

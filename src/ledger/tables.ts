@@ -31,19 +31,26 @@ const INSERT_HOLDING: Statement = {
 const INSERT_CHARGE: Statement = {
   sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
       cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  spooledAs: 'charge',
 };
 const INSERT_BARE: Statement = {
   sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (?, ?, ?, ?, ?, ?)',
+  spooledAs: 'closing',
 };
 const INSERT_NOTED: Statement = {
   sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, note)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+};
+const INSERT_PAID: Statement = {
+  sql: 'INSERT INTO journal (seq, kind, reservation, account, amount, time, note) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  spooledAs: 'paid',
 };
 const INSERT_ACCOUNT: Statement = {
   sql: 'INSERT INTO accounts (id, key_id, labels, selector, payer) VALUES (?, ?, ?, ?, ?)',
 };
 const INSERT_TARIFF: Statement = {
   sql: 'INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)',
+  spooledAs: 'tariff',
 };
 const INSERT_FUND: Statement = {
   sql: `INSERT INTO funds (id, kind, name, subject, definition, starts, ends, most, opening, after_seq)
@@ -136,8 +143,15 @@ export function insertPaid(
   time: number,
   note: string,
 ): Write {
-  return { statement: INSERT_NOTED, params: [seq, kind, null, account, amount, time, null, note] };
+  return { statement: INSERT_PAID, params: [seq, kind, null, account, amount, time, note] };
 }
+
+/**
+ * The statements whose rows the spool keeps. Those of the journal begin with the number, the kind, the reservation, the
+ * account and the amount.
+ */
+export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_BARE, INSERT_PAID];
+export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
 /** Who spends; entries name it by number. */
 export interface AccountRow {

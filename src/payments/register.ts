@@ -93,8 +93,8 @@ export class Register {
     return this.#unsettled.delete(payment.id);
   }
 
-  #write(write: Write): Promise<void> {
+  async #write(write: Write): Promise<void> {
     this.#store.append([write]);
-    return this.#store.written();
+    await this.#store.written();
   }
 }

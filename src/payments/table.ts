@@ -66,9 +66,10 @@ const CAPTURE: Statement = {
   sql: `UPDATE payments SET state = 'captured', fee = ?, decision = ?, key_id = ?, tx = ?, error = NULL, updated = ?
     WHERE id = ?`,
 };
-const SETTLE: Statement = {
+export const SETTLE: Statement = {
   sql: `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?
     WHERE id = ? AND state = 'captured'`,
+  spooledAs: 'payment',
 };
 const UNKNOWN: Statement = {
   sql: `UPDATE payments SET state = 'unknown', tx = ?, error = ?, updated = ?

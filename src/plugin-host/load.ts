@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, extname, join, resolve } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
 import * as contract from '../contract/plugin.ts';
+import { claimFiles } from './owners.ts';
 import { assertContract, type Plugin } from './registry.ts';
 
 /** Longest wait for a module's own top level, ms. */
@@ -14,6 +15,8 @@ export interface LoadedModule {
   readonly plugins: readonly Plugin[];
   /** Names the code: that of its file and of all files it imports by a relative path. */
   readonly hash: string;
+  /** The first of these files that is outside the policy's folder, as seen from there, links followed; null for none, and of a package. */
+  readonly outside: string | null;
 }
 
 /** The modules of a policy, by specifier; an Error tells why one could not be had. */
@@ -40,10 +43,12 @@ export function createPluginShelf(): PluginShelf {
       const file = locate(specifier, folder);
       const files = codeFiles(file);
       watched.set(file, files);
+      const outside = isPath(specifier) ? firstOutside(files, folder) : null;
       const known = loaded.get(file);
-      if (known) return { ...known, specifier };
+      if (known) return { ...known, specifier, outside };
       const hash = hashFiles(files);
-      const fresh = { specifier, hash, plugins: await importPlugins(file, hash) };
+      claimFiles(files, specifier);
+      const fresh = { specifier, hash, plugins: await importPlugins(file, hash), outside };
       loaded.set(file, fresh);
       return fresh;
     } catch (cause) {
@@ -64,7 +69,9 @@ export function createPluginShelf(): PluginShelf {
         const known = loaded.get(file);
         const present = known?.hash ?? hashFiles(codeFiles(file));
         if (present !== hash) return null;
-        return known?.plugins ?? (await importPlugins(file, hash));
+        if (known) return known.plugins;
+        claimFiles(codeFiles(file), specifier);
+        return await importPlugins(file, hash);
       } catch {
         return null;
       }
@@ -93,6 +100,13 @@ function locate(specifier: string, folder: string): string {
     throw new Error(`the package \`${name}\` is not installed beside the policy or the working folder${meant}`);
   }
   return Bun.resolveSync(specifier, home);
+}
+
+/** Links within the folder lead nowhere else, such as those of a ConfigMap. */
+function firstOutside(files: readonly string[], folder: string): string | null {
+  const root = realpathSync(folder);
+  const paths = files.map((file) => relative(root, realpathSync(file)));
+  return paths.find((path) => path.startsWith('../') || isAbsolute(path)) ?? null;
 }
 
 const isPath = (specifier: string): boolean => /^\.{0,2}\//.test(specifier);

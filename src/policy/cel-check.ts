@@ -8,6 +8,7 @@ import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
 import { placeWithin } from './scalar-offsets.ts';
+import { EXPRESSION_LENGTH_MAX } from './schema-parts.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
@@ -78,6 +79,8 @@ function checkAny(
 ): (Checked<unknown> & { readonly type: string | undefined }) | null {
   const placeOf = ({ start, end }: Range) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
+  // The schema has said so. The parser nests as deep as its text lets it.
+  if (draft.text.length > EXPRESSION_LENGTH_MAX) return null;
   const add = (code: DiagnosticCode, at: Range, message: string, d: Details) =>
     report.add(code, placeOf(at), message, d);
   const parsed = parse(draft.text, sight);
@@ -109,7 +112,7 @@ function parse(text: string, sight: Sight): ParseResult | CelFault {
 
 /** Whether a text is CEL at all, whatever it names. */
 export function isCel(text: string): boolean {
-  return !('code' in parse(text, 'when'));
+  return text.length <= EXPRESSION_LENGTH_MAX && !('code' in parse(text, 'when'));
 }
 
 function nameOfType(type: string | undefined): string {

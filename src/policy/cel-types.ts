@@ -2,6 +2,7 @@ import { Environment } from '@marcbachmann/cel-js';
 import type { BudgetScope } from '../core/budget.ts';
 import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
+import { LANGUAGES_MAX, METADATA_MAX, TEXT_MAX } from './cel-view-limits.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
 
 /**
@@ -152,8 +153,29 @@ class Request implements FieldsOf<'Request'> {
     this.budget_limit = from.budget_limit;
     this.user = from.user;
     this.metadata = labels(from.metadata);
+    if (from.languages.length > LANGUAGES_MAX) withhold(this, 'languages', `names more than ${LANGUAGES_MAX}`);
+    if (from.user.length > TEXT_MAX) withhold(this, 'user', `has more than ${TEXT_MAX} characters`);
+    if (from.metadata.size > METADATA_MAX) withhold(this, 'metadata', `has more than ${METADATA_MAX} entries`);
+    else if (hasLongText(from.metadata)) {
+      withhold(this, 'metadata', `has a name or text of more than ${TEXT_MAX} characters`);
+    }
   }
 }
+
+/** Lets conditions that ask for a field fail, because it is larger than the cost of a condition allows for. */
+function withhold(request: Request, field: keyof Request, why: string): void {
+  Object.defineProperty(request, field, {
+    get(): never {
+      throw new Error(`\`request.${field}\` ${why}, the most that a condition reads`);
+    },
+  });
+}
+
+function hasLongText(texts: ReadonlyMap<string, string>): boolean {
+  for (const [name, text] of texts) if (name.length > TEXT_MAX || text.length > TEXT_MAX) return true;
+  return false;
+}
+
 class BudgetRequest implements FieldsOf<'BudgetRequest'> {
   readonly model: string;
   constructor(from: BudgetScope['request']) {

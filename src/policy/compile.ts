@@ -29,6 +29,7 @@ export interface Compiled {
 export interface CompileContext extends Installed {
   readonly env: Environment;
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
+  readonly outside?: ReadonlyMap<string, string>;
   readonly today?: string;
   readonly ledger?: LedgerState;
 }
@@ -36,10 +37,10 @@ export interface CompileContext extends Installed {
 /** Checks what needs plugins, expressions and the environment, and compiles; null when anything is wrong. */
 export function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, today, ledger, ...installed }: CompileContext,
+  { env, plugins, outside, today, ledger, ...installed }: CompileContext,
   report: Report,
 ): Generator<undefined, Compiled | null> {
-  const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), report);
+  const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
   const states = yield* compileProviders(parsed, { env, report, providers: all.providers });
   const selectors = yield* compileSelectors(parsed.selectors, { report, strategies: all.strategies });
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
@@ -49,12 +50,13 @@ export function* compile(
   const budgets = yield* checkBudgets(parsed, check, report);
   const rateLimits = yield* checkRateLimits(parsed, check, report);
   const contentMatch = check.match(parsed.contentMatch, 'budget');
+  const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (today !== undefined) for (const model of parsed.models) review(model, today, report);
   // Whether anything can be served is asked only of a policy that is right.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit || !learning) {
-    if (parsed.hasSoundModels) yield* judgeSoundRules(parsed, programs, report);
+    if (parsed.hasSoundModels && isAffordable) yield* judgeSoundRules(parsed, programs, report);
     return null;
   }
   const drafts = yield* capableDrafts(parsed.models, states, report);

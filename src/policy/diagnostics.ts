@@ -55,6 +55,10 @@ export const DIAGNOSTICS = {
     means: 'what is not part of the language: `matches`, `has`, `dyn`, and `in` on labels',
   },
   'cel-too-large': { severity: 'error', means: 'an expression is too long or nests too deep' },
+  'cel-too-costly': {
+    severity: 'error',
+    means: 'an expression, or all of them together, can take more steps than its occasion has time for',
+  },
   'nothing-to-inherit': {
     severity: 'error',
     means: 'a selector leaves out what it would take from another selector, which runs another strategy',
@@ -84,6 +88,11 @@ export const DIAGNOSTICS = {
   'former-option': {
     severity: 'warning',
     means: 'an option of an earlier version: the selector runs as it did then, by a strategy of another name',
+  },
+  'plugin-outside': {
+    severity: 'warning',
+    means:
+      'a plugin runs code outside the policy’s folder, by `../` or a link: anybody who can write there can run code as Signalbox',
   },
   'departs-from-base': {
     severity: 'warning',

@@ -1,6 +1,7 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { RuleScope } from '../core/rules.ts';
-import { checkExpression, checkText, type Program, type TextProgram, type Texts } from './cel-check.ts';
+import { type Checked, checkExpression, checkText, type Program, type TextProgram, type Texts } from './cel-check.ts';
+import { createCosts } from './cel-costs.ts';
 import { findImpossible } from './cel-reach.ts';
 import { checkReferences, type KnownNames } from './cel-references.ts';
 import { budgetViewOf, limitViewOf, type Sight, viewOf } from './cel-types.ts';
@@ -18,6 +19,8 @@ export interface Checker {
   match(draft: ExpressionDraft | null, sight: 'budget' | 'limit'): Program | null;
   /** Whose share a budget or rate limit is. */
   each(draft: ExpressionDraft | null, sight: 'budget' | 'limit'): TextProgram | null;
+  /** Whether all expressions that were checked are within the limits of a policy's work; where not, the report says so. */
+  reviewTotals(): boolean;
 }
 
 export function createChecker(parsed: ParsedPolicy, report: Report): Checker {
@@ -28,8 +31,12 @@ export function createChecker(parsed: ParsedPolicy, report: Report): Checker {
     selectors: parsed.selectors.map(({ name }) => name),
     providers: parsed.providers.map(({ name }) => name),
   };
+  const costs = createCosts(parsed, report);
+  // Before anything evaluates it.
+  const affordable = <Expression extends Checked<unknown>>(program: Expression | null, sight: Sight) =>
+    program && costs.admit(program, sight) ? program : null;
   const check = (draft: ExpressionDraft | null, sight: Sight): Program | null => {
-    const program = draft && checkExpression(draft, sight, texts, report);
+    const program = affordable(draft && checkExpression(draft, sight, texts, report), sight);
     if (program) checkReferences(program, names, report);
     return program;
   };
@@ -51,10 +58,11 @@ export function createChecker(parsed: ParsedPolicy, report: Report): Checker {
       return program;
     },
     each(draft, sight) {
-      const program = draft && checkText(draft, sight, texts, report);
+      const program = affordable(draft && checkText(draft, sight, texts, report), sight);
       if (program) checkReferences(program, names, report);
       return program;
     },
+    reviewTotals: costs.reviewTotals,
   };
 }
 

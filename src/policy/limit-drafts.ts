@@ -56,6 +56,7 @@ export function readAdmission(text: GatewayText, tree: Tree, report: Report): Ad
     }),
     concurrencyMax: text.concurrency_max,
     bodiesBytesMax: text.bodies_bytes_max,
+    answersBytesMax: text.answers_bytes_max,
     queueMax: text.queue_max,
     queueMs: text.queue_ms,
     failedAuthPerMinute: text.failed_auth_per_minute,

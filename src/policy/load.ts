@@ -19,6 +19,8 @@ export interface LoadContext extends Installed {
   readonly env: Environment;
   /** What loading the policy's own plugins gave, by specifier. Their option schemas are checked, and `prepare` is tried. */
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
+  /** Of plugins whose code is not all in the policy's folder, by specifier: the first file elsewhere, as seen from the folder. */
+  readonly outside?: ReadonlyMap<string, string>;
   /** The day, as `2026-10-07`. Given, figures that are old or unverified are warned of, and languages that may be misspelt. */
   readonly today?: string;
   /** The ledger that the policy would spend from. Given, the policy must fit to it. */

@@ -1,4 +1,15 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, visit, type YAMLError } from 'yaml';
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  parseDocument,
+  type YAMLError,
+} from 'yaml';
 import { isCel } from './cel-check.ts';
 import type { Place } from './diagnostics.ts';
 import { findSlip, losesItsWay } from './indentation.ts';
@@ -39,22 +50,30 @@ function openingOf(contents: Node | null, { code, message, pos }: YAMLError): Op
   if (sign === undefined && code !== 'MISSING_CHAR') return null;
   let open: number | null = null;
   if (sign !== undefined) {
-    visit(contents, {
-      // The innermost is visited last.
-      Collection(_, { flow, range }) {
-        if (flow && range?.[1] === pos[0]) open = range[0];
-      },
+    // The innermost is visited last.
+    visitNodes(contents, (node) => {
+      if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
     });
     if (open === null) return null;
     const hint = `it ends with \`${sign}\`, and its lines are indented deeper than the one that it opens on`;
     return { at: open, message: `a \`${sign === ']' ? '[' : '{'}\` opens here and is not closed`, hint };
   }
-  visit(contents, {
-    Scalar(_, { type, range }) {
-      if (type?.startsWith('QUOTE_') && range && range[1] >= pos[0]) open = range[0];
-    },
+  visitNodes(contents, (node) => {
+    if (!isScalar(node) || !node.type?.startsWith('QUOTE_')) return;
+    if (node.range && node.range[1] >= pos[0]) open = node.range[0];
   });
   return open === null ? null : { at: open, message: 'a quote opens here and is never closed' };
+}
+
+/** Visits a node and all below it. The library's own visit takes time by the square of the depth. */
+function visitNodes(node: unknown, look: (node: Node) => void): void {
+  if (isPair(node)) {
+    visitNodes(node.key, look);
+    visitNodes(node.value, look);
+  } else if (isNode(node)) {
+    look(node);
+    if (isCollection(node)) for (const item of node.items) visitNodes(item, look);
+  }
 }
 
 /** Reads a file's YAML into a tree with places; null when that cannot be done, and then the report says why. */
@@ -72,7 +91,10 @@ export function parseFile(file: PolicyFile, report: Report): MapTree | null {
   return null;
 }
 
-/** Most syntax errors told of one file. */
+/** Maps and lists inside each other. No policy needs as many, and what reads it later goes down as deep. */
+const DEPTH_MAX = 64;
+
+/** Most syntax errors told of one file, and most unknown tags. */
 const SYNTAX_ERRORS_MAX = 5;
 
 /** What the library says for its own callers, said for an operator. */
@@ -109,7 +131,7 @@ class Reader {
       version: '1.2',
       schema: 'core',
     });
-    for (const error of [...this.#telling(document.errors), ...document.warnings]) {
+    for (const error of [...this.#telling(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
       if (this.#tellSlip(error)) continue;
       const code = error.code === 'TAG_RESOLVE_FAILED' ? 'yaml-feature' : 'yaml-syntax';
       const open = openingOf(document.contents, error);
@@ -123,7 +145,7 @@ class Reader {
       this.#report.add(code, place, message, this.#hintFor(error.code, place.line));
     }
     if (document.errors.length > 0) return null;
-    return this.#tree(document.contents, this.#place(0, 0));
+    return this.#tree(document.contents, this.#place(0, 0), 0);
   }
 
   /** The errors that stand for themselves: an error mostly has others on its line and after it in its train. */
@@ -164,13 +186,18 @@ class Reader {
     return { hint: `put the whole expression in quotes: ${key}: ${quoted(meantBy(value))}` };
   }
 
-  #tree(node: Node | null, fallback: Place): Tree {
+  /** `depth` counts the maps and lists around the node. */
+  #tree(node: Node | null, fallback: Place, depth: number): Tree {
     if (!node) return { kind: 'scalar', value: null, source: '', place: fallback };
     const place = node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback;
     this.#refuseFeatures(node, place);
-    if (isMap(node)) return { kind: 'map', entries: this.#entries(node.items, place), place };
+    if (isCollection(node) && depth === DEPTH_MAX) {
+      this.#report.add('yaml-syntax', place, `it nests deeper than ${DEPTH_MAX} maps and lists`);
+      return { kind: 'scalar', value: null, source: '', place };
+    }
+    if (isMap(node)) return { kind: 'map', entries: this.#entries(node.items, place, depth + 1), place };
     if (isSeq(node)) {
-      const items = node.items.map((item) => this.#tree(asNode(item), place));
+      const items = node.items.map((item) => this.#tree(asNode(item), place, depth + 1));
       return { kind: 'list', items, place };
     }
     const value = isScalar(node) ? node.value : null;
@@ -180,7 +207,7 @@ class Reader {
     return { kind: 'scalar', value: plain(value, source), source, place };
   }
 
-  #entries(items: readonly { key: unknown; value: unknown }[], around: Place): Entry[] {
+  #entries(items: readonly { key: unknown; value: unknown }[], around: Place, depth: number): Entry[] {
     const first = new Map<string, Place>();
     const entries: Entry[] = [];
     for (const item of items) {
@@ -202,7 +229,7 @@ class Reader {
         continue;
       }
       first.set(key, place);
-      entries.push({ key, place, value: this.#tree(asNode(item.value), place) });
+      entries.push({ key, place, value: this.#tree(asNode(item.value), place, depth) });
     }
     return entries;
   }

@@ -1,12 +1,12 @@
 import type { Decimal } from '../core/decimal.ts';
 import type { FacilitatorPolicy, PaymentNetwork } from '../core/payment-policy.ts';
-import { walletOf } from '../core/wallet.ts';
+import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { TEST_CHAINS, TOKENS } from './chains.ts';
 import type { Subject } from './check.ts';
 import { readable } from './readable.ts';
 import type { Report } from './report.ts';
-import { AssetText, FacilitatorText, NetworkText } from './schema-payments.ts';
+import { ADDRESS_PATTERN, AssetText, FacilitatorText, NetworkText } from './schema-payments.ts';
 import { emptyMap } from './scope.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { figureAt, rateOf, unitsOf } from './usd.ts';
@@ -55,12 +55,15 @@ function refuseMainnet(id: string, place: Tree['place'], report: Report): void {
   });
 }
 
+const FORM = new RegExp(ADDRESS_PATTERN);
 const ZERO = `0x${'0'.repeat(40)}`;
 
 /** Where an address is one at which payments would be lost. */
 function checkReceivers({ path, tree }: Given, report: Report): void {
   const asset = walletAt(tree, 'asset', 'address');
   const payTo = walletAt(tree, 'pay_to');
+  if (asset === null) refuseChecksum(`${path}.asset.address`, valueAt(tree, 'asset', 'address'), report);
+  if (payTo === null) refuseChecksum(`${path}.pay_to`, valueAt(tree, 'pay_to'), report);
   if (asset === ZERO) {
     const message = `\`${path}.asset.address\` is the zero address: there is no token`;
     report.add('pays-nobody', placeAt(tree, 'asset', 'address'), message, {
@@ -76,6 +79,13 @@ function checkReceivers({ path, tree }: Given, report: Report): void {
     const message = `\`${path}.pay_to\` is the contract of the token: what is paid there is lost`;
     report.add('pays-nobody', place, message, { expected });
   }
+}
+
+/** Of an address that is none although it has the form that the schema asks for. */
+function refuseChecksum(path: string, tree: Tree | undefined, report: Report): void {
+  if (tree?.kind !== 'scalar' || !FORM.test(String(tree.value))) return;
+  const message = `\`${path}\` is mistyped: its capitals are not those of its checksum`;
+  report.add('bad-form', tree.place, message, { expected: WALLET_FORM });
 }
 
 function walletAt(tree: Tree, ...steps: readonly string[]): string | null {

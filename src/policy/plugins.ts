@@ -56,6 +56,7 @@ export function withOwnPlugins(
   drafts: readonly PluginDraft[],
   { strategies, providers, estimators }: Installed,
   loaded: ReadonlyMap<string, LoadedPlugin>,
+  outside: ReadonlyMap<string, string>,
   report: Report,
 ): Installed {
   const all = { strategies: new Map(strategies), providers: new Map(providers), estimators: new Map(estimators) };
@@ -69,6 +70,17 @@ export function withOwnPlugins(
       report.add('plugin-not-loaded', place, `\`${specifier}\` exports no plugin`, {
         expected: 'an export made by `defineStrategy`, `defineProvider` or `defineEstimator` of `signalbox/plugin`',
       });
+    }
+    const file = outside.get(specifier);
+    if (file !== undefined) {
+      report.add(
+        'plugin-outside',
+        place,
+        `plugin \`${specifier}\` runs code outside the policy’s folder: \`${file}\``,
+        {
+          hint: 'move it into the folder, or install it as a package: anybody who can write there can run code as Signalbox',
+        },
+      );
     }
     for (const plugin of found) {
       const known: ReadonlyMap<string, unknown> = all[KINDS[plugin.kind]];

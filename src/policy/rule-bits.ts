@@ -29,6 +29,8 @@ interface Judgeable {
 
 /** How often models are turned into views before a step ends. */
 const VIEWS_PER_STEP = 50;
+/** How many of the catalog an expression judges before a step ends: the costliest takes about 4 ms for them. */
+const JUDGED_PER_STEP = 16;
 
 /** Judges the whole catalog by every rule, and keeps the bits of what can be served. */
 export function* compileRules(
@@ -41,17 +43,17 @@ export function* compileRules(
   const slots = served.reduce((sum, model) => sum + model.endpoints.length, 0);
   const compiled: { constraints: Constraint[]; preferences: Preference[] } = { constraints: [], preferences: [] };
   for (const constraint of constraints) {
-    compiled.constraints.push(compileConstraint(constraint, endpoints, slots, report));
+    compiled.constraints.push(yield* compileConstraint(constraint, endpoints, slots, report));
     yield;
   }
   for (const preference of preferences) {
-    compiled.preferences.push(compilePreference(preference, models, served.length, report));
+    compiled.preferences.push(yield* compilePreference(preference, models, served.length, report));
     yield;
   }
   const tags = [...new Set(parsed.models.flatMap(({ model }) => model.tags))];
   const bits = new Map<string, Uint32Array>();
   for (const filter of filters) {
-    bits.set(filter.selector, compileFilter(filter, models, served.length, report, tags));
+    bits.set(filter.selector, yield* compileFilter(filter, models, served.length, report, tags));
     yield;
   }
   return { ...compiled, filters: bits };
@@ -88,13 +90,20 @@ interface Judged {
   readonly ofServed: number;
 }
 
-function judge(program: Program, judgeables: readonly Judgeable[], size: number, report: Report): Judged {
+function* judge(
+  program: Program,
+  judgeables: readonly Judgeable[],
+  size: number,
+  report: Report,
+): Generator<undefined, Judged> {
   const bits = emptyBits(size);
   const failed = new Set<string>();
   let reason = '';
   let ofCatalog = 0;
   let ofServed = 0;
+  let judged = 0;
   for (const { id, view, slot } of judgeables) {
+    if (judged++ % JUDGED_PER_STEP === 0) yield;
     try {
       if (!program.run(view)) continue;
     } catch (error) {
@@ -118,14 +127,14 @@ function conditionOf(when: Program | null): Constraint['when'] {
   return when && ((scope) => when.run(viewOf(scope)));
 }
 
-function compileConstraint(
+function* compileConstraint(
   { draft, when, require }: CheckedConstraint,
   endpoints: readonly Judgeable[],
   slots: number,
   report: Report,
-): Constraint {
+): Generator<undefined, Constraint> {
   const { name, place, maxLatencyMs, maxCostCredits } = draft;
-  const judged = require && judge(require, endpoints, slots, report);
+  const judged = require && (yield* judge(require, endpoints, slots, report));
   // `require: false` says plainly that it refuses.
   if (require && judged?.ofCatalog === 0 && !(draft.when && literalOf(require.ast) === false)) {
     const at = require.placeOf(require.ast);
@@ -137,28 +146,28 @@ function compileConstraint(
   return { name, place, when: conditionOf(when), allows: judged?.bits ?? null, maxLatencyMs, maxCostCredits };
 }
 
-function compilePreference(
+function* compilePreference(
   { draft, when, prefer }: CheckedPreference,
   models: readonly Judgeable[],
   size: number,
   report: Report,
-): Preference {
+): Generator<undefined, Preference> {
   const { name, place } = draft;
-  const judged = prefer && judge(prefer, models, size, report);
+  const judged = prefer && (yield* judge(prefer, models, size, report));
   if (prefer && judged?.ofCatalog === 0) {
     report.add('prefers-none', prefer.placeOf(prefer.ast), `\`${prefer.draft.path}\` prefers no model of the catalog`);
   }
   return { name, place, when: conditionOf(when), prefers: judged?.bits ?? emptyBits(size), worth: draft.worth ?? 0 };
 }
 
-function compileFilter(
+function* compileFilter(
   { selector, require }: CheckedFilter,
   models: readonly Judgeable[],
   size: number,
   report: Report,
   tags: readonly string[],
-): Uint32Array {
-  const { bits, ofCatalog, ofServed } = judge(require, models, size, report);
+): Generator<undefined, Uint32Array> {
+  const { bits, ofCatalog, ofServed } = yield* judge(require, models, size, report);
   const at = () => require.placeOf(require.ast);
   if (ofCatalog === 0) {
     const message = `selector \`${selector}\` has no candidates: no model of the catalog passes`;

@@ -99,6 +99,14 @@ export const ADMISSION_KEYS = {
     description:
       'Most bytes that the bodies of these requests have together, counted as they arrive; a caller may hold as many as are still free. Further ones get 503 `overloaded`.',
   }),
+  answers_bytes_max: Type.Integer({
+    minimum: 1_048_576,
+    maximum: 1_099_511_627_776,
+    default: 268_435_456,
+    examples: [268_435_456],
+    description:
+      'Most bytes of JSON answers of providers that are held at once. No caller holds more than is left for the others, so one alone gets half. A request whose answer finds no room gets 503 `overloaded`, and is charged as one that was cut off.',
+  }),
   queue_max: Type.Integer({
     minimum: 0,
     maximum: 10_000,

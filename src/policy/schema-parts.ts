@@ -24,7 +24,8 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(
   return Type.Unsafe<Words[number]>(Type.Union(literals, options));
 }
 
-const EXPRESSION_LENGTH_MAX = 4000;
+/** Characters of a CEL expression. */
+export const EXPRESSION_LENGTH_MAX = 4000;
 
 /** A CEL expression. The first example is shown in messages, all of them in editors. */
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>

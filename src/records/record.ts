@@ -35,7 +35,7 @@ export interface DecisionRecord {
 }
 
 export interface Outcome {
-  /** `failed`: no attempt showed content. `broken`: the answer was cut off. `abandoned`: the caller went away, or the process stopped. */
+  /** `failed`: no attempt showed content. `broken`: the answer was cut off. `abandoned`: the caller went away, the process stopped, or memory had no room for the answer. */
   readonly status: 'completed' | 'failed' | 'broken' | 'abandoned';
   /** What the caller was told, when it failed. */
   readonly error: ErrorCode | null;

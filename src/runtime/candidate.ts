@@ -10,7 +10,6 @@ import { learnSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
 import type { Parsed } from './language.ts';
-import { rehearse } from './rehearse.ts';
 import { buildRuntime, type Runtime } from './runtime.ts';
 import { inSlices, Superseded } from './slices.ts';
 import { type Bundle, hashOf } from './source.ts';
@@ -51,6 +50,8 @@ export interface Judge {
   readonly today?: string;
   /** The state of the ledger that the policy would spend from; without it, that is not looked at. */
   readonly ledger?: () => LedgerState;
+  /** Runs the policy's own cases on a runtime that does not serve yet; yields between them. Returns the failures. */
+  rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
   /** See `parseFiles`. */
   parse(files: readonly PolicyFile[], before: string | null): Parsed | Promise<Parsed>;
 }
@@ -66,7 +67,7 @@ export async function judge(bundle: Bundle, tools: Judge, options: JudgeOptions 
   const prepared = await prepare(bundle, tools, options);
   if (isRejected(prepared)) return prepared;
   return orRejected(async () => {
-    const failures = await inSlices(rehearse(prepared.runtime), options.isStale ?? never);
+    const failures = await inSlices(tools.rehearse(prepared.runtime), options.isStale ?? never);
     if (failures.length === 0) return prepared;
     return { problems: [...prepared.warnings, ...failures.map(withoutSecrets)], message: null };
   });
@@ -154,10 +155,13 @@ const hashesOf = (own: LoadedModules) => modulesIn(own).map(({ specifier, hash }
 function contextOf(own: LoadedModules, { env, shipped, today, ledger }: Judge): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
+  const outside = new Map<string, string>();
+  for (const { specifier, outside: file } of modulesIn(own)) if (file !== null) outside.set(specifier, file);
   return {
     env,
     ...createRegistry(shipped),
     plugins,
+    outside,
     today,
     ledger: ledger?.(),
     // The code of operators' plugins is part of what a policy is.

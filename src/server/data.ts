@@ -8,6 +8,9 @@ import { openReader } from '../store/sqlite.ts';
 /** The database in a data folder. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');
 
+/** Settlements that the database could not take, in a data folder. */
+export const spoolOf = (data: string): string => join(data, 'settlements.spool');
+
 /** What a policy must fit to before there is a server: the ledger in its data folder, if there is one. */
 export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {
   if (!existsSync(databaseOf(data))) return () => NO_LEDGER;

@@ -1,6 +1,7 @@
 import { openIdempotency } from '../access/idempotency/state.ts';
 import type { Keys } from '../access/keys.ts';
 import { UsageError } from '../cli/options.ts';
+import { ByteRoom } from '../core/byte-room.ts';
 import { createIds } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { Affinity } from '../gateway/affinity.ts';
@@ -13,6 +14,7 @@ import type { Payments } from '../payments/payments.ts';
 import { openPayments } from '../payments/service.ts';
 import { openRecords } from '../records/records.ts';
 import type { Candidate } from '../runtime/candidate.ts';
+import type { WatchedStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
@@ -57,7 +59,7 @@ const openLearning = (store: Store, nextId: () => number, { now }: Host, log: Lo
   });
 
 export interface Means {
-  readonly store: Store;
+  readonly store: WatchedStore;
   readonly keys: Keys;
   readonly log: Log;
   readonly host: Host;
@@ -74,6 +76,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     store,
     terms: terms(first.runtime.snapshot),
     now,
+    makeRoom: (reservations) => store.makeRoom(reservations),
     refreshMs: REFRESH_MS,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
@@ -123,6 +126,7 @@ export async function openGateway(first: Candidate, tools: Serving, { store, key
     now,
     clock,
     exchanges: new Set(),
+    answers: new ByteRoom(),
     draining: () => draining,
   };
   const stop = () => {

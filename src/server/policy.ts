@@ -1,5 +1,6 @@
 import { UsageError } from '../cli/options.ts';
 import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
+import { rehearse } from '../operate/policy/rehearse.ts';
 import type { Payments } from '../payments/payments.ts';
 import { createPluginShelf } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
@@ -20,7 +21,7 @@ import type { Host, Terminal } from './host.ts';
 
 /** What policies are judged with here, parsed on this thread. */
 export function judgeTools({ shipped, env, now }: Host): Omit<Judge, 'folder'> {
-  return { shipped, shelf: createPluginShelf(), env: { get: env }, now, parse: parseFiles };
+  return { shipped, shelf: createPluginShelf(), env: { get: env }, now, parse: parseFiles, rehearse };
 }
 
 /** What policies are judged with by a server. */

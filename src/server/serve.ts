@@ -4,7 +4,6 @@ import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
 import { accessMigrations } from '../access/tables.ts';
 import type { ServeOptions } from '../cli/options.ts';
-import { drain } from '../gateway/drain.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import { Gate } from '../http/gate.ts';
@@ -14,30 +13,31 @@ import { paymentMigrations } from '../payments/table.ts';
 import { recordsMigrations } from '../records/records.ts';
 import { type Candidate, leftOutProviders, servingProviders } from '../runtime/candidate.ts';
 import { lockFolder } from '../store/folder-lock.ts';
-import { openSqlite } from '../store/sqlite.ts';
+import { identityMigrations } from '../store/identity.ts';
 import { learnSecrets } from '../telemetry/secrets.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
-import { databaseOf, ledgerOnDisk } from './data.ts';
+import { ledgerOnDisk } from './data.ts';
+import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
+import { openFirstKey } from './first-key.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host } from './host.ts';
+import { keepLedgerNote, refuseOtherLedger } from './ledger-note.ts';
 import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openObserver, tracerFor } from './observer.ts';
 import { firstPolicy, judgeTools, type Serving } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
-
-/** Time for the last error events to reach their readers. */
-const FAREWELL_MS = 1_000;
-/** Commands write for a few ms; whoever keeps the database locked for longer gets requests refused, not the server stopped. */
-const SERVER_BUSY_MS = 200;
+import { openShutdown } from './shutdown.ts';
+import { openStore } from './store.ts';
 
 /** Of every room that keeps something. */
 const TABLES = [
   accessMigrations,
   idempotencyMigrations,
+  identityMigrations,
   learningMigrations,
   ledgerMigrations,
   paymentMigrations,
@@ -50,6 +50,7 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   // Its ID is no secret: it stands in lists and logs.
   learnSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: told } = openServerLog(options, host);
+  const defects = watchDefects(log, host);
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   process.on('SIGHUP', () => onHangup());
@@ -65,11 +66,8 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
   const tools: Serving = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
   const lock = lockFolder(options.data);
-  const store = await openSqlite(databaseOf(options.data), TABLES, {
-    onError: (error) => log.error('the database failed', { error: error.message }),
-    busyTimeoutMs: SERVER_BUSY_MS,
-    fenced: true,
-  });
+  await refuseOtherLedger(options.data);
+  const store = await openStore(options.data, TABLES, log);
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
@@ -88,44 +86,28 @@ export async function serve(options: ServeOptions, host: Host): Promise<void> {
     version: host.version,
     observer,
     gate,
-    metrics: options.metrics ? openMetrics(watched, [...families, ...logged]) : null,
+    metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
+  const note = await keepLedgerNote(options.data, store, log);
+  // The key is there before anybody can ask the port whether it is.
+  const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
+  if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: firstKey.toFile() });
   const address = await listen(app, options.port, options.host);
   // Whatever goes to the terminal by another way comes behind them.
   await told();
   const simulated = isSimulated(gateway);
-  await announce({ address, simulated, ...whoAnswers(first), unpacked }, keys, options.data, log, out);
+  announce({ address, simulated, ...whoAnswers(first), unpacked }, firstKey, log, out);
   if (gateway.payments.policy && simulated) {
     log.warn('payments are taken, and only made-up models serve: no provider has its key in the environment');
   }
 
-  const shutDown = async (signal: string) => {
-    if (gateway.draining()) process.exit(1);
-    log.info('draining', { signal, requests: gateway.exchanges.size });
-    stop();
-    const stopped = app.server?.stop();
-    await drain(gateway, options.drainMs);
-    // What is not settled by now is left to the next start.
-    gateway.payments.close();
-    await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
-    keys.close();
-    await gateway.learner
-      .close()
-      .catch((error: unknown) => log.warn('what was learnt has no checkpoint', { error: String(error) }));
-    // What a broken disk keeps from being summed up, the next start sums up.
-    await gateway.ledger
-      .close()
-      .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
-    await store.close();
-    lock.release();
-    await tracer?.close();
-    log.info('stopped');
-    await told();
-    process.exit(0);
-  };
-  process.on('SIGTERM', () => void shutDown('SIGTERM'));
-  process.on('SIGINT', () => void shutDown('SIGINT'));
-  onHangup = () => void (out.isTerminal && !hasTerminal() ? shutDown('SIGHUP') : reloader.reload('signal'));
+  const stopListening = () => app.server?.stop();
+  const parts = { gateway, idempotency, keys, store, note, lock, tracer, data: options.data, drainMs: options.drainMs };
+  const shutdown = openShutdown({ ...parts, stop, stopListening, written: told });
+  defects.onException(shutdown.byException);
+  process.on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
+  process.on('SIGINT', () => shutdown.bySignal('SIGINT'));
+  onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
 }
 
 /** Names the variable: whoever reads why a start failed may not be who set it. */

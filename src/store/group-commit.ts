@@ -1,5 +1,6 @@
 import { Spread } from '../core/spread.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
+import { type Spool, SpoolError, spooledRows } from './spool.ts';
 import { StoreError, type Write } from './store.ts';
 
 /** With so many commits asked for within the window, it pays to wait for more of them. */
@@ -11,6 +12,8 @@ const SPACING_MS = 1;
 const APPEND_DELAY_MS = 5;
 /** Pause after the disk has failed, so that a broken one is not hammered. */
 const RETRY_MS = 100;
+/** How often a failing disk is tried when nothing waits for it: who routes requests here must learn that it is well again. */
+const PROBE_MS = 1_000;
 /** Most units waiting; beyond it commits, and what may be lost, are refused. Other appends are as many as who settles. */
 const UNITS_MAX = 10_000;
 
@@ -19,12 +22,15 @@ interface Unit {
   readonly writes: readonly Write[];
   readonly resolve: (() => void) | null;
   readonly reject: ((error: StoreError) => void) | null;
+  /** The spool has what it must have of it. */
+  isSpooled: boolean;
 }
 
 export interface Transactions {
   /**
    * Writes all of it in one transaction, or throws and changes nothing. `synced`: it and all before is on the disk
-   * then, even if there is nothing to write; else it may be in the system's memory alone.
+   * then, even if there is nothing to write; else it may be in the system's memory alone. One of nothing tries the disk
+   * all the same while it fails.
    */
   transact(units: readonly { readonly writes: readonly Write[] }[], synced: boolean): void;
   /** True when the error lies in the writes themselves, so that they will never succeed. */
@@ -55,7 +61,12 @@ export class GroupCommit implements StoreActivity {
   /** When the oldest append came that is not synced. */
   #oldestAppend = Number.POSITIVE_INFINITY;
   /** Told once what was appended before is written, or refused. */
-  #waiters: (() => void)[] = [];
+  #waiters: ((isKept: boolean) => void)[] = [];
+  /** Takes what the disk refuses; null: it waits in memory alone. */
+  spool: Pick<Spool, 'add' | 'clear'> | null = null;
+  #spoolFailing = false;
+  /** Appends that the spool should have, and that are in memory alone. */
+  unkept = 0;
   #closed = false;
 
   constructor(db: Transactions) {
@@ -74,7 +85,7 @@ export class GroupCommit implements StoreActivity {
     const refusal = this.#refusal();
     if (refusal) return Promise.reject(refusal);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#units.push({ writes, resolve, reject });
+    this.#units.push({ writes, resolve, reject, isSpooled: false });
     const now = performance.now();
     const dense = now - this.#recent[this.#next]! < DENSE_WINDOW_MS;
     this.#recent[this.#next] = now;
@@ -89,17 +100,17 @@ export class GroupCommit implements StoreActivity {
       this.#db.onError(refusal);
       return;
     }
-    this.#units.push({ writes, resolve: null, reject: null });
+    this.#units.push({ writes, resolve: null, reject: null, isSpooled: false });
     if (this.#oldestAppend === Number.POSITIVE_INFINITY) this.#oldestAppend = performance.now();
     if (!this.#scheduled) this.#armAppend(APPEND_DELAY_MS);
   }
 
   /**
    * Resolves once everything appended so far is written, though maybe not synced yet, so that it outlives this
-   * process; or once the disk has refused it, to be tried again.
+   * process; or once the disk has refused it, to be tried again: with whether the spool has it then.
    */
-  written(): Promise<void> {
-    if (this.#units.length === 0) return Promise.resolve();
+  written(): Promise<boolean> {
+    if (this.#units.length === 0 || this.#closed) return Promise.resolve(this.unkept === 0);
     if (!this.#scheduled) this.#schedule(0);
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
@@ -146,21 +157,30 @@ export class GroupCommit implements StoreActivity {
 
   /** `due`: appends have waited long enough for a sync. */
   #run(due: boolean): void {
+    if (this.#closed) return;
     const units = this.#units;
     const waiters = this.#waiters;
     this.#units = [];
     this.#waiters = [];
     this.#scheduled = false;
     const synced = due || units.some(({ reject }) => reject !== null);
-    const refused = units.length > 0 || synced ? this.#write(units, synced) : null;
+    const isTried = units.length > 0 || synced;
+    const refused = isTried ? this.#write(units, synced) : null;
     this.#lastRun = performance.now();
     if (refused) this.#keep(refused.units, refused.error);
-    else {
-      this.#failing = false;
-      if (synced) this.#oldestAppend = Number.POSITIVE_INFINITY;
-      else this.#armAppend(APPEND_DELAY_MS);
+    else if (isTried) this.#succeeded(synced);
+    for (const tell of waiters) tell(this.unkept === 0);
+  }
+
+  #succeeded(synced: boolean): void {
+    this.#failing = false;
+    this.unkept = 0;
+    if (!synced) {
+      this.#armAppend(APPEND_DELAY_MS);
+      return;
     }
-    for (const tell of waiters) tell();
+    this.#oldestAppend = Number.POSITIVE_INFINITY;
+    this.#spoolDone((spool) => spool.clear());
   }
 
   /** Returns what the disk refused. A bad write is found by trying each unit apart: its neighbours are written. */
@@ -201,7 +221,35 @@ export class GroupCommit implements StoreActivity {
     const kept = units.filter((unit) => unit.reject === null);
     for (const unit of units) unit.reject?.(error);
     this.#units = kept.concat(this.#units);
-    if (this.#units.length > 0 && !this.#scheduled) this.#schedule(0);
+    this.#spill(kept);
+    if (this.#scheduled) return;
+    if (this.#units.length > 0) this.#schedule(0);
+    else setTimeout(() => !this.#scheduled && this.#failing && this.#run(true), PROBE_MS).unref();
+  }
+
+  /** Puts into the spool what must outlive the process of the appends that the disk has refused. */
+  #spill(kept: readonly Unit[]): void {
+    const fresh = kept.filter(({ isSpooled }) => !isSpooled);
+    const rows = fresh.map(({ writes }) => spooledRows(writes)).filter(({ length }) => length > 0);
+    const isKept = rows.length === 0 || this.#spoolDone((spool) => spool.add(rows));
+    if (isKept) for (const unit of fresh) unit.isSpooled = true;
+    this.unkept = isKept ? 0 : rows.length;
+  }
+
+  /** False when it could not be done, which is reported once until it can. */
+  #spoolDone(work: (spool: Pick<Spool, 'add' | 'clear'>) => void): boolean {
+    try {
+      if (!this.spool) return false;
+      work(this.spool);
+      this.#spoolFailing = false;
+      return true;
+    } catch (cause) {
+      this.errors++;
+      const error = cause instanceof StoreError ? cause : new SpoolError(messageOf(cause), cause);
+      if (!this.#spoolFailing) this.#db.onError(error);
+      this.#spoolFailing = true;
+      return false;
+    }
   }
 }
 

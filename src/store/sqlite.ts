@@ -5,11 +5,18 @@ import type { StoreActivity } from './activity.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
 import { reasonOf } from './reason.ts';
+import type { Spool } from './spool.ts';
 import { type Migrations, type SqlValue, type Statement, type Store, StoreError, type Write } from './store.ts';
 
 /** A store that tells how it does. */
 export interface WatchedStore extends Store {
   readonly activity: StoreActivity;
+  /** Puts into this file, from now on, what must outlive the process while the database refuses it. Closes it with the store. */
+  useSpool(spool: Spool): void;
+  /** Makes sure that the spool has room for what so many open reservations append. Throws StoreError when the disk has none. */
+  makeRoom(reservations: number): void;
+  /** Appends that should outlive the process, and that neither the database nor the spool has. */
+  readonly unkept: number;
 }
 
 /** How long a command waits for another process that writes, before it fails. */
@@ -176,6 +183,7 @@ class Fenced extends Error {}
 class SqliteStore implements WatchedStore {
   readonly #db: Database;
   readonly #group: GroupCommit;
+  #spool: Spool | null = null;
   readonly #prepared = new Map<Statement, Prepared<unknown, SqlValue[]>>();
   readonly #begin: Prepared;
   readonly #end: Prepared;
@@ -207,8 +215,21 @@ class SqliteStore implements WatchedStore {
     this.#group.append(writes, droppable);
   }
 
-  written(): Promise<void> {
+  written(): Promise<boolean> {
     return this.#group.written();
+  }
+
+  makeRoom(reservations: number): void {
+    this.#spool?.makeRoom(reservations);
+  }
+
+  get unkept(): number {
+    return this.#group.unkept;
+  }
+
+  useSpool(spool: Spool): void {
+    this.#spool = spool;
+    this.#group.spool = spool;
   }
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -235,6 +256,7 @@ class SqliteStore implements WatchedStore {
     } finally {
       for (const statement of [this.#begin, this.#end, this.#version, ...this.#prepared.values()]) statement.finalize();
       this.#db.close();
+      this.#spool?.close();
     }
   }
 
@@ -261,8 +283,9 @@ class SqliteStore implements WatchedStore {
           isEmpty = false;
         }
       }
-      // A commit of nothing syncs nothing.
-      if (isEmpty && synced && !this.#isSynced) this.#db.run(`PRAGMA user_version = ${Date.now() & 0xffff}`);
+      // A commit of nothing syncs nothing, and finds no fault with a full disk.
+      if (isEmpty && synced && (!this.#isSynced || this.#group.isFailing))
+        this.#db.run(`PRAGMA user_version = ${Date.now() & 0xffff}`);
       this.#end.run();
       this.#isSynced = synced || (isEmpty && this.#isSynced);
     } catch (error) {

@@ -4,6 +4,11 @@ export type SqlValue = string | number | bigint | Uint8Array | null;
 /** A statement of a room. One object per statement: the store prepares each once. */
 export interface Statement {
   readonly sql: string;
+  /**
+   * The name under which its appended writes go into the spool while the database refuses them; absent: they wait in memory and
+   * are lost with the process. Their values must be numbers, texts or null. Never changed: the next version reads it, too.
+   */
+  readonly spooledAs?: string;
 }
 
 export interface Write {
@@ -33,10 +38,11 @@ export interface Store {
    */
   append(writes: readonly Write[], droppable?: boolean): void;
   /**
-   * Resolves once everything appended so far is written: it outlives this process from then on, and the machine a
-   * few milliseconds later. Resolves, too, once the disk has refused it, which is then tried again. Never rejects.
+   * Resolves with true once everything appended so far is written: it outlives this process from then on, and the machine a
+   * few milliseconds later. Where the database refuses it, it is tried again: true, too, when the spool has what it must have
+   * of it; false when neither has. Never rejects.
    */
-  written(): Promise<void>;
+  written(): Promise<boolean>;
   /** Reads what has been written. */
   query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]>;
   /** Changes whenever somebody else has committed: another process, or another handle. Own commits do not change it. Cheap. */

@@ -1,7 +1,7 @@
 import type { ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { InProcessCall } from './in-process-call.ts';
-import type { TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import type { MakeRoom, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 import { WireCall } from './wire-call.ts';
 
 /**
@@ -18,8 +18,9 @@ export function openCall(
   deadlines: Deadlines,
   totalDeadlineAt: number,
   trace: TraceHeaders | null = null,
+  makeRoom: MakeRoom = () => true,
 ): UpstreamCall {
   const { adapter } = target;
   if (adapter.kind === 'in-process') return new InProcessCall(adapter, call, deadlines, totalDeadlineAt);
-  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt, trace);
+  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt, trace, makeRoom);
 }

@@ -76,6 +76,7 @@ function buildHeaders(
   }
   headers.set('content-type', 'application/json');
   headers.set('accept', stream ? acceptOf(adapter) : 'application/json');
+  headers.set('accept-encoding', 'identity');
   headers.set('user-agent', 'signalbox');
   if (dial?.hostHeader) headers.set('host', dial.hostHeader);
   if (apiKey !== null) {

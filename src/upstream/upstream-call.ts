@@ -14,6 +14,12 @@ export interface UpstreamTarget {
 /** W3C's trace context, for whoever goes on tracing upstream. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
+/**
+ * Asked before bytes of an answer in one piece are kept. False where there is no room for them: then the caller of it has
+ * aborted the call.
+ */
+export type MakeRoom = (bytes: number) => boolean;
+
 /** One call to one endpoint, under way. */
 export interface UpstreamCall {
   /**

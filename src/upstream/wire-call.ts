@@ -11,7 +11,7 @@ import { callHeaders, traced } from './http-request.ts';
 import { readText } from './read-text.ts';
 import { requestIdOf } from './request-id.ts';
 import { bounded, retryAfterMs } from './retry-after.ts';
-import type { TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import type { MakeRoom, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 /** Bytes of a JSON answer at most; of a stream in its place too, for all of it is kept until its end. */
 const REPLY_MAX = 33_554_432;
@@ -37,6 +37,11 @@ interface Source {
   readonly reader: StreamReader;
 }
 
+function isCompressed(headers: Headers): boolean {
+  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  return coding !== '' && coding !== 'identity';
+}
+
 /** What is dear to parse would hold up everybody else's answers. Throws Broken. */
 function checkForm(text: string): void {
   if (beyondLimits(text, VALUES_MAX))
@@ -56,6 +61,7 @@ export class WireCall implements UpstreamCall {
   readonly #completion: Completion;
   readonly #opened: Promise<Opened> | Opened;
   readonly #stream: boolean;
+  readonly #makeRoom: MakeRoom;
   /** Bytes that the stream may still have. */
   #bytesLeft: number;
   #opening: Opening | null = null;
@@ -71,11 +77,13 @@ export class WireCall implements UpstreamCall {
     deadlines: Deadlines,
     totalDeadlineAt: number,
     trace: TraceHeaders | null,
+    makeRoom: MakeRoom,
   ) {
     const now = performance.now();
     this.#adapter = adapter;
     this.#apiKey = target.apiKey;
     this.#deadlines = deadlines;
+    this.#makeRoom = makeRoom;
     this.#stream = call.stream;
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
     this.#totalBy = totalDeadlineAt;
@@ -139,6 +147,8 @@ export class WireCall implements UpstreamCall {
     const { response } = opened;
     this.requestId = requestIdOf(response.headers, this.#apiKey);
     if (response.status < 200 || response.status > 299) return this.#refused(response, batch);
+    // Unpacked, a few bytes can be any number, and nobody asked for that.
+    if (isCompressed(response.headers)) throw new Broken('malformed', 'the answer is compressed, against our request');
     const type = response.headers.get('content-type')?.toLowerCase() ?? '';
     // A page is what something in between has to say, such as a login or an error.
     if (type.includes('html')) throw new Broken('malformed', 'the answer is a page of HTML');
@@ -161,7 +171,8 @@ export class WireCall implements UpstreamCall {
       return this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
     }
     this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
-    const { text } = await readText(response, ERROR_MAX).catch(() => ({ text: '' }));
+    const unread = { text: '' };
+    const { text } = isCompressed(headers) ? unread : await readText(response, ERROR_MAX).catch(() => unread);
     if (this.#over) return;
     let failure: ProviderFailure;
     try {
@@ -174,7 +185,7 @@ export class WireCall implements UpstreamCall {
   }
 
   async #reply(response: Response, batch: StreamPart[]): Promise<void> {
-    const { text, cut } = await readText(response, REPLY_MAX);
+    const { text, cut } = await readText(response, REPLY_MAX, this.#makeRoom);
     if (this.#over) return;
     if (cut) throw new Broken('malformed', 'the answer was too large');
     checkForm(text);

@@ -86,7 +86,7 @@ describe('a key that shows a wallet', () => {
     using folder = tempFolder();
     const server = await open(folder.file);
     const command = await open(folder.file);
-    const first = await server.keys.createForWallet(WALLET.replace('ab', 'AB'), 'laptop');
+    const first = await server.keys.createForWallet(WALLET.toUpperCase().replace('0X', '0x'), 'laptop');
     expect(first.info).toMatchObject({ name: 'laptop', scopes: ['chat', 'route'], wallet: WALLET, wallets: null });
     expect(first.info).toMatchObject({ limits: null, budgets: [], labels: {}, models: null, expiresAt: null });
     const caller = callerOf(server, first.key);

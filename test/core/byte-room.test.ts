@@ -1,58 +1,116 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { ByteRoom } from '../../src/core/byte-room.ts';
-
-/** One room without shares: what it must not be. */
-class Shareless extends ByteRoom {
-  override fits(_caller: string, more: number, max: number, own = 0): boolean {
-    return more === 0 || this.held === own || this.held + more <= max;
-  }
-}
+import { type ByteHold, ByteRoom } from '../../src/core/byte-room.ts';
 
 const MAX = 1_000;
+const CALLERS = ['a', 'b', 'c'];
+
+/** What a room must be able to do, for it and for what breaks it. */
+type Room = Pick<ByteRoom, 'bytes' | 'callers' | 'hold'>;
+
 const step = fc.record({
-  caller: fc.constantFrom('a', 'b', 'c'),
-  bytes: fc.integer({ min: 1, max: 700 }),
-  gives: fc.boolean(),
+  hold: fc.nat(8),
+  more: fc.option(fc.integer({ min: 0, max: 700 }), { nil: null, freq: 4 }),
 });
 
-/** Whatever three callers hold, a fourth that holds nothing gets half of what is free, and no one has more than half. */
-const law = (Room: typeof ByteRoom) =>
-  fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-    const room = new Room();
-    const held: { caller: string; bytes: number; isAlone: boolean }[] = [];
-    for (const { caller, bytes, gives } of steps) {
-      if (gives) {
-        const at = held.findIndex((one) => one.caller === caller);
-        if (at >= 0) room.give(caller, held.splice(at, 1)[0]!.bytes);
-      } else if (room.fits(caller, bytes, MAX)) {
-        held.push({ caller, bytes, isAlone: room.held === 0 });
-        room.take(caller, bytes);
-      }
-      const sum = (of?: string) =>
-        held.reduce((total, one) => total + (of === undefined || one.caller === of ? one.bytes : 0), 0);
-      expect([room.held, room.of(caller)]).toEqual([sum(), sum(caller)]);
-      expect(room.fits('newcomer', Math.max(0, Math.floor((MAX - room.held) / 2)), MAX)).toBe(true);
-      expect(room.held).toBeLessThanOrEqual(MAX);
-      // One that came when nobody else was there may have taken more than half.
-      const alone = held.find((one) => one.isAlone && one.caller === caller)?.bytes ?? 0;
-      expect(room.of(caller)).toBeLessThanOrEqual(Math.max(MAX / 2, alone));
-    }
+/** Plays random takes and leaves over nine holds of three callers. Throws where the room breaks a law. */
+function play(room: Room, steps: readonly { readonly hold: number; readonly more: number | null }[]): void {
+  const holds: readonly { caller: string; hold: ByteHold }[] = Array.from({ length: 9 }, (_, at) => {
+    const caller = CALLERS[at % CALLERS.length]!;
+    return { caller, hold: room.hold(caller) };
   });
+  const total = () => holds.reduce((sum, { hold }) => sum + hold.bytes, 0);
+  const shareOf = (of: string) => holds.reduce((sum, { caller, hold }) => sum + (caller === of ? hold.bytes : 0), 0);
+  for (const { hold: at, more } of steps) {
+    const { caller, hold } = holds[at]!;
+    const before = { own: hold.bytes, all: total(), share: shareOf(caller) };
+    if (more === null) {
+      hold.leave();
+      expect(hold.bytes).toBe(0);
+    } else {
+      const isAlone = before.own === before.all;
+      const left = MAX - before.all - more;
+      const isTaken = hold.take(more, MAX);
+      expect(isTaken).toBe(more === 0 || isAlone || before.share + more <= left);
+      expect(hold.bytes).toBe(before.own + (isTaken ? more : 0));
+    }
+    expect(room.bytes).toBe(total());
+    expect(room.callers).toBe(CALLERS.filter((one) => shareOf(one) > 0).length);
+  }
+  for (const { hold } of holds) hold.leave();
+  expect([room.bytes, room.callers]).toEqual([0, 0]);
+}
 
-test('however bytes come and go, nobody holds more than half, and a newcomer gets half of what is free', () => {
-  fc.assert(law(ByteRoom), { numRuns: 500 });
+const law = (make: () => Room) => fc.property(fc.array(step, { maxLength: 60 }), (steps) => play(make(), steps));
+
+test('what is held is bounded together, no caller takes what the others need, and all is given back', () => {
+  fc.assert(law(() => new ByteRoom()));
 });
 
-test('the law finds a room without shares', () => {
-  expect(fc.check(law(Shareless), { numRuns: 500 }).failed).toBe(true);
-});
-
-test('one holder alone may have more than there is', () => {
+/** A room whose holds are altered. */
+function altered(alter: (hold: ByteHold) => Partial<ByteHold>, nameOf = (caller: string) => caller): Room {
   const room = new ByteRoom();
-  expect(room.fits('a', 5 * MAX, MAX)).toBe(true);
-  room.take('a', 5 * MAX);
-  expect(room.fits('a', MAX, MAX, 5 * MAX)).toBe(true);
-  expect(room.fits('b', 1, MAX)).toBe(false);
-  expect(room.fits('b', 0, MAX)).toBe(true);
+  return {
+    get bytes() {
+      return room.bytes;
+    },
+    get callers() {
+      return room.callers;
+    },
+    hold(caller) {
+      const hold = room.hold(nameOf(caller));
+      return Object.assign(hold, alter(hold));
+    },
+  };
+}
+
+test.each<[string, () => Room]>([
+  [
+    'without a bound',
+    () =>
+      altered((hold) => {
+        const take = hold.take.bind(hold);
+        return { take: (more) => take(more, Number.POSITIVE_INFINITY) };
+      }),
+  ],
+  [
+    'without shares',
+    () => {
+      let holds = 0;
+      return altered(
+        () => ({}),
+        () => `nobody-${holds++}`,
+      );
+    },
+  ],
+  [
+    'with one share for all',
+    () =>
+      altered(
+        () => ({}),
+        () => 'everybody',
+      ),
+  ],
+  ['that gives nothing back', () => altered(() => ({ leave() {} }))],
+])('the law finds a room %s', (_, mutant) => {
+  expect(fc.check(law(mutant)).failed).toBeTrue();
+});
+
+test('a caller alone gets half, the next one half of the rest', () => {
+  const room = new ByteRoom();
+  const takenBy = (caller: string) => {
+    let taken = 0;
+    while (room.hold(caller).take(1, MAX)) taken++;
+    return taken;
+  };
+  expect(['a', 'b', 'c', 'a'].map(takenBy)).toEqual([500, 250, 125, 0]);
+});
+
+test('a hold alone has room for anything, however small the room is', () => {
+  const room = new ByteRoom();
+  const hold = room.hold('a');
+  expect([hold.take(MAX, 10), hold.take(MAX, 10), room.hold('b').take(1, 10)]).toEqual([true, true, false]);
+  hold.leave();
+  hold.leave();
+  expect(room.hold('b').take(1, 10)).toBeTrue();
 });

@@ -1,65 +1,14 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { audit } from './audit.ts';
+import { DISKS, type Disk } from './disks.ts';
 import { readBeside } from './journal.ts';
 import { newSent, type Sent, send } from './load.ts';
 import { startUpstreams, type Upstreams } from './upstreams.ts';
-
-/** A way to let the disk of a running server be full. */
-interface Disk {
-  /** Puts the data folder there. */
-  mount(folder: string): void;
-  fill(box: Signalbox): void;
-  free(box: Signalbox): void;
-  unmount(folder: string): void;
-}
-
-function run(...command: string[]): boolean {
-  return Bun.spawnSync(command, { stdout: 'ignore', stderr: 'ignore' }).success;
-}
-
-const mustRun = (...command: string[]): void => {
-  if (!run(...command)) throw new Error(`${command.join(' ')} failed`);
-};
-
-/** Every write to a file fails with EFBIG, which SQLite reports as an I/O error. Bun ignores SIGXFSZ. */
-const byLimit: Disk = {
-  mount() {},
-  fill: ({ pid }) => mustRun('prlimit', '--pid', String(pid), '--fsize=1:unlimited'),
-  free: ({ pid }) => mustRun('prlimit', '--pid', String(pid), '--fsize=unlimited:unlimited'),
-  unmount() {},
-};
-
-/** A small file system in memory: ENOSPC, as a real disk says it. */
-const byMount: Disk = {
-  mount: (folder) => mustRun('mount', '-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder),
-  fill({ data }) {
-    const { bavail, bsize } = statfsSync(data);
-    writeFileSync(join(data, 'filler'), new Uint8Array(bavail * bsize));
-  },
-  free: ({ data }) => rmSync(join(data, 'filler')),
-  unmount: (folder) => mustRun('umount', folder),
-};
-
-function mayMount(): boolean {
-  const folder = temporaryFolder();
-  const mounted = run('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder);
-  if (mounted) mustRun('umount', folder);
-  rmSync(folder, { recursive: true });
-  return mounted;
-}
-
-const DISKS: readonly { name: string; disk: Disk; possible: boolean }[] = [
-  { name: 'no file may grow (EFBIG)', disk: byLimit, possible: run('prlimit', '--version') },
-  { name: 'no space is left (ENOSPC)', disk: byMount, possible: mayMount() },
-];
-for (const { name, possible } of DISKS) {
-  if (!possible) console.log(`left out, for neither prlimit nor a mount may be had here: ${name}`);
-}
 
 /** Time for requests to be refused, for streams to end and for what waits to be written, ms. */
 const PATIENCE_MS = 8_000;
@@ -119,9 +68,11 @@ describe('a full disk', () => {
         await ended;
         // One more, when there are settlements to be written before it.
         await expectRefused(box);
-        expect(running.map(({ status, told }) => [status, told !== null])).toEqual(running.map(() => [200, true]));
+        // Where not even the spool can be written, the answer comes without a price.
+        const isTold = disk.takesOwnBlocks;
+        expect(running.map(({ status, told }) => [status, told !== null])).toEqual(running.map(() => [200, isTold]));
         expect(stumbling.map(({ status, told }) => [status, told])).toEqual(
-          stumbling.map(({ request }) => [502, upstreams.billed(request)]),
+          stumbling.map(({ request }) => [502, isTold ? upstreams.billed(request) : null]),
         );
         expect(readBeside(box.data).open.length).toBe(all.length);
         expect(upstreams.calls).toBe(calls);
@@ -153,6 +104,39 @@ describe('a full disk', () => {
     expect((await box.post('/v1/route', { task_type: 'coding' })).status).toBe(200);
     expect((await box.get('/healthz')).status).toBe(200);
   }
+});
+
+describe.skipIf(!DISKS[0]!.possible)('where not even the spool can be written', () => {
+  test('an answer comes whole and without a price, and a stop says that its settlement is nowhere', async () => {
+    const { disk } = DISKS[0]!;
+    const { box, upstreams } = await start(disk);
+    upstreams.pace(SLOW_MS);
+    const ask = (number: number, stream: boolean) =>
+      box.post('/v1/chat/completions', {
+        model: 'auto',
+        max_tokens: 60,
+        stream,
+        messages: [{ role: 'user', content: `This is request ${number}.` }],
+      });
+    const json = ask(1, false);
+    const stream = ask(2, true);
+    await waitFor(() => upstreams.calls === 2, PATIENCE_MS);
+    disk.fill(box);
+    const response = await json;
+    const answer = await answerOf(response);
+    expect(response.status).toBe(200);
+    expect(answer.choices[0]!.message.content).toStartWith('word0 ');
+    expect(answer.platform).toMatchObject({ credits_consumed: null, cost_saved_credits: null, estimated: false });
+    expect(response.headers.has('x-signalbox-credits')).toBe(false);
+    const { chunks, done } = await eventsOf(await stream);
+    expect(done).toBe(true);
+    expect(chunks.find(({ platform }) => platform)?.platform).toMatchObject({ credits_consumed: null });
+    box.signal('SIGTERM');
+    expect({ code: await box.exited, errors: await box.errors }).toEqual({ code: 1, errors: '' });
+    const last = box.lines.filter((line) => line.includes('stopped with settlements written nowhere'));
+    expect(last).toHaveLength(1);
+    expect(last[0]).toContain('"writes_lost":');
+  }, 30_000);
 });
 
 describe('a database that another process keeps locked', () => {

@@ -113,7 +113,9 @@ function take(event: string, one: Sent): void {
   if (!event.startsWith('data: {')) return;
   const chunk = JSON.parse(event.slice('data: '.length)) as Partial<Answer>;
   if (chunk.choices?.some(({ delta }) => delta?.content)) one.shown = true;
-  if (chunk.platform) one.told = microcredits(chunk.platform.credits_consumed);
+  // Null where the charge could not be written down.
+  const credits = chunk.platform?.credits_consumed ?? null;
+  if (credits !== null) one.told = microcredits(credits);
 }
 
 const microcredits = (credits: number): number => Math.round(credits * 1_000_000);

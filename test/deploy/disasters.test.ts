@@ -31,8 +31,12 @@ const LIMITS = `budgets: [{ name: daily, limit_credits: 100, window: day }]
 rate_limits: [{ name: pace, each: key, requests_per_minute: 6000 }]
 `;
 
-async function start(data: string, env: Readonly<Record<string, string>> = {}): Promise<Signalbox> {
-  const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, LIMITS);
+async function start(
+  data: string,
+  env: Readonly<Record<string, string>> = {},
+  provider = upstream.url,
+): Promise<Signalbox> {
+  const policy = testPolicy({ first: provider }, { best: { endpoints: ['first'] } }, LIMITS);
   const box = await startSignalbox({ data, policy, env: { ...UPSTREAM_ENV, ...env } });
   cleanUps.push(() => box.stop());
   return box;
@@ -76,14 +80,58 @@ describe('a data folder that is taken away from under a server', () => {
       expect((await chat(box)).status).toBe(503);
       expect(upstream.requests.length).toBe(calls);
       expect((await box.get('/healthz')).status).toBe(200);
+      expect((await box.get('/readyz')).status).toBe(503);
 
       renameSync(away, data);
-      await waitFor(async () => (await chat(box)).status === 200);
+      await waitFor(async () => (await box.get('/readyz')).status === 200);
+      expect((await chat(box)).status).toBe(200);
       await stopWell(box);
     },
     PATIENCE,
   );
 });
+
+/** The provider, which answers when it is let. */
+function heldBack(): { readonly url: string; readonly asked: Promise<void>; letGo(): void } {
+  const asked = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<void>();
+  const { pathname } = new URL(upstream.url);
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    async fetch({ method, url, headers, body }) {
+      asked.resolve();
+      await gone.promise;
+      const address = new URL(new URL(url).pathname, upstream.url);
+      return fetch(address, { method, headers: Object.fromEntries(headers), body });
+    },
+  });
+  cleanUps.push(() => server.stop(true));
+  return { url: new URL(pathname, server.url).href, asked: asked.promise, letGo: gone.resolve };
+}
+
+test(
+  'a server whose folder another one has taken over is not ready, and reports no price of what the other one has closed',
+  async () => {
+    const data = newFolder();
+    const env = { SIGNALBOX_API_KEY: makeTestKey() };
+    const { url, asked, letGo } = heldBack();
+    const first = await start(data, env, url);
+    const running = chat(first);
+    await asked;
+    rmSync(join(data, 'server.lock'));
+    const second = await start(data, env);
+    letGo();
+    const answer = await running;
+    expect(answer.status).toBe(200);
+    expect((await answerOf(answer)).platform).toMatchObject({ credits_consumed: null });
+    expect((await first.get('/readyz')).status).toBe(503);
+    expect((await chat(second)).status).toBe(200);
+    expect((await runCommand(['ledger', 'audit', '--idle', '--data', data])).code).toBe(0);
+  },
+  PATIENCE,
+);
 
 /** Where a folder cannot be written: by its mode, which does not hold root back, or by how it is mounted. */
 function makeReadOnly(folder: string): boolean {

@@ -4,11 +4,13 @@ import { learningMigrations } from '../../src/learning/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
+import { identityMigrations } from '../../src/store/identity.ts';
 
 /** The tables of every room, as a server opens them. */
 export const MIGRATIONS = [
   accessMigrations,
   idempotencyMigrations,
+  identityMigrations,
   learningMigrations,
   ledgerMigrations,
   paymentMigrations,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf } from '../support/answers.ts';
 import { EXPECTED, INSTALLED, KEPT, keyOf, previousKeyOf } from './fixtures/v0.1/folder.ts';
@@ -61,6 +61,8 @@ describe('the folders of 0.1, opened after an hour', () => {
     const told = opened.box.lines.filter((line) => line.includes('closed reservations that an earlier run left open'));
     expect(told).toHaveLength(1);
     expect(opened.box.lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+    // Which ledger it is was not noted beside the database.
+    expect(existsSync(join(opened.box.data, 'ledger.id'))).toBe(true);
   });
 
   test(

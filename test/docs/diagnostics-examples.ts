@@ -9,6 +9,7 @@ export interface Example {
   readonly where?: string;
 }
 
+const LOOP = (name: string) => `[1, 2, 3, 4, 5, 6].all(${name}, `;
 const extra = '    max_output: 2048\n';
 
 /** Code → its example, grouped as docs/diagnostics.md has them. */
@@ -83,6 +84,10 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'plugin-not-there',
       mended: 'Put the file there: the path is seen from the policy folder. A package is installed beside it.',
     },
+    'plugin-outside': {
+      golden: 'plugin-outside',
+      mended: 'Put the code into the policy folder, or install it as a package beside it.',
+    },
     'plugin-failed': {
       golden: 'selector-refused-by-plugin',
       where: 'Here the plugin throws “not today” in its `prepare`.',
@@ -107,6 +112,13 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     'cel-too-large': {
       golden: 'cel-too-large',
       mended: [`${'('.repeat(60)}request.stream${')'.repeat(60)}`, 'request.stream'],
+    },
+    'cel-too-costly': {
+      golden: 'cel-too-costly',
+      mended: [
+        `'${LOOP('a')}${LOOP('b')}${LOOP('c')}${LOOP('d')}a + b + c + d > 3))))'`,
+        "'[1, 2, 3, 4, 5, 6].all(a, a > 0)'",
+      ],
     },
   },
   'Rules and selectors': {

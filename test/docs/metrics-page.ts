@@ -10,6 +10,7 @@ import { learningFamilies } from '../../src/learning/metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { PaymentCounts } from '../../src/payments/counts.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
+import { rejectionCounter } from '../../src/server/defects.ts';
 import type { Family } from '../../src/telemetry/families.ts';
 import { createLog, logFamilies } from '../../src/telemetry/log.ts';
 import { metricsErrors } from '../../src/telemetry/page.ts';
@@ -48,6 +49,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
     ...logFamilies(log, { lost: 0 }),
     new Outlet(log, () => 0).family,
     metricsErrors().family,
+    rejectionCounter().family,
   ],
 };
 

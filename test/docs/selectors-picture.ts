@@ -1,5 +1,5 @@
+import { UNNAMED } from '../../src/operate/policy/reasons.ts';
 import { certify } from '../../src/routing/certify.ts';
-import { UNNAMED } from '../../src/runtime/reasons.ts';
 import { type Runtime, strategyOf } from '../../src/runtime/runtime.ts';
 import { factsFor, runtimeWith } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';

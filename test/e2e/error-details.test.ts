@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { openIdempotency } from '../../src/access/idempotency/state.ts';
+import { ByteRoom } from '../../src/core/byte-room.ts';
 import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
@@ -295,6 +296,7 @@ describe('when this program itself fails', () => {
       now: Date.now,
       clock: () => performance.now(),
       exchanges: new Set(),
+      answers: new ByteRoom(),
       draining: () => false,
     };
     isBroken = true;
@@ -308,7 +310,7 @@ describe('when this program itself fails', () => {
       policy,
       keys,
       idempotency,
-      store: broken,
+      store: { ...broken, activity: store.activity },
       authenticate,
       version: 'test',
       ...unobserved(gateway),

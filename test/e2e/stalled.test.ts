@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { effort, isDeep } from '../deep/effort.ts';
 import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { type DeafCaller, startDeafCaller } from '../support/deaf-caller.ts';
 import { type Flood, startFlood } from '../support/flood.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { chatHead } from '../support/raw-http.ts';
@@ -12,7 +13,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
  * What one side sends and the other does not take is held up, not gathered: callers who stop to read, and upstreams
  * whose events or answers have no end.
  */
-const { runs: readers, proved } = effort('stalled-readers', 150, 400);
+const { runs: readers, proved } = effort('stalled-readers', 150, 800);
 const MIB = 1_048_576;
 /**
  * Live memory that a caller who stops to read may cost. With few of them, what else the heap keeps counts as well: then
@@ -21,14 +22,31 @@ const MIB = 1_048_576;
 const READER_MAX = isDeep ? 65_536 : 131_072;
 /** With what the allocators keep of what is no longer used. fetch alone would take several times as much. */
 const RESIDENT_MAX = 262_144;
+/** Of an event of a megabyte, what lies encoded in the socket; and all that a reader of such events may cost. */
+const SOCKET_MAX = 262_144;
+const LARGE_READER_MAX = 2 * MIB;
+/** An answer in one piece, bytes. */
+const WHOLE = 3 * MIB;
 /** More than all the kernel's buffers of one answer hold. */
 const ANSWER = 20_000_000;
 
 const event = (delta: object) => `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta }] })}\n\n`;
 const SAYING = event({ content: 'x'.repeat(1_000) });
 
-const floods: Record<'patient' | 'event' | 'lateEvent' | 'json', Flood> = {
+const floods: Record<'patient' | 'large' | 'whole' | 'event' | 'lateEvent' | 'json', Flood> = {
   patient: startFlood({ contentType: 'text/event-stream', piece: SAYING, bytes: ANSWER }),
+  large: startFlood({
+    contentType: 'text/event-stream',
+    piece: event({ content: 'x'.repeat(1_000_000) }),
+    bytes: ANSWER,
+  }),
+  whole: startFlood({
+    contentType: 'application/json',
+    start: '{"id":"x","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"',
+    piece: 'x'.repeat(10_000),
+    bytes: WHOLE,
+    end: '"}}]}',
+  }),
   event: startFlood({
     contentType: 'text/event-stream',
     start: 'data: {"choices":[{"delta":{"content":"',
@@ -50,6 +68,7 @@ const floods: Record<'patient' | 'event' | 'lateEvent' | 'json', Flood> = {
 };
 let box: Signalbox;
 let sockets: Socket[] = [];
+let deaf: DeafCaller[] = [];
 
 beforeAll(async () => {
   const names = Object.keys(floods) as (keyof typeof floods)[];
@@ -64,19 +83,25 @@ beforeAll(async () => {
 afterEach(() => {
   for (const socket of sockets) socket.destroy();
   sockets = [];
+  for (const caller of deaf) caller.hangUp();
+  deaf = [];
 });
 afterAll(async () => {
   await box.stop();
   for (const flood of Object.values(floods)) flood.stop();
 });
 
+function request(model: string, stream = true, ...headers: readonly string[]): string {
+  const body = JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Say much.' }] });
+  return chatHead(box.key, `content-length: ${body.length}`, ...headers) + body;
+}
+
 /** Asks for a stream and reads nothing of it. */
 function stare(model: string, ...headers: readonly string[]): void {
-  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say much.' }] });
   const { hostname, port } = new URL(box.url);
   const socket = connect(Number(port), hostname, () => {
     socket.pause();
-    socket.write(chatHead(box.key, `content-length: ${body.length}`, ...headers) + body);
+    socket.write(request(model, true, ...headers));
   });
   socket.on('error', () => {});
   sockets.push(socket);
@@ -97,8 +122,11 @@ async function live(): Promise<Live> {
 
 /** Adds readers until there are so many, and waits until nothing moves any more. */
 async function stalled(count: number): Promise<Live> {
-  const { sent } = floods.patient;
   for (let more = count - sockets.length; more > 0; more--) stare('patient');
+  return settled(floods.patient, count);
+}
+
+async function settled({ sent }: Flood, count: number): Promise<Live> {
   const total = () => sent.reduce((sum, each) => sum + each, 0);
   for (let before = -1; sent.length < count || total() !== before; await Bun.sleep(500)) before = total();
   const looks = [await live(), await live(), await live()];
@@ -125,6 +153,27 @@ describe('callers who stop to read', () => {
     proved(`${readers} callers who stopped to read 20 MB: ${Math.round(heap / 1024)} KiB live memory each`);
   }, 300_000);
 
+  const large = Math.ceil(readers / 4);
+  test(`cost the event that they are at once, and of it 64 KiB in the socket, however large it is (${large})`, async () => {
+    const port = Number(new URL(box.url).port);
+    const until = (count: number) => {
+      while (deaf.length < count) deaf.push(startDeafCaller(port, request('large')));
+      return settled(floods.large, count);
+    };
+    const [before, after] = [await until(Math.ceil(large / 2)), await until(large)];
+    const growth = (of: (one: Live) => number) => (of(after) - of(before)) / Math.floor(large / 2);
+    const resident = growth((one) => one.resident);
+    // What is in no heap is in the socket's buffer, or an allocator's.
+    const socket = growth((one) => one.resident - one.heap);
+    console.log(
+      `a reader of large events: ${Math.round(resident / 1024)} KiB, ${Math.round(socket / 1024)} of no heap`,
+    );
+    expect(socket).toBeLessThan(SOCKET_MAX);
+    expect(resident).toBeLessThan(LARGE_READER_MAX);
+    expect(floods.large.sent.filter((bytes) => bytes >= ANSWER)).toEqual([]);
+    proved(`${large} callers who stopped to read events of 1 MB: ${Math.round(resident / 1024)} KiB resident each`);
+  }, 300_000);
+
   test('with an `Idempotency-Key` cost what is kept of an answer and no more', async () => {
     const before = await live();
     const { length } = floods.patient.sent;
@@ -137,6 +186,22 @@ describe('callers who stop to read', () => {
     expect(((await live()).heap - before.heap) / count).toBeLessThan(2 * MIB);
   }, 60_000);
 });
+
+/** The server waits half a minute for such a reader, which is long for `npm test`. */
+test.if(isDeep)(
+  'callers who do not read an answer that is complete are cut off, and cost nothing then',
+  async () => {
+    const port = Number(new URL(box.url).port);
+    const before = await live();
+    const count = 40;
+    for (let at = 0; at < count; at++) deaf.push(startDeafCaller(port, request('whole', false)));
+    const growth = async () => (await live()).resident - before.resident;
+    await waitFor(async () => (await growth()) > (count * WHOLE) / 3);
+    await waitFor(async () => (await growth()) < (count * WHOLE) / 6, 60_000);
+    proved(`${count} callers who did not read an answer of ${WHOLE / MIB} MiB were cut off`);
+  },
+  100_000,
+);
 
 describe('an upstream that does not end', () => {
   const chat = (model: string, stream: boolean) =>

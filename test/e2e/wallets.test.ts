@@ -169,7 +169,10 @@ describe('signalbox wallets', () => {
     [['show', '0x12'], /0x and 40 hexadecimal digits/],
     [['credit', `0x${'1'.repeat(40)}`], /Credits to add, such as 25 or -2.50/],
     [['credit', `0x${'1'.repeat(40)}`, '0'], /not 0/],
-    [['credit', `0x${'1'.repeat(64)}`, '5'], /^signalbox: The address of a wallet is 0x and 40 hexadecimal digits\.$/m],
+    [
+      ['credit', `0x${'1'.repeat(64)}`, '5'],
+      /^signalbox: The address of a wallet is 0x and 40 hexadecimal digits, .*\.$/m,
+    ],
     [['credit', `0x${'1'.repeat(40)}`, '5', '--note', 'a\nb'], /one line/],
   ];
   for (const [args, message] of wrong) {

@@ -1,6 +1,6 @@
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import type { Event } from './dialect.ts';
-import { type Asked, answered, cut, type Fault, failed, lost } from './outcome.ts';
+import { type Asked, answered, cut, type Fault, failed } from './outcome.ts';
 import {
   begin,
   eventText,
@@ -295,18 +295,16 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   {
     name: 'gzip',
     of: 'gzip',
-    does: 'compresses its answer',
+    does: 'compresses its answer, though asked not to',
     upstream: body((asked) => [Bun.gzipSync(Buffer.from(whole(asked)))], 'content-encoding: gzip'),
-    json: answered(),
-    stream: answered(),
+    ...broken('malformed'),
   },
   {
     name: 'gzip that is none',
     of: 'gzip',
     does: 'says that its answer is compressed, and it is not',
     upstream: body((asked) => [whole(asked)], 'content-encoding: gzip'),
-    json: lost('cut'),
-    stream: lost('cut'),
+    ...broken('malformed'),
   },
   {
     name: 'CRLF',

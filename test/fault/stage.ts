@@ -134,7 +134,7 @@ function policyOf(healthy: string, urlOf: (one: Case) => string): string {
   return testPolicy(
     { ...upstreams, healthy },
     { ...models, healthy: { endpoints: ['healthy'], quality: 0.2 } },
-    `selectors:\n${selectors.join('\n')}\ngateway: { retries_max: ${RETRIES_MAX} }\n`,
+    `selectors:\n${selectors.join('\n')}\ngateway: { retries_max: ${RETRIES_MAX}, answers_bytes_max: 8589934592 }\n`,
   );
 }
 

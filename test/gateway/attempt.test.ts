@@ -130,9 +130,15 @@ describe('a failure is the endpoint’s fault', () => {
       [false, 500, ['dropped']],
     ] as const) {
       const { told, at } = attempting({ sent });
-      at(time).left();
+      at(time).left(true);
       expect(told).toEqual([[...expected]]);
     }
+  });
+
+  test('is not blamed for its silence when it was the gateway that gave up', () => {
+    const { told, at } = attempting();
+    at(500).left(false);
+    expect(told).toEqual([['dropped']]);
   });
 });
 
@@ -143,7 +149,7 @@ test('an answer in one piece has half of the whole time at most, however long it
   ] as const) {
     // The first token and twice 30 tokens at 50 a second would be 2,200 of 4,000 ms.
     const { told, at } = attempting({ stream: false });
-    at(time).left();
+    at(time).left(true);
     expect(told).toEqual([[...expected]]);
   }
 });

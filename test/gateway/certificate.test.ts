@@ -9,6 +9,7 @@ import { priorReadings, type Readings } from '../../src/core/readings.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import { certificateOf } from '../../src/gateway/certificate.ts';
 import { decisionWrites } from '../../src/gateway/decision-record.ts';
+import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
 import type { DecisionRecord, Outcome } from '../../src/records/record.ts';
 import { openRecords, type Records, recordsMigrations } from '../../src/records/records.ts';
@@ -57,7 +58,7 @@ const models = (...ids: readonly string[]) =>
 
 function tools(env: Readonly<Record<string, string | undefined>> = UPSTREAM_ENV): Judge {
   const get = (name: string) => env[name];
-  return { folder, shipped, shelf: createPluginShelf(), env: { get }, now: Date.now, parse: parseFiles };
+  return { folder, shipped, shelf: createPluginShelf(), env: { get }, now: Date.now, parse: parseFiles, rehearse };
 }
 
 /** As a process would have it that starts now, in no environment at all. */

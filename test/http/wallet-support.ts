@@ -7,6 +7,7 @@ import { openIdempotency } from '../../src/access/idempotency/state.ts';
 import { idempotencyMigrations } from '../../src/access/idempotency/table.ts';
 import { type Keys, openKeys } from '../../src/access/keys.ts';
 import { accessMigrations } from '../../src/access/tables.ts';
+import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
@@ -246,6 +247,7 @@ export async function startWalletApp(): Promise<WalletApp> {
     now,
     clock: () => performance.now(),
     exchanges: new Set(),
+    answers: new ByteRoom(),
     draining: () => faults.draining,
   };
   const idempotency = openIdempotency({

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { runLedger } from '../../src/cli/ledger/ledger.ts';
 import { walletCaller } from '../../src/core/caller.ts';
 import { idAt, idText } from '../../src/core/id.ts';
@@ -17,6 +18,7 @@ import { AGENT, balance, deposit, OTHER, WALLET } from './wallet-support.ts';
 
 const KEY = caller('key', { team: 'red' });
 const EACH = budget(1_000, { name: 'each', each: ({ key }) => key.id });
+const warn = () => {};
 /** By a key, and paid by a wallet. */
 const BESIDE = { caller: KEY, payer: WALLET } as const;
 
@@ -73,7 +75,8 @@ describe('a wallet that pays in the place of a key', () => {
       told += text;
     };
     await store.flush();
-    await runLedger(['refund', idText('dec_', hold.id), '0.0001'], { file: folder.file, now: () => NOON, write });
+    const command = { file: folder.file, spool: join(folder.path, 'settlements.spool'), now: () => NOON, write, warn };
+    await runLedger(['refund', idText('dec_', hold.id), '0.0001'], command);
     expect(told).toContain('(key key)');
     expect(told).toContain(`the balance that paid for it: wallet ${WALLET}.`);
     await ledger.refresh();
@@ -140,7 +143,8 @@ test('a database of the version before opens, and its entries keep the wallets t
   ])
     await before.commit([{ statement: { sql }, params: [] }]);
   await before.close();
-  const command = { file: folder.file, now: () => NOON, write: async () => {} };
+  const spool = join(folder.path, 'settlements.spool');
+  const command = { file: folder.file, spool, now: () => NOON, write: async () => {}, warn };
   await expect(runLedger(['audit'], command)).rejects.toThrow('start the server once');
   const { ledger, store } = await open(folder.file);
   expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });

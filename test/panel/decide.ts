@@ -3,14 +3,14 @@ import { shipped } from '../../plugins/index.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { countInput, decisiveTokenizers } from '../../src/gateway/exact-count.ts';
+import { hypotheticalFacts } from '../../src/operate/policy/hypothetical.ts';
+import { decideFor, USUAL_TIME } from '../../src/operate/policy/reasons.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { chatFacts } from '../../src/routing/facts.ts';
 import { textsOf } from '../../src/routing/texts.ts';
-import { decideFor, USUAL_TIME } from '../../src/runtime/reasons.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
-import { suppose } from '../../src/runtime/suppose.ts';
 import { createTokenCounter } from '../../src/tokenizer/counter.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { faultsOf, isTask, lawsBroken, type Selector } from './judge.ts';
@@ -84,8 +84,8 @@ const counter = createTokenCounter((error) => {
 export function factsFor(one: Case, model: Selector, runtime: Runtime): Facts {
   const request = { ...one.body, model };
   const key = { id: 'panel', labels: {}, models: null };
-  const supposed = { key, metadata: {}, user: '', stream: false, timeMs: Date.parse(USUAL_TIME) };
-  return suppose((caller) => chatFacts(request, caller, runtime.snapshot), supposed, runtime);
+  const hypothetical = { key, metadata: {}, user: '', stream: false, timeMs: Date.parse(USUAL_TIME) };
+  return hypotheticalFacts((caller) => chatFacts(request, caller, runtime.snapshot), hypothetical, runtime);
 }
 
 /** Decides as the gateway does for the same chat, before anything was seen of an upstream and where nothing is learnt. */

@@ -53,6 +53,7 @@ test('a payment is verified and settled by the service, which is shown the token
   expect(await chain.balanceOf(chain.payTo)).toBe(before + 1_000n);
   expect(service.requests.map(({ path }) => path)).toEqual(['/verify', '/settle']);
   expect(service.requests.every(({ authorization }) => authorization === `Bearer ${BEARER}`)).toBe(true);
+  expect(service.requests.every(({ codings }) => codings === 'identity')).toBe(true);
 });
 
 test('a payment by the payer’s fault is invalid, or fails', async () => {

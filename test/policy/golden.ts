@@ -21,6 +21,8 @@ interface Surroundings {
   readonly problems?: PolicyFile[];
   /** Specifier → the message of an error, or the names of the strategies that it brings. */
   readonly plugins?: Record<string, string | string[]>;
+  /** Specifier → the file outside the policy's folder. */
+  readonly outside?: Record<string, string>;
   /** The state of the ledger. */
   readonly ledger?: LedgerState;
   /** What a rehearsal found. */
@@ -54,7 +56,13 @@ export function judgeGolden(folder: string, change: (text: string) => string = (
     specifier,
     typeof brings === 'string' ? new Error(brings) : brings.map(strategy),
   ]);
-  const more = { plugins: new Map(loaded), ...(around.today && { today: around.today }), ledger: around.ledger };
+  const outside = new Map(Object.entries(around.outside ?? {}));
+  const more = {
+    plugins: new Map(loaded),
+    outside,
+    ...(around.today && { today: around.today }),
+    ledger: around.ledger,
+  };
   const { diagnostics } = load(files, around.variables ?? {}, more);
   return { files, diagnostics: [...diagnostics, ...caseDiagnostics(around.failures ?? [])] };
 }

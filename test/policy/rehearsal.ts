@@ -1,8 +1,8 @@
 import { shipped } from '../../plugins/index.ts';
+import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { type Diagnostic, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
-import { rehearse } from '../../src/runtime/rehearse.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 
 /** Loads files with the shipped plugins and runs the policy's own cases; what is said, printed. Empty when all is right. */

@@ -142,7 +142,7 @@ export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
 export function load(
   files: readonly PolicyFile[],
   env: Readonly<Record<string, string>> = {},
-  more: Pick<LoadContext, 'plugins' | 'today' | 'ledger'> = {},
+  more: Pick<LoadContext, 'plugins' | 'outside' | 'today' | 'ledger'> = {},
 ): LoadResult {
   return loadPolicy(files, { ...contextOf(env), ...more });
 }

@@ -99,6 +99,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
         trustedProxies: [],
         concurrencyMax: 1,
         bodiesBytesMax: 1_000_000,
+        answersBytesMax: 1_000_000,
         queueMax: 0,
         queueMs: 1,
         failedAuthPerMinute: 1,

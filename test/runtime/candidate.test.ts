@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { shipped } from '../../plugins/index.ts';
+import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
 import { isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
 import { parseFiles } from '../../src/runtime/language.ts';
@@ -12,6 +13,7 @@ const tools: Judge = {
   env: { get: () => undefined },
   now: () => 0,
   parse: parseFiles,
+  rehearse,
 };
 const bundle = { files: [{ path: 'p.yaml', text: SMALL }], hash: 'h' };
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
+import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
 import { isRejected, type Judge, judge } from '../../src/runtime/candidate.ts';
 import { parseFiles } from '../../src/runtime/language.ts';
@@ -36,6 +37,7 @@ async function start(prepare = async () => () => {}) {
     shelf: createPluginShelf(),
     env: { get: () => 'set' },
     now: Date.now,
+    rehearse,
     async parse(files, before) {
       parses++;
       await gate;

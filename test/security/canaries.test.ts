@@ -40,7 +40,7 @@ interface Stage {
 
 const RULE = `constraints:
   - name: odd
-    when: 'request.metadata.n != "" && duration(request.metadata.n) > duration("1h")'
+    when: 'request.metadata.n != "" && bool(request.metadata.n)'
     max_latency_ms: 600000
 `;
 const MODEL = {

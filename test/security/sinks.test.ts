@@ -8,6 +8,7 @@ import { learningMigrations } from '../../src/learning/tables.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { recordsMigrations } from '../../src/records/records.ts';
+import { identityMigrations } from '../../src/store/identity.ts';
 
 /** Where words can leave a request to, read off the sources and the tables: what is new must be thought of here. */
 const ROOT = join(import.meta.dir, '../..');
@@ -33,6 +34,7 @@ const MIGRATIONS = [
   paymentMigrations,
   recordsMigrations,
   idempotencyMigrations,
+  identityMigrations,
 ];
 
 describe('the store', () => {
@@ -109,6 +111,8 @@ describe('the store', () => {
       ...['state', 'purpose', 'network', 'asset', 'pay_to', 'payer', 'nonce', 'amount', 'key_id', 'request_mark'],
       ...['quote', 'tx', 'error'],
     ].map((name) => `payments.${name}`);
+    // A random name.
+    named.push('identity.ledger');
     named.push(...payments, 'accounts.payer', 'payment_secret.secret');
     named.push(
       'pending_settlements.key',
@@ -126,6 +130,7 @@ describe('the store', () => {
       'src/ledger/schema.ts',
       'src/payments/table.ts',
       'src/records/records.ts',
+      'src/store/identity.ts',
     ]);
   });
 
@@ -169,12 +174,17 @@ describe('the log', () => {
       'src/payments/service.ts',
       'src/payments/settlements.ts',
       'src/server/announce.ts',
+      'src/server/defects.ts',
       'src/server/events.ts',
+      'src/server/first-key.ts',
       'src/server/gateway.ts',
+      'src/server/ledger-note.ts',
       'src/server/log.ts',
       'src/server/observer.ts',
       'src/server/policy.ts',
       'src/server/serve.ts',
+      'src/server/shutdown.ts',
+      'src/server/store.ts',
       'src/server/upkeep.ts',
       'src/telemetry/log.ts',
       'src/telemetry/tracing/outlet.ts',

@@ -99,6 +99,77 @@ test('whoever waits for appends is told, too, when the disk refuses them; they a
   expect(state.written).toEqual([1]);
 });
 
+/** A row that must outlive the process, and one that need not. */
+const lasting = (id: number): Write => ({ statement: { sql: '', spooledAs: 'lasting' }, params: [id] });
+
+/** A spool that only remembers; `fail` stands for a disk that refuses it, too. */
+function withSpool() {
+  const { group, state } = harness();
+  const spool = { units: [] as unknown[], cleared: 0, fail: false };
+  group.spool = {
+    add(units) {
+      if (spool.fail) throw new DiskError('spool full');
+      spool.units.push(...units);
+    },
+    clear() {
+      spool.cleared++;
+    },
+  };
+  return { group, state, spool };
+}
+const inSpool = (id: number) => [{ name: 'lasting', params: [id] }];
+
+test('what the disk refuses is in the spool, once, before anybody is told that it is written', async () => {
+  const { group, state, spool } = withSpool();
+  state.fail = true;
+  group.append([lasting(1), note(2)], false);
+  group.append([note(3)], false);
+  expect(await group.written()).toBe(true);
+  expect(spool.units).toEqual([inSpool(1)]);
+  group.append([lasting(4)], false);
+  expect(await group.written()).toBe(true);
+  expect(spool.units).toEqual([inSpool(1), inSpool(4)]);
+});
+
+test('the spool is emptied once all of it is written, and synced, not before', async () => {
+  const { group, state, spool } = withSpool();
+  state.fail = true;
+  group.append([lasting(1)], false);
+  await group.written();
+  state.fail = false;
+  await group.written();
+  expect(state).toMatchObject({ transactions: [[1]], synced: [false] });
+  expect(spool.cleared).toBe(0);
+  await group.flush();
+  expect(state.synced).toEqual([false, true]);
+  expect(spool.cleared).toBe(1);
+});
+
+test('where the spool refuses, too, nobody is told that it is written, until one of both takes it', async () => {
+  const { group, state, spool } = withSpool();
+  state.fail = true;
+  spool.fail = true;
+  group.append([lasting(1)], false);
+  expect(await group.written()).toBe(false);
+  expect(group.unkept).toBe(1);
+  expect(state.errors).toEqual(['the database cannot be written: disk full', 'spool full']);
+  spool.fail = false;
+  expect(await group.written()).toBe(true);
+  expect([group.unkept, spool.units]).toEqual([0, [inSpool(1)]]);
+});
+
+test('a disk that failed is tried again though nobody writes, and is well once it takes something', async () => {
+  const { group, state } = harness();
+  state.fail = true;
+  await expect(group.commit([note(1)])).rejects.toThrow('disk full');
+  expect(group.isFailing).toBe(true);
+  state.fail = false;
+  const start = performance.now();
+  while (group.isFailing && performance.now() - start < 10_000) await Bun.sleep(20);
+  expect(group.isFailing).toBe(false);
+  expect(state.written).toEqual([]);
+});
+
 test('an append rides with the next commit, in the order in which both were given', async () => {
   const { group, state } = harness();
   group.append([note(1)], false);

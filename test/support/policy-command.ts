@@ -6,6 +6,7 @@ import { certificateBody } from '../../src/http/certificate.ts';
 import { decisionBody, factsBody } from '../../src/http/decision-body.ts';
 import { readRoute } from '../../src/http/read-body.ts';
 import { compileCheck } from '../../src/http/validation.ts';
+import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createPluginShelf } from '../../src/plugin-host/load.ts';
 import { parseFiles } from '../../src/runtime/language.ts';
 
@@ -28,6 +29,7 @@ export async function policyHere(args: readonly string[], { folder, data, env, i
       env: { get: (name) => env[name] },
       now: () => 0,
       parse: parseFiles,
+      rehearse,
     },
     folder,
     shippedFolder: join(import.meta.dir, '../../policies'),

@@ -1,8 +1,13 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 
 /** Memory of a process that is in RAM, MiB. */
 export const residentMiB = (pid: number): number =>
   (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 2 ** 20;
+
+/** The most memory of a process that was in RAM since `forgetPeak`, or since its start, MiB. */
+export const peakMiB = (pid: number): number =>
+  Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 2 ** 10;
+export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');
 
 /** What a process's open descriptors lead to, sorted. */
 export function descriptors(pid: number): string[] {

@@ -27,6 +27,8 @@ export interface Signalbox {
   readonly pid: number;
   /** All that it has printed, line by line. */
   readonly lines: string[];
+  /** What it has written to its standard error, once it has ended. */
+  readonly errors: Promise<string>;
   /** A request with the key and a JSON body. */
   post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
   get(path: string, init?: RequestInit): Promise<Response>;
@@ -103,7 +105,7 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
     ...(policies ? ['--policies', policies] : []),
     ...(options.args ?? []),
   ];
-  const { child, lines, url } = await launch(args, { SIGNALBOX_API_KEY: key, ...options.env });
+  const { child, lines, errors, url } = await launch(args, { SIGNALBOX_API_KEY: key, ...options.env });
 
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   return {
@@ -112,6 +114,7 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
     data,
     pid: child.pid,
     lines,
+    errors,
     exited: child.exited,
     post: (path, body, init = {}) =>
       kept(
@@ -142,7 +145,7 @@ export async function launch(args: readonly string[], env: Readonly<Record<strin
   const errors = new Response(child.stderr).text();
   const url = await Promise.race([listening, child.exited.then(() => null)]);
   if (url === null) throw new Error(`the server ended: ${await errors}\n${lines.join('\n')}`);
-  return { child, lines, url };
+  return { child, lines, errors, url };
 }
 
 /** Collects lines; resolves with the address once a line tells it. */

@@ -4,7 +4,7 @@ import type { WireAdapter } from '../../src/contract/provider.ts';
 import { callHeaders } from '../../src/upstream/http-request.ts';
 import { openaiAdapter, targetOf } from '../support/provider-call.ts';
 
-const OURS = ['accept', 'authorization', 'content-type', 'user-agent'];
+const OURS = ['accept', 'accept-encoding', 'authorization', 'content-type', 'user-agent'];
 
 function headersOf(own: Record<string, string>, adapter: Partial<WireAdapter> = {}, baseUrl = 'http://192.0.2.1/v1') {
   const target = targetOf(baseUrl, { apiKey: 'sk-1', adapter: { ...openaiAdapter(), ...adapter } });

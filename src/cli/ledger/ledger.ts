@@ -3,7 +3,10 @@ import { parseId } from '../../core/id.ts';
 import { type Booked, findReservation, refundWrite } from '../../ledger/adjust.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
 import { ledgerMigrations } from '../../ledger/schema.ts';
+import { unbooked } from '../../ledger/spooled.ts';
 import { hasJournal } from '../../ledger/state.ts';
+import { SETTLE } from '../../payments/table.ts';
+import { readSpool } from '../../store/spool.ts';
 import { copyDatabase, openReader, openSqlite, type Reader } from '../../store/sqlite.ts';
 import { StoreError } from '../../store/store.ts';
 import { parseArguments, parseFlags, takeNegative, UsageError } from '../options.ts';
@@ -14,9 +17,13 @@ import { parseExport, type Writer, writeExport } from './export.ts';
 export interface LedgerCommand {
   /** The database, which exists. */
   readonly file: string;
+  /** The spool beside it, which may not exist. */
+  readonly spool: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly write: Writer;
+  /** To the standard error. */
+  readonly warn: (text: string) => void;
 }
 
 /** What the process ends with: 0 fine, 2 something is wrong with the books. */
@@ -32,9 +39,13 @@ export async function runLedger(args: readonly string[], command: LedgerCommand)
   throw new UsageError('ledger takes audit, export, backup or refund. See signalbox help.');
 }
 
-/** Reads one moment of the database, beside whoever writes it. */
-async function reading<T>(file: string, read: (reader: Reader) => Promise<T>): Promise<T> {
-  const result = await readingKnown(file, read);
+/** Reads one moment of the database, beside whoever writes it. Warns where settlements are in the spool that it lacks. */
+async function reading<T>({ file, spool, warn }: LedgerCommand, read: (reader: Reader) => Promise<T>): Promise<T> {
+  const notice = spoolNotice(spool);
+  const result = await readingKnown(file, async (reader) => {
+    warn(await notice(reader));
+    return read(reader);
+  });
   if (result === null) throw new UsageError(`${file} has no ledger of this version yet; start the server once.`);
   return result.value;
 }
@@ -49,21 +60,42 @@ async function readingKnown<T>(file: string, read: (reader: Reader) => Promise<T
   }
 }
 
-async function audit(args: readonly string[], { file, now, write }: LedgerCommand): Promise<LedgerCode> {
+/**
+ * Reads the spool. The function that it returns makes a warning when a database lacks settlements of it, else an empty text. To be
+ * called before the database is opened: settlements that a server books in between are then in the database.
+ */
+function spoolNotice(spool: string): (reader: Reader) => Promise<string> {
+  const reading = Promise.try(() => readSpool(spool).units);
+  // Looked at with the database.
+  reading.catch(() => {});
+  return async (reader) => {
+    try {
+      const { closed, charged } = await unbooked(reader, spool, await reading, [SETTLE]);
+      if (closed.length === 0) return '';
+      const count = closed.length === 1 ? '1 settlement is' : `${closed.length} settlements are`;
+      return `signalbox: ${count} in ${spool} (${creditsText(charged)}) and not in the database: a running server books them once the database can be written, else the next start does.\n`;
+    } catch (cause) {
+      return `signalbox: ${cause instanceof Error ? cause.message : cause}\n`;
+    }
+  };
+}
+
+async function audit(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const options = { json: { type: 'boolean' }, idle: { type: 'boolean' } } as const;
   const { json, idle = false } = parseFlags(args, options);
-  const result = await reading(file, (reader) => auditLedger(reader, { idle }));
+  const { now, write } = command;
+  const result = await reading(command, (reader) => auditLedger(reader, { idle }));
   await write(json ? auditJson(result, now()) : auditText(result, now()));
   return findingsOf(result) > 0 ? 2 : 0;
 }
 
-async function exportEntries(args: readonly string[], { file, write }: LedgerCommand): Promise<LedgerCode> {
+async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const asked = parseExport(args);
-  await reading(file, (reader) => writeExport(asked, reader, write));
+  await reading(command, (reader) => writeExport(asked, reader, command.write));
   return 0;
 }
 
-async function backup(args: readonly string[], { file, now, write }: LedgerCommand): Promise<LedgerCode> {
+async function backup(args: readonly string[], { file, spool, now, write, warn }: LedgerCommand): Promise<LedgerCode> {
   const { positionals } = parseArguments(args, {});
   const [target] = positionals;
   if (!target || positionals.length > 1) throw new UsageError('ledger backup takes the name of one file.');
@@ -74,9 +106,13 @@ async function backup(args: readonly string[], { file, now, write }: LedgerComma
   }
   // A newer version's books are refused before anything is written.
   openReader(file, [ledgerMigrations]).close();
+  const notice = spoolNotice(spool);
   copyDatabase(file, part);
   try {
-    const audited = await readingKnown(part, (reader) => auditLedger(reader, { idle: false }));
+    const audited = await readingKnown(part, async (reader) => {
+      warn(await notice(reader));
+      return auditLedger(reader, { idle: false });
+    });
     publish(part, target);
     const size = `${(statSync(target).size / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
     // Whoever is about to upgrade needs the copy most of all, and must not be sent to start the server first.
@@ -113,7 +149,7 @@ async function refund(args: readonly string[], command: LedgerCommand): Promise<
   }
   const id = parseId('dec_', decision);
   if (id === null) throw new UsageError(`A decision is written dec_ and 11 letters and digits, not "${decision}".`);
-  const booked = await reading(command.file, (reader) => findReservation(reader, id));
+  const booked = await reading(command, (reader) => findReservation(reader, id));
   const amount = refundable(decision, booked, credits);
   await commitRefund(command, booked!, amount, values.note);
   await command.write(

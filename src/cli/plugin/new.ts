@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
@@ -55,6 +56,7 @@ function filesOf(kind: Kind, name: string): Map<string, string> {
   }
   files.set('package.json', manifestOf(kind, name));
   files.set('tsconfig.json', compilerOptions());
+  files.set('deno.json', denoOptions());
   return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -111,6 +113,17 @@ function compilerOptions(): string {
     ...(!hasTypes && { exclude: ['*.test.ts'] }),
   };
   return jsonText(options);
+}
+
+/** For Deno, which loads a plugin without a permission: an import map, and the types of the web. */
+function denoOptions(): string {
+  const contract = `${SIGNALBOX}/src/contract/plugin.ts`;
+  return jsonText({
+    // Packages are found from the file that imports them, those of Signalbox beside its sources.
+    nodeModulesDir: 'manual',
+    imports: { 'signalbox/plugin': isAbsolute(contract) ? pathToFileURL(contract).href : contract },
+    compilerOptions: { lib: ['esnext', 'dom', 'deno.ns'], types: [] },
+  });
 }
 
 /** How a policy uses it, and how one sees what it does. */

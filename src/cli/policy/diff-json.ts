@@ -1,13 +1,13 @@
-import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import {
-  type Answer,
   type Choice,
   type ComparedCase,
   isRefused,
   isSame,
-  type Sums,
+  type RequestOutcome,
+  type SideTotals,
   type Totals,
-} from '../../runtime/compare.ts';
+} from '../../operate/policy/compare.ts';
+import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import type { PolicyChange, Renamed } from '../../runtime/diff.ts';
 import { scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText } from '../text.ts';
@@ -82,7 +82,7 @@ const caseJson = ({ case: one, of, isReworded, a, b, broken }: ComparedCase) => 
   ...answersJson(a, b),
 });
 
-function answersJson(a: Answer, b: Answer) {
+function answersJson(a: RequestOutcome, b: RequestOutcome) {
   const by = (read: (one: Choice) => number) => (isRefused(a) || isRefused(b) ? null : tidy(read(b) - read(a)));
   const difference = {
     cost_credits: by(({ costCredits }) => costCredits),
@@ -96,7 +96,7 @@ function answersJson(a: Answer, b: Answer) {
 /** Without what adding doubles leaves behind. */
 const tidy = (value: number): number => Number(value.toPrecision(12));
 
-const answerJson = (answer: Answer) =>
+const answerJson = (answer: RequestOutcome) =>
   isRefused(answer)
     ? { refused: answer.code, message: answer.message }
     : {
@@ -109,12 +109,12 @@ const answerJson = (answer: Answer) =>
         quality: tidy(answer.quality),
       };
 
-const goalJson = (answer: Answer) =>
+const goalJson = (answer: RequestOutcome) =>
   isRefused(answer) ? { refused: answer.code } : { model: answer.model, provider: answer.provider };
 
 /** Figures are of the requests that both answer: sums of what they cost, and means. */
 function totalsJson({ requests, different, refusedA, refusedB, answered, a, b }: Totals) {
-  const figures = ({ credits, usd, latencyMs, quality }: Sums) => ({
+  const figures = ({ credits, usd, latencyMs, quality }: SideTotals) => ({
     cost_credits: tidy(credits),
     cost_usd: tidy(usd),
     latency_ms: answered === 0 ? null : tidy(latencyMs / answered),

@@ -2,24 +2,24 @@ import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../core/errors.ts';
 import {
-  type Answer,
-  answerOf,
   isRefused,
   isSame,
   NO_TOTALS,
+  type RequestOutcome,
+  requestOutcomeOf,
   type Side,
   settingFor,
   type Totals,
-  withAnswers,
-} from '../../runtime/compare.ts';
-import { decideFor, USUAL_TIME } from '../../runtime/reasons.ts';
+  withOutcomes,
+} from '../../operate/policy/compare.ts';
+import type { HypotheticalRequest } from '../../operate/policy/hypothetical.ts';
+import { decideFor, USUAL_TIME } from '../../operate/policy/reasons.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import type { Supposed } from '../../runtime/suppose.ts';
 import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
 import { UsageError } from '../options.ts';
 import type { HttpForms } from './command.ts';
+import { exactFacts } from './exact-facts.ts';
 import { bodyOf, momentOf, readerOf } from './explain-body.ts';
-import { supposed } from './supposed.ts';
 
 /** Most bytes of one line. */
 const LINE_BYTES_MAX = 10_000_000;
@@ -53,15 +53,15 @@ export interface DifferentRequest {
   readonly name: string;
   readonly line: number;
   readonly count: number;
-  readonly a: Answer;
-  readonly b: Answer;
+  readonly a: RequestOutcome;
+  readonly b: RequestOutcome;
 }
 
 /** Requests that went to one model and would go to another, or nowhere. */
 export interface Move {
   /** Of one of them. */
-  readonly a: Answer;
-  readonly b: Answer;
+  readonly a: RequestOutcome;
+  readonly b: RequestOutcome;
   readonly totals: Totals;
 }
 
@@ -86,13 +86,13 @@ export async function compareRequests(file: string, a: Side, b: Side, http: Http
   for await (const { text, line } of linesOf(file)) {
     const place = `${shownName(file)}:${line}`;
     const found = await naming(place, () => decided(text, a, b, tools));
-    totals = withAnswers(totals, found.a, found.b, found.count);
+    totals = withOutcomes(totals, found.a, found.b, found.count);
     if (isSame(found.a, found.b)) continue;
     if (different.length < KEPT_MAX) different.push({ ...found, name: found.name ?? place, line });
     else leftOut++;
     const move = [found.a, found.b].map(goalOf).join('\n');
     const before = moves.get(move)?.totals ?? NO_TOTALS;
-    moves.set(move, { a: found.a, b: found.b, totals: withAnswers(before, found.a, found.b, found.count) });
+    moves.set(move, { a: found.a, b: found.b, totals: withOutcomes(before, found.a, found.b, found.count) });
   }
   if (totals.requests === 0) throw new UsageError(`${shownName(file)} has no requests.`);
   const most = [...moves.values()].sort((one, other) => other.totals.requests - one.totals.requests);
@@ -110,7 +110,7 @@ async function decided(text: string, a: Side, b: Side, tools: Tools) {
   return { name, count, a: await answer(asked, before, tools), b: await answer(asked, after, tools) };
 }
 
-const goalOf = (one: Answer): string => (isRefused(one) ? one.code : `${one.model} ${one.provider}`);
+const goalOf = (one: RequestOutcome): string => (isRefused(one) ? one.code : `${one.model} ${one.provider}`);
 
 const shownName = (file: string): string => (file === '-' ? 'the standard input' : file);
 
@@ -144,7 +144,7 @@ async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
 
 interface Question {
   readonly body: ReturnType<typeof bodyOf>;
-  readonly key: Supposed['key'];
+  readonly key: HypotheticalRequest['key'];
   readonly timeMs: number;
 }
 
@@ -174,15 +174,19 @@ function parsed(text: string): unknown {
 /** `bodyOf` states it; what is no text is told by the schema. */
 const modelOf = ({ model }: Question['body']): string => (typeof model === 'string' ? model : '');
 
-async function answer({ body, key, timeMs }: Question, runtime: Runtime, { forms, counter }: Tools): Promise<Answer> {
+async function answer(
+  { body, key, timeMs }: Question,
+  runtime: Runtime,
+  { forms, counter }: Tools,
+): Promise<RequestOutcome> {
   const { snapshot } = runtime;
   try {
     const reader = readerOf(body, snapshot, forms);
     const { user, metadata, stream } = reader;
-    const facts = await supposed(reader, { key, user, metadata, stream, timeMs }, runtime, () => {}, counter);
-    return answerOf(decideFor(facts, runtime), snapshot);
+    const facts = await exactFacts(reader, { key, user, metadata, stream, timeMs }, runtime, () => {}, counter);
+    return requestOutcomeOf(decideFor(facts, runtime), snapshot);
   } catch (error) {
-    if (error instanceof SignalboxError) return answerOf(error, snapshot);
+    if (error instanceof SignalboxError) return requestOutcomeOf(error, snapshot);
     throw error;
   }
 }

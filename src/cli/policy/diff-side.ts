@@ -1,6 +1,6 @@
+import type { Side } from '../../operate/policy/compare.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { type Candidate, isRejected, prepare, type Rejected, withoutValues } from '../../runtime/candidate.ts';
-import type { Side } from '../../runtime/compare.ts';
 import { diffPolicies, type Outline, type PolicyChange, type Renamed, renames } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { PolicyCommand } from './command.ts';

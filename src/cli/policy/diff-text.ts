@@ -1,6 +1,12 @@
 import { visible } from '../../core/visible.ts';
+import {
+  type Choice,
+  type ComparedCase,
+  isRefused,
+  type RequestOutcome,
+  type Totals,
+} from '../../operate/policy/compare.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
-import { type Answer, type Choice, type ComparedCase, isRefused, type Totals } from '../../runtime/compare.ts';
 import type { PolicyChange, Renamed } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';
@@ -122,20 +128,20 @@ function requestText({ name, count, a, b }: DifferentRequest, words: Words): str
   return itemText(`request ${name}${times}`, a, b, words, []);
 }
 
-function itemText(head: string, a: Answer, b: Answer, words: Words, more: readonly string[]): string {
+function itemText(head: string, a: RequestOutcome, b: RequestOutcome, words: Words, more: readonly string[]): string {
   const lines = [`choice   ${goals(a, b)}`, ...figures(a, b, words)].map(visible);
   return `  ${words.paint.strong(visible(head))}\n${[...lines, ...more].map((line) => `    ${line}\n`).join('')}`;
 }
 
 /** The providers are named where they are what differs. */
-function goals(a: Answer, b: Answer): string {
+function goals(a: RequestOutcome, b: RequestOutcome): string {
   const isMoved = !isRefused(a) && !isRefused(b) && a.model === b.model && a.provider !== b.provider;
-  const goal = (one: Answer) =>
+  const goal = (one: RequestOutcome) =>
     isRefused(one) ? `refused with ${one.code}` : isMoved ? `${one.model} at ${one.provider}` : one.model;
   return pair(goal(a), goal(b));
 }
 
-function figures(a: Answer, b: Answer, { inUsd }: Words): string[] {
+function figures(a: RequestOutcome, b: RequestOutcome, { inUsd }: Words): string[] {
   const [from, to] = [chosen(a), chosen(b)];
   if (from === null && to === null) return [];
   const of = (read: (one: Choice) => string, unit = '') =>
@@ -152,7 +158,7 @@ function figures(a: Answer, b: Answer, { inUsd }: Words): string[] {
   ];
 }
 
-const chosen = (answer: Answer): Choice | null => (isRefused(answer) ? null : answer);
+const chosen = (answer: RequestOutcome): Choice | null => (isRefused(answer) ? null : answer);
 
 function movesText({ moves }: ComparedRequests, inUsd: boolean, terminal: boolean): string {
   const rows = moves.map(({ a, b, totals }) => [short(totals.requests), visible(goals(a, b)), costs(totals, inUsd)]);

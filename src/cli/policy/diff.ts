@@ -1,4 +1,4 @@
-import { compareCases, NO_TOTALS, type Side, withAnswers } from '../../runtime/compare.ts';
+import { compareCases, NO_TOTALS, type Side, withOutcomes } from '../../operate/policy/compare.ts';
 import { inSlices } from '../../runtime/slices.ts';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
@@ -57,7 +57,7 @@ async function decide(a: Side, b: Side, file: string | undefined, { http }: Poli
   const cases = await inSlices(compareCases(a, b), () => false);
   return {
     cases,
-    caseTotals: cases.reduce((totals, one) => withAnswers(totals, one.a, one.b), NO_TOTALS),
+    caseTotals: cases.reduce((totals, one) => withOutcomes(totals, one.a, one.b), NO_TOTALS),
     requests: file === undefined ? null : await compareRequests(file, a, b, http),
     worth: { a: a.anywhere.snapshot.usdPerCredit, b: b.anywhere.snapshot.usdPerCredit },
   };

@@ -1,5 +1,5 @@
-import { runCase } from '../../runtime/cases.ts';
-import { factsOf } from '../../runtime/reasons.ts';
+import { runCase } from '../../operate/policy/cases.ts';
+import { factsOf } from '../../operate/policy/reasons.ts';
 import { UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { caseNamed } from './case-names.ts';

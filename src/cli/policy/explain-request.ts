@@ -7,11 +7,11 @@ import { labelOf, pairsOf } from '../keys/terms.ts';
 import { parseArguments, UsageError } from '../options.ts';
 import type { CommandResult } from '../result.ts';
 import { isFolder, type PolicyCommand, runtimeOf } from './command.ts';
+import { exactFacts } from './exact-facts.ts';
 import { bodyOf, momentOf, readerOf } from './explain-body.ts';
 import { explainCase } from './explain-case.ts';
 import { told } from './explain-told.ts';
 import { learntOf } from './learnt.ts';
-import { supposed } from './supposed.ts';
 import { taskBody, taskReasons, taskText } from './task-words.ts';
 
 const FLAGS = {
@@ -59,7 +59,7 @@ export async function explainRequest(args: readonly string[], command: PolicyCom
   };
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
   const failed = new Map<string, string>();
-  const facts = await supposed(reader, { key, user, metadata, stream, timeMs }, runtime, (rule, error) =>
+  const facts = await exactFacts(reader, { key, user, metadata, stream, timeMs }, runtime, (rule, error) =>
     failed.set(rule.name, `The condition of ${rule.name} failed and counts as true: ${reasonOf(error)}.`),
   );
   const note = taskNote(task, facts.task);

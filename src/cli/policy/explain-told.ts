@@ -1,8 +1,8 @@
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
+import { UNNAMED } from '../../operate/policy/reasons.ts';
 import { certify } from '../../routing/certify.ts';
 import { story } from '../../routing/story.ts';
-import { UNNAMED } from '../../runtime/reasons.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import type { CommandResult } from '../result.ts';
 import { paragraphs } from '../terminal.ts';

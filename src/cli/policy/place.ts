@@ -82,7 +82,7 @@ function recalling({ surroundings }: Revision, shelf: PluginShelf): PluginShelf[
     const hash = hashes.get(specifier);
     const plugins = hash === undefined ? null : await shelf.recall(specifier, folder, hash);
     if (hash === undefined || plugins === null) return new Error('its code is gone, or not what it was then');
-    return { specifier, plugins, hash };
+    return { specifier, plugins, hash, outside: null };
   };
   return async (specifiers, folder) =>
     new Map(await Promise.all(specifiers.map(async (one) => [one, await recall(one, folder)] as const)));

@@ -1,4 +1,9 @@
-import { COVERED, type CoverageEntry, type CoverageReport, type Covered } from '../../runtime/coverage.ts';
+import {
+  COVERAGE_CLASSES,
+  type CoverageClass,
+  type CoverageEntry,
+  type CoverageReport,
+} from '../../operate/policy/coverage.ts';
 
 /** How much of a class, or of all, the cases touch. */
 export interface Share {
@@ -12,12 +17,12 @@ export interface Share {
 export interface CoverageSummary {
   readonly report: CoverageReport;
   readonly all: Share;
-  readonly byClass: Readonly<Record<Covered, Share>>;
+  readonly byClass: Readonly<Record<CoverageClass, Share>>;
   /** The least percentage that is asked for; null for none. */
   readonly min: number | null;
   readonly isEnough: boolean;
   /** The class in which most is untouched; null where nothing is. */
-  readonly weakest: Covered | null;
+  readonly weakest: CoverageClass | null;
 }
 
 /** Sums a report up, against the least percentage that is asked for. */
@@ -29,9 +34,9 @@ export function summaryOf(report: CoverageReport, min: number | null): CoverageS
     endpoints: shareOf(report.endpoints),
     selectors: shareOf(report.selectors),
   };
-  const all = shareOf(COVERED.flatMap((kind) => report[kind]));
-  const untouched = (kind: Covered) => byClass[kind].total - byClass[kind].touched;
-  const [weakest] = [...COVERED].sort((a, b) => untouched(b) - untouched(a));
+  const all = shareOf(COVERAGE_CLASSES.flatMap((kind) => report[kind]));
+  const untouched = (kind: CoverageClass) => byClass[kind].total - byClass[kind].touched;
+  const [weakest] = [...COVERAGE_CLASSES].sort((a, b) => untouched(b) - untouched(a));
   // Compared in whole numbers: a percentage that was rounded up would let too little pass.
   const isEnough = min === null || all.touched * 100 >= min * all.total;
   return { report, all, byClass, min, isEnough, weakest: weakest && untouched(weakest) > 0 ? weakest : null };

@@ -1,5 +1,5 @@
-import { COVERED, type CoverageEntry } from '../../runtime/coverage.ts';
-import { isDecision } from '../../runtime/reasons.ts';
+import { COVERAGE_CLASSES, type CoverageEntry } from '../../operate/policy/coverage.ts';
+import { isDecision } from '../../operate/policy/reasons.ts';
 import type { Settings } from './settings.ts';
 import type { CoverageSummary, Share } from './test-coverage.ts';
 import type { CaseResult } from './test-run.ts';
@@ -52,7 +52,7 @@ function outcomeBody({ outcome }: CaseResult['runs'][number]['run'], { runtime }
 }
 
 function coverageBody({ report, all, byClass, min, isEnough, weakest }: CoverageSummary) {
-  const classes = COVERED.map((kind) => {
+  const classes = COVERAGE_CLASSES.map((kind) => {
     const entries = report[kind];
     const untouched = entries.filter(({ isTouched }) => !isTouched).map(entryBody);
     const alwaysTrue = entries.filter(({ isAlwaysTrue }) => isAlwaysTrue).map(entryBody);

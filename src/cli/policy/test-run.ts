@@ -1,7 +1,7 @@
 import type { PolicyCase } from '../../core/policy-case.ts';
+import { type CaseRun, runCase } from '../../operate/policy/cases.ts';
+import { Coverage, type CoverageReport } from '../../operate/policy/coverage.ts';
 import { type Places, placesOf } from '../../policy/places.ts';
-import { type CaseRun, runCase } from '../../runtime/cases.ts';
-import { Coverage, type CoverageReport } from '../../runtime/coverage.ts';
 import { casesNamed } from './case-names.ts';
 import type { Setting, SettingName, Settings } from './settings.ts';
 

@@ -1,10 +1,10 @@
 import { relative } from 'node:path';
 import type { SourcePlace } from '../../core/source-place.ts';
 import { visible } from '../../core/visible.ts';
+import type { UnservedPart } from '../../operate/policy/cases.ts';
+import { COVERAGE_CLASSES } from '../../operate/policy/coverage.ts';
+import type { Mismatch } from '../../operate/policy/mismatches.ts';
 import { painter } from '../../policy/paint.ts';
-import type { Missing } from '../../runtime/cases.ts';
-import { COVERED } from '../../runtime/coverage.ts';
-import type { Mismatch } from '../../runtime/mismatches.ts';
 import { clipped } from '../terminal.ts';
 import { plural } from '../text.ts';
 import { leftOutBriefly, SETTING_WORDS, type SettingName, type Settings } from './settings.ts';
@@ -64,7 +64,7 @@ const whyNotRun = ({ runs }: CaseResult): string =>
   [...new Set(runs.map(({ run }) => shown(missingText(run.missing))))].join('; here ');
 
 /** What a case names that cannot be served: the first with its reason. */
-export function missingText([first, ...more]: readonly Missing[]): string {
+export function missingText([first, ...more]: readonly UnservedPart[]): string {
   const others =
     more.length === 0 ? '' : `, nor ${more.length === 1 ? more[0]!.name : `${more.length} more that it names`}`;
   return `it names ${first?.name}, which cannot be served (${first?.reason})${others}`;
@@ -134,7 +134,7 @@ function summaryText(results: readonly CaseResult[], { folder }: TextForm): stri
 }
 
 function coverageText({ report, byClass, all, min, isEnough, weakest }: CoverageSummary): string {
-  const lines = COVERED.flatMap((kind) => {
+  const lines = COVERAGE_CLASSES.flatMap((kind) => {
     const { touched, total, percent } = byClass[kind];
     const untouched = report[kind].filter(({ isTouched }) => !isTouched);
     const always = report[kind].filter(({ isAlwaysTrue }) => isAlwaysTrue);

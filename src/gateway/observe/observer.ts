@@ -16,7 +16,7 @@ export interface ObserverOptions {
   readonly clock: () => number;
   nextId(): number;
   /** Resolves once all settlements so far outlive this process: the last step of a trace. Never rejects. */
-  written(): Promise<void>;
+  written(): Promise<unknown>;
 }
 
 /** Watches requests come and go. What looks on must not fail what it looks at: nothing here throws. */

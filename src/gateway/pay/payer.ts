@@ -2,7 +2,7 @@ import { type Caller, walletCaller } from '../../core/caller.ts';
 import type { ChatRequest } from '../../core/chat-request.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { isWallet, walletOf } from '../../core/wallet.ts';
+import { isWallet, WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import type { Offer } from '../../payments/payment.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
@@ -100,21 +100,18 @@ export function wayOf(gateway: Gateway, payer: Exclude<Payer, { kind: 'nobody' }
   };
 }
 
-/**
- * `agent_wallet` in lower case. Beside a key that names no wallets it is a label of any form. Throws SignalboxError.
- */
+/** `agent_wallet` in lower case, with a key or without. Throws SignalboxError for what is no address. */
 export function namedWallet(
   { agent_wallet: named }: Pick<ChatRequest, 'agent_wallet'>,
   key: Caller | null,
 ): string | null {
   if (named == null) return null;
   const wallet = walletOf(named);
-  const isLabel = key !== null && !key.wallets && !isWallet(key.keyId);
-  if (!wallet && !isLabel) {
-    const message = '`agent_wallet` must be the address of a wallet: 0x and 40 hexadecimal digits.';
+  if (!wallet) {
+    const message = `\`agent_wallet\` must be the address of a wallet: ${WALLET_FORM}.`;
     throw new SignalboxError('invalid_value', message, { param: 'agent_wallet' });
   }
-  if (key && wallet) checkMayName(key, wallet);
+  if (key) checkMayName(key, wallet);
   return wallet;
 }
 

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { ErrorObject } from './error.ts';
 import { PlatformPayment } from './paid.ts';
 import {
-  credits,
   decisionId,
   failureKind,
   modelId,
@@ -43,11 +42,16 @@ export const Usage = named('Usage', 'Tokens of one completion.', {
 export const Platform = named('Platform', 'How the answer came about and what it cost.', {
   routed_model: modelId('The model that answered.'),
   route_reason: routeReason,
-  credits_consumed: credits('Charged for this request, failed attempts included.', 0.09),
-  cost_saved_credits: credits(
-    'What the same tokens would have cost on the baseline model, less `credits_consumed`. Negative when the choice cost more; 0 for a pinned model.',
-    0.081,
-  ),
+  credits_consumed: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null where the charge could not be written down, because the disk is broken; `GET /v1/usage` counts it.',
+    examples: [0.09],
+  }),
+  cost_saved_credits: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'What the same tokens would have cost on the baseline model, less `credits_consumed`. In Credits, at most 6 decimals. Negative when the choice cost more; 0 for a pinned model; null where `credits_consumed` is.',
+    examples: [0.081],
+  }),
   decision_id: decisionId,
   policy_revision: policyRevision,
   estimated: Type.Boolean({ description: 'True when tokens were counted here, not reported by the provider.' }),

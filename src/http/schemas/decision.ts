@@ -110,7 +110,7 @@ const Attempt = Type.Object({
 const Outcome = Type.Object({
   status: word(
     ['completed', 'failed', 'broken', 'abandoned'],
-    '`failed`: no attempt showed content. `broken`: the answer was cut off. `abandoned`: the caller went away, or the process stopped.',
+    '`failed`: no attempt showed content. `broken`: the answer was cut off. `abandoned`: the caller went away, the process stopped, or memory had no room for the answer.',
   ),
   error: orNull(word(ERROR_CODES, 'A code.'), 'What the caller was told, when it failed.'),
   attempts: Type.Array(Attempt, { description: 'In the order in which they were made.' }),

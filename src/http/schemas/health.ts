@@ -6,7 +6,10 @@ export const Health = named('Health', 'The process answers.', {
 });
 
 export const Readiness = named('Readiness', 'Whether requests should be sent here.', {
-  status: word(['ready', 'draining'], '`draining`, with status 503, once the process is to stop.'),
+  status: word(
+    ['ready', 'draining', 'unwritable'],
+    '`draining`, with status 503, once the process is to stop. `unwritable`, with status 503, while the database cannot be written: the disk is full or broken, or another server has taken over the data folder.',
+  ),
   policy_revision: policyRevision,
   models: Type.Integer({ minimum: 0, description: 'How many models can be served.' }),
   policy: Type.Object(

@@ -1,7 +1,7 @@
-import type { Address, Hex } from 'viem';
-import { getAddress } from 'viem';
+import type { Hex } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import { walletOf } from '../../core/wallet.ts';
 import { learnSecrets } from '../../telemetry/secrets.ts';
 import type { NetworkMeans } from './facilitator.ts';
 
@@ -81,8 +81,6 @@ function isLoopback(url: string): boolean {
  * Throws an Error of one sentence for letters in both cases that are not the address's checksum: a digit may be wrong.
  */
 export function checkAddress(address: string, what: string): void {
-  const digits = address.slice(2);
-  if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return;
-  if (getAddress(address.toLowerCase() as Address) === address) return;
+  if (walletOf(address) !== null) return;
   throw new Error(`The address ${address} of ${what} is mistyped: the case of its letters is not its checksum.`);
 }

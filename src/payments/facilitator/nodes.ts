@@ -16,6 +16,9 @@ import { FacilitatorUnavailable } from './facilitator.ts';
 /** How long one node is waited for, ms. */
 const TIMEOUT_MS = 4_000;
 
+/** Nothing is decompressed: a few bytes could become any number. */
+const FETCH = { redirect: 'error', decompress: false, headers: { 'accept-encoding': 'identity' } } as const;
+
 /** The nodes of one chain. A node of another chain is never asked for more than which one it serves. */
 export interface Nodes {
   /** CAIP-2 of their chain. */
@@ -41,7 +44,7 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
     fees: { baseFeeMultiplier: 2 },
   });
   // Without viem's own retries, which wait for as long as a node asks for.
-  const options = { timeout: TIMEOUT_MS, retryCount: 0, fetchOptions: { redirect: 'error' } } as const;
+  const options = { timeout: TIMEOUT_MS, retryCount: 0, fetchOptions: FETCH };
   const nodes = urls.map((url) => guarded(http(url, options), chainId));
   // The first has a second chance where no other is behind it.
   const turns = nodes.length > 1 ? nodes : [...nodes, ...nodes];

@@ -160,10 +160,12 @@ export class RemoteFacilitator implements Facilitator {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
+        'accept-encoding': 'identity',
         ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
       },
       body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements }),
       redirect: 'manual',
+      decompress: false,
       signal: AbortSignal.timeout(timeoutMs),
     });
     const { text } = await readText(response, ANSWER_MAX);

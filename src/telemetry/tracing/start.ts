@@ -88,7 +88,7 @@ class Pipe {
   constructor({ url, protocol, timeoutMs, ...settings }: TracingSettings, outlet: Outlet) {
     const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
     this.#outlet = outlet;
-    const exporter = new Exporter({ url, timeoutMillis: timeoutMs });
+    const exporter = new Exporter({ url, timeoutMillis: timeoutMs, headers: { 'accept-encoding': 'identity' } });
     this.#exporter = new CountedExporter(exporter, outlet, timeoutMs ?? TIMEOUT_MS, (count) => {
       this.#waiting -= count;
     });

@@ -125,9 +125,12 @@ export class Dial {
     return this.#hasProxy ? null : peer.line(path, this.#servername);
   }
 
-  /** Sends a request over this provider's own connections, as fetch does. Redirects are never followed. */
+  /**
+   * Sends a request over this provider's own connections, as fetch does. Redirects are never followed, and nothing is
+   * decompressed: fetch would hold all that a bomb unpacks to before anybody could bound it.
+   */
   post(peer: Peer, path: string, init: RequestInit): Promise<Response> {
-    return this.#session.fetch(peer.url(path), { ...init, method: 'POST', redirect: 'manual' });
+    return this.#session.fetch(peer.url(path), { ...init, method: 'POST', redirect: 'manual', decompress: false });
   }
 
   /**

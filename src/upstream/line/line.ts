@@ -9,16 +9,6 @@ const UNREAD_MAX = 8_192;
 /** Seconds that an idle connection is kept: less than most servers keep theirs, so that few are found dead when used. */
 const IDLE_S = 45;
 
-/** Content codings, and how each is undone; null for the one that is none. */
-const CODINGS: ReadonlyMap<string, Bun.CompressionFormat | null> = new Map([
-  ['identity', null],
-  ['gzip', 'gzip'],
-  ['x-gzip', 'gzip'],
-  ['deflate', 'deflate'],
-  ['br', 'brotli'],
-  ['zstd', 'zstd'],
-]);
-
 /** Where a line leads. */
 export interface LineEnd {
   /** An address, without brackets. */
@@ -51,7 +41,7 @@ const lineError = (code: string): Error => Object.assign(new Error('the connecti
 /**
  * One HTTP/1.1 connection, for answers that stream. fetch takes in up to 1.3 MB of a body that nobody reads, and has
  * no setting for it; a line holds some ten KiB, so that a caller who stops to read costs no more. It follows no
- * redirect, keeps no cookie and asks for no compression.
+ * redirect, keeps no cookie and decompresses nothing.
  */
 export class Line {
   readonly #end: LineEnd;
@@ -201,13 +191,6 @@ const HANDLERS = {
   error: (socket: Socket<Line>, error: Error) => socket.data.closed(error),
 };
 
-/** The platform's types of bytes differ in what may lie below them; its streams do not. */
-function decompressed(body: ReadableStream<Uint8Array>, format: Bun.CompressionFormat): ReadableStream<Uint8Array> {
-  const { readable, writable } = new DecompressionStream(format, { highWaterMark: SLICE });
-  void body.pipeTo(writable as WritableStream<Uint8Array>).catch(() => {});
-  return readable;
-}
-
 interface TurnHost {
   /** Reads from the socket again, or stops to. */
   more(): void;
@@ -306,16 +289,12 @@ class Turn {
     const { head } = this.#parser;
     if (!head) return;
     const { status, headers } = head;
-    const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity';
-    const format = CODINGS.get(coding);
-    if (status > 599 || format === undefined) {
+    if (status > 599) {
       this.#host.drop(lineError('BadReply'));
       return;
     }
     const body = status === 204 || status === 304 ? null : this.#body();
-    // Not asked for, and still read.
-    const plain = body && format ? decompressed(body, format) : body;
-    this.#head.resolve(new Response(plain, { status, headers }));
+    this.#head.resolve(new Response(body, { status, headers }));
   }
 
   #body(): ReadableStream<Uint8Array<ArrayBufferLike>> {
@@ -355,6 +334,6 @@ class Turn {
     const rest = unread.subarray(SLICE);
     // A view keeps the whole of what it is a view of.
     this.#unread = 2 * rest.length < rest.buffer.byteLength ? Buffer.copyBytesFrom(rest) : rest;
-    return Buffer.copyBytesFrom(unread, 0, SLICE);
+    return unread.subarray(0, SLICE);
   }
 }

@@ -91,7 +91,7 @@ export class Lines {
     if (text === undefined) {
       const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`);
       if (!headers.has('host')) lines.unshift(`host: ${host}\r\n`);
-      text = `${lines.join('')}accept-encoding: identity\r\n`;
+      text = lines.join('');
       this.#heads.set(headers, text);
     }
     return text;

@@ -61,9 +61,9 @@ export class GatedStore implements Store {
   }
 
   /** Behind a shut gate nothing is written, and that is told only when it opens. */
-  async written(): Promise<void> {
+  async written(): Promise<boolean> {
     if (this.#shut) await new Promise<void>((resolve) => this.#opened.push(resolve));
-    await this.inner.written();
+    return this.inner.written();
   }
 
   query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]> {

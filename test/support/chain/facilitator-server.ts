@@ -29,10 +29,18 @@ export type ServiceFault =
 
 export type ServicePath = '/supported' | '/verify' | '/settle';
 
+interface ServiceRequest {
+  path: string;
+  authorization: string | undefined;
+  /** As `Accept-Encoding` has them. */
+  codings: string | undefined;
+  body: string;
+}
+
 export interface FacilitatorServer {
   readonly url: string;
-  /** Paths asked for, in turn, with what came as `Authorization` and as body. */
-  readonly requests: { readonly path: string; readonly authorization: string | undefined; readonly body: string }[];
+  /** Paths asked for, in turn, with some headers and the body of each. */
+  readonly requests: Readonly<ServiceRequest>[];
   /** From now on so, on one path or all; null: all is well. */
   fail(fault: ServiceFault | null, path?: ServicePath): void;
   /** Answers with this in place of its own. Undefined: no longer. */
@@ -58,7 +66,7 @@ export async function startFacilitatorServer(
   options: FacilitatorServerOptions = {},
 ): Promise<FacilitatorServer> {
   const service = await serviceOn(chain, options.rpcUrl ?? chain.url);
-  const requests: { path: string; authorization: string | undefined; body: string }[] = [];
+  const requests: ServiceRequest[] = [];
   const answers = new Map<string, unknown>();
   let fault: { kind: ServiceFault; path: ServicePath | null } | null = null;
   let delayMs = 0;
@@ -67,8 +75,8 @@ export async function startFacilitatorServer(
     let body = '';
     for await (const piece of request) body += piece;
     const path = request.url ?? '';
-    const { authorization } = request.headers;
-    requests.push({ path, authorization, body });
+    const { authorization, 'accept-encoding': codings } = request.headers;
+    requests.push({ path, authorization, codings, body });
     const reply = (status: number, content: string, headers = {}) =>
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(content);
     if (delayMs > 0) await Bun.sleep(delayMs);

@@ -48,7 +48,7 @@ export class MortalStore implements Store {
     if (!this.#isDead) this.#appended.push(writes);
   }
 
-  written(): Promise<void> {
+  written(): Promise<boolean> {
     this.#forward();
     return this.#unlessDead(this.#inner.written());
   }

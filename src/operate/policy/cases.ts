@@ -1,0 +1,55 @@
+import type { PolicyCase } from '../../core/policy-case.ts';
+import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { type Mismatch, mismatches } from './mismatches.ts';
+import { type CaseOutcome, outcomeOf } from './reasons.ts';
+
+/** The result of running one case. */
+export interface CaseRun {
+  readonly case: PolicyCase;
+  /** Null where it could not run. */
+  readonly outcome: CaseOutcome | null;
+  /** Parts that it names and that cannot be served here; empty where it ran. */
+  readonly missing: readonly UnservedPart[];
+  /** The keys of `expect` that do not hold; empty where it did not run. */
+  readonly failures: readonly Mismatch[];
+}
+
+/** A model or a provider that cannot be served. */
+export interface UnservedPart {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/**
+ * Runs a case by the catalog's figures alone: without readings, learnt qualities, budgets or draws.
+ */
+export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
+  const missing = unservedIn(policyCase, runtime.snapshot);
+  if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };
+  const outcome = outcomeOf(policyCase, runtime);
+  return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, runtime) };
+}
+
+function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): UnservedPart[] {
+  const { modelIndex, providers, selectors } = snapshot;
+  const isServed = (id: string) => modelIndex.has(id);
+  const keyModels = given.key.models ?? [];
+  const models = new Set([
+    ...(selectors.has(given.model) ? [] : [given.model]),
+    ...(expect.models ?? []),
+    ...Object.keys(expect.rejected),
+    // A key may list models that are not served, but it needs one that is.
+    ...(keyModels.some(isServed) ? [] : keyModels),
+  ]);
+  const isMissing = expect.provider !== null && !providers.has(expect.provider);
+  return [
+    ...[...models].filter((id) => !isServed(id)).map((id) => unservedPart('model', id, snapshot)),
+    ...(isMissing ? [unservedPart('provider', expect.provider, snapshot)] : []),
+  ];
+}
+
+function unservedPart(kind: 'model' | 'provider', name: string, { leftOut }: PolicySnapshot): UnservedPart {
+  const found = leftOut.find((one) => one.kind === kind && one.name === name);
+  return { name, reason: found?.reason ?? 'it is not served here' };
+}

@@ -1,0 +1,71 @@
+import { type Decision, REJECTIONS, type Refusal } from '../../core/decision.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import type { Facts } from '../../core/facts.ts';
+import { dropNulls } from '../../core/nullable.ts';
+import type { PolicyCase } from '../../core/policy-case.ts';
+import { RouteRequest } from '../../core/route-query.ts';
+import { hasBit } from '../../core/rules.ts';
+import { isRefusal } from '../../routing/decide.ts';
+import { routeFacts } from '../../routing/facts.ts';
+import { violatedConstraints } from '../../routing/rejections.ts';
+import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { hypotheticalFacts } from './hypothetical.ts';
+
+/** The ID and seed of a decision without a record: the same inputs always give the same decision. */
+export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
+
+/** The time of cases and requests that state none, a Wednesday noon, so that results do not depend on the clock. */
+export const USUAL_TIME = '2026-01-07T12:00:00Z';
+
+const dropped = dropNulls(RouteRequest);
+
+/**
+ * Returns the facts of a case's request, with the rules that apply to it.
+ * @throws SignalboxError as a request would.
+ */
+export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
+  const { key, metadata, time } = given;
+  // Checked with the query's schema when the policy was read.
+  const route = dropped({ ...given.query, model: given.model });
+  const request = { key, metadata, user: '', stream: false, timeMs: Date.parse(time ?? USUAL_TIME) };
+  return hypotheticalFacts((caller) => routeFacts(route, caller, runtime.snapshot), request, runtime);
+}
+
+/** Decides by the policy alone: without readings, an estimate or a draw. */
+export function decideFor(facts: Facts, runtime: Runtime): Decision | Refusal {
+  return runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+}
+
+/** A decision, or the reason why there is none. */
+export type CaseOutcome = Decision | Refusal | SignalboxError;
+
+export const isDecision = (outcome: CaseOutcome): outcome is Decision => 'ranked' in outcome;
+
+/** Returns the outcome of a case's request. */
+export function outcomeOf(policyCase: PolicyCase, runtime: Runtime): CaseOutcome {
+  try {
+    return decideFor(factsOf(policyCase, runtime), runtime);
+  } catch (error) {
+    if (error instanceof SignalboxError) return error;
+    throw error;
+  }
+}
+
+/** Returns all that rejects a model: the names of constraints, and the kinds of other reasons. */
+export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): string[] {
+  const { snapshot } = runtime;
+  const index = snapshot.modelIndex.get(id)!;
+  const model = snapshot.models[index]!;
+  const asked: Facts = { ...facts, model: id, pinned: true };
+  const outcome = decideFor(asked, runtime);
+  const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
+  const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
+  const allows = facts.pinned ? null : (snapshot.selectors.get(facts.model)?.allows ?? null);
+  const rules =
+    (bits & REJECTIONS.constraint.bit) === 0
+      ? []
+      : violatedConstraints(model, bits, { facts: asked, readings: outcome.readings }, snapshot).map(
+          ({ name }) => name,
+        );
+  return [...rules, ...kinds.map(([kind]) => kind), ...(allows !== null && !hasBit(allows, index) ? ['selector'] : [])];
+}

@@ -1,0 +1,209 @@
+import type { ASTNode } from './cel-ast.ts';
+import { DOUBLE, type Extent, type Extents, largerOf, listOf, mapOf, objectOf, SCALAR, textOf } from './cel-extents.ts';
+import { methodCost, readSteps } from './cel-function-cost.ts';
+import { type Sight, VARIABLES } from './cel-types.ts';
+
+/** The most steps of one expression, about 1 ms: a step is the time of reading a name, at most 20 ns. */
+export const EXPRESSION_STEPS_MAX = 50_000;
+
+/** The steps of a failure: `||`, `&&`, `all` and `exists` go on after one, so that there can be many. */
+const FAILURE_STEPS = 400;
+/** The steps of each turn of a comprehension, beside its body. */
+const TURN_STEPS = 4;
+
+/** The highest cost of an expression. */
+export interface Cost {
+  readonly steps: number;
+  /** The smallest part that alone exceeds `EXPRESSION_STEPS_MAX`; null where the whole does not. */
+  readonly excess: Excess | null;
+}
+
+interface Excess {
+  readonly node: ASTNode;
+  readonly steps: number;
+}
+
+/** A part of an expression: its highest cost, and the largest size of its value. */
+interface Part {
+  readonly steps: number;
+  readonly extent: Extent;
+}
+
+type Names = ReadonlyMap<string, Extent>;
+
+/**
+ * The most that an expression, whose types were checked, can cost: as if every part were evaluated, and every list, map and
+ * text had its largest size. A single walk over the expression.
+ */
+export function costOf(ast: ASTNode, sight: Sight, extents: Extents): Cost {
+  const names = new Map(Object.entries(VARIABLES[sight]).map(([name, type]) => [name, objectOf(type)]));
+  const weigher = new Weigher(extents);
+  const { steps } = weigher.part(ast, names);
+  return { steps, excess: weigher.excess };
+}
+
+class Weigher {
+  readonly #extents: Extents;
+  excess: Excess | null = null;
+
+  constructor(extents: Extents) {
+    this.#extents = extents;
+  }
+
+  part(node: ASTNode, names: Names): Part {
+    const part = this.#weigh(node, names);
+    // Inner parts come first, so the first is the smallest.
+    if (part.steps > EXPRESSION_STEPS_MAX) this.excess ??= { node, steps: part.steps };
+    return part;
+  }
+
+  #weigh(node: ASTNode, names: Names): Part {
+    switch (node.op) {
+      case 'value':
+        return { steps: 1, extent: extentOfLiteral(node.args) };
+      case 'id':
+        return { steps: 1, extent: names.get(node.args) ?? SCALAR };
+      case '.':
+      case '.?':
+        return this.#field(this.part(node.args[0], names), node.args[1]);
+      case '[]':
+      case '[?]':
+        return entryOf(this.part(node.args[0], names), this.part(node.args[1], names));
+      case '!_':
+      case '-_': {
+        const { steps, extent } = this.part(node.args, names);
+        return { steps: steps + 1, extent };
+      }
+      case '?:': {
+        const [condition, whenTrue, whenFalse] = node.args;
+        const [yes, no] = [this.part(whenTrue, names), this.part(whenFalse, names)];
+        const steps = 1 + this.part(condition, names).steps + Math.max(yes.steps, no.steps);
+        return { steps, extent: largerOf(yes.extent, no.extent) };
+      }
+      case 'list': {
+        const items = this.#joined(node.args, names);
+        return { steps: items.steps, extent: listOf(node.args.length, items.extent) };
+      }
+      case 'map': {
+        const keys = this.#joined(
+          node.args.map(([key]) => key),
+          names,
+        );
+        const values = this.#joined(
+          node.args.map(([, value]) => value),
+          names,
+        );
+        return { steps: keys.steps + values.steps, extent: mapOf(node.args.length, keys.extent, values.extent) };
+      }
+      case 'call':
+        return this.#method(node.args[0], node.args[1], names);
+      case 'rcall':
+        return this.#receiverCall(node.args, names);
+      default: {
+        const [left, right] = node.args;
+        return operation(node.op, this.part(left, names), this.part(right, names));
+      }
+    }
+  }
+
+  #field({ steps, extent }: Part, field: string): Part {
+    if (extent.type) return { steps: steps + 1, extent: this.#extents(extent.type, field) };
+    return { steps: steps + 1 + (extent.isTotal ? 0 : FAILURE_STEPS), extent: extent.value ?? extent };
+  }
+
+  /** Several parts that are all evaluated, as one whose value is the largest of theirs. */
+  #joined(nodes: readonly ASTNode[], names: Names): Part {
+    const parts = nodes.map((node) => this.part(node, names));
+    const steps = parts.reduce((sum, part) => sum + part.steps, 1);
+    const [first, ...more] = parts.map(({ extent }) => extent);
+    return { steps, extent: more.reduce(largerOf, first ?? SCALAR) };
+  }
+
+  #receiverCall([name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]], names: Names): Part {
+    const [bound, ...body] = args;
+    if (bound?.op === 'id' && name === 'bind' && receiver.op === 'id' && receiver.args === 'cel') {
+      return this.#binding(bound.args, body, names);
+    }
+    const isComprehension = body.length > 0 && bound?.op === 'id' && COMPREHENSIONS.has(name);
+    if (!isComprehension) return this.#method(name, [receiver, ...args], names);
+    const over = this.part(receiver, names);
+    const item = over.extent.item ?? over.extent;
+    const inner = new Map(names).set(bound.args, item);
+    const parts = body.map((node) => this.part(node, inner));
+    const turn = parts.reduce((sum, { steps }) => sum + steps, TURN_STEPS);
+    const { size } = over.extent;
+    const steps = 1 + over.steps + size * turn;
+    if (name === 'map') return { steps, extent: listOf(size, parts.at(-1)?.extent ?? item) };
+    return { steps, extent: name === 'filter' ? listOf(size, item) : SCALAR };
+  }
+
+  /** `cel.bind(name, value, expression)`. */
+  #binding(name: string, [value, expression]: readonly ASTNode[], names: Names): Part {
+    if (!value || !expression) return { steps: 1, extent: SCALAR };
+    const given = this.part(value, names);
+    const { steps, extent } = this.part(expression, new Map(names).set(name, given.extent));
+    return { steps: 1 + given.steps + steps, extent };
+  }
+
+  #method(name: string, operands: readonly ASTNode[], names: Names): Part {
+    const parts = operands.map((node) => this.part(node, names));
+    const { steps, extent, canFail } = methodCost(
+      name,
+      parts.map((part) => part.extent),
+    );
+    const failure = canFail ? FAILURE_STEPS : 0;
+    return { steps: parts.reduce((sum, part) => sum + part.steps, 1 + steps + failure), extent };
+  }
+}
+
+/** The macros that evaluate their last arguments for each entry. */
+const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
+
+function extentOfLiteral(value: unknown): Extent {
+  if (typeof value === 'string' || value instanceof Uint8Array) return textOf(value.length);
+  return typeof value === 'number' ? DOUBLE : SCALAR;
+}
+
+/** `owner[index]`. */
+function entryOf(owner: Part, index: Part): Part {
+  const { extent } = owner;
+  const steps = 1 + owner.steps + index.steps + (extent.isTotal ? 0 : FAILURE_STEPS);
+  return { steps, extent: extent.value ?? extent.item ?? extent };
+}
+
+function operation(sign: string, left: Part, right: Part): Part {
+  const [a, b] = [left.extent, right.extent];
+  const { steps, extent } = operator(sign, a, b);
+  return { steps: 1 + left.steps + right.steps + steps, extent };
+}
+
+function operator(sign: string, a: Extent, b: Extent): Part {
+  switch (sign) {
+    case '&&':
+    case '||':
+      return { steps: 0, extent: SCALAR };
+    case 'in': {
+      const each = Math.min(readSteps(a), readSteps(b.item ?? b));
+      return { steps: b.kind === 'map' ? 0 : b.size * each, extent: SCALAR };
+    }
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+      return sum(sign, a, b);
+    default:
+      return { steps: Math.min(readSteps(a), readSteps(b)), extent: SCALAR };
+  }
+}
+
+/** Of numbers, or of texts and lists, which `+` joins. */
+function sum(sign: string, a: Extent, b: Extent): Part {
+  const joined = largerOf(a, b);
+  if (sign === '+' && (joined.kind === 'text' || joined.kind === 'list')) {
+    const extent = { ...joined, size: a.size + b.size };
+    return { steps: joined.kind === 'list' ? extent.size : readSteps(extent), extent };
+  }
+  const isDouble = joined.kind === 'double';
+  return { steps: isDouble ? 0 : FAILURE_STEPS, extent: joined };
+}

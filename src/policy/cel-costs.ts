@@ -1,0 +1,80 @@
+import type { Checked } from './cel-check.ts';
+import { costOf, EXPRESSION_STEPS_MAX } from './cel-cost.ts';
+import { extentsOf } from './cel-extents.ts';
+import type { Sight } from './cel-types.ts';
+import type { ParsedPolicy } from './parsed.ts';
+import type { Report } from './report.ts';
+
+/** The most steps of all expressions that are judged for each request, about 4 ms. */
+const REQUEST_STEPS_MAX = 200_000;
+/** The most steps of all that are judged over the catalog when the policy is loaded, about 0.4 s. */
+const LOAD_STEPS_MAX = 20_000_000;
+
+/** Keeps the work of a policy's expressions within limits, before any of them is evaluated. */
+export interface Costs {
+  /** Whether an expression is within the limit of one; where it is not, the report says which part exceeds it. */
+  admit(program: Checked<unknown>, sight: Sight): boolean;
+  /** Whether all that were admitted are within the limits of a policy; where not, the report names the costliest. */
+  reviewTotals(): boolean;
+}
+
+export function createCosts({ models, tasks }: ParsedPolicy, report: Report): Costs {
+  const extents = extentsOf(models, tasks.length);
+  const endpointCount = models.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+  const perRequest = new Total('judged for each request', REQUEST_STEPS_MAX);
+  const perLoad = new Total('judged over the catalog when the policy is loaded', LOAD_STEPS_MAX);
+  return {
+    admit(program, sight) {
+      const { steps, excess } = costOf(program.ast, sight, extents);
+      if (excess) {
+        const part = excess.node === program.ast ? 'the expression' : 'this part of the expression';
+        const message = `${part} can take ${countOf(excess.steps)} steps, more than ${countOf(EXPRESSION_STEPS_MAX)}`;
+        report.add('cel-too-costly', program.placeOf(excess.node), message, { hint: HINT });
+        return false;
+      }
+      if (sight === 'constraint') perLoad.add(program, steps * endpointCount);
+      else if (sight === 'model') perLoad.add(program, steps * models.length);
+      else perRequest.add(program, steps);
+      return true;
+    },
+    reviewTotals() {
+      const exceeded = [perRequest, perLoad].filter((total) => total.isExceeded);
+      for (const total of exceeded) total.tell(report);
+      return exceeded.length === 0;
+    },
+  };
+}
+
+const HINT = 'loops inside loops multiply, and what a caller writes counts with its greatest length: loop over less';
+
+/** Of the expressions that are judged on one occasion. */
+class Total {
+  readonly #occasion: string;
+  readonly #max: number;
+  #steps = 0;
+  #costliest: { readonly program: Checked<unknown>; readonly steps: number } | null = null;
+
+  constructor(occasion: string, max: number) {
+    this.#occasion = occasion;
+    this.#max = max;
+  }
+
+  add(program: Checked<unknown>, steps: number): void {
+    this.#steps += steps;
+    if (steps > (this.#costliest?.steps ?? -1)) this.#costliest = { program, steps };
+  }
+
+  get isExceeded(): boolean {
+    return this.#steps > this.#max;
+  }
+
+  tell(report: Report): void {
+    if (!this.#costliest) return;
+    const { program, steps } = this.#costliest;
+    const message = `the expressions that are ${this.#occasion} can take ${countOf(this.#steps)} steps together, more than ${countOf(this.#max)}`;
+    const hint = `this one takes most, ${countOf(steps)}; ${HINT}`;
+    report.add('cel-too-costly', program.placeOf(program.ast), message, { hint });
+  }
+}
+
+const countOf = (steps: number): string => Math.ceil(steps).toLocaleString('en');

@@ -1,0 +1,99 @@
+import { CAPABILITY_NAMES } from '../core/capability.ts';
+import { FIELDS, type TypeName } from './cel-types.ts';
+import { LANGUAGES_MAX, METADATA_MAX, TEXT_MAX } from './cel-view-limits.ts';
+import type { ModelDraft } from './models.ts';
+
+/** The largest that a value of an expression can be. */
+export interface Extent {
+  readonly kind: 'scalar' | 'double' | 'text' | 'list' | 'map' | 'object';
+  /** Characters of a text or bytes; entries of a list or map; 1 for all else. */
+  readonly size: number;
+  /** An item of a list, or a key of a map: what a comprehension binds. Where it is absent, this extent stands for it. */
+  readonly item?: Extent;
+  /** The values of a map. */
+  readonly value?: Extent;
+  /** Every key of the map reads: one that is missing gives the empty text. */
+  readonly isTotal?: boolean;
+  /** The declared type of an object. */
+  readonly type?: TypeName;
+}
+
+export const SCALAR: Extent = { kind: 'scalar', size: 1 };
+export const DOUBLE: Extent = { kind: 'double', size: 1 };
+export const textOf = (size: number): Extent => ({ kind: 'text', size });
+export const listOf = (size: number, item: Extent): Extent => ({ kind: 'list', size, item });
+export const mapOf = (size: number, item: Extent, value: Extent): Extent => ({ kind: 'map', size, item, value });
+export const objectOf = (type: TypeName): Extent => ({ kind: 'object', size: 1, type });
+
+type Fields = typeof FIELDS;
+/** The fields that hold a list or a map, as `Request.needs`. */
+type Collection = {
+  [Type in TypeName]: {
+    [Field in keyof Fields[Type]]: Fields[Type][Field] extends readonly [`${'list' | 'map'}<${string}>`, string]
+      ? `${Type}.${Field & string}`
+      : never;
+  }[keyof Fields[Type]];
+}[TypeName];
+
+/** The extent of a field of a declared type. */
+export type Extents = (type: TypeName, field: string) => Extent;
+
+/** Names of models, tasks, providers and keys, and of what they are made of: the longest that the language takes. */
+const NAME_MAX = 256;
+const NAME = textOf(NAME_MAX);
+/** As keys may have them. */
+const LABELS_MAX = 64;
+
+/**
+ * The extents of all fields that expressions see. The request's are limits that the view of it keeps; those of the catalog
+ * are its own, because its lists have no limit but the size of a file.
+ */
+export function extentsOf(models: readonly ModelDraft[], taskCount: number): Extents {
+  const longest = (sizes: readonly number[]) => sizes.reduce((most, size) => Math.max(most, size), 0);
+  const textsOf = (lists: readonly (readonly string[])[]) =>
+    listOf(longest(lists.map(({ length }) => length)), textOf(longest(lists.flat().map(({ length }) => length))));
+  const endpoints = models.flatMap((model) => model.endpoints.map(({ endpoint }) => endpoint));
+  const capabilities = listOf(CAPABILITY_NAMES.length, NAME);
+  const collections: Readonly<Record<Collection, Extent>> = {
+    'Request.needs': capabilities,
+    'Request.languages': listOf(LANGUAGES_MAX, NAME),
+    'Request.metadata': { ...mapOf(METADATA_MAX, textOf(TEXT_MAX), textOf(TEXT_MAX)), isTotal: true },
+    'Key.labels': { ...mapOf(LABELS_MAX, NAME, NAME), isTotal: true },
+    'Model.capabilities': capabilities,
+    'Model.languages': textsOf(models.map(({ model }) => [...model.languages])),
+    'Model.tags': textsOf(models.map(({ model }) => model.tags)),
+    'Model.quality': mapOf(taskCount + 1, NAME, DOUBLE),
+    'Model.providers': listOf(longest(models.map((model) => model.endpoints.length)), NAME),
+    'Endpoint.regions': textsOf(endpoints.map(({ regions }) => regions)),
+  };
+  const texts: Readonly<Record<string, Extent>> = {
+    'Request.user': textOf(TEXT_MAX),
+    'Endpoint.upstream': textOf(longest(endpoints.map(({ upstream }) => upstream.length))),
+  };
+  const known: Readonly<Record<string, Extent>> = { ...collections, ...texts };
+  return (type, field) => {
+    const fields: Readonly<Record<string, readonly [string, string]>> = FIELDS[type];
+    const declared = fields[field]?.[0] ?? '';
+    if (declared === 'string') return known[`${type}.${field}`] ?? NAME;
+    if (declared === 'double') return DOUBLE;
+    if (isTypeName(declared)) return objectOf(declared);
+    return known[`${type}.${field}`] ?? SCALAR;
+  };
+}
+
+const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIELDS, name);
+
+/** The larger of two values of which an expression gives one: in every part, the larger part. */
+export function largerOf(a: Extent, b: Extent): Extent {
+  const isPlain = ({ kind }: Extent) => kind === 'scalar' || kind === 'double' || kind === 'object';
+  if (isPlain(a)) return isPlain(b) && a.kind !== b.kind ? SCALAR : b;
+  if (isPlain(b)) return a;
+  const item = eitherOf(a.item, b.item);
+  const value = eitherOf(a.value, b.value);
+  const size = Math.max(a.size, b.size);
+  const isTotal = a.isTotal === true && b.isTotal === true;
+  return { kind: a.kind, size, isTotal, ...(item && { item }), ...(value && { value }) };
+}
+
+const eitherOf = (a: Extent | undefined, b: Extent | undefined): Extent | undefined =>
+  a && b ? largerOf(a, b) : (a ?? b);

@@ -1,0 +1,96 @@
+import { DOUBLE, type Extent, listOf, mapOf, SCALAR, textOf } from './cel-extents.ts';
+
+/** Characters that are read in a step. */
+const CHARACTERS_PER_STEP = 16;
+/** The steps of comparing two entries, beside reading them. */
+const ENTRY_STEPS = 5;
+/** A time in another zone goes through the formatter of dates. */
+const ZONE_STEPS = 2_500;
+
+/** The highest cost of a function, beside its arguments. */
+interface MethodCost {
+  readonly steps: number;
+  readonly extent: Extent;
+  readonly canFail: boolean;
+}
+
+/** The steps that reading all of a value takes. */
+export function readSteps({ kind, size, item, value }: Extent): number {
+  if (kind === 'text') return 1 + size / CHARACTERS_PER_STEP;
+  if (kind !== 'list' && kind !== 'map') return 1;
+  const entry = (item ? readSteps(item) : 1) + (value ? readSteps(value) : 0);
+  return 1 + size * (ENTRY_STEPS + entry);
+}
+
+/** Functions that fail for no value of the right type. */
+const NEVER_FAIL: ReadonlySet<string> = new Set([
+  'size',
+  'startsWith',
+  'endsWith',
+  'contains',
+  'lowerAscii',
+  'upperAscii',
+  'trim',
+  'split',
+  'join',
+  'string',
+  'type',
+]);
+
+/** Functions that give a text or bytes → how much longer it can be than what they read. */
+const TEXTS: Readonly<Record<string, number>> = {
+  trim: 1,
+  substring: 1,
+  // A letter can have three units in its other case.
+  lowerAscii: 3,
+  upperAscii: 3,
+  hex: 2,
+  base64: 2,
+  bytes: 3,
+};
+
+/**
+ * The highest cost of a function, by the extents of its receiver and arguments. A function that is not named here reads all
+ * that it is given, can fail, and gives as much as it reads.
+ */
+export function methodCost(name: string, operands: readonly Extent[]): MethodCost {
+  const [first = SCALAR, second] = operands;
+  const read = operands.reduce((sum, extent) => sum + readSteps(extent), 0);
+  const canFail = !NEVER_FAIL.has(name) && !(second === undefined && /^get[A-Z]/.test(name));
+  const growth = TEXTS[name];
+  if (growth !== undefined) return { steps: read * growth, extent: textOf(first.size * growth), canFail };
+  switch (name) {
+    case 'size':
+      return { steps: first.kind === 'text' ? read : 1, extent: SCALAR, canFail };
+    case 'string':
+      return { steps: read, extent: textOf(first.kind === 'text' ? first.size : 32), canFail };
+    case 'split':
+      return { steps: read + first.size, extent: listOf(first.size + 1, textOf(first.size)), canFail };
+    case 'join': {
+      const characters = first.size * ((first.item?.size ?? first.size) + (second?.size ?? 0));
+      return { steps: first.size + characters / CHARACTERS_PER_STEP, extent: textOf(characters), canFail };
+    }
+    case 'json':
+      return { steps: read * 4, extent: mapOf(first.size, textOf(first.size), textOf(first.size)), canFail };
+    case 'duration':
+      // The pattern that it is read by tries every pair of places in a text of digits, from every place.
+      return { steps: read + first.size ** 3 / 25, extent: SCALAR, canFail };
+    case 'double':
+      return { steps: read, extent: DOUBLE, canFail };
+    case 'int':
+    case 'uint':
+    case 'bool':
+    case 'type':
+    case 'at':
+    case 'timestamp':
+    case 'contains':
+    case 'startsWith':
+    case 'endsWith':
+    case 'indexOf':
+    case 'lastIndexOf':
+      return { steps: read, extent: SCALAR, canFail };
+    default:
+      if (/^get[A-Z]/.test(name)) return { steps: second ? ZONE_STEPS : 1, extent: SCALAR, canFail };
+      return { steps: read, extent: textOf(operands.reduce((sum, { size }) => sum + size, 0)), canFail };
+  }
+}

@@ -1,0 +1,11 @@
+/**
+ * The most that conditions read of what a caller chooses. A condition that asks for a field which is larger fails, and so
+ * counts as true. With these limits the work of every condition is known when the policy is loaded.
+ */
+
+/** Entries of `request.metadata`. */
+export const METADATA_MAX = 64;
+/** Characters of `request.user`, and of each name and text of `request.metadata`. */
+export const TEXT_MAX = 1024;
+/** Programming languages of a request. */
+export const LANGUAGES_MAX = 256;

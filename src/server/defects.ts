@@ -1,0 +1,69 @@
+import { pluginIn } from '../plugin-host/owners.ts';
+import { counter } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
+import { LineLimit } from '../telemetry/line-limit.ts';
+import type { Log } from '../telemetry/log.ts';
+import { stackOf } from '../telemetry/thrown.ts';
+import type { Host } from './host.ts';
+
+/** Lines a minute of each plugin, and of exceptions; all rejections are counted. */
+const LINES_MAX = 10;
+/** The label where no plugin's file is in the stack: code of Signalbox or of a package, or a value without a stack. */
+const NO_PLUGIN = 'none';
+
+export interface Defects {
+  readonly families: readonly Family[];
+  /** Has exceptions that nobody caught end the server in this way from now on; until then they end the start. */
+  onException(end: () => void): void;
+}
+
+/** Counts the rejected promises that nobody handled. */
+export function rejectionCounter() {
+  const rejections = counter({
+    name: 'signalbox_unhandled_rejections_total',
+    help: 'Rejected promises that nobody handled, by the plugin whose file is in the stack, as the policy names it; `none` where no plugin is.',
+    labels: ['plugin'],
+  });
+  rejections.at(NO_PLUGIN);
+  return rejections;
+}
+
+/**
+ * Watches for what no code caught. A rejected promise is logged and counted, and ends nothing: other requests have no part
+ * in it. After an exception nobody knows in which state it left things, so that the process ends.
+ */
+export function watchDefects(log: Log, { clock, err }: Pick<Host, 'clock' | 'err'>): Defects {
+  const rejections = rejectionCounter();
+  const limits = new Map<string, LineLimit>();
+  /** Null where a line more of this kind would drown others. */
+  const suppressedBefore = (kind: string): number | null => {
+    const limit = limits.get(kind) ?? new LineLimit(LINES_MAX);
+    limits.set(kind, limit);
+    return limit.next(clock());
+  };
+  const report = (message: string, kind: string, plugin: string, stack: string): void => {
+    const before = suppressedBefore(kind);
+    if (before !== null) log.error(message, { plugin, suppressed: before || undefined, stack });
+  };
+  let end = (): void => {
+    err.write('signalbox: An exception that nobody caught ended the start; the log has its stack.\n');
+    process.exit(1);
+  };
+  process.on('unhandledRejection', (reason) => {
+    const stack = stackOf(reason);
+    const plugin = pluginIn(stack) ?? NO_PLUGIN;
+    rejections.at(plugin).value++;
+    report('a promise was rejected and nobody handled it', `rejection ${plugin}`, plugin, stack);
+  });
+  process.on('uncaughtException', (thrown) => {
+    const stack = stackOf(thrown);
+    report('an exception that nobody caught ends the server', 'exception', pluginIn(stack) ?? NO_PLUGIN, stack);
+    end();
+  });
+  return {
+    families: [rejections.family],
+    onException(next) {
+      end = next;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { newKey } from '../access/key.ts';
+import type { Keys } from '../access/keys.ts';
+import { UsageError } from '../cli/options.ts';
+import { SCOPES } from '../core/caller.ts';
+import { moveDurably, writeDurably } from '../store/durable-file.ts';
+import { reasonOf } from '../store/reason.ts';
+import type { Log } from '../telemetry/log.ts';
+
+/** The first key while nobody has it yet. Until it is handed over, each start finds it again. */
+export interface FirstKey {
+  readonly key: string;
+  /** Puts it into `admin.key`, and returns the path of that file. */
+  toFile(): string;
+  /** Forgets it, once it was shown. */
+  shown(): void;
+}
+
+/**
+ * Makes the first key of a database that has none, or finds the one that an earlier start did not hand over; else null.
+ * The key is in a part file before the database knows it: a crash leaves a key that opens nothing, or one that the
+ * next start hands over. `keyFile`: whether the key will go to `admin.key`. Throws UsageError where that cannot be.
+ */
+export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, log: Log): Promise<FirstKey | null> {
+  const file = join(data, 'admin.key');
+  const part = `${file}.part`;
+  const written = <Result>(write: () => Result): Result => {
+    try {
+      return write();
+    } catch (cause) {
+      throw new UsageError(`The first API key cannot be written to ${file}: ${reasonOf(cause)}.`);
+    }
+  };
+  const pending = (key: string): FirstKey => ({
+    key,
+    toFile() {
+      written(() => moveDurably(part, file));
+      return file;
+    },
+    shown: () => rmSync(part, { force: true }),
+  });
+
+  if ((await keys.list()).length === 0) {
+    if (keyFile && !isEmpty(file) && existsSync(file))
+      throw new UsageError(`${file} exists, but the database knows no key; move it away and start again.`);
+    const key = newKey();
+    written(() => writeDurably(part, `${key}\n`));
+    await keys.create({ name: 'admin', scopes: SCOPES }, undefined, key);
+    return pending(key);
+  }
+  if (isEmpty(file)) {
+    const cure = 'signalbox keys create --scope chat,route,admin';
+    log.warn('the key file is empty: delete it, and make another key if its key is lost', { file, cure });
+  }
+  if (!existsSync(part)) return null;
+  const key = readFileSync(part, 'utf8').trim();
+  if (keys.authenticate(`Bearer ${key}`).caller !== null) return pending(key);
+  rmSync(part);
+  return null;
+}
+
+/** A start of 0.1 that was killed left an empty file. */
+const isEmpty = (file: string): boolean => existsSync(file) && readFileSync(file, 'utf8').trim() === '';

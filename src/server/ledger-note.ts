@@ -1,0 +1,137 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { open, readFile, rename } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { UsageError } from '../cli/options.ts';
+import { ledgerMigrations } from '../ledger/schema.ts';
+import { lastEntryOf } from '../ledger/state.ts';
+import { identityMigrations, identityOf } from '../store/identity.ts';
+import { reasonOf } from '../store/reason.ts';
+import { openReader } from '../store/sqlite.ts';
+import { type Store, StoreError } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { databaseOf } from './data.ts';
+
+/** How often the note follows the journal, ms: entries of so long can be lost with a write-ahead log unnoticed. */
+const FOLLOW_EVERY_MS = 1_000;
+
+/** The ledger that was served from a data folder, noted outside its database. */
+interface Note {
+  readonly ledger: string;
+  /** An entry of the journal that was durable; later ones may be, too. */
+  readonly entry: number;
+}
+
+const noteFile = (data: string): string => join(data, 'ledger.id');
+const textOf = ({ ledger, entry }: Note): string => `${JSON.stringify({ ledger, entry })}\n`;
+
+/**
+ * Compares the database of a data folder with the note beside it, before anything is written. Throws UsageError where the
+ * database is gone, is another one, or ends before what was booked: from its books money would be spent again.
+ */
+export async function refuseOtherLedger(data: string): Promise<void> {
+  const file = noteFile(data);
+  if (!existsSync(file)) return;
+  const note = readNote(file);
+  const fault = await faultOf(databaseOf(data), note);
+  if (fault === null) return;
+  throw new UsageError(
+    `${fault}. Put the files of that ledger back, or restore a backup into a fresh folder. To serve what is there now all the same, delete ${resolve(file)}.`,
+  );
+}
+
+/** Why a database is not the ledger of the note, as it was left; null when it is. */
+async function faultOf(database: string, { ledger, entry }: Note): Promise<string | null> {
+  const path = resolve(database);
+  const served = `the ledger ${ledger.slice(0, 8)} that was served from this folder`;
+  if (!existsSync(database)) return `There is no ${path}, so ${served} is gone`;
+  const reader = openReader(database, [identityMigrations, ledgerMigrations]);
+  try {
+    const found = await identityOf(reader);
+    if (found === null) return `${path} is empty or older than ${served}`;
+    if (found !== ledger) return `${path} is the ledger ${found.slice(0, 8)}, not ${served}`;
+    const last = await lastEntryOf(reader);
+    if (last >= entry) return null;
+    return `${path} ends at entry ${last} of its journal, and entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is gone`;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Throws UsageError for a note that is none. */
+function readNote(file: string): Note {
+  try {
+    const { ledger, entry }: Partial<Note> = JSON.parse(readFileSync(file, 'utf8'));
+    if (typeof ledger === 'string' && Number.isSafeInteger(entry)) return { ledger, entry: Number(entry) };
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw new UsageError(`Cannot read ${resolve(file)}: ${reasonOf(cause)}.`);
+  }
+  throw new UsageError(`${resolve(file)} is damaged; delete it if signalbox.db beside it is the ledger to serve.`);
+}
+
+export interface LedgerNote {
+  /** Brings the note up to date once more. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Notes which ledger is served from a data folder, and from then on how far its journal has come. */
+export async function keepLedgerNote(data: string, store: Store, log: Log): Promise<LedgerNote> {
+  const file = noteFile(data);
+  const ledger = await identityOf(store);
+  /** Null for no file. */
+  let noted = existsSync(file) ? readFileSync(file, 'utf8') : null;
+  let isTold = false;
+  const follow = async (): Promise<void> => {
+    if (ledger === null) return;
+    const text = textOf({ ledger, entry: await lastEntryOf(store) });
+    if (text === noted) return;
+    // The note must not be ahead of what a loss of power leaves.
+    await store.flush();
+    const there = await textIn(file);
+    // An operator may have deleted the note, or put another ledger there: leave that as it is.
+    if (there === null ? noted !== null : !there.includes(ledger)) return;
+    await replace(file, text);
+    noted = text;
+    isTold = false;
+  };
+  const tryToFollow = (): Promise<void> =>
+    follow().catch((error: unknown) => {
+      // The store says itself that it fails.
+      if (!isTold && !(error instanceof StoreError)) {
+        log.warn('the note of the ledger could not be written', { file, error: reasonOf(error) });
+        isTold = true;
+      }
+    });
+  await tryToFollow();
+  let following: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    following ??= tryToFollow().finally(() => {
+      following = null;
+    });
+  }, FOLLOW_EVERY_MS);
+  timer.unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      await following;
+      await tryToFollow();
+    },
+  };
+}
+
+const textIn = (file: string): Promise<string | null> =>
+  readFile(file, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  });
+
+/** Beside the requests: no thread waits for the disk. */
+async function replace(file: string, text: string): Promise<void> {
+  const part = await open(`${file}.part`, 'w', 0o600);
+  try {
+    await part.writeFile(text);
+    await part.sync();
+  } finally {
+    await part.close();
+  }
+  await rename(`${file}.part`, file);
+}

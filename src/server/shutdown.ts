@@ -1,0 +1,100 @@
+import type { Idempotency } from '../access/idempotency/state.ts';
+import type { Keys } from '../access/keys.ts';
+import { drain } from '../gateway/drain.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { FolderLock } from '../store/folder-lock.ts';
+import type { WatchedStore } from '../store/sqlite.ts';
+import type { Tracer } from '../telemetry/tracing/tracer.ts';
+import type { LedgerNote } from './ledger-note.ts';
+import { closeStore } from './store.ts';
+
+/** Time for the last error events to reach their readers. */
+const FAREWELL_MS = 1_000;
+
+/** The parts of a server that are closed at its end. */
+export interface ServerParts {
+  /** The data folder. */
+  readonly data: string;
+  readonly gateway: Gateway;
+  readonly idempotency: Idempotency;
+  readonly keys: Keys;
+  readonly store: WatchedStore;
+  readonly note: LedgerNote;
+  readonly lock: FolderLock;
+  readonly tracer: Tracer | null;
+  /** How long requests under way may take, ms. */
+  readonly drainMs: number;
+  /** Ends what the gateway does by itself, and has it refuse requests. */
+  stop(): void;
+  /** Takes no more connections. Resolves once the last one is closed. */
+  stopListening(): Promise<unknown> | undefined;
+  /** Resolves once the log is written. */
+  written(): Promise<void>;
+}
+
+export interface Shutdown {
+  /** Drains, and ends the process with 0. The second signal ends it at once, with 1. */
+  bySignal(signal: string): void;
+  /** Drains, and ends the process with 1. Whatever is thrown meanwhile does not cut the requests under way. */
+  byException(): void;
+}
+
+export function openShutdown(parts: ServerParts): Shutdown {
+  const { gateway, written } = parts;
+  const { log } = gateway;
+  let code: 0 | 1 = 0;
+  let isSignalled = false;
+  const begin = (cause: { readonly signal?: string; readonly cause?: string }): void => {
+    if (gateway.draining()) return;
+    log.info('draining', { ...cause, requests: gateway.exchanges.size });
+    void closeAll(parts)
+      .then(
+        (closed) => {
+          code ||= closed;
+          log.info('stopped');
+        },
+        (error: unknown) => {
+          code = 1;
+          log.error('the server did not stop in order', { error: String(error) });
+        },
+      )
+      .then(written)
+      .finally(() => process.exit(code));
+  };
+  return {
+    bySignal(signal) {
+      if (isSignalled) process.exit(1);
+      isSignalled = true;
+      begin({ signal });
+    },
+    byException() {
+      code = 1;
+      begin({ cause: 'an exception that nobody caught' });
+    },
+  };
+}
+
+/** Resolves with 1 where a settlement is lost, else with 0. */
+async function closeAll(parts: ServerParts): Promise<0 | 1> {
+  const { data, gateway, idempotency, keys, store, note, lock, tracer, drainMs, stop, stopListening } = parts;
+  const { log } = gateway;
+  stop();
+  const stopped = stopListening();
+  await drain(gateway, drainMs);
+  // What is not settled by now is left to the next start.
+  gateway.payments.close();
+  await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
+  keys.close();
+  await gateway.learner
+    .close()
+    .catch((error: unknown) => log.warn('what was learnt has no checkpoint', { error: String(error) }));
+  // What a broken disk keeps from being summed up, the next start sums up.
+  await gateway.ledger
+    .close()
+    .catch((error: unknown) => log.warn('the ledger has no checkpoint', { error: String(error) }));
+  await note.close();
+  const code = await closeStore(data, store, log);
+  lock.release();
+  await tracer?.close();
+  return code;
+}

@@ -1,0 +1,103 @@
+import { crc32 } from 'node:zlib';
+
+/**
+ * The bytes of a spool file. A header of one sector holds the generation; entries follow it without gaps, and zeros follow
+ * them. Each entry is numbered from 0 and carries the generation and a checksum, so an entry of an earlier generation, a torn
+ * one and a damaged one are all recognised. Numbers are little-endian.
+ *
+ * header: magic (8 bytes), generation (4), CRC-32 of both (4). entry: magic (4), generation (4), number (4), length of the
+ * text in bytes (4), CRC-32 of these three and the text (4), text.
+ */
+const MAGIC = Buffer.from('SBSPOOL1');
+/** Starts with a byte that UTF-8 never has, so no text contains it. */
+const ENTRY_MAGIC = Buffer.from([0xf5, 0x53, 0x42, 0x01]);
+const ENTRY_HEAD_BYTES = 20;
+
+/** One sector, which a disk writes whole. */
+export const HEADER_BYTES = 512;
+
+export interface SpoolContent {
+  readonly generation: number;
+  /** The whole entries, in the order in which they were added. */
+  readonly texts: readonly string[];
+  /** Whether bytes that are no whole entry follow them: the last write was torn, or its bytes are damaged. */
+  readonly isTorn: boolean;
+}
+
+export function encodeHeader(generation: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  MAGIC.copy(header);
+  header.writeUInt32LE(generation, 8);
+  header.writeUInt32LE(crc32(header.subarray(0, 12)), 12);
+  return header;
+}
+
+export function encodeEntry(generation: number, number: number, text: string): Buffer {
+  const bytes = Buffer.byteLength(text);
+  const entry = Buffer.alloc(ENTRY_HEAD_BYTES + bytes);
+  ENTRY_MAGIC.copy(entry);
+  entry.writeUInt32LE(generation, 4);
+  entry.writeUInt32LE(number, 8);
+  entry.writeUInt32LE(bytes, 12);
+  entry.write(text, ENTRY_HEAD_BYTES);
+  entry.writeUInt32LE(checksumOf(entry), 16);
+  return entry;
+}
+
+/**
+ * Reads a spool file. Throws an Error that names the damage where the header is damaged, or where a whole entry follows
+ * a damaged one: the damaged one was whole when its callers got their prices.
+ */
+export function decodeSpool(file: Buffer): SpoolContent {
+  const generation = generationOf(file);
+  const texts: string[] = [];
+  let at = HEADER_BYTES;
+  for (let entry = entryAt(file, at); isNext(entry, generation, texts.length); entry = entryAt(file, at)) {
+    texts.push(entry.text);
+    at = entry.end;
+  }
+  const rest = file.subarray(at);
+  if (hasEntry(rest, generation, texts.length)) throw new Error(`its entry ${texts.length + 1} is damaged`);
+  return { generation, texts, isTorn: rest.some((byte) => byte !== 0) };
+}
+
+function generationOf(file: Buffer): number {
+  const isSound =
+    file.length >= HEADER_BYTES &&
+    MAGIC.equals(file.subarray(0, MAGIC.length)) &&
+    crc32(file.subarray(0, 12)) === file.readUInt32LE(12);
+  if (!isSound) throw new Error('its header is damaged');
+  return file.readUInt32LE(8);
+}
+
+interface Entry {
+  readonly generation: number;
+  readonly number: number;
+  readonly text: string;
+  readonly end: number;
+}
+
+const isNext = (entry: Entry | null, generation: number, number: number): entry is Entry =>
+  entry !== null && entry.generation === generation && entry.number === number;
+
+/** Null where no whole entry begins. */
+function entryAt(file: Buffer, at: number): Entry | null {
+  if (file.length - at < ENTRY_HEAD_BYTES || !ENTRY_MAGIC.equals(file.subarray(at, at + 4))) return null;
+  const end = at + ENTRY_HEAD_BYTES + file.readUInt32LE(at + 12);
+  if (end > file.length) return null;
+  const entry = file.subarray(at, end);
+  if (checksumOf(entry) !== entry.readUInt32LE(16)) return null;
+  const text = entry.toString('utf8', ENTRY_HEAD_BYTES);
+  return { generation: entry.readUInt32LE(4), number: entry.readUInt32LE(8), text, end };
+}
+
+/** Whether a whole entry of this generation begins anywhere, with this number or a later one. */
+function hasEntry(bytes: Buffer, generation: number, from: number): boolean {
+  for (let at = bytes.indexOf(ENTRY_MAGIC); at >= 0; at = bytes.indexOf(ENTRY_MAGIC, at + 1)) {
+    const entry = entryAt(bytes, at);
+    if (entry && entry.generation === generation && entry.number >= from) return true;
+  }
+  return false;
+}
+
+const checksumOf = (entry: Buffer): number => crc32(entry.subarray(ENTRY_HEAD_BYTES), crc32(entry.subarray(4, 16)));

@@ -1,0 +1,166 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { makeTestKey, runCommand, type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+
+/** A server must not start on books that are not those it had: money would be spent twice. */
+const PATIENCE = 60_000;
+const KEY = makeTestKey();
+
+let upstream: FakeUpstream;
+const cleanUps: (() => unknown)[] = [];
+
+beforeAll(() => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(() => upstream.stop());
+
+function newFolder(): string {
+  const folder = temporaryFolder();
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function start(data: string): Promise<Signalbox> {
+  const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
+  const box = await startSignalbox({ data, policy, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: KEY } });
+  cleanUps.push(() => box.stop());
+  return box;
+}
+
+async function chat(box: Signalbox): Promise<void> {
+  const messages = [{ role: 'user', content: 'Say hello.' }];
+  expect((await box.post('/v1/chat/completions', { model: 'best', messages, max_tokens: 20 })).status).toBe(200);
+}
+
+async function charged(box: Signalbox): Promise<number> {
+  const books = (await (await box.get('/admin/ledger')).json()) as { charged_credits: number };
+  return books.charged_credits;
+}
+
+async function end(box: Signalbox, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  box.signal(signal);
+  await box.exited;
+}
+
+const database = (data: string) => join(data, 'signalbox.db');
+const noteOf = (data: string) => join(data, 'ledger.id');
+const entryIn = (data: string) => (JSON.parse(readFileSync(noteOf(data), 'utf8')) as { entry: number }).entry;
+
+/** Starts, takes a chat, and ends; the note knows of the chat by then. Returns what was charged so far. */
+async function served(data: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<number> {
+  const box = await start(data);
+  const before = entryIn(data);
+  await chat(box);
+  const credits = await charged(box);
+  // A kill leaves it no time to write.
+  if (signal === 'SIGKILL') await waitFor(() => entryIn(data) >= before + 2);
+  await end(box, signal);
+  return credits;
+}
+
+/** The sentence of a start that is refused, which must make no database. */
+async function refusal(data: string): Promise<string> {
+  const before = existsSync(database(data));
+  const { code, err } = await runCommand(['serve', '--port', '0', '--log', 'off', '--data', data]);
+  expect([code, existsSync(database(data))]).toEqual([1, before]);
+  expect(err).toMatch(/^signalbox: [^\n]*\n$/);
+  return err;
+}
+
+describe('a start is refused in one sentence, and goes on once the files are back,', () => {
+  test(
+    'where the database is gone, empty, or another installation’s; without the note it begins with empty books',
+    async () => {
+      const [data, other] = [newFolder(), newFolder()];
+      const credits = await served(data, 'SIGTERM');
+      await end(await start(other), 'SIGTERM');
+      const away = join(newFolder(), 'signalbox.db');
+      renameSync(database(data), away);
+      const gone = await refusal(data);
+      expect(gone).toMatch(
+        /There is no .*signalbox\.db, so the ledger [0-9a-f]{8} that was served from this folder is gone/,
+      );
+      expect(gone).toEndWith(
+        `Put the files of that ledger back, or restore a backup into a fresh folder. To serve what is there now all the same, delete ${noteOf(data)}.\n`,
+      );
+      copyFileSync(database(other), database(data));
+      expect(await refusal(data)).toMatch(/is the ledger [0-9a-f]{8}, not the ledger [0-9a-f]{8} that was served/);
+      // A command that only reads has no reason to refuse.
+      expect((await runCommand(['ledger', 'audit', '--data', data])).code).toBe(0);
+      writeFileSync(database(data), '');
+      expect(await refusal(data)).toContain('is empty or older than the ledger');
+
+      copyFileSync(away, database(data));
+      const box = await start(data);
+      expect(await charged(box)).toBeCloseTo(credits, 6);
+      await end(box, 'SIGTERM');
+      rmSync(database(data));
+      rmSync(noteOf(data));
+      expect(await charged(await start(data))).toBe(0);
+      writeFileSync(noteOf(other), '');
+      expect(await refusal(other)).toContain('ledger.id is damaged; delete it if signalbox.db beside it');
+    },
+    PATIENCE,
+  );
+
+  test(
+    'where the write-ahead log is gone after kill -9, at the first start and later',
+    async () => {
+      const data = newFolder();
+      const away = join(newFolder(), 'wal');
+      const wal = `${database(data)}-wal`;
+      const withoutLog = async () => {
+        renameSync(wal, away);
+        const found = await refusal(data);
+        renameSync(away, wal);
+        return found;
+      };
+      const first = await served(data, 'SIGKILL');
+      expect(await withoutLog()).toContain('is empty or older than the ledger');
+      expect(await served(data, 'SIGTERM')).toBeGreaterThan(first);
+      await served(data, 'SIGKILL');
+      expect(await withoutLog()).toMatch(/ends at entry \d+ of its journal, and entry \d+ was booked/);
+    },
+    PATIENCE,
+  );
+
+  test(
+    'where an older copy is in the place of the database; without the note it is taken',
+    async () => {
+      const data = newFolder();
+      const credits = await served(data, 'SIGTERM');
+      const copy = join(newFolder(), 'copy.db');
+      expect((await runCommand(['ledger', 'backup', copy, '--data', data])).code).toBe(0);
+      await served(data, 'SIGTERM');
+      copyFileSync(copy, database(data));
+      expect(await refusal(data)).toContain('it is an older copy');
+      rmSync(noteOf(data));
+      expect(await charged(await start(data))).toBeCloseTo(credits, 6);
+      expect(entryIn(data)).toBeGreaterThan(0);
+    },
+    PATIENCE,
+  );
+});
+
+test(
+  'a note that is deleted under a running server is not written again before the next start',
+  async () => {
+    const data = newFolder();
+    const box = await start(data);
+    await chat(box);
+    rmSync(noteOf(data));
+    await chat(box);
+    await Bun.sleep(1_500);
+    await end(box, 'SIGTERM');
+    expect(existsSync(noteOf(data))).toBe(false);
+    expect(box.lines.filter((line) => line.includes('note of the ledger'))).toEqual([]);
+  },
+  PATIENCE,
+);

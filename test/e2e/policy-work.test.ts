@@ -1,0 +1,108 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { answerOf } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
+
+/** Policies that would hold up every request, or their own load: refused with their place, while the one before serves. */
+
+const hello = [{ role: 'user', content: 'Say hello.' }];
+let upstream: FakeUpstream;
+let live: LivePolicy | null = null;
+
+beforeAll(() => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+});
+afterEach(async () => {
+  await live?.stop();
+  live = null;
+});
+afterAll(() => upstream.stop());
+
+const policy = (more: string) => testPolicy({ first: upstream.url }, { one: { endpoints: ['first'] } }, more);
+const rule = (when: string, limits = 'max_cost_credits: 1000') =>
+  `constraints:\n  - name: rule\n    ${limits}\n    when: ${JSON.stringify(when)}\n`;
+
+async function start(more: string): Promise<LivePolicy> {
+  live = await startLivePolicy({ 'policy.yaml': policy(more) });
+  return live;
+}
+
+const ask = async ({ box }: LivePolicy, more: object = {}) =>
+  box.post('/v1/chat/completions', { model: 'auto', messages: hello, ...more });
+
+/** Saves a policy that must be refused, and gives what is said of it. */
+async function refusalOf(saved: string) {
+  const policyInForce = await start('');
+  const { revision } = await policyInForce.status();
+  policyInForce.write('policy.yaml', saved);
+  const { last_reload: last } = await policyInForce.refused(20_000);
+  expect(await answerOf(await ask(policyInForce))).toMatchObject({ platform: { policy_revision: revision } });
+  return { ...last, lines: saved.split('\n') };
+}
+
+const IN_THE_FILE = expect.stringMatching(/policy\.yaml$/);
+
+const LOOP = '[1, 2, 3, 4, 5, 6, 7].all(';
+const SIX_LOOPS = `${[...'abcdef'].map((name) => `${LOOP}${name}, `).join('')}a + b + c + d + e + f > 0${')'.repeat(6)}`;
+
+describe('a policy is refused with the place, and the one before serves on:', () => {
+  test('six loops inside each other, which cost every request', async () => {
+    const { diagnostics, lines } = await refusalOf(policy(rule(SIX_LOOPS)));
+    const line = lines.findIndex((one) => one.includes('when:')) + 1;
+    expect(diagnostics).toMatchObject([{ code: 'cel-too-costly', file: IN_THE_FILE, line }]);
+  });
+
+  test('a text of digits that a caller chooses, read as a duration', async () => {
+    const { diagnostics } = await refusalOf(policy(rule('duration(request.user) > duration("1h")')));
+    expect(diagnostics).toMatchObject([{ code: 'cel-too-costly', file: IN_THE_FILE }]);
+  });
+
+  test('50,000 signs of negation', async () => {
+    const { diagnostics, lines } = await refusalOf(policy(rule(`${'!'.repeat(50_000)}true`)));
+    const line = lines.findIndex((one) => one.includes('when:')) + 1;
+    expect(diagnostics).toMatchObject([{ file: IN_THE_FILE, line }]);
+    expect(diagnostics[0]?.message).not.toContain('call stack');
+  });
+
+  test('4,000 lists inside each other', async () => {
+    const options = `selectors: { deep: { strategy: auto, options: { a: ${'['.repeat(4_000)}${']'.repeat(4_000)} } } }\n`;
+    const closed = await refusalOf(policy(options));
+    expect(closed.diagnostics.map(({ code }) => code)).toContain('yaml-syntax');
+  });
+
+  test('30,000 tags that nobody knows', async () => {
+    const { diagnostics } = await refusalOf(`${policy('')}tasks: [${'!x 1,'.repeat(30_000)}]\n`);
+    expect(diagnostics.map(({ code }) => code)).toContain('yaml-feature');
+    expect(diagnostics.length).toBeLessThan(20);
+  });
+});
+
+describe('a condition that asks for more than conditions read counts as true', () => {
+  const statusOf = async (policyInForce: LivePolicy, more: object) => {
+    const answer = await ask(policyInForce, more);
+    await answer.text();
+    return answer.status;
+  };
+
+  test('of `user` and `metadata`, and only where it asks for them', async () => {
+    const policyInForce = await start(
+      rule(
+        'request.user.contains("nobody") || request.metadata.exists(k, k == "nobody")',
+        'require: model.price.output > 1000.0',
+      ),
+    );
+    const long = 'x'.repeat(1025);
+    const entries = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
+    expect(await statusOf(policyInForce, { user: long.slice(1), metadata: entries(64) })).toBe(200);
+    expect(await statusOf(policyInForce, { user: long })).toBe(422);
+    expect(await statusOf(policyInForce, { metadata: entries(65) })).toBe(422);
+    expect(await statusOf(policyInForce, { metadata: { k: long } })).toBe(422);
+    policyInForce.write(
+      'policy.yaml',
+      policy(rule('request.task == "coding"', 'require: model.price.output > 1000.0')),
+    );
+    await policyInForce.reload();
+    expect(await statusOf(policyInForce, { user: long, metadata: { ...entries(65), k: long } })).toBe(200);
+  });
+});

@@ -1,0 +1,211 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Hold } from '../../src/ledger/hold.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { ledgerMigrations } from '../../src/ledger/schema.ts';
+import { closedBy, unbooked } from '../../src/ledger/spooled.ts';
+import { readSpool, Spool, type SpooledUnit } from '../../src/store/spool.ts';
+import { openSqlite, type WatchedStore } from '../../src/store/sqlite.ts';
+import type { Write } from '../../src/store/store.ts';
+import { tempFolder } from '../store/support.ts';
+import { findingsOf } from './audit-support.ts';
+import { held, line, NO_TERMS, NOON, order, type StoredEntry } from './support.ts';
+
+const spoolOf = (folder: string): string => join(folder, 'settlements.spool');
+const databaseOf = (folder: string): string => join(folder, 'signalbox.db');
+
+/** What a start books of the spool that it finds. */
+type TakeIn = (store: WatchedStore, units: readonly SpooledUnit[]) => Promise<readonly Write[]>;
+
+const comparing: TakeIn = async (store, units) => (await unbooked(store, 'the spool', units, [])).writes;
+
+const openStore = (folder: string) => openSqlite(databaseOf(folder), [ledgerMigrations], { busyTimeoutMs: 1 });
+
+/** Starts as a server does. `dies`: after the spool is booked, and before there is a new one. */
+async function start(folder: string, takeIn: TakeIn, dies = false): Promise<{ store: WatchedStore; ledger: Ledger }> {
+  const store = await openStore(folder);
+  const writes = await takeIn(store, readSpool(spoolOf(folder)).units);
+  if (writes.length > 0) await store.commit(writes);
+  if (dies) {
+    await store.close();
+    return start(folder, takeIn);
+  }
+  const spool = Spool.create(spoolOf(folder));
+  store.useSpool(spool);
+  const options = { store, terms: NO_TERMS, now: () => NOON, onAlarm: () => {} };
+  return { store, ledger: await openLedger({ ...options, makeRoom: (open) => spool.makeRoom(open) }) };
+}
+
+/** What is on the disk when the process dies. */
+function copyOf(folder: string): string {
+  const copy = join(folder, 'left');
+  mkdirSync(copy);
+  for (const name of ['signalbox.db', 'signalbox.db-wal', 'settlements.spool'])
+    if (existsSync(join(folder, name))) copyFileSync(join(folder, name), join(copy, name));
+  return copy;
+}
+
+type Step = {
+  readonly kind: 'reserve' | 'post' | 'settle' | 'exceed' | 'void' | 'block' | 'free';
+  readonly at: number;
+};
+
+/** A server whose database another process keeps locked now and then, as a full disk would. */
+class World {
+  /** What callers were told, by the reservation. */
+  readonly told = new Map<number, number>();
+  readonly #open: Hold[] = [];
+  readonly #ledger: Ledger;
+  readonly #blocker: Database;
+  isBlocked = false;
+
+  constructor(folder: string, ledger: Ledger) {
+    this.#ledger = ledger;
+    this.#blocker = new Database(databaseOf(folder), { readwrite: true });
+    this.#blocker.run('PRAGMA busy_timeout = 2000');
+  }
+
+  async play({ kind, at }: Step): Promise<void> {
+    if (kind === 'reserve' && !this.isBlocked) this.#open.push(await held(this.#ledger, order(1_000)));
+    if (kind === 'block' && !this.isBlocked) this.#lock('BEGIN IMMEDIATE');
+    if (kind === 'free' && this.isBlocked) this.#lock('ROLLBACK');
+    const hold = this.#open[at % Math.max(1, this.#open.length)];
+    if (!hold) return;
+    if (kind === 'post') hold.post(line(100 + at));
+    if (kind !== 'settle' && kind !== 'exceed' && kind !== 'void') return;
+    this.#open.splice(this.#open.indexOf(hold), 1);
+    const used = kind === 'void' ? null : line(kind === 'settle' ? 200 + at : 5_000);
+    const { charged } = hold.settle(used, () => []);
+    if (await this.#ledger.written()) this.told.set(hold.id, charged);
+  }
+
+  end(): void {
+    this.#blocker.close();
+  }
+
+  #lock(sql: string): void {
+    this.#blocker.run(sql);
+    this.isBlocked = !this.isBlocked;
+  }
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom('reserve', 'reserve', 'post', 'settle', 'settle', 'exceed', 'void', 'block', 'free'),
+  at: fc.nat(5),
+});
+const opening: Step[] = [0, 1, 2].map((at) => ({ kind: 'reserve', at }));
+
+/** Whatever happens, and whenever the process dies: what callers were told is what the next start has booked, once. */
+const lawOf = (takeIn: TakeIn) =>
+  fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 9 }), fc.boolean(), async (steps, dies) => {
+    using folder = tempFolder();
+    const { store, ledger } = await start(folder.path, comparing);
+    const world = new World(folder.path, ledger);
+    let left: string;
+    try {
+      for (const one of [...opening, ...steps]) await world.play(one);
+      left = copyOf(folder.path);
+    } finally {
+      world.end();
+      await store.close();
+    }
+    const next = await start(left, takeIn, dies);
+    const rows = await next.store.query<StoredEntry>({ sql: 'SELECT kind, reservation, amount FROM journal' });
+    await next.ledger.close();
+    await next.store.close();
+    for (const [reservation, charged] of world.told) {
+      const its = rows.filter((row) => row.reservation === reservation);
+      const charges = its.filter(({ kind }) => kind === 'post' || kind === 'settle' || kind === 'expire');
+      expect(charges.reduce((sum, { amount }) => sum + amount, 0)).toBe(charged);
+      expect(its.filter(({ kind }) => kind === 'settle' || kind === 'expire').map(({ kind }) => kind)).toEqual([
+        'settle',
+      ]);
+    }
+    expect(await findingsOf(databaseOf(left))).toEqual([]);
+    expect(readSpool(spoolOf(left)).units).toEqual([]);
+  });
+
+const RUNS = 8;
+/** A lock, a settlement: so that every mutant meets a spool. */
+const examples: [Step[], boolean][] = [
+  [
+    [
+      { kind: 'post', at: 0 },
+      { kind: 'block', at: 0 },
+      { kind: 'settle', at: 0 },
+      { kind: 'exceed', at: 0 },
+    ],
+    true,
+  ],
+];
+
+describe('settlements in a spool', () => {
+  test('are booked by the next start as they were told, once, whenever the process dies', async () => {
+    await fc.assert(lawOf(comparing), { numRuns: RUNS, examples });
+  }, 60_000);
+
+  const forgetting: TakeIn = async () => [];
+  /** Gives rows new numbers, as if they had never been written. */
+  const doubling: TakeIn = async (store, units) => {
+    const [last] = await store.query<{ seq: number }>({ sql: 'SELECT max(seq) AS seq FROM journal' });
+    const journal = units.flat().filter(({ name }) => name === 'charge');
+    const { writes } = await unbooked(store, 'the spool', units, []).catch(() => ({ writes: [] }));
+    const statement = writes.find(({ params }) => params.length === 13)?.statement ?? INSERT;
+    return journal.map(({ params }, at) => ({ statement, params: [last!.seq + 1 + at, ...params.slice(1)] }));
+  };
+  const INSERT = {
+    sql: `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
+      cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  };
+
+  test.each([
+    ['forgets the spool', forgetting],
+    ['books rows anew', doubling],
+  ])(
+    'a start that %s is found out',
+    async (_, mutant) => {
+      const { failed } = await fc.check(lawOf(mutant), { numRuns: RUNS, examples, endOnFailure: true });
+      expect(failed).toBe(true);
+    },
+    60_000,
+  );
+
+  test('that belong to another database are refused, with what does not fit', async () => {
+    using folder = tempFolder();
+    const { store } = await start(folder.path, comparing);
+    const row = (seq: number, reservation: number): SpooledUnit => [
+      { name: 'closing', params: [seq, 'settle', reservation, 1, 5, NOON] },
+    ];
+    expect(closedBy([row(7, 123)])).toEqual([123]);
+    await expect(unbooked(store, 'the spool', [row(7, 123)], [])).rejects.toThrow(
+      /^the spool does not fit the database: it has a settlement of dec_\w+, which is not open there\. Put the database back/,
+    );
+    await expect(unbooked(store, 'the spool', [[{ name: 'novel', params: [] }]], [])).rejects.toThrow(
+      'it has rows of the kind "novel", which this version does not know',
+    );
+    await store.close();
+  });
+
+  test('bring the rows of other rooms along, in the same commit, and leave them with what is booked', async () => {
+    using folder = tempFolder();
+    const { store, ledger } = await start(folder.path, comparing);
+    const statement = { sql: 'UPDATE adjustments SET amount = ? WHERE id = ?', spooledAs: 'payment' };
+    const hold = await held(ledger, order(1_000));
+    const blocker = new Database(folder.file, { readwrite: true });
+    blocker.run('BEGIN IMMEDIATE');
+    hold.settle(line(300), () => [{ statement, params: [300, 9] }]);
+    expect(await ledger.written()).toBe(true);
+    const { units } = readSpool(spoolOf(folder.path));
+    const { writes, closed, charged } = await unbooked(store, 'the spool', units, [statement]);
+    expect({ closed, charged }).toEqual({ closed: [hold.id], charged: 300 });
+    expect(writes.at(-1)).toEqual({ statement, params: [300, 9] });
+    blocker.run('ROLLBACK');
+    blocker.close();
+    await store.flush();
+    expect(await unbooked(store, 'the spool', units, [statement])).toEqual({ writes: [], closed: [], charged: 0 });
+    await store.close();
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { nodesOf } from '../../src/policy/cel-ast.ts';
+import { costOf, EXPRESSION_STEPS_MAX } from '../../src/policy/cel-cost.ts';
+import { extentsOf } from '../../src/policy/cel-extents.ts';
+import { environmentOf } from '../../src/policy/cel-types.ts';
+import { loadText, SMALL } from './support.ts';
+
+const extents = extentsOf([], 8);
+const stepsOf = (text: string) => costOf(environmentOf('when').parse(text).ast, 'when', extents).steps;
+
+/** Loops inside loops over literal lists, the outermost first, around comparisons. */
+interface Loops {
+  readonly sizes: readonly number[];
+  readonly comparisons: number;
+}
+const loops: fc.Arbitrary<Loops> = fc.record({
+  sizes: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 6 }),
+  comparisons: fc.integer({ min: 1, max: 4 }),
+});
+
+function textOf({ sizes, comparisons }: Loops): string {
+  const body = Array.from({ length: comparisons }, () => 'time.hour >= 0.0').join(' && ');
+  const list = (size: number) => `[${Array.from({ length: size }, (_, i) => i).join(', ')}]`;
+  return sizes.reduceRight((inner, size, depth) => `${list(size)}.all(v${depth}, ${inner})`, body);
+}
+
+/** The comparisons that an evaluation makes, counted by going through the loops. */
+function comparisonsMade({ sizes: [size, ...inner], comparisons }: Loops): number {
+  if (size === undefined) return comparisons;
+  let made = 0;
+  for (let turn = 0; turn < size; turn++) made += comparisonsMade({ sizes: inner, comparisons });
+  return made;
+}
+
+/** Each comparison has four parts: itself, `time`, its field and the figure. */
+const bounds = (steps: number, given: Loops) => steps >= 4 * comparisonsMade(given);
+
+describe('the cost of an expression', () => {
+  test('is never below the work of an evaluation, however loops nest', () => {
+    fc.assert(fc.property(loops, (given) => bounds(stepsOf(textOf(given)), given)));
+  });
+
+  test('and a count that adds what loops multiply would be below it', () => {
+    const partsOf = (text: string): number => [...nodesOf(environmentOf('when').parse(text).ast)].length;
+    expect(fc.check(fc.property(loops, (given) => bounds(partsOf(textOf(given)), given))).failed).toBe(true);
+  });
+
+  test('grows with what a caller may write, and not with what one request says', () => {
+    expect(stepsOf('request.metadata.exists(k, k == "a")')).toBeGreaterThan(64);
+    expect(stepsOf('request.user.contains("a")')).toBeGreaterThan(stepsOf('"abc".contains("a")'));
+    expect(stepsOf('request.languages.exists(l, l in request.needs)')).toBeGreaterThan(256 * 20);
+  });
+
+  test('knows texts and lists that double', () => {
+    const doubled = (times: number) =>
+      Array.from({ length: times }).reduceRight<string>(
+        (inner, _, i) => `cel.bind(v${i + 1}, v${i} + v${i}, ${inner})`,
+        `v${times}`,
+      );
+    const twice = (from: string, times: number) => `cel.bind(v0, ${from}, ${doubled(times)})`;
+    expect(stepsOf(`${twice('request.user', 16)} == ""`)).toBeGreaterThan(EXPRESSION_STEPS_MAX);
+    expect(stepsOf(`1 in ${twice('[1, 2]', 16)}`)).toBeGreaterThan(EXPRESSION_STEPS_MAX);
+  });
+
+  test('is that of rules as they are written, by far within the limit', () => {
+    for (const text of [
+      'key.labels.department == "legal" && request.input_tokens > 20000.0',
+      'time.hour >= 22.0 || time.hour < 6.0',
+      'request.metadata.n != "" && double(request.metadata.n) > 3.0',
+      'request.metadata.tags.split(",").exists(t, t == "beta")',
+      'request.metadata.all(k, double(request.metadata[k]) > 3.0)',
+      `request.user in [${Array.from({ length: 190 }, (_, i) => `"u${i}"`).join(', ')}]`,
+      Array.from({ length: 60 }, () => 'request.task != "coding"').join(' && '),
+    ]) {
+      expect(stepsOf(text)).toBeLessThanOrEqual(EXPRESSION_STEPS_MAX);
+    }
+  });
+
+  test('refuses a duration of what a caller writes: its pattern tries every pair of places', () => {
+    const cubic = (text: string) =>
+      loadText(`${SMALL}constraints: [{ name: r, max_cost_credits: 1, when: '${text}' }]\n`);
+    expect(cubic('duration(request.metadata.d) > duration("1h")').diagnostics).toMatchObject([
+      { code: 'cel-too-costly' },
+    ]);
+    expect(cubic('duration("1s") > duration("1h") || request.stream').diagnostics).toEqual([]);
+  });
+});
+
+describe('all expressions of a policy together', () => {
+  const rule = (name: string) =>
+    `  - { name: ${name}, max_cost_credits: 1, when: 'request.user.split("").exists(t, t == "zz")' }\n`;
+  const rules = (count: number) => Array.from({ length: count }, (_, i) => rule(`r${i}`)).join('');
+
+  test('are within a limit for a request, and the costliest is named', () => {
+    expect(loadText(`${SMALL}constraints:\n${rules(20)}`).diagnostics).toEqual([]);
+    const { snapshot, diagnostics } = loadText(`${SMALL}constraints:\n${rules(30)}`);
+    expect(snapshot).toBeNull();
+    expect(diagnostics).toMatchObject([{ code: 'cel-too-costly', line: 15, column: 45 }]);
+  });
+
+  test('are within a limit for the catalog', () => {
+    const models = Array.from(
+      { length: 300 },
+      (_, i) =>
+        `  m${i}: { provider: sim, price: { input: 1, output: 1 }, context_window: 9, max_output: 9, quality: { default: 0.5 } }\n`,
+    );
+    const list = `[${Array.from({ length: 30 }, (_, i) => i).join(', ')}]`;
+    const costly = Array.from(
+      { length: 20 },
+      (_, i) => `  - { name: r${i}, require: '${list}.all(a, ${list}.all(b, b >= 0))' }\n`,
+    );
+    const text = SMALL.replace('models:\n', `models:\n${models.join('')}`);
+    expect(loadText(text).diagnostics).toEqual([]);
+    expect(loadText(`${text}constraints:\n${costly.join('')}`).diagnostics).toMatchObject([{ code: 'cel-too-costly' }]);
+  });
+});
