@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lastView, standingView } from '../src/routing/profile/ask.ts';
-import { type Fitted, mayCall, stemNamed, visitStems } from '../src/routing/profile/evidence.ts';
-import { FEATURE_NAMES, type View, visitFeatures } from '../src/routing/profile/features.ts';
+import { FEATURE_NAMES, type QuestionView, visitFeatures } from '../src/routing/profile/features.ts';
+import { lastView, systemPromptView } from '../src/routing/profile/intent.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
-import type { Profiled } from '../src/routing/profile/profile.ts';
+import type { ProfileInput } from '../src/routing/profile/profile.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
+import { mayCall, stemNamed, type TaskWeights, visitStems } from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
 import { fixed } from './stats.ts';
 
@@ -30,60 +30,60 @@ const SETS = [
 ];
 const EPOCHS = 30;
 const RATE = 0.2;
-/** Share of features that are left out of an example each time. This and the penalty do best on what is left out. */
+/** Share of features that are dropped from an example each time. This and the penalty do best on held-out sets. */
 const DROPPED = 0.2;
 const PENALTY = 1e-3;
-/** The weights are the mean of those after each epoch from this one on: they sway less. */
+/** The weights are averaged over the epochs from this one on, for stability. */
 const SETTLED = 9;
 
-/** That tools are offered speaks for one or against it, and leaves the odds between the other tasks as they are. */
+/** Features of tools move only the odds of `tool_use`. */
 const IS_OF_TOOLS = FEATURE_NAMES.map((name) => /\btools?\b/.test(name));
 const TOOL_USE = TASKS.indexOf('tool_use');
-/** Of what a system prompt asks for, where a question is weighed; and of a system prompt that is itself weighed. */
+/** Features of a question under a system prompt, and of a system prompt itself. */
 const IS_UNDER = FEATURE_NAMES.map((name) => /^under |^a system prompt$/.test(name));
 const IS_STANDING = FEATURE_NAMES.map((name) => /what to do/.test(name));
 
-interface Labelled {
+interface LabelledPrompt {
   readonly task: string;
-  /** What the system prompt asks for; `general` for one that asks nothing in particular. */
+  /** The task of the system prompt; `general` for none in particular. */
   readonly standing?: string;
-  readonly request: Profiled;
+  readonly request: ProfileInput;
 }
 
 interface Example {
-  /** Whether it is a prompt as it stands in its file. */
+  /** Whether it is an unchanged prompt of its file. */
   readonly isOwn: boolean;
-  /** Features that are not 0: place and value. */
+  /** Features that are not 0: index and value. */
   readonly features: readonly (readonly [at: number, value: number])[];
   readonly task: number;
-  /** Whether it can be a tool that is asked for. */
+  /** Whether a tool call is possible. */
   readonly offers: boolean;
-  /** What it teaches the weights of. */
+  /** The weights that it teaches. */
   readonly teaches: 'all' | 'under' | 'standing';
 }
 
-const promptsOf = (name: string): Labelled[] =>
+const promptsOf = (name: string): LabelledPrompt[] =>
   readFileSync(join(PROMPTS, `${name}.jsonl`), 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
 
-/** In so many prompts a stem must stand to be weighed. */
+/** Least prompts with a stem that gets weights. */
 const PROMPTS_MIN = 4;
 
-/** The stems that the prompts have often enough, by name, in the order of the alphabet. */
-function usualStems(prompts: readonly Labelled[]): string[] {
+/** Names of the frequent stems, sorted. */
+function usualStems(prompts: readonly LabelledPrompt[]): string[] {
   const counts = new Map<string, number>();
-  const count = (view: View | null, prefix: string) => {
+  const count = (view: QuestionView | null, prefix: string) => {
     for (const name of new Set(view === null ? [] : stemsIn(view.question)))
       counts.set(prefix + name, (counts.get(prefix + name) ?? 0) + 1);
   };
   for (const { request } of prompts) count(lastView(request, NOTHING), '');
-  for (const { request } of systemPrompts(prompts)) count(standingView(request), '=');
+  for (const { request } of systemPrompts(prompts)) count(systemPromptView(request), '=');
   return [...counts].flatMap(([name, count]) => (count < PROMPTS_MIN ? [] : [name])).sort();
 }
 
-/** Names of the stems in what asks. */
+/** Names of the stems in the lines that ask. */
 function stemsIn({ text, lines }: { text: string; lines: readonly { from: number; to: number }[] }): string[] {
   const words = lines.flatMap(({ from, to }) => wordsIn(text.slice(from, to)));
   return words.flatMap((word, at) => [...(at < 2 ? [`${'^'.repeat(at + 1)}${word}`] : []), word]);
@@ -103,10 +103,10 @@ function wordsIn(line: string): string[] {
   return words.map((word) => fold(word).slice(0, STEM_LETTERS)).filter(Boolean);
 }
 
-/** Of a set's prompts: images go by rules, not by weights. `fitted` so far weighs what stands before the question. */
-function examplesOf(name: string, fitted: Fitted): Example[] {
+/** Examples of a set. Images are decided by rules. `fitted`: weights so far, for system prompts and earlier questions. */
+function examplesOf(name: string, fitted: TaskWeights): Example[] {
   const prompts = promptsOf(name);
-  // The words of a text that only the system prompt says what to do with teach nothing of that.
+  // Where only the system prompt gives the task, the words of the text teach nothing about it.
   const questions = prompts.flatMap(({ task, standing, request }) =>
     exampleOf(
       lastView(request, fitted),
@@ -115,44 +115,49 @@ function examplesOf(name: string, fitted: Fitted): Example[] {
       fitted,
     ),
   );
-  // Who answers changes nothing of what is asked: every few prompts once more, under a system prompt that asks for nothing.
+  // A role does not change the task: some prompts again, under a system prompt without a task.
   const posed = prompts.flatMap(({ task, standing, request }, at) => {
     const persona = at % EVERY === 0 ? PERSONAS[(at / EVERY) % PERSONAS.length] : undefined;
     if (standing !== undefined || persona === undefined) return [];
     const messages = [persona, ...request.messages];
     return exampleOf(lastView({ ...request, messages }, fitted), task, 'under', fitted);
   });
-  // Beside so many that a system prompt says nothing of, those that it says all of count again.
+  // Prompts with a system prompt count twice, because the others are many more.
   const again = prompts.flatMap(({ task, standing, request }) =>
     standing === undefined ? [] : exampleOf(lastView(request, fitted), task, 'under', fitted),
   );
   const systems = systemPrompts(prompts).flatMap(({ standing, request }) =>
-    standing === undefined ? [] : exampleOf(standingView(request), standing, 'standing', fitted),
+    standing === undefined ? [] : exampleOf(systemPromptView(request), standing, 'standing', fitted),
   );
   return [...questions.map((one) => ({ ...one, isOwn: true })), ...posed, ...systems, ...again];
 }
 
 const EVERY = 2;
-/** A system prompt of a coding agent that is so long, in UTF-16 code units, tells how it works; who uses it asks anything. */
+/** Longer system prompts of coding agents, in UTF-16 code units, describe the agent, not the task of its users. */
 const LONG = 300;
-/** System prompts that say who answers, and not what. */
+/** System prompts with a role and no task. */
 const PERSONAS = systemPrompts(SETS.flatMap(promptsOf)).flatMap(({ standing, request }) => {
   const isAgent = standing === 'coding' && (request.messages[0]?.content?.length ?? 0) > LONG;
   return standing === 'general' || isAgent ? request.messages.slice(0, 1) : [];
 });
 
-/** What a system prompt may ask for without saying what is to be done with a text, unless it binds. */
+/** Tasks of system prompts that do not apply to every text, unless the prompt binds. */
 const LOOSE = ['general', 'chat', 'coding', 'math', 'reasoning'];
-const isBound = (request: Profiled, task: string, fitted: Fitted): boolean =>
-  !LOOSE.includes(task) || lastView(request, fitted)?.standing?.binds === true;
+const isBound = (request: ProfileInput, task: string, fitted: TaskWeights): boolean =>
+  !LOOSE.includes(task) || lastView(request, fitted)?.system?.binds === true;
 
-/** Each system prompt once, however many questions are asked under it. */
-function systemPrompts(prompts: readonly Labelled[]): Labelled[] {
+/** Each system prompt once. */
+function systemPrompts(prompts: readonly LabelledPrompt[]): LabelledPrompt[] {
   const labelled = prompts.filter(({ standing }) => standing !== undefined);
   return [...new Map(labelled.map((prompt) => [prompt.request.messages[0]?.content, prompt])).values()];
 }
 
-function exampleOf(view: View | null, task: string, teaches: Example['teaches'], fitted: Fitted): Example[] {
+function exampleOf(
+  view: QuestionView | null,
+  task: string,
+  teaches: Example['teaches'],
+  fitted: TaskWeights,
+): Example[] {
   const at = TASKS.indexOf(task);
   if (at < 0 || view === null) return [];
   const features: (readonly [number, number])[] = [];
@@ -161,7 +166,7 @@ function exampleOf(view: View | null, task: string, teaches: Example['teaches'],
   return [{ features, task: at, offers: mayCall(view), teaches, isOwn: false }];
 }
 
-/** Numbers as chance would give them, and always the same. */
+/** Deterministic pseudo-random numbers in [0, 1). */
 function lottery(): () => number {
   let state = 12_345;
   return () => {
@@ -170,8 +175,8 @@ function lottery(): () => number {
   };
 }
 
-/** Knows no word and weighs nothing. */
-const NOTHING: Fitted = { weights: new Float64Array(FEATURE_NAMES.length * TASKS.length), rows: new Map() };
+/** All weights 0, without stems. */
+const NOTHING: TaskWeights = { weights: new Float64Array(FEATURE_NAMES.length * TASKS.length), rows: new Map() };
 const stems = usualStems(SETS.flatMap(promptsOf));
 const isOfSystem = stems.map((name) => name.startsWith('='));
 const rows = new Map(stems.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at]));
@@ -195,7 +200,7 @@ function fit(examples: readonly Example[]): Float64Array {
   return sums.map((sum) => Math.round((100 * sum) / (EPOCHS - SETTLED)) / 100);
 }
 
-/** Without some of its features: words that nobody has thought of are missing in the same way. */
+/** Drops features at random, as unknown words are missing. */
 const thinned = ({ features, ...rest }: Example, draw: () => number): Example => ({
   features: features.filter(([at]) => at === 0 || draw() >= DROPPED),
   ...rest,
@@ -230,7 +235,7 @@ function likelihoodsOf(features: Example['features'], offers: boolean, weights: 
   return likelihoods(sums);
 }
 
-/** The share of examples whose likeliest task is the right one; where none is likelier than not, `general` is told. */
+/** The share of examples with the right likeliest task; `general` where none is likelier than not. */
 function accuracy(examples: readonly Example[], weights: Float64Array): number {
   const questions = examples.filter(({ isOwn }) => isOwn);
   const right = questions.filter(({ features, task, offers }) => {
@@ -242,7 +247,7 @@ function accuracy(examples: readonly Example[], weights: Float64Array): number {
 }
 
 const setsBy = (weights: Float64Array) => new Map(SETS.map((name) => [name, examplesOf(name, { weights, rows })]));
-// Twice: what the first fit says of the questions before is what the second goes by.
+// Twice: the second fit uses the first one's tasks of earlier questions.
 const sets = setsBy(
   fit([...setsBy(new Float64Array((FEATURE_NAMES.length + stems.length) * TASKS.length)).values()].flat()),
 );
@@ -264,20 +269,20 @@ function writeWeights(file: string, name: string, comment: string, isOf: (at: nu
   );
 }
 
-const isStanding = (at: number): boolean => (IS_UNDER[at] ?? false) || (IS_STANDING[at] ?? false);
+const isSystemPrompt = (at: number): boolean => (IS_UNDER[at] ?? false) || (IS_STANDING[at] ?? false);
 writeWeights(
   'weights.ts',
   'WEIGHTS',
   ` * What each feature of a question adds to the log-odds of each of \`TASKS\`. Written by \`bun bench/fit-profile.ts\`
  * from the labelled prompts of the tests; not to be edited by hand.`,
-  (at) => !isStanding(at),
+  (at) => !isSystemPrompt(at),
 );
 writeWeights(
-  'weights-standing.ts',
+  'weights-system-prompt.ts',
   'STANDING_WEIGHTS',
   ` * What a system prompt adds to the log-odds of each of \`TASKS\`, where a question is weighed under it (\`under …\`) and where it
  * is itself weighed (\`… what to do\`). Written by \`bun bench/fit-profile.ts\` beside \`weights.ts\`; not to be edited by hand.`,
-  isStanding,
+  isSystemPrompt,
 );
 
 /** Stems on a line. */

@@ -7,11 +7,11 @@ import { type Case, panelOf } from '../test/panel/panel.ts';
 import { table } from './stats.ts';
 
 /**
- * `npm run bench:panel`: how many of the panel's requests the shipped policy sends where a sensible engineer would, by
- * selector and set of keys. Nothing is sent upstream. `test/panel/README.md` says what is accepted.
+ * `npm run bench:panel`: the share of the panel's requests that the shipped policy sends where a sensible engineer would, by
+ * selector and set of keys. Nothing is sent upstream. `test/panel/README.md` defines acceptance.
  *
- * `--aside`: the third that nobody tunes on, instead. `--keys NAME`: one set of keys. `--misses`: every miss, with what
- * would have held. `--json FILE`.
+ * `--aside`: the held-out third instead. `--keys NAME`: one set of keys. `--misses`: every miss, with the accepted
+ * models. `--json FILE`.
  */
 const { values } = parseArgs({
   options: {
@@ -31,7 +31,7 @@ const cases = panelOf(values.aside ? 'aside' : 'requests');
 
 const FAULTS = ['weak', 'dear', 'slow', 'refused', 'cannot'];
 
-/** Of a selector's choices how many hold, and how often each fault was found. */
+/** Accepted choices of a selector, and counts of faults. */
 function rowOf({ name }: KeySet, selector: Selector, verdicts: readonly Verdict[]): string[] {
   const faults = verdicts.map(({ choices }) => choices[selector].faults);
   const held = faults.filter(({ length }) => length === 0).length;
@@ -40,11 +40,11 @@ function rowOf({ name }: KeySet, selector: Selector, verdicts: readonly Verdict[
   return [name, selector, `${held} of ${verdicts.length}`, ...counts, selector === 'auto' ? '' : String(broken)];
 }
 
-/** Held in everything: the task, all three choices and both laws. */
+/** Accepted in full: the task, all three choices and both laws. */
 const isWhole = ({ isTaskRight, choices, lawsBroken }: Verdict): boolean =>
   isTaskRight && lawsBroken.length === 0 && SELECTORS.every((selector) => choices[selector].faults.length === 0);
 
-/** The models that would have held, the cheapest first. */
+/** The accepted models, cheapest first. */
 function accepted(one: Case, selector: Selector, keys: KeySet): string {
   const able = reckonAll(one, keys).filter(({ id }) => faultsOf(id, selector, one, keys).length === 0);
   const names = able.sort((a, b) => a.credits - b.credits).map(({ id }) => id);
@@ -74,7 +74,7 @@ for (const [keys, verdicts] of judged) {
 const [read] = judged.values();
 const misread = read!.flatMap(({ id, task, isTaskRight }, at) => (isTaskRight ? [] : [[id, cases[at]!.task, task]]));
 console.log(`\nTask: ${cases.length - misread.length} of ${cases.length} are read right.\n`);
-// What is kept aside stays unread by whoever tunes.
+// Tuning must not read the held-out part.
 if (!values.aside || values.misses) console.log(table([['request', 'task', 'read as'], ...misread], 'words'));
 if (values.misses) {
   const misses = [...judged].flatMap(([keys, verdicts]) => missesOf(keys, verdicts));

@@ -7,16 +7,16 @@ import { writePlots } from './routing/plots.ts';
 import { poolsOf } from './routing/pools.ts';
 import { type PoolReport, textOf } from './routing/report.ts';
 import type { PoolTask } from './routing/run-pool.ts';
-import type { Said } from './routing/worker.ts';
+import type { WorkerMessage } from './routing/worker.ts';
 
 /**
- * `npm run bench:routing -- --data FOLDER`: how well Signalbox routes prompts whose answers were scored, beside
- * simple routers, cold and after outcomes that it learns by its own feedback path and store. The folder holds
+ * `npm run bench:routing -- --data FOLDER`: measures how well Signalbox routes prompts with scored answers, next to
+ * simple routers, cold and after learning outcomes through its own feedback path and store. The folder holds
  * `*.jsonl` or `*.jsonl.gz`, a line `{id, source, prompt, labels: {model: 0..1}, category?}`, and `models.json` with prices.
  * Files with `train` in their names teach, those with `test` are of the same sources, all others are held out.
  *
- * Simple routers give the same figures for the same seed. Signalbox hashes words by a secret of each database and draws by
- * chance, as it does elsewhere, so that its own move in the third decimal.
+ * Simple routers give the same figures for the same seed. Signalbox hashes words with a secret of each database and draws by
+ * chance, so its figures vary in the third decimal.
  *
  * `--splits N` (16), `--seed N` (1), `--resamples N` (1000), `--only TEXT`: pools with that in their names, `--quick`: 2 splits and
  * 100 resamples, `--json FILE`, `--plots FOLDER`: SVG figures.
@@ -49,7 +49,7 @@ const splits = wholeNumber('splits', values.splits, values.quick ? 2 : 16);
 const resamples = wholeNumber('resamples', values.resamples, values.quick ? 100 : 1_000);
 const seed = wholeNumber('seed', values.seed, 1);
 
-/** Those with most to do first, so that both cores are busy to the end. */
+/** Longest first, so that all cores are busy to the end. */
 function tasks(): PoolTask[] {
   const data = readData(folder);
   const pools = poolsOf(data).filter(({ name }) => name.includes(values.only));
@@ -66,7 +66,7 @@ const runInWorker = (task: PoolTask): Promise<PoolReport> =>
       worker.terminate();
       settle();
     };
-    worker.onmessage = ({ data: said }: MessageEvent<Said>) => {
+    worker.onmessage = ({ data: said }: MessageEvent<WorkerMessage>) => {
       if ('progress' in said) console.error(said.progress);
       else if ('report' in said) end(() => resolve(said.report));
       else end(() => reject(new Error(said.failed)));
@@ -75,7 +75,7 @@ const runInWorker = (task: PoolTask): Promise<PoolReport> =>
     worker.postMessage(task);
   });
 
-/** As many at once as there are cores, at most 4. */
+/** One worker per core, at most 4. */
 async function runAll(all: readonly PoolTask[]): Promise<PoolReport[]> {
   const reports: PoolReport[] = [];
   let next = 0;

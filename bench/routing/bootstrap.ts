@@ -6,7 +6,7 @@ export interface Interval {
   readonly high: number;
 }
 
-/** How often each of n rows is drawn, when n are drawn with replacement; as many such draws as are asked for. */
+/** Bootstrap samples: how often each of n rows is drawn, with replacement. */
 export function* resamples(n: number, times: number, seed: number): Generator<Float64Array> {
   const chance = chanceOf(seed);
   for (let round = 0; round < times; round++) {
@@ -17,7 +17,7 @@ export function* resamples(n: number, times: number, seed: number): Generator<Fl
 }
 
 /**
- * The middle 95 % of values, moved so that their mean is that of the figure itself: a hull over drawn rows finds more by
+ * The middle 95 % of values, shifted so that their mean is that of the figure: a hull over drawn rows finds more by
  * chance than one over all rows. Values that are no numbers are left out.
  */
 export function interval95(values: ArrayLike<number>, mean: number): Interval {

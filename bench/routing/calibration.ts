@@ -17,14 +17,14 @@ export function weightedMean(values: Float64Array, weights: ArrayLike<number>): 
 
 const BINS = 10;
 
-/** Predictions of a bin of equal width: what was predicted and what came of it, in the mean. */
+/** Mean predicted and observed quality in a bin of equal width. */
 export interface Bin {
   readonly predicted: number;
   readonly observed: number;
   readonly count: number;
 }
 
-/** Of a reliability diagram; bins without predictions are left out. */
+/** Bins of a reliability diagram, without empty ones. */
 export function binsOf(predicted: Float64Array, labels: Float64Array): Bin[] {
   const sums = Array.from({ length: BINS }, () => ({ predicted: 0, observed: 0, count: 0 }));
   predicted.forEach((p, at) => {
@@ -38,7 +38,7 @@ export function binsOf(predicted: Float64Array, labels: Float64Array): Bin[] {
   );
 }
 
-/** ECE: the mean distance of a bin's observed from its predicted quality, by its share of predictions. */
+/** ECE: the mean distance between a bin's observed and predicted quality, weighted by its predictions. */
 export function eceOf(bins: readonly Bin[]): number {
   const total = bins.reduce((sum, { count }) => sum + count, 0);
   return bins.reduce(

@@ -1,4 +1,4 @@
-/** Categories of known sources as tasks that a policy would name; others stand for themselves. */
+/** Task names for categories of some sources; other categories are their own names. */
 const COARSE: Readonly<Record<string, string>> = {
   natural_qa: 'facts',
   trivia_qa: 'facts',

@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { median } from '../stats.ts';
 
-/** What stands in one line of a file of labelled prompts. */
+/** One line of a file of labelled prompts. */
 const LineText = Type.Object({
   id: Type.String({ minLength: 1 }),
   source: Type.String({ minLength: 1 }),
@@ -29,9 +29,9 @@ const ModelsText = Type.Object({
 const checkLine = TypeCompiler.Compile(LineText);
 const checkModels = TypeCompiler.Compile(ModelsText);
 
-/** Output tokens of an answer where neither the model nor the source says how many. */
+/** Output tokens of an answer where neither the model nor the source has a figure. */
 const OUTPUT_TOKENS = 100;
-/** Characters of a token, for costs. */
+/** Characters per token, for costs. */
 const CHARS_PER_TOKEN = 4;
 
 /** `train` teaches, `test` is of the same sources, `heldout` of others. */
@@ -56,7 +56,7 @@ export interface PricedModel {
 
 export interface Data {
   readonly parts: Readonly<Record<Part, readonly Row[]>>;
-  /** Models whose price is known. */
+  /** Models with a price. */
   readonly models: ReadonlyMap<string, PricedModel>;
 }
 

@@ -2,7 +2,7 @@
 export type Point = readonly [cost: number, quality: number];
 
 /**
- * The upper, never falling convex hull: what can be reached by mixing two points by chance, and by paying for more than is
+ * The upper, non-decreasing convex hull: reachable by choosing at random between two points, and by paying for more than is
  * used. By cost, ascending.
  */
 export function hullOf(points: readonly Point[]): Point[] {
@@ -19,7 +19,7 @@ export function hullOf(points: readonly Point[]): Point[] {
 const isAbove = (left: Point, middle: Point, right: Point): boolean =>
   (middle[1] - left[1]) * (right[0] - left[0]) > (right[1] - left[1]) * (middle[0] - left[0]);
 
-/** Quality that a hull reaches at a cost; below its first point that point's own, so that nothing is invented. */
+/** Quality of a hull at a cost; below its first point, the quality of that point. */
 export function qualityAt(hull: readonly Point[], cost: number): number {
   const next = hull.findIndex((point) => point[0] >= cost);
   if (next < 0) return hull[hull.length - 1]![1];

@@ -5,14 +5,14 @@ import { PairCurve } from './pair.ts';
 import { referencesOf, Sweep, singlesOf } from './sweep.ts';
 import type { Trial } from './trials.ts';
 
-/** What a router predicts in each trial of a pool. */
+/** Predictions of a router in each trial of a pool. */
 export interface Prediction {
   readonly router: string;
-  /** How many outcomes it had learnt; null where that is no question. */
+  /** Outcomes learnt; null where the router does not learn. */
   readonly outcomes: number | null;
   /** One C_ref for all requests, instead of one by the size of each. */
   readonly isFixedReference: boolean;
-  /** Its predictions are shares of good answers: errors of them can be told. */
+  /** Whether predictions are shares of good answers, which have an error. */
   readonly isCalibrated: boolean;
   /** By trial: by row of its test, then by model. */
   readonly predicted: readonly Float64Array[];
@@ -26,7 +26,7 @@ export interface Figure {
   readonly high: number;
 }
 
-/** How a router did on a pool. Differences are paired: by the same rows, drawn together. */
+/** Results of a router on a pool. Differences are paired over the same rows. */
 export interface Entry {
   readonly router: string;
   readonly outcomes: number | null;
@@ -36,7 +36,7 @@ export interface Entry {
   readonly gain: Figure;
   /** By the measure of the pool: APGR of a pair, else AIQ. */
   readonly overLength: Figure;
-  /** Over the n-gram classifier that was taught as many; null where there is none. */
+  /** Over the n-gram classifier with as many outcomes; null where there is none. */
   readonly overNgrams: Figure | null;
   /** Shares of the best single model's cost; NaN where a split never reaches the quality. */
   readonly cost95: number;
@@ -51,7 +51,7 @@ export interface Entry {
   readonly shares: readonly Point[] | null;
 }
 
-/** One prediction with what measures it, by trial. */
+/** A prediction with its measures, by trial. */
 interface Instrument {
   readonly prediction: Prediction;
   readonly curves: readonly PairCurve[] | null;
@@ -60,7 +60,7 @@ interface Instrument {
 }
 
 /** Figures of one instrument under one weighting of rows. */
-interface Reading {
+interface Measurement {
   readonly apgr: number;
   readonly gain: number;
   readonly brier: number;
@@ -80,14 +80,14 @@ export function measure(
   const n = trials[0]!.pool.test.rows.length;
   const whole = readings(trials, instruments, new Float64Array(n).fill(1));
   const bySplit = trials.map((_, split) => whole.map((ofSplits) => ofSplits[split]!));
-  const drawn: Reading[][] = [];
+  const drawn: Measurement[][] = [];
   for (const weights of resamples(n, times, seed)) drawn.push(readings(trials, instruments, weights).map(meanReading));
   const at = (router: string, outcomes: number | null) =>
     predictions.findIndex((one) => one.router === router && one.outcomes === outcomes && !one.isFixedReference);
-  const figure = (of: (readings: readonly Reading[]) => number): Figure => figureOf(bySplit, drawn, of);
+  const figure = (of: (readings: readonly Measurement[]) => number): Figure => figureOf(bySplit, drawn, of);
   return instruments.map(({ prediction, curves, sweeps }, own) => {
     const { router, outcomes, isCalibrated } = prediction;
-    const main = (reading: Reading) => (curves ? reading.apgr : reading.gain);
+    const main = (reading: Measurement) => (curves ? reading.apgr : reading.gain);
     const over = (other: number) =>
       other < 0 ? null : figure((readings) => main(readings[own]!) - main(readings[other]!));
     const constant = at(CONSTANT, null);
@@ -136,7 +136,7 @@ function readings(
   trials: readonly Trial[],
   instruments: readonly Instrument[],
   weights: Float64Array,
-): (readonly Reading[])[] {
+): (readonly Measurement[])[] {
   const own = trials.map(({ testRows }) => {
     const picked = new Float64Array(testRows.length);
     for (let at = 0; at < picked.length; at++) picked[at] = weights[testRows[at]!]!;
@@ -152,15 +152,15 @@ function readings(
   );
 }
 
-function meanReading(all: readonly Reading[]): Reading {
-  const mean = (of: (reading: Reading) => number) => all.reduce((sum, one) => sum + of(one), 0) / all.length;
+function meanReading(all: readonly Measurement[]): Measurement {
+  const mean = (of: (reading: Measurement) => number) => all.reduce((sum, one) => sum + of(one), 0) / all.length;
   return { apgr: mean(({ apgr }) => apgr), gain: mean(({ gain }) => gain), brier: mean(({ brier }) => brier) };
 }
 
 function figureOf(
-  bySplit: readonly (readonly Reading[])[],
-  drawn: readonly (readonly Reading[])[],
-  of: (readings: readonly Reading[]) => number,
+  bySplit: readonly (readonly Measurement[])[],
+  drawn: readonly (readonly Measurement[])[],
+  of: (readings: readonly Measurement[]) => number,
 ): Figure {
   const values = bySplit.map(of);
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

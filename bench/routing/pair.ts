@@ -1,4 +1,4 @@
-/** Gaps that differ by less are equal: what sums in another order leave is no opinion. */
+/** Smaller differences of gaps are rounding errors. */
 const EQUAL = 1e-9;
 
 /**
@@ -8,12 +8,12 @@ const EQUAL = 1e-9;
  */
 export class PairCurve {
   readonly #order: Uint32Array;
-  /** Where each run of equals ends, by place in the order. */
+  /** Ends of the runs of equal gaps, by index in the order. */
   readonly #ends: Uint32Array;
-  /** What the strong model's answer is better by, by row. */
+  /** Quality of the strong model above the weak one, by row. */
   readonly #gains: Float64Array;
 
-  /** `gaps`: by how much the strong model's answer is thought to be better. `labels`: weak and strong score of each row in turn. */
+  /** `gaps`: predicted advantage of the strong model. `labels`: weak and strong score of each row in turn. */
   constructor(gaps: Float64Array, labels: Float64Array) {
     const rounded = gaps.map((gap) => Math.round(gap / EQUAL));
     this.#order = Uint32Array.from(gaps.keys()).sort((a, b) => rounded[b]! - rounded[a]!);
@@ -23,7 +23,7 @@ export class PairCurve {
     this.#gains = gaps.map((_, row) => labels[2 * row + 1]! - labels[2 * row]!);
   }
 
-  /** With rows that count so many times each. NaN where both models are equally good. */
+  /** `weights`: counts of rows. NaN where both models are equally good. */
   apgr(weights: ArrayLike<number>): number {
     let [area, gain, total, from] = [0, 0, 0, 0];
     for (const end of this.#ends) {

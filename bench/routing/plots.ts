@@ -67,7 +67,7 @@ export function writePlots(reports: readonly PoolReport[], folder: string): stri
 const most = (entries: readonly Entry[], router: string): Entry | undefined =>
   entries.filter((entry) => entry.router === router).at(-1);
 
-/** The routers whose curves are drawn, cold and with all that was learnt. */
+/** The routers whose curves are drawn, cold and with all outcomes. */
 function drawn({ entries }: PoolReport): { name: string; entry: Entry }[] {
   const cold = entries.find(({ router, outcomes }) => router === 'Signalbox, all known' && outcomes === 0);
   const named: [string, Entry | undefined][] = [
@@ -87,7 +87,7 @@ function drawn({ entries }: PoolReport): { name: string; entry: Entry }[] {
 function costLines(report: PoolReport): Line[] {
   const perThousand = ([cost, quality]: XY): XY => [cost * 1_000, quality];
   const dearest = Math.max(...report.singles.map(([cost]) => cost));
-  // Paying for more than is used is no better and no worse.
+  // A higher budget never changes the quality.
   const flat = (hull: readonly XY[]): XY[] => [...hull, [dearest, hull.at(-1)?.[1] ?? 0]];
   return [
     { name: 'single models', points: report.singles.map(perThousand), scattered: true },

@@ -4,17 +4,17 @@ import { hullOf } from './hull.ts';
 import { referencesOf, singlesOf } from './sweep.ts';
 import type { Trial } from './trials.ts';
 
-/** What a policy of a trial says beside the models and their prices. */
+/** The policy of a trial beside models and prices. */
 export interface Declaration {
   /** By model of the pool. */
   readonly general: Float64Array;
   /** By the task's name; others count as `general`. */
   readonly byTask: ReadonlyMap<string, Float64Array>;
-  /** Chats try others than the best now and then. */
+  /** Explores. */
   readonly explores: boolean;
 }
 
-/** Weights of the chats that are decided by utility: quality counts nearly alone beside the reference. */
+/** Weights of chats that are decided by utility, nearly by quality alone. */
 export const WEIGHTS = { quality_weight: 0.9, cost_weight: 0.1 };
 
 /**
@@ -44,7 +44,7 @@ export function policyOf({ pool, teach }: Trial, models: Data['models'], declara
           price: {
             input: models.get(id)!.input,
             output: 0,
-            // Prices are charged exactly, so they have an end.
+            // Prices are exact decimals, so digits are cut.
             per_request: Number((perAnswer[i]! / 1_000_000).toFixed(8)),
             as_of: '2026-11-01',
             basis: 'own',

@@ -74,7 +74,7 @@ const KNOWN: readonly PoolNames[] = [
 /** Models of a derived pool at most, and the share of the source's rows that each has labels of at least. */
 const MODELS_MAX = 10;
 const LABELLED_MIN = 0.95;
-/** With fewer rows nothing could be told. */
+/** Fewer rows are not enough to measure. */
 const ROWS_MIN = 100;
 
 export interface Pool {
@@ -82,12 +82,12 @@ export interface Pool {
   readonly source: string;
   /** By mean cost, ascending. Two: a pair. */
   readonly models: readonly string[];
-  /** Taught by rows of its own, apart from those it is measured on; null where one set must serve both. */
+  /** Rows for teaching; null where the measured rows must serve both. */
   readonly train: Sheet | null;
   readonly test: Sheet;
 }
 
-/** Rows that all models of a pool have labels of. Matrices are by row, then by model. */
+/** Rows with labels of all models of a pool. Matrices are by row, then by model. */
 export interface Sheet {
   readonly rows: readonly Row[];
   readonly labels: Float64Array;

@@ -43,15 +43,15 @@ const CALLER: Caller = {
   budgets: [],
 };
 
-/** A request: a prompt, and its task where the caller tells it. */
-export interface Asked {
+/** A prompt, and its task where the caller states one. */
+export interface ChatInput {
   readonly prompt: string;
   readonly task: string | null;
 }
 
-/** A chat that was decided and, as far as anybody can see, answered. */
+/** A chat with a recorded decision and answer. */
 export interface Chat {
-  /** As a caller knows the decision. */
+  /** `dec_…` */
   readonly decision: string;
   /** ID of the model. */
   readonly model: string;
@@ -65,8 +65,8 @@ interface Parts {
 }
 
 /**
- * Signalbox without a door and without upstreams: chats are decided, recorded and scored by the use cases, over a
- * database on the disk.
+ * Signalbox without HTTP and without upstreams: its use cases decide, record and score chats, over a
+ * database on disk.
  */
 export class RealPath {
   readonly #folder: string;
@@ -85,7 +85,7 @@ export class RealPath {
     return new RealPath(folder, runtime, await openParts(folder, runtime));
   }
 
-  /** Stops as a server does and starts again: what is known then is what the store has. */
+  /** Stops and starts like a server, so that only stored state is left. */
   async reopen(): Promise<void> {
     await this.#parts.close();
     this.#parts = await openParts(this.#folder, this.#runtime);
@@ -96,11 +96,11 @@ export class RealPath {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** A chat with a model, or with whichever is best or drawn. */
-  async chat(asked: Asked, model: string | null): Promise<Chat> {
+  /** A chat with a pinned model, or with the chosen one. */
+  async chat(input: ChatInput, model: string | null): Promise<Chat> {
     const { gateway, learner } = this.#parts;
     const runtime = this.#runtime;
-    const { facts, features, decision } = await this.#decide(asked, model, true);
+    const { facts, features, decision } = await this.#decide(input, model, true);
     const outcome = answered(decision, runtime);
     gateway.records.add([
       ...decisionWrites(gateway, 'chat', decision, CALLER, runtime.snapshot, outcome),
@@ -121,9 +121,9 @@ export class RealPath {
     }
   }
 
-  /** Q as a decision sees it, by the given models. Nobody makes the request. */
-  async qualities(asked: Asked, models: readonly string[]): Promise<number[]> {
-    const { decision } = await this.#decide(asked, null, false);
+  /** Q of the given models in a decision that is not recorded. */
+  async qualities(input: ChatInput, models: readonly string[]): Promise<number[]> {
+    const { decision } = await this.#decide(input, null, false);
     return models.map((id) => decision.quality[this.#runtime.snapshot.modelIndex.get(id)!]!);
   }
 
@@ -133,7 +133,7 @@ export class RealPath {
     return mix.length === 0 ? [{ task, share: 1 }] : mix;
   }
 
-  #factsOf({ prompt, task }: Asked, model: string | null): Facts {
+  #factsOf({ prompt, task }: ChatInput, model: string | null): Facts {
     const messages: ChatRequest['messages'] = [{ role: 'user', content: prompt }];
     const rest = { messages, model: model ?? 'auto', ...(model === null && { route_strategy: WEIGHTS }) };
     const { snapshot } = this.#runtime;
@@ -142,15 +142,15 @@ export class RealPath {
       : routeFacts({ ...rest, task_type: task }, CALLER, snapshot);
   }
 
-  async #decide(asked: Asked, model: string | null, isMade: boolean) {
+  async #decide(input: ChatInput, model: string | null, isMade: boolean) {
     const { gateway, learner } = this.#parts;
-    const messages: ChatRequest['messages'] = [{ role: 'user', content: asked.prompt }];
-    const facts = this.#factsOf(asked, model);
+    const messages: ChatRequest['messages'] = [{ role: 'user', content: input.prompt }];
+    const facts = this.#factsOf(input, model);
     const features = learner.read(this.#runtime, questionOf(messages));
     const forRules = { stream: false, user: null, metadata: null };
     const question = { facts, forRules, messages, features, isMade };
     const decision = await decide(gateway, question, CALLER, this.#runtime);
-    // As a chat does once it is paid for.
+    // As a chat does after its reservation.
     if (isMade) noteAsked(gateway, { runtime: this.#runtime, decision, features });
     return { facts, features, decision };
   }
@@ -222,13 +222,13 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     keys.close();
     await ledger.close();
     await store.close();
-    // Signalbox goes on without what failed; its figures would be of something else.
+    // Signalbox continues after a failure, which would falsify the figures.
     if (faults.length > 0) throw faults[0];
   };
   return { store, learner, gateway, close };
 }
 
-/** What is recorded of a chat whose answer came whole. Nothing was sent to anybody. */
+/** The record of a chat with a complete answer. Nothing was sent. */
 function answered({ ranked: [{ model: at, endpoints }] }: Decision, { snapshot }: Runtime): DecisionOutcome {
   const { id: model, endpoints: all } = snapshot.models[at]!;
   const endpoint = endpoints[0]!;

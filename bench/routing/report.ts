@@ -1,7 +1,7 @@
 import { fixed, table } from '../stats.ts';
 import type { Entry, Figure } from './measure.ts';
 
-/** All that was found on a pool. */
+/** The results of a pool. */
 export interface PoolReport {
   readonly pool: string;
   readonly source: string;
@@ -9,7 +9,7 @@ export interface PoolReport {
   /** Rows that teach and rows that are measured on, of a split. */
   readonly taught: number;
   readonly tested: number;
-  /** The weight of cost that chats were decided by while it learnt from one answer each. */
+  /** The cost weight of chats that teach one answer each. */
   readonly lambda: number;
   /** AIQ of the single models' hull, and mean score where the best answer of each row is known, of the first split. */
   readonly hull: number;

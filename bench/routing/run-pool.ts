@@ -8,7 +8,7 @@ import { signalboxPredictions } from './signalbox.ts';
 import { singlesOf } from './sweep.ts';
 import { trialsOf } from './trials.ts';
 
-/** What a run of one pool is asked for. */
+/** The options of a run of one pool. */
 export interface PoolTask {
   readonly folder: string;
   readonly pool: string;
@@ -17,7 +17,7 @@ export interface PoolTask {
   readonly seed: number;
 }
 
-/** Carries out all trials of one pool. */
+/** Runs all trials of one pool. */
 export async function runPool(task: PoolTask, progress: (text: string) => void): Promise<PoolReport> {
   const began = performance.now();
   const data = readData(task.folder);

@@ -8,17 +8,17 @@ import { outcomesOf } from './predict.ts';
 import { RealPath } from './real-path.ts';
 import type { Trial } from './trials.ts';
 
-/** Prompts whose chats are under way before their scores come: a batch is one wait for the disk. */
+/** Chats per batch before their scores; a batch is one sync of the disk. */
 const FULL_BATCH = 64;
 const BANDIT_BATCH = 10;
 /** Deviation of errors in declared qualities, in log odds: about 5 points. */
 const ERROR = 0.2;
-/** Chats without scores that a gateway without outcomes has had. */
+/** Chats without scores before any outcome. */
 const UNSCORED = 100;
-/** Weight of the general quality among the rows of a task, so that a task of few rows says little of its own. */
+/** Weight of the general quality, in rows, so that a task with few rows stays near it. */
 const SHRINKAGE = 10;
 
-/** What is measured with one C_ref for all requests, too. */
+/** Also measured with one C_ref for all requests. */
 const FIXED: readonly (readonly [router: string, outcomes: number])[] = [
   ['Signalbox, all known', 0],
   ['Signalbox, all known', 1_500],
@@ -26,30 +26,30 @@ const FIXED: readonly (readonly [router: string, outcomes: number])[] = [
 ];
 
 type TaskOf = (row: Row) => string | null;
-const untold: TaskOf = () => null;
-const told: TaskOf = ({ category }) => taskOf(category);
-const toldCoarsely: TaskOf = ({ category }) => coarseTask(category);
+const noTask: TaskOf = () => null;
+const categoryTask: TaskOf = ({ category }) => taskOf(category);
+const coarseCategoryTask: TaskOf = ({ category }) => coarseTask(category);
 
-/** What each trial's runs predict, by router and outcomes. */
-type Found = Map<string, { router: string; outcomes: number; predicted: Float64Array[] }>;
+/** Predictions of all trials, by router and outcomes. */
+type Predictions = Map<string, { router: string; outcomes: number; predicted: Float64Array[] }>;
 
 interface Run {
   readonly router: string;
   readonly declaration: Declaration;
   readonly task: TaskOf;
-  /** How it is taught; null: it is only asked. */
+  /** How it is taught; null for not at all. */
   readonly teach: 'all' | 'chosen' | null;
-  /** Whether its state before any outcome is a row of its own. */
+  /** Whether to report it before any outcome. */
   readonly isColdShown: boolean;
 }
 
-/** What Signalbox predicts in each trial, cold and after outcomes. */
+/** Predictions of Signalbox in each trial, cold and after outcomes. */
 export async function signalboxPredictions(
   trials: readonly Trial[],
   models: Data['models'],
   progress: (text: string) => void,
 ): Promise<Prediction[]> {
-  const found: Found = new Map();
+  const found: Predictions = new Map();
   for (const [at, trial] of trials.entries()) {
     for (const run of await runsOf(trial, models)) await carryOut(run, trial, models, outcomesOf(trials), found);
     progress(`${trial.pool.name}: split ${at + 1} of ${trials.length}`);
@@ -64,14 +64,14 @@ export async function signalboxPredictions(
 async function runsOf(trial: Trial, models: Data['models']): Promise<Run[]> {
   const { declared, teach, seed } = trial;
   const general: Declaration = { general: declared, byTask: new Map(), explores: false };
-  const plain = { declaration: general, task: untold };
+  const plain = { declaration: general, task: noTask };
   const runs: Run[] = [
     { router: 'Signalbox, all known', ...plain, teach: 'all', isColdShown: true },
     { router: 'Signalbox, one known, greedy', ...plain, teach: 'chosen', isColdShown: false },
     {
       router: 'Signalbox, one known, exploring',
       declaration: { ...general, explores: true },
-      task: untold,
+      task: noTask,
       teach: 'chosen',
       isColdShown: false,
     },
@@ -82,17 +82,17 @@ async function runsOf(trial: Trial, models: Data['models']): Promise<Run[]> {
   const probe = await RealPath.open(policyOf(trial, models, general));
   const seen = declaredBy(trial, (row) => probe.tasksOf(row.prompt));
   await probe.close();
-  const asked = { teach: null, isColdShown: true };
+  const untaught = { teach: null, isColdShown: true };
   const chance = chanceOf(seed + 11);
   const wrong = { ...withErrors(fine, chance), explores: false };
   return [
     ...runs,
-    { router: 'Signalbox, tasks declared', declaration: fine, task: told, teach: 'all', isColdShown: true },
-    { router: 'Signalbox, tasks declared, off by .2', declaration: wrong, task: told, ...asked },
+    { router: 'Signalbox, tasks declared', declaration: fine, task: categoryTask, teach: 'all', isColdShown: true },
+    { router: 'Signalbox, tasks declared, off by .2', declaration: wrong, task: categoryTask, ...untaught },
     ...(coarse.byTask.size < fine.byTask.size
-      ? [{ router: 'Signalbox, coarse tasks declared', declaration: coarse, task: toldCoarsely, ...asked }]
+      ? [{ router: 'Signalbox, coarse tasks declared', declaration: coarse, task: coarseCategoryTask, ...untaught }]
       : []),
-    { router: 'Signalbox, tasks declared as it detects them', declaration: seen, task: untold, ...asked },
+    { router: 'Signalbox, tasks declared as it detects them', declaration: seen, task: noTask, ...untaught },
   ];
 }
 
@@ -101,7 +101,7 @@ async function carryOut(
   trial: Trial,
   models: Data['models'],
   counts: readonly number[],
-  found: Found,
+  found: Predictions,
 ): Promise<void> {
   const path = await RealPath.open(policyOf(trial, models, declaration));
   const note = async (outcomes: number) => {
@@ -118,7 +118,7 @@ async function carryOut(
     let from = 0;
     for (const to of teach ? counts : []) {
       await (teach === 'all' ? teachAll : teachChosen)(path, trial, task, from, to);
-      // What was learnt must outlast the process.
+      // Learned state must survive the process.
       await path.reopen();
       await note(to);
       from = to;
@@ -128,7 +128,7 @@ async function carryOut(
   }
 }
 
-/** The first chats, of which nobody tells how good they were: what requests look like is known when outcomes are not. */
+/** The first chats are not scored: a gateway sees requests before outcomes. */
 async function meet(path: RealPath, { teach }: Trial, task: TaskOf): Promise<void> {
   for (const row of teach.rows.slice(0, UNSCORED)) await path.chat({ prompt: row.prompt, task: task(row) }, null);
 }
@@ -146,16 +146,16 @@ async function teachAll(path: RealPath, { pool, teach }: Trial, task: TaskOf, fr
   for (let at = from; at < to; at += FULL_BATCH) {
     const scores = [];
     for (let row = at; row < Math.min(at + FULL_BATCH, to); row++) {
-      const asked = { prompt: teach.rows[row]!.prompt, task: task(teach.rows[row]!) };
+      const input = { prompt: teach.rows[row]!.prompt, task: task(teach.rows[row]!) };
       for (const [i, model] of pool.models.entries()) {
-        scores.push({ chat: await path.chat(asked, model), score: teach.labels[row * pool.models.length + i]! });
+        scores.push({ chat: await path.chat(input, model), score: teach.labels[row * pool.models.length + i]! });
       }
     }
     await path.score(scores);
   }
 }
 
-/** The model that is chosen answers, and is scored; of the others nothing is known. */
+/** Only the chosen model answers and is scored. */
 async function teachChosen(
   path: RealPath,
   { pool, teach }: Trial,
@@ -174,7 +174,7 @@ async function teachChosen(
   }
 }
 
-/** Declared qualities by task: means of the rows that teach, weighted by how likely each is of the task. */
+/** Declared qualities by task: means of the teaching rows, weighted by the probability of the task. */
 function declaredBy(
   { declared, teach }: Trial,
   tasksOf: (row: Row) => readonly { readonly task: string; readonly share: number }[],
@@ -194,7 +194,7 @@ function declaredBy(
   return { general: declared, byTask, explores: false };
 }
 
-/** The same with an error of its own in every figure. */
+/** Adds an independent error to every figure. */
 function withErrors({ general, byTask, explores }: Declaration, chance: () => number): Declaration {
   const off = (qualities: Float64Array) => qualities.map((share) => sigmoid(logitOf(share) + ERROR * gaussOf(chance)));
   return { general: off(general), byTask: new Map([...byTask].map(([task, all]) => [task, off(all)])), explores };

@@ -1,11 +1,11 @@
 import { aiqOf, costAt, hullOf, type Point } from './hull.ts';
 import type { Sheet } from './pools.ts';
 
-/** Weights of cost against quality: from 10^−3 to 10^3 by 8 %, and all of either. */
+/** Weights of cost against quality: 0, from 10^−3 to 10^3 in steps of 8 %, and infinity. */
 const STEP = 1.08;
 const LAMBDAS = [0, ...Array.from({ length: 181 }, (_, i) => 10 ** -3 * STEP ** i), Number.POSITIVE_INFINITY];
 
-/** What the single models reach, under one weighting of rows. */
+/** Results of the single models under one weighting of rows. */
 export interface Singles {
   readonly points: readonly Point[];
   /** AIQ of their hull. */
@@ -15,8 +15,8 @@ export interface Singles {
   readonly to: number;
 }
 
-/** How a router did, by the hull of what it reaches. */
-export interface Routed {
+/** Results of a router by its hull. */
+export interface RouterResult {
   /** Cost at 95 % and at 99 % of the best single model's quality, as a share of that model's cost; NaN where never. */
   readonly cost95: number;
   readonly cost99: number;
@@ -30,7 +30,7 @@ export interface Routed {
 export class Sweep {
   readonly #sheet: Sheet;
   readonly #first: Uint8Array;
-  /** Moves in the order of λ: `#ends[l]` is how many have happened at λ number l. */
+  /** Moves in the order of λ; `#ends[l]` counts those up to λ number l. */
   readonly #rows: Uint32Array;
   readonly #quality: Float64Array;
   readonly #cost: Float64Array;
@@ -70,7 +70,7 @@ export class Sweep {
     return aiqOf(hullOf(this.points(weights)), from, to) - aiq;
   }
 
-  routed(weights: ArrayLike<number>, { points }: Singles): Routed {
+  routed(weights: ArrayLike<number>, { points }: Singles): RouterResult {
     const best = points.reduce((a, b) => (b[1] > a[1] || (b[1] === a[1] && b[0] < a[0]) ? b : a));
     const hull = hullOf(this.points(weights));
     return { cost95: costAt(hull, 0.95 * best[1]) / best[0], cost99: costAt(hull, 0.99 * best[1]) / best[0], hull };
@@ -135,7 +135,7 @@ export function singlesOf({ labels, costs, rows }: Sheet, weights: ArrayLike<num
   return { points, aiq: aiqOf(hullOf(points), from, to), from, to };
 }
 
-/** C_ref of each row: the mean over the models of what it costs (size-neutral), or the mean of these, alike for all rows. */
+/** C_ref of each row: its mean cost over the models (size-neutral), or the mean of these for all rows. */
 export function referencesOf({ rows, costs }: Pick<Sheet, 'rows' | 'costs'>, isFixed: boolean): Float64Array {
   const m = costs.length / rows.length;
   const own = Float64Array.from(rows, (_, row) => meanOf(costs.subarray(row * m, (row + 1) * m)));

@@ -2,29 +2,29 @@ import { chanceOf, shuffled } from './chance.ts';
 import type { Row } from './data.ts';
 import { type Pool, pick, type Sheet } from './pools.ts';
 
-/** Outcomes after which is measured. */
+/** Counts of outcomes at which to measure. */
 export const OUTCOMES = [100, 300, 1_500, 3_500] as const;
-/** Of a source without rows of its own to learn from, so many teach at most; the rest is measured on. */
+/** Most teaching rows of a source without separate ones; the rest is measured. */
 const TAUGHT_SHARE = 0.63;
 
-/** One split of a pool's rows: some teach, others are measured on. */
+/** One split of a pool's rows into teaching and measured ones. */
 export interface Trial {
   readonly seed: number;
   readonly pool: Pool;
-  /** In the order in which they are learnt. */
+  /** In the order of learning. */
   readonly teach: Sheet;
   readonly test: Sheet;
   /** Index of each row of `test` in the pool's rows. */
   readonly testRows: Uint32Array;
-  /** Share of good answers of each model, by what the test does not hold. */
+  /** Share of good answers of each model outside the test. */
   readonly declared: Float64Array;
-  /** The same by category, for those with rows enough; others count as `declared`. */
+  /** The same by category, where it has enough rows; else `declared` counts. */
   readonly byCategory: ReadonlyMap<string, Float64Array>;
-  /** Rows of the other sources, for what is learnt elsewhere. */
+  /** Rows of the other sources. */
   readonly foreign: readonly Row[];
 }
 
-/** Rows of a category at least, to declare a quality of its own. */
+/** Least rows of a category with a declared quality of its own. */
 const CATEGORY_ROWS_MIN = 10;
 
 export function trialsOf(pool: Pool, train: readonly Row[], splits: number, seed: number): Trial[] {
@@ -32,7 +32,7 @@ export function trialsOf(pool: Pool, train: readonly Row[], splits: number, seed
   return Array.from({ length: splits }, (_, split) => {
     const own = seed * 1_000 + split;
     const { teach, test, testRows } = splitOf(pool, own);
-    // What teaches in order: the first of it alone would be what a small K is declared by.
+    // Shuffled: a small K uses only the first rows.
     const declared = meansOf(teach, () => true);
     const categories = new Set(teach.rows.map(({ category }) => category));
     const byCategory = new Map<string, Float64Array>();
@@ -48,7 +48,7 @@ export function trialsOf(pool: Pool, train: readonly Row[], splits: number, seed
   });
 }
 
-/** Where there are rows to learn from, all others are measured on, the same in every split. */
+/** Where a source has teaching rows, all others are measured, the same in every split. */
 function splitOf({ train, test }: Pool, seed: number): Pick<Trial, 'teach' | 'test' | 'testRows'> {
   const chance = chanceOf(seed);
   if (train) {

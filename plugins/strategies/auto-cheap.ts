@@ -1,6 +1,6 @@
 import { defineStrategy } from 'signalbox/plugin';
-import { emphasisOptions, fromAuto, weighingOf } from './emphasis.ts';
-import { weigh } from './weighing.ts';
+import { weigh } from './balance.ts';
+import { emphasisOptions, fromAuto, withDefaultBalance } from './emphasis.ts';
 
 /** `auto` with its cost weight multiplied: on the same candidates it never costs more than `auto`. */
 export const autoCheap = defineStrategy({
@@ -10,7 +10,7 @@ export const autoCheap = defineStrategy({
   inherits: fromAuto,
   formerly: { options: ['quality_margin'], by: 'cheapest-within-margin' },
   prepare({ emphasis, ...options }) {
-    const weighing = weighingOf(options);
-    return weigh({ ...weighing, cost: weighing.cost * emphasis }, { reason: 'cost', tieBreak: 'cost' });
+    const balance = withDefaultBalance(options);
+    return weigh({ ...balance, cost: balance.cost * emphasis }, { reason: 'cost', tieBreak: 'cost' });
   },
 });

@@ -1,6 +1,6 @@
 import { defineStrategy } from 'signalbox/plugin';
-import { emphasisOptions, fromAuto, weighingOf } from './emphasis.ts';
-import { weigh } from './weighing.ts';
+import { weigh } from './balance.ts';
+import { emphasisOptions, fromAuto, withDefaultBalance } from './emphasis.ts';
 
 /** `auto` with its latency weight multiplied: on the same candidates it is never slower than `auto`. */
 export const autoFast = defineStrategy({
@@ -14,7 +14,7 @@ export const autoFast = defineStrategy({
   inherits: fromAuto,
   formerly: { options: ['quality_margin'], by: 'fastest-within-margin' },
   prepare({ emphasis, ...options }) {
-    const weighing = weighingOf(options);
-    return weigh({ ...weighing, latency: weighing.latency * emphasis }, { reason: 'latency', tieBreak: 'latency' });
+    const balance = withDefaultBalance(options);
+    return weigh({ ...balance, latency: balance.latency * emphasis }, { reason: 'latency', tieBreak: 'latency' });
   },
 });

@@ -1,5 +1,5 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
-import { DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './weighing.ts';
+import { DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './balance.ts';
 
 const weight = (value: number, of: string) => ({
   ...rawWeight(`How much ${of} counts against the other two.`),

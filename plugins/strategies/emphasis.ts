@@ -1,5 +1,5 @@
 import { type Inheritance, Type } from 'signalbox/plugin';
-import { DEFAULTS, patience, qualityFloor, rawWeight, type Weighing } from './weighing.ts';
+import { type BalanceOptions, DEFAULTS, patience, qualityFloor, rawWeight } from './balance.ts';
 
 const OF_AUTO = 'Default: that of the selector `auto`.';
 
@@ -23,8 +23,8 @@ export const emphasisOptions = (emphasis: number, of: 'cost' | 'latency', descri
   );
 
 /**
- * A selector takes the options that it leaves out from `auto`. By the weight law its choice then never costs more (is never
- * slower) than the choice of `auto`, however `auto` is tuned.
+ * A selector inherits the options that it leaves out from `auto`, so that by the weight law its choice never costs more (or
+ * is never slower) than the choice of `auto`.
  */
 export const fromAuto: Inheritance = {
   selector: 'auto',
@@ -33,5 +33,5 @@ export const fromAuto: Inheritance = {
   optional: ['quality_floor'],
 };
 
-/** The weights that are stated or inherited; the shipped ones where a strategy is prepared on its own. */
-export const weighingOf = (options: Partial<Weighing>): Weighing => ({ ...DEFAULTS, ...options });
+/** Stated and inherited weights over the defaults. */
+export const withDefaultBalance = (options: Partial<BalanceOptions>): BalanceOptions => ({ ...DEFAULTS, ...options });

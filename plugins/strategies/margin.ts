@@ -1,6 +1,6 @@
 import { type Candidates, type PreparedStrategy, Type } from 'signalbox/plugin';
 
-/** What the margin strategies share: good enough first, then the criterion that was asked for. */
+/** Options of the margin strategies: models that are good enough come first, ordered by a criterion. */
 export const marginOptions = (margin: number, description: string) =>
   Type.Object(
     {
@@ -17,26 +17,23 @@ export const marginOptions = (margin: number, description: string) =>
     { additionalProperties: false, description },
   );
 
-export interface Margin {
+interface MarginOptions {
   readonly quality_margin: number;
   readonly quality_floor?: number;
 }
 
-/** What orders the good enough, by the name of its part. */
-export interface Criterion {
+/** Orders the models that are good enough. */
+interface Criterion {
   readonly name: 'cost' | 'latency';
-  /** The amount that scores 1.5: it spreads the scores and orders nobody. */
+  /** The amount that scores 1.5; it affects scores, not their order. */
   half(candidates: Candidates): number;
 }
 
 /** Keeps 0.9 − 0.08 from falling outside a margin of 0.08 by the last bit of a double. */
 const SLACK = 1e-9;
 
-/**
- * Scores the good enough in (1, 2] by `half / (half + criterion)`, which falls with the criterion
- * without ever reaching the rest, and the rest in [0, 1] by their quality.
- */
-export function preferWithin(options: Margin, { name, half: halfOf }: Criterion): PreparedStrategy {
+/** Scores models that are good enough in (1, 2] by `1 + half / (half + criterion)`, and the rest in [0, 1] by quality. */
+export function preferWithin(options: MarginOptions, { name, half: halfOf }: Criterion): PreparedStrategy {
   return {
     reason: 'margin',
     score(candidates, out) {
@@ -59,7 +56,7 @@ export function preferWithin(options: Margin, { name, half: halfOf }: Criterion)
 /** The least quality that is good enough. */
 function goodEnough(
   { n, quality }: Candidates,
-  { quality_margin, quality_floor = Number.POSITIVE_INFINITY }: Margin,
+  { quality_margin, quality_floor = Number.POSITIVE_INFINITY }: MarginOptions,
 ): number {
   let best = 0;
   for (let i = 0; i < n; i++) best = Math.max(best, quality[i]!);

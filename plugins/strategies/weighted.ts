@@ -1,13 +1,12 @@
 import { type CallerWeights, defineStrategy, Type } from 'signalbox/plugin';
-import { flooredAt, qualityFloor } from './weighing.ts';
+import { flooredAt, qualityFloor } from './balance.ts';
 
-/** Of a request without weights: a pinned model, which nobody competes with. */
+/** For requests without weights, which pin their model. */
 const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };
 
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref)`: the caller's weights over two criteria. One more percentage
- * point of quality is bought while it costs less than `0.01·v·w_q/w_c` reference costs. Linear in
- * cost and free of the other candidates, so adding a model never reorders the rest.
+ * `U = w_q·Q − w_c·C/(v·C_ref)` with the caller's weights: another percentage point of quality is worth up to
+ * `0.01·v·w_q/w_c` reference costs. Independent of the other candidates, so adding a model never reorders the rest.
  */
 export const weighted = defineStrategy({
   name: 'weighted',

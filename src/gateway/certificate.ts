@@ -10,7 +10,7 @@ import type { RecordReader } from '../records/reader.ts';
 import type { DecisionRecord } from '../records/record.ts';
 import type { Certificate } from '../routing/certificate.ts';
 import { certify } from '../routing/certify.ts';
-import { type Circumstances, isRefusal } from '../routing/decide.ts';
+import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { leftOutProviders } from '../runtime/candidate.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
 import { type Deciding, strategyOf } from '../runtime/runtime.ts';
@@ -76,7 +76,7 @@ function replayed(record: DecisionRecord, deciding: Deciding, readings: Readings
   const { snapshot } = deciding;
   // What was estimated is not estimated again; and nothing is drawn where nothing was, as for a recommendation.
   const explore = draw === null ? null : explorationOf(snapshot.learning, facts);
-  const given: Circumstances = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
+  const given: DecisionContext = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);
   const usage = record.outcome?.usage;

@@ -159,7 +159,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
   const { hold, payment } = aside;
   const { snapshot } = runtime;
   let tokens = 0;
-  const bytes = gateway.answers.hold(caller.keyId);
+  const answerBytes = gateway.answers.hold(caller.keyId);
   const listener = recordContent(snapshot.content, request, caller);
   return new Exchange({
     runtime,
@@ -167,7 +167,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     conversation,
     decision,
     hold,
-    bytes,
+    answerBytes,
     payment,
     seen,
     clock: gateway.clock,
@@ -187,7 +187,7 @@ function exchangeOf(gateway: Gateway, paid: Paid): Exchange {
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
     written: () => gateway.ledger.written(),
     onEnd: () => {
-      bytes.leave();
+      answerBytes.leave();
       leave();
       ticket?.end(tokens);
     },

@@ -7,7 +7,7 @@ import { explorationOf } from '../core/learning-policy.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { Shortage, Standing } from '../ledger/standing.ts';
-import { type Circumstances, isRefusal } from '../routing/decide.ts';
+import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
 import { withRules } from '../routing/rules.ts';
 import { textsOf } from '../routing/texts.ts';
@@ -94,7 +94,7 @@ function judge(
   const { decider } = runtime;
   const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
-  const given: Circumstances = {
+  const given: DecisionContext = {
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
@@ -118,7 +118,7 @@ function judge(
  * Within what the caller's funds can pay. Where only open reservations are in the way the decision must wait for them.
  * To try another model than the best costs nobody an answer or a wait: what was drawn and does not fit is not tried.
  */
-function judgeWithin(standing: Standing, facts: Facts, given: Circumstances, runtime: Runtime): Verdict {
+function judgeWithin(standing: Standing, facts: Facts, given: DecisionContext, runtime: Runtime): Verdict {
   const { decider, snapshot } = runtime;
   const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, given);
   const now = decideWith(standing.free);

@@ -34,8 +34,7 @@ import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.
 export interface ExchangeContext extends Omit<AttemptContext, 'facts' | 'readings' | 'makeRoom'> {
   readonly decision: Decision;
   readonly hold: Hold;
-  /** Bytes of its answer. */
-  readonly bytes: ByteHold;
+  readonly answerBytes: ByteHold;
   /** How a wallet pays for it; null for a key. */
   readonly payment: Paying | null;
   /** Unix time, ms. */
@@ -219,14 +218,12 @@ export class Exchange {
   /** Without room for its answer the exchange ends, and no endpoint is to blame. */
   readonly #makeRoom = (bytes: number): boolean => {
     if (this.#ended()) return false;
-    const hasRoom = this.#context.bytes.take(bytes, this.policy.admission.answersBytesMax);
+    const hasRoom = this.#context.answerBytes.take(bytes, this.policy.admission.answersBytesMax);
     if (!hasRoom) this.abandon(crowdedError());
     return hasRoom;
   };
 
-  #ended(): boolean {
-    return this.#receipt !== null;
-  }
+  readonly #ended = (): boolean => this.#receipt !== null;
 
   /** Waits as long as the step says. False when that takes longer than there is time. */
   async #pause({ waitMs }: Step): Promise<boolean> {
@@ -301,11 +298,11 @@ export class Exchange {
     const { facts, readings } = this.#context.decision;
     const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };
     const context = { ...this.#context, facts, readings, makeRoom: this.#makeRoom };
-    const running = begun(trial, () => new Attempt(way, trial, context, time));
-    this.#running = running;
-    const opened = await running.awaitContent();
-    if (!('kind' in opened)) this.#first = opened;
-    return 'kind' in opened ? opened : null;
+    this.#running = begun(trial, () => new Attempt(way, trial, context, time));
+    const opened = await this.#running.awaitContent();
+    if ('kind' in opened) return opened;
+    this.#first = opened;
+    return null;
   }
 
   /** Notes a failed attempt and posts what its upstream reported as used; nothing else is known of it. */
@@ -321,7 +318,7 @@ export class Exchange {
       if (charged > 0) this.#billed = true;
     }
     call.abort();
-    this.#context.bytes.leave();
+    this.#context.answerBytes.leave();
     this.#running = null;
     this.#last = running;
   }

@@ -4,7 +4,7 @@ import type { Decision, Ranked } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
-/** What `/v1/route` says about a decision. */
+/** The body of an answer of `/v1/route`. */
 export interface Advice {
   readonly recommended_model: string;
   readonly reasoning: string;
@@ -23,13 +23,13 @@ export interface Advice {
   readonly policy_revision: string;
 }
 
-/** What is said of a task type that the policy does not know; null for one that it does. */
-export function taskNote(asked: string | undefined, task: string): string | null {
-  if (asked === undefined || task.toLowerCase() === asked.toLowerCase()) return null;
-  return `The task type "${asked.slice(0, 64)}" is not known and counts as general. `;
+/** Explains that an unknown `task_type` counts as `general`; null where the decision used the requested one. */
+export function taskNote(requested: string | undefined, task: string): string | null {
+  if (requested === undefined || task.toLowerCase() === requested.toLowerCase()) return null;
+  return `The task type "${requested.slice(0, 64)}" is not known and counts as general. `;
 }
 
-/** Puts a decision into words and figures. `note` tells about a task type that was not known. */
+/** Describes a decision for `/v1/route`. `note` comes from `taskNote`. */
 export function advise(decision: Decision, snapshot: PolicySnapshot, note: string | null): Advice {
   const [choice, ...rest] = decision.ranked;
   return {
@@ -63,10 +63,10 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
 }
 
-type Worth = Pick<Ranked, 'quality' | 'costCredits' | 'latencyMs'>;
+type CandidateFigures = Pick<Ranked, 'quality' | 'costCredits' | 'latencyMs'>;
 
 /** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.` */
-export function tradeOff(other: Worth, choice: Worth): string {
+export function tradeOff(other: CandidateFigures, choice: CandidateFigures): string {
   const difference = Math.round((other.quality - choice.quality) * 1000) / 10;
   const points = Math.abs(difference) === 1 ? 'percentage point' : 'percentage points';
   const quality =
@@ -76,13 +76,13 @@ export function tradeOff(other: Worth, choice: Worth): string {
   return `${quality} at ${costRatio(other.costCredits, choice.costCredits)}${timeInstead(other.latencyMs, choice.latencyMs)}.`;
 }
 
-/** A person feels no smaller difference in time, ms; nor one of a smaller share. */
-const FELT_MS = 100;
-const FELT_SHARE = 0.1;
+/** People notice no smaller difference in time: in ms, and as a share of the wait. */
+const NOTICEABLE_MS = 100;
+const NOTICEABLE_SHARE = 0.1;
 
 function timeInstead(other: number, choice: number): string {
   const difference = Math.abs(other - choice);
-  if (difference < FELT_MS || difference < FELT_SHARE * choice) return '';
+  if (difference < NOTICEABLE_MS || difference < NOTICEABLE_SHARE * choice) return '';
   return `, in ${seconds(other)} s instead of ${seconds(choice)} s`;
 }
 
@@ -99,6 +99,7 @@ function costRatio(other: number, choice: number): string {
   return ratio < 10 ? `${percent(ratio)} of the cost` : `${Math.round(ratio)} times the cost`;
 }
 
+/** @param share 0..1. */
 export function percent(share: number): string {
   const value = share * 100;
   return `${value < 1 ? Math.round(value * 100) / 100 : Math.round(value)} %`;

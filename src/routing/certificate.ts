@@ -8,36 +8,36 @@ import type { DeclaredLatency } from '../core/snapshot.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 
 /**
- * A decision in full: every model with its estimates, and why it stands where it does. Made by deciding again from
- * what was recorded, so it is no story told afterwards. Plain data without any text of the request.
+ * A decision in full: every model with its estimates, its rank and the reasons for it. It is made by repeating the
+ * decision from its record. Plain data, without text of the request.
  */
 export interface Certificate {
   /** `route_reason`. */
   readonly reason: string;
-  /** ID of the choice; null where no model was left. */
+  /** ID of the choice; null for a refusal. */
   readonly choice: string | null;
-  /** Which kind of rejection a refusal answers for; null for a decision. */
+  /** The group of rejections that gives a refusal its status; null for a decision. */
   readonly refusedBy: RejectionGroup | null;
-  /** What the caller of a refusal is told, the nearest relaxation included; null for a decision. */
+  /** The error of a refusal, with the nearest relaxation; null for a decision. */
   readonly refusal: { readonly code: ErrorCode; readonly message: string } | null;
-  /** Whether the strategy gave no usable score, so that Q, C, L and ID alone decided. */
+  /** Whether the strategy gave no usable score, so that Q, C, L and ID decided. */
   readonly faulty: boolean;
-  /** How the qualities were estimated; null where they are the declared ones. */
+  /** Null where the qualities are the declared ones. */
   readonly learning: LearningEntry | null;
-  /** How the choice was drawn; null where it is the best without a draw. */
+  /** Null where no draw took place. */
   readonly draw: DrawEntry | null;
-  /** Number of the frame of readings; 0 where nothing had been seen. */
+  /** Number of the frame of readings; 0 for none. */
   readonly frame: number;
   /** Expected visible output tokens of one choice. */
   readonly outputTokens: number;
-  /** v·C_ref: what a good answer to this request is worth, Credits. */
+  /** v·C_ref: the worth of a good answer to this request, Credits. */
   readonly answerWorth: number;
-  /** Every model that was looked at: the eligible ones best first, then the others by ID. */
+  /** The eligible models best first, then the rejected ones by ID. */
   readonly candidates: readonly CandidateEntry[];
   /** The rules that applied. */
   readonly constraints: readonly AppliedRule[];
   readonly preferences: readonly AppliedPreference[];
-  /** ID of what would have been chosen without preferences; null where none applied, and for a refusal. */
+  /** ID of the choice without preferences; null where none applied, and for a refusal. */
   readonly unpreferred: string | null;
   /** The next best candidate; null without one. */
   readonly runnerUp: Counterfactual | null;
@@ -45,12 +45,12 @@ export interface Certificate {
   readonly baseline: Counterfactual | null;
 }
 
-export interface LearningEntry {
-  /** `off`: the length of the question alone moves what is declared. `shadow`: what was learnt is shown, and not used. */
+interface LearningEntry {
+  /** `off`: only the length of the question moves the declared qualities. `shadow`: learnt estimates are shown, not used. */
   readonly mode: LearningMode;
-  /** How far the words of the question are trusted, 0..1. */
+  /** Trust in the words of the question, 0..1. */
   readonly trust: number;
-  /** ID of what would be chosen by all that was learnt; null where it is used, or nothing was learnt, for a pinned model, and a refusal. */
+  /** ID of the choice by learnt estimates, in shadow mode; null where there are none, for a pinned model, and a refusal. */
   readonly choice: string | null;
 }
 
@@ -60,86 +60,84 @@ export interface DrawEntry extends Draw {
   readonly best: string;
 }
 
-/** Where a quality comes from, before languages and preferences: `declared` and what was added to it one after the other, as shares. */
+/** The origin of a quality, before languages and preferences: `declared` and the shares that were added to it, in order. */
 export interface EstimateEntry {
-  /** Of the task, or of the mix of tasks, 0..1. */
+  /** For the task, or the mean over the mix of tasks, 0..1. */
   readonly declared: number;
   /** By the length of the question. */
   readonly length: number;
-  /** By outcomes, whatever the text. */
+  /** By outcomes, regardless of the text. */
   readonly outcomes: number;
   /** By the words of the question. */
   readonly text: number;
-  /** How many outcomes of the task there were. */
+  /** Weighted number of outcomes of the task. */
   readonly count: number;
-  /** The sum of all these where it is only shown, 0..1: the quality that was used has the length alone. Null where it is used. */
+  /** The sum of all these in shadow mode, 0..1, where only `length` counts. Null where the sum counts. */
   readonly shadow: number | null;
 }
 
-/** What a language that the request is about adds to the quality of a model. */
+/** Quality that a model gains for a programming language of the request. */
 export interface LanguageEntry {
-  /** Its canonical name. */
+  /** Canonical name. */
   readonly language: string;
-  /** What the policy says of the model and the language. */
   readonly state: LanguageState;
-  /** As a share of good answers, 0..1; before Q is held to 1. */
+  /** As a share of good answers, 0..1, before Q is capped at 1. */
   readonly adds: number;
 }
 
 export interface CandidateEntry {
   readonly model: string;
-  /** 1 is the choice; null for a model that was left out. */
+  /** 1 is the choice; null for a rejected model. */
   readonly rank: number | null;
   /** Q, 0..1, languages and preferences included. */
   readonly quality: number;
-  /** What Q is made of; null where it is the declared one. */
+  /** Null where Q is the declared quality. */
   readonly estimate: EstimateEntry | null;
-  /** What was added to Q by language; empty where the request is about none, or its task is none where they matter. */
+  /** Empty where the request names no language, or languages do not matter for its task. */
   readonly languages: readonly LanguageEntry[];
   /** C, Credits. */
   readonly costCredits: number;
   /** L, ms. */
   readonly latencyMs: number;
-  /** Where the speed behind L comes from. */
   readonly latencyBasis: LatencyBasis;
   /** Expected hidden reasoning of one choice, tokens; part of C and L. */
   readonly reasoningTokens: number;
-  /** Null for a model that was left out. */
+  /** Null for a rejected model. */
   readonly utility: number | null;
-  /** What the utility is the sum of, by name; empty where the strategy does not tell. */
+  /** Terms of the utility, by name; empty where the strategy does not give them. */
   readonly parts: Readonly<Record<string, number>>;
-  /** Expected input, tokens, and how much of it is likely to be cached. */
+  /** Expected input in tokens, and the part of it that is likely cached. */
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   /** Output tokens of one choice at most. */
   readonly outputCap: number;
-  /** The worst case, Credits: what is reserved for it. */
+  /** The worst case, Credits, which is the amount reserved. */
   readonly worstCaseCredits: number;
-  /** In the order in which they are tried; those that may not be tried with them. */
+  /** All endpoints, in the order in which they are tried. */
   readonly endpoints: readonly EndpointEntry[];
   readonly rejections: readonly RejectionEntry[];
 }
 
 /**
- * `measured`: answers of the endpoint were timed here. `stated`: the policy says. Where it does not, `estimated` is the
- * median of models of the same kind and `neutral` the same for all.
+ * Origin of the speed behind L. `measured`: from answers of the endpoint. `stated`: from the policy. `estimated`: the
+ * median of models of the same kind. `neutral`: the same for all.
  */
 export type LatencyBasis = 'measured' | DeclaredLatency['basis'];
 
-export interface EndpointEntry {
+interface EndpointEntry {
   readonly provider: string;
   readonly upstream: string;
   readonly health: HealthState;
-  /** Whether it may be tried: constraints, funds and health leave it. */
+  /** Whether constraints, funds and health let it be tried. */
   readonly open: boolean;
 }
 
 export interface RejectionEntry {
-  /** As in a case's `rejected`: `capability`, `constraint`, …; `strategy` for a model that the strategy does not want. */
+  /** As in a case's `rejected`; `strategy` where the strategy gave no score. */
   readonly kind: Rejection | 'strategy';
-  /** In words: `it lacks vision`. */
+  /** `it lacks vision` */
   readonly text: string;
-  /** The rules of the policy behind it; empty where the request itself or the model is. */
+  /** Constraints of the policy that caused it; empty for other causes. */
   readonly rules: readonly AppliedRule[];
 }
 

@@ -18,7 +18,7 @@ import type {
   LatencyBasis,
   RejectionEntry,
 } from './certificate.ts';
-import { type Circumstances, refusalOf } from './decide.ts';
+import { type DecisionContext, refusalOf } from './decide.ts';
 import {
   affordableCap,
   cachedInput,
@@ -31,56 +31,56 @@ import {
   expectedWriting,
   outputCap,
 } from './estimate.ts';
-import { callerWeights, Evaluation, languageWorth, type Scoring } from './evaluate.ts';
+import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
 import { refusalError } from './refuse.ts';
-import { type Asked, costOn, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
+import { costOn, type DecisionInputs, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
 /**
- * Decides anew, and tells all that led there. What ranks first is what the decider chooses for the same facts and
- * circumstances: the steps are the same, and keep all candidates instead of the best.
+ * Repeats a decision and keeps every candidate. The first candidate is the one that `Decider.decide` chooses for the same
+ * arguments.
  */
-export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumstances): Certificate {
-  const { id, readings = priorReadings(snapshot), estimate = null } = given;
+export function certify(snapshot: PolicySnapshot, facts: Facts, context: DecisionContext): Certificate {
+  const { id, readings = priorReadings(snapshot), estimate = null } = context;
   const evaluation = new Evaluation(snapshot);
   const quality = evaluation.fill(facts, readings, estimate);
   const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
   const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
-  const asked: AskedFor = { facts, readings, lastResort, writing, estimateOf };
-  const chosen = n > 0 ? evaluation.choose(facts, given, n) : null;
-  const best = chosen && snapshot.models[evaluation.shortlist.model[chosen.best]!]!.id;
-  const eligible = eligibleEntries(evaluation, given, chosen?.belowFloor ?? false, asked, snapshot);
-  const leftOut = rejected.map(({ model, rejections }) => ({
-    ...entryOf(judged(model, rejections, quality[model]!, asked, snapshot), asked, snapshot),
-    rejections: rejectionsAgainst(snapshot.models[model]!, rejections, asked, snapshot),
+  const inputs: CertificateInputs = { facts, readings, lastResort, writing, estimateOf };
+  const outcome = n > 0 ? evaluation.choose(facts, context, n) : null;
+  const best = outcome && snapshot.models[evaluation.shortlist.model[outcome.best]!]!.id;
+  const eligible = eligibleEntries(evaluation, context, outcome?.belowFloor ?? false, inputs, snapshot);
+  const ineligible = rejected.map(({ model, rejections }) => ({
+    ...candidateEntry(estimateRejected(model, rejections, quality[model]!, inputs, snapshot), inputs, snapshot),
+    rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot),
   }));
-  const candidates = [...eligible, ...leftOut].sort(byRankThenId);
+  const candidates = [...eligible, ...ineligible].sort(byRankThenId);
   const [choice = null, runnerUp = null] = candidates.filter(({ rank }) => rank !== null);
   const baseline = n === 0 || facts.pinned ? null : snapshot.models[evaluation.baseline(facts)]!.id;
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
   const error = refusal && refusalError(refusal, snapshot, undefined, timeOfId(id));
-  // Asked last: each fills the shortlist anew.
+  // Called last: each call overwrites the shortlist.
   const choiceOf = (other: Facts, by: Estimate | null): string | null => {
     evaluation.fill(other, readings, by);
-    evaluation.choose(other, given, 1);
+    evaluation.choose(other, context, 1);
     const [first] = evaluation.order;
     return first === undefined ? null : snapshot.models[evaluation.shortlist.model[first]!]!.id;
   };
   const isShadowed = choice !== null && !facts.pinned && estimate?.shadow != null;
   const { constraints, preferences } = facts.rules;
   return {
-    reason: chosen?.reason ?? given.reason,
+    reason: outcome?.reason ?? context.reason,
     choice: choice?.model ?? null,
     refusedBy: refusal?.group ?? null,
     refusal: error && { code: error.code, message: error.message },
-    faulty: chosen?.faulty ?? false,
+    faulty: outcome?.faulty ?? false,
     learning: estimate && {
       mode: snapshot.learning.mode,
       trust: estimate.trust,
       choice: isShadowed ? choiceOf(facts, withShadow(estimate)) : null,
     },
-    draw: chosen?.draw && best ? { ...chosen.draw, best } : null,
+    draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
     frame: readings.frame,
     outputTokens: writing.outputTokens,
     answerWorth: costReference(snapshot, facts),
@@ -93,14 +93,13 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, given: Circumsta
   };
 }
 
-interface AskedFor extends Asked {
+interface CertificateInputs extends DecisionInputs {
   readonly writing: ExpectedWriting;
-  /** What Q of a model is made of, by its index. */
   readonly estimateOf: (model: number) => EstimateEntry | null;
 }
 
-/** What leads from the declared qualities to an estimate, step by step: the last step that there is has what rounding leaves. */
-function estimatesOf(estimate: Estimate | null, declared: Float64Array): AskedFor['estimateOf'] {
+/** Splits each estimate into its steps from the declared quality; the last step takes the rounding error. */
+function estimatesOf(estimate: Estimate | null, declared: Float64Array): CertificateInputs['estimateOf'] {
   if (estimate === null) return () => null;
   const { quality, shadow, length, outcomes, text, counts } = estimate;
   return (model) => {
@@ -120,22 +119,22 @@ function estimatesOf(estimate: Estimate | null, declared: Float64Array): AskedFo
   };
 }
 
-/** Those of the shortlist, the best first; a model that the strategy does not want has no rank. */
+/** Entries of the shortlist, best first; a model without a score has no rank. */
 function eligibleEntries(
   evaluation: Evaluation,
-  { strategy, qualityFloor = strategy.qualityFloor }: Scoring,
+  { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions,
   belowFloor: boolean,
-  asked: AskedFor,
+  inputs: CertificateInputs,
   snapshot: PolicySnapshot,
 ): CandidateEntry[] {
   const { shortlist, order } = evaluation;
-  const candidates = evaluation.candidates(asked.facts);
-  const weights = callerWeights(asked.facts);
+  const candidates = evaluation.candidates(inputs.facts);
+  const weights = callerWeights(inputs.facts);
   const isWanted = (at: number) => evaluation.utility[at] !== Number.NEGATIVE_INFINITY;
   const unwanted = Array.from({ length: shortlist.n }, (_, at) => at).filter((at) => !isWanted(at));
   return [...order, ...unwanted].map((at, place) => {
-    const ranked = evaluation.rankedAt(at, asked.facts);
-    const entry = entryOf(ranked, asked, snapshot);
+    const ranked = evaluation.rankedAt(at, inputs.facts);
+    const entry = candidateEntry(ranked, inputs, snapshot);
     if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(entry.quality, qualityFloor)] };
     const parts = belowFloor
       ? { quality: ranked.utility }
@@ -152,7 +151,7 @@ function unwantedFor(quality: number, floor: number | undefined): RejectionEntry
   return { kind: 'strategy', text, rules: [] };
 }
 
-/** In percent as it stands, without the noise of doubles. */
+/** In percent, without the noise of doubles. */
 const exactPercent = (share: number): number => Number((share * 100).toPrecision(12));
 
 /** A quality with the fewest decimals that show it below the floor. */
@@ -161,28 +160,33 @@ function percentBelow(quality: number, floor: number): string {
   return `${Number((quality * 100).toFixed(decimals ?? 6))} %`;
 }
 
-/** Utilities are rounded to a billionth; and sums of doubles to their last bits, whatever the scale. */
+/** Utilities are rounded to a billionth, and sums of doubles to their last bits. */
 const PARTS_SLACK = 2e-9;
 
-/** What a strategy tells of a utility, if that is true; else nothing. */
+/** The strategy's terms of a utility, if they are finite and add up to it; else none. */
 function partsOf(utility: number, ask: () => unknown): Readonly<Record<string, number>> {
   try {
-    const told = Object.entries(ask() ?? {});
-    const parts = told.filter((part): part is [string, number] => Number.isFinite(part[1]));
+    const terms = Object.entries(ask() ?? {});
+    const parts = terms.filter((part): part is [string, number] => Number.isFinite(part[1]));
     const sum = parts.reduce((all, [, value]) => all + value, 0);
-    const isTrue = parts.length === told.length && Math.abs(sum - utility) <= PARTS_SLACK * Math.max(1, Math.abs(sum));
+    const isTrue = parts.length === terms.length && Math.abs(sum - utility) <= PARTS_SLACK * Math.max(1, Math.abs(sum));
     return isTrue ? Object.fromEntries(parts) : {};
   } catch {
     return {};
   }
 }
 
-/** A model with its estimates, as a ranking has it. */
-type Judged = Omit<Ranked, 'utility'>;
+type CandidateEstimate = Omit<Ranked, 'utility'>;
 
-/** A model that was left out, on the endpoints that constraints leave of it; on all where they leave none. */
-function judged(index: number, rejections: number, quality: number, asked: Asked, snapshot: PolicySnapshot): Judged {
-  const { facts, readings } = asked;
+/** Estimates for a rejected model, on the endpoints that constraints allow; on all of them where they allow none. */
+function estimateRejected(
+  index: number,
+  rejections: number,
+  quality: number,
+  inputs: DecisionInputs,
+  snapshot: PolicySnapshot,
+): CandidateEstimate {
+  const { facts, readings } = inputs;
   const model = snapshot.models[index]!;
   const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
   const priced = allowed.length > 0 ? allowed : allowedEndpoints(model, null, facts.needs);
@@ -192,18 +196,18 @@ function judged(index: number, rejections: number, quality: number, asked: Asked
   return {
     model: index,
     quality,
-    costCredits: costOn(model, rejections, asked, snapshot),
-    latencyMs: latencyOn(model, rejections, asked, snapshot),
+    costCredits: costOn(model, rejections, inputs, snapshot),
+    latencyMs: latencyOn(model, rejections, inputs, snapshot),
     outputCap: cap,
     endpoints: free === null ? open : endpointsWithin(free, model, open, facts, cap),
     bound: dearestCase(model, priced, facts, cap),
   };
 }
 
-/** What is told of every model; for one that was left out, it is all but the reasons. */
-function entryOf(
-  { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: Judged,
-  { facts, readings, writing, estimateOf }: AskedFor,
+/** The entry of a model, without rank, utility and rejections. */
+function candidateEntry(
+  { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: CandidateEstimate,
+  { facts, readings, writing, estimateOf }: CertificateInputs,
   snapshot: PolicySnapshot,
 ): CandidateEntry {
   const model = snapshot.models[index]!;
@@ -234,7 +238,7 @@ function entryOf(
   };
 }
 
-/** Whatever was seen of an endpoint moves its figures from the policy's. */
+/** Every observation of an endpoint moves its figures away from the policy's. */
 function latencyBasisOf({ firstSlot, latency }: Model, endpoint: number, readings: Readings): LatencyBasis {
   const slot = firstSlot + endpoint;
   const isDeclared =
@@ -242,14 +246,13 @@ function latencyBasisOf({ firstSlot, latency }: Model, endpoint: number, reading
   return isDeclared ? latency.basis : 'measured';
 }
 
-/** What each language that the request is about adds to the quality of a model. */
 function languagesOf(model: Model, facts: Facts, snapshot: PolicySnapshot): LanguageEntry[] {
   const worth = languageWorth(facts, snapshot);
   if (worth === 0) return [];
-  const { languagesSeen: seen } = facts;
-  return seen.map((language) => {
+  const { languagesSeen } = facts;
+  return languagesSeen.map((language) => {
     const state = languageState(model, language);
-    return { language, state, adds: (worth / seen.length) * KNOWN[state] };
+    return { language, state, adds: (worth / languagesSeen.length) * KNOWN[state] };
   });
 }
 
@@ -267,7 +270,7 @@ function preferenceOf(preference: Preference, { models }: PolicySnapshot): Appli
 
 const withoutPreferences = (facts: Facts): Facts => ({ ...facts, rules: { ...facts.rules, preferences: [] } });
 
-/** As if what was learnt were used. */
+/** The estimate as if learning were on. */
 const withShadow = (estimate: Estimate): Estimate => ({ ...estimate, quality: estimate.shadow ?? estimate.quality });
 
 const counterfactual = ({ model, quality, costCredits, latencyMs }: CandidateEntry): Counterfactual => ({

@@ -4,23 +4,23 @@ import type { Facts } from '../core/facts.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
 import { type ExpectedWriting, expectedInput, inputBound, usefulOutput } from './estimate.ts';
-import { canServe, type Limits } from './rules.ts';
+import { canServe, type RuleLimits } from './rules.ts';
 
-/** What every model is judged by: one per request. */
-export interface Demand {
+/** The requirements of one request that every model is checked against. */
+export interface Requirements {
   readonly facts: Facts;
   readonly task: Task;
   /** IDs of the models that the key may use; null for all. */
   readonly allowed: ReadonlySet<string> | null;
   readonly writing: ExpectedWriting;
-  readonly limits: Limits;
+  readonly limits: RuleLimits;
   /** Bits by index: models that may serve the languages that are required; null for all. */
   readonly qualified: Uint32Array | null;
 }
 
-/** What constraints, required languages and the selector have against the model at `index`, of which they leave so many `endpoints`. */
+/** Bits of `REJECTIONS` by constraints, required languages and the selector. `endpoints`: how many constraints allow. */
 export function limitRejections(
-  { limits: { models, latencyMsMax, costCreditsMax }, qualified }: Demand,
+  { limits: { models, latencyMsMax, costCreditsMax }, qualified }: Requirements,
   index: number,
   endpoints: number,
   costCredits: number,
@@ -34,13 +34,10 @@ export function limitRejections(
   return bits;
 }
 
-/**
- * The bits of every other reason against a model; 0 when there is none. `affordable`: output tokens
- * that the budget affords; below 0 when not even the input fits.
- */
+/** All other bits of `REJECTIONS`. `affordable`: output tokens within the budget; below 0 when not even the input fits. */
 export function rejectionsOf(
   model: Model,
-  { facts, task, allowed }: Demand,
+  { facts, task, allowed }: Requirements,
   costCredits: number,
   latencyMs: number,
   affordable: number,

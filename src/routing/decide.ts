@@ -11,39 +11,38 @@ import type { Facts } from '../core/facts.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { priorReadings, type Readings } from '../core/readings.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { Evaluation, type Scoring } from './evaluate.ts';
+import { Evaluation, type RankingOptions } from './evaluate.ts';
 
-/** What a decision needs beside the facts: who scores, and what names and seeds it. */
-export interface Circumstances extends Scoring {
+/** The inputs of a decision beside the facts. */
+export interface DecisionContext extends RankingOptions {
   readonly id: number;
   readonly seed: string;
-  /** `route_reason`, before what a draw appends. */
+  /** `route_reason`, without the suffix of a draw. */
   readonly reason: string;
-  /** What has been seen of the upstreams; left out: nothing, and the catalog's figures hold. */
+  /** Default: the catalog's figures. */
   readonly readings?: Readings;
-  /** What the declared qualities were found to be for this request; left out: they are as declared. */
+  /** Qualities estimated for this request. Default: the declared ones. */
   readonly estimate?: Estimate | null;
-  /** Another than the best may be drawn, by the seed; left out: never. */
+  /** Lets the seed draw another model than the best. Default: never. */
   readonly explore?: ExplorePolicy | null;
-  /** Told when the shortlist stands and the scoring begins: for who takes the time. */
+  /** Called between shortlisting and scoring, for timing. */
   readonly onShortlist?: () => void;
 }
 
 export interface Decider {
-  /** Pure: the same facts and circumstances, readings included, give the same answer, bit for bit. */
-  decide(facts: Facts, given: Circumstances): Decision | Refusal;
-  /** Times that a strategy threw or gave no usable score; the choice then went by Q, C, L and ID. */
+  /** Pure: the same facts and context give the same result, bit for bit. */
+  decide(facts: Facts, context: DecisionContext): Decision | Refusal;
+  /** Times that a strategy threw or gave no usable score, so that Q, C, L and ID decided. */
   readonly faults: number;
-  /** Of the last decision: how many models each kind of rejection had something against, in the order of `REJECTIONS`. */
+  /** Models rejected in the last decision, by kind, in the order of `REJECTIONS`. */
   readonly rejections: Uint32Array;
 }
 
 export const isRefusal = (outcome: Decision | Refusal): outcome is Refusal => 'rejected' in outcome;
 
-/** Prepares what every decision over a snapshot reuses. */
+/** Allocates the arrays that all decisions over a snapshot reuse. */
 export const createDecider = (snapshot: PolicySnapshot): Decider => new SnapshotDecider(snapshot);
 
-/** What there is against every model, where none is eligible. */
 export function refusalOf(facts: Facts, readings: Readings, rejected: Refusal['rejected']): Refusal {
   return { group: decisiveGroup(rejected), facts, readings, rejected };
 }
@@ -61,15 +60,15 @@ class SnapshotDecider implements Decider {
     this.#prior = priorReadings(snapshot);
   }
 
-  decide(facts: Facts, given: Circumstances): Decision | Refusal {
-    const { id, seed, readings = this.#prior, estimate = null, onShortlist } = given;
+  decide(facts: Facts, context: DecisionContext): Decision | Refusal {
+    const { id, seed, readings = this.#prior, estimate = null, onShortlist } = context;
     const { shortlist } = this.#evaluation;
     const quality = this.#evaluation.fill(facts, readings, estimate);
-    // Before the last resorts fill it anew.
+    // Before the last resorts overwrite it.
     this.rejections.set(shortlist.rejections);
     onShortlist?.();
     if (shortlist.n === 0) return refusalOf(facts, readings, shortlist.rejected);
-    const { faulty, reason, draw } = this.#evaluation.choose(facts, given, 1 + this.#snapshot.gateway.alternatives);
+    const { faulty, reason, draw } = this.#evaluation.choose(facts, context, 1 + this.#snapshot.gateway.alternatives);
     if (faulty) this.faults++;
     const [choice, ...fallbacks] = this.#ranked(facts);
     if (!choice) throw new Error('ranking lost every candidate');
@@ -86,20 +85,20 @@ class SnapshotDecider implements Decider {
       estimate,
       draw,
       baseline: this.#evaluation.baseline(facts),
-      // Asked last: it fills the shortlist anew.
-      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, given, choice.model) : [],
+      // Called last: it overwrites the shortlist.
+      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, choice.model) : [],
     };
   }
 
   /**
-   * What the shortlist left out for its breakers, scored among themselves: they must not move who is well. As many
-   * models as there may be fallbacks; without any, the choice's own endpoints alone.
+   * Ranks ejected endpoints among themselves, so that they do not affect the ranking of healthy ones. Returns at most as
+   * many models as there may be fallbacks; where there may be none, only endpoints of the choice.
    */
-  #lastResorts(facts: Facts, scoring: Scoring, own: number): Ranked[] {
+  #lastResorts(facts: Facts, options: RankingOptions, own: number): Ranked[] {
     const { alternatives } = this.#snapshot.gateway;
     const { shortlist } = this.#evaluation;
     shortlist.refillWithEjected();
-    this.#evaluation.rank(facts, scoring, alternatives === 0 ? shortlist.n : alternatives);
+    this.#evaluation.rank(facts, options, alternatives === 0 ? shortlist.n : alternatives);
     const resorts: Ranked[] = [];
     for (const ranked of this.#ranked(facts)) {
       if (alternatives === 0 && ranked.model !== own) continue;
@@ -114,12 +113,12 @@ class SnapshotDecider implements Decider {
   }
 }
 
-/** Takes rejections away group by group until a model remains; the last group taken is the one to answer for. */
+/** The group that decides the status: rejections are lifted group by group, and this one leaves a model. */
 function decisiveGroup(rejected: Refusal['rejected']): RejectionGroup {
-  let taken = 0;
+  let lifted = 0;
   for (const group of REJECTION_GROUPS) {
-    for (const rule of Object.values(REJECTIONS)) if (rule.group === group) taken |= rule.bit;
-    if (rejected.some(({ rejections }) => (rejections & ~taken) === 0)) return group;
+    for (const rule of Object.values(REJECTIONS)) if (rule.group === group) lifted |= rule.bit;
+    if (rejected.some(({ rejections }) => (rejections & ~lifted) === 0)) return group;
   }
   return 'constraints';
 }

@@ -5,38 +5,38 @@ import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { reasoningFactor, worthFactor } from './difficulty.ts';
 
-/** Tokens assumed for an image where the model states no maximum; for estimates only. */
+/** Tokens of an image where the model states no maximum; for estimates only. */
 const IMAGE_TOKENS = 1_000;
-/** A second of audio: as an MP3 of 128 kbit/s, and what it counts where the model states no maximum; for estimates only. */
+/** A second of audio, for estimates only: an MP3 of 128 kbit/s, and its tokens where the model states no maximum. */
 const AUDIO_BYTES_PER_SECOND = 16_000;
 const AUDIO_TOKENS_PER_SECOND = 32;
-/** No codec in use needs less for a second (the lowest rate of MP3 is 8 kbit/s): the bytes bound how long it lasts. */
+/** No codec in use has a lower rate (MP3 starts at 8 kbit/s), so the bytes bound the duration. */
 const AUDIO_BYTES_PER_SECOND_MIN = 500;
-/** The least output, in tokens, that is of use from a model that reasons first. */
+/** The least useful output of a model that reasons first, in tokens. */
 const REASONING_OUTPUT_MIN = 1_024;
 
-/** Of the input that is to be expected, so much must be in the cache for the first token to come sooner. */
+/** From this cached share of the input on, the first token comes sooner. */
 export const WARM_SHARE = 0.5;
 
-/** Visible output tokens of one choice as readings have them: what the request states or asks for, else what its task has shown. */
+/** Visible output tokens of one choice: the request's own figure, else the length observed for its task. */
 export function expectedOutput(facts: Facts, snapshot: Tasks, { outputTokens }: Readings): number {
   return capped(facts, () => overTasks(facts, snapshot, (at) => outputTokens[at]!));
 }
 
-/** The same by the policy alone: what a reference cost is made of, which nothing that is learnt may move. */
+/** The same by the policy alone. Reference costs use it, because nothing learnt may move them. */
 export function declaredOutput(facts: Facts, snapshot: Tasks): number {
   return capped(facts, () => overTasks(facts, snapshot, (at) => snapshot.tasks[at]!.expectedOutputTokens));
 }
 
 type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
 
-/** At most the caller's cap, at least 1. */
+/** At least 1, at most the caller's cap. */
 function capped({ outputTokens, outputTokensAsked, outputTokensMax }: Facts, ofTask: () => number): number {
   const expected = outputTokens ?? outputTokensAsked ?? ofTask();
   return Math.max(1, Math.min(expected, outputTokensMax ?? expected));
 }
 
-/** A figure of the task, by its index; where the task is uncertain, the mean by shares. */
+/** A figure of the task; the mean by shares where the task is uncertain. */
 function overTasks({ task, mix }: Facts, { taskIndex }: Tasks, figure: (at: number) => number): number {
   if (mix.length === 0) return figure(taskIndex.get(task) ?? 0);
   let sum = 0;
@@ -56,33 +56,31 @@ export function expectedInput(facts: Facts, model: Model): number {
   );
 }
 
-/** Input tokens of the text as the model's own tokenizer counted them; Infinity where it had no need to. */
+/** Input tokens of the text by the model's own tokenizer; Infinity where it did not count. */
 function countedInput({ tokenizer }: Model, { inputTokensCounted }: Facts): number {
   if (inputTokensCounted === null || tokenizer === null) return Number.POSITIVE_INFINITY;
   return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Of `input` tokens, those that an endpoint is likely to find in its cache. What is known is of the model's first alone. */
+/** How many of the `input` tokens an endpoint likely has cached. Only the first endpoint of a model is tracked. */
 export function cachedInput({ cached }: Facts, { id }: Model, endpoint: number, input: number): number {
   if (endpoint !== 0) return 0;
   for (let i = 0; i < cached.length; i++) if (cached[i]!.model === id) return Math.min(cached[i]!.tokens, input);
   return 0;
 }
 
-/** What a request is expected to have a model write, in tokens of one choice. */
+/** The output expected of any model, in tokens of one choice. */
 export interface ExpectedWriting {
-  /** Visible output, whichever model writes it. */
+  /** Visible output. */
   readonly outputTokens: number;
-  /** Tasks that the request may be, by their indexes, with shares that sum to 1. */
+  /** Possible tasks by index; the shares sum to 1. */
   readonly tasks: readonly { readonly index: number; readonly share: number }[];
-  /** Times the hidden reasoning that is usual of these. */
+  /** Factor of the usual hidden reasoning of these tasks. */
   readonly reasoningFactor: number;
 }
 
-/** What hidden reasoning goes by. */
 type ExpectedReasoning = Pick<ExpectedWriting, 'tasks' | 'reasoningFactor'>;
 
-/** What a request is expected to have any model write. */
 export function expectedWriting(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedWriting {
   const { task, mix, difficulty } = facts;
   const indexOf = (name: string): number => snapshot.taskIndex.get(name) ?? 0;
@@ -106,7 +104,7 @@ export function expectedReasoning(
   return sum * factor;
 }
 
-/** C: expected Credits at an endpoint. Whoever has its price at hand gives it, and its line where it has just one. */
+/** C: expected Credits at an endpoint. `onlyLine` is the line of a price without tiers; passing it saves the lookup. */
 export function expectedCost(
   model: Model,
   endpoint: number,
@@ -153,8 +151,8 @@ export function expectedTtft(
 }
 
 /**
- * How many times the usual time to the first content a request takes, by what it has a model reason. Readings are of usual
- * requests: what was seen is divided by this before it counts.
+ * A request's time to the first content as a multiple of the usual one, because of its hidden reasoning. Readings describe
+ * usual requests: a measured time is divided by this before it counts.
  */
 export function ttftFactor(model: Model, endpoint: number, readings: Readings, writing: ExpectedReasoning): number {
   const slot = model.firstSlot + endpoint;
@@ -164,12 +162,12 @@ export function ttftFactor(model: Model, endpoint: number, readings: Readings, w
   return ttftWith(reasoning, model.reasoningTokens, usualMs, readings.tokensPerSecond[slot]!) / usualMs;
 }
 
-/** Of a time to the first content, hidden reasoning is at most this share. */
+/** Hidden reasoning takes at most this share of the time to the first content. */
 const THINKING_SHARE_MAX = 0.9;
 
 /**
- * Time to the first content, ms, of a request with so many tokens of hidden reasoning, where it is `usualMs` with `usual`
- * tokens: reasoning is written before the first content, at the rate of the output.
+ * Time to the first content, ms, with `reasoning` hidden tokens, given that it is `usualMs` with `usual` tokens. Reasoning
+ * is written before the first content, at the rate of the output.
  */
 function ttftWith(reasoning: number, usual: number, usualMs: number, tokensPerSecond: number): number {
   if (reasoning === usual) return usualMs;
@@ -178,7 +176,6 @@ function ttftWith(reasoning: number, usual: number, usualMs: number, tokensPerSe
   return usualMs + thinkingMs * (reasoning / usual - 1);
 }
 
-/** Whether so much of the input is in the endpoint's cache that the first token comes sooner. */
 function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
   if (facts.cached.length === 0) return false;
   const input = expectedInput(facts, model);
@@ -186,8 +183,8 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
 }
 
 /**
- * v·C_ref: the Credits that a good answer to this request is worth, whoever gives it: this
- * request's expected tokens at the policy's reference price, times `answer_worth`.
+ * v·C_ref: the worth of a good answer to this request, in Credits: its expected tokens at the policy's reference price,
+ * times `answer_worth`.
  */
 export function costReference(snapshot: PolicySnapshot, facts: Facts): number {
   const { input, output } = snapshot.referencePrice;
@@ -195,23 +192,21 @@ export function costReference(snapshot: PolicySnapshot, facts: Facts): number {
   return snapshot.answerWorth * worthFactor(facts.difficulty) * reference;
 }
 
-/** The least output of one choice, in tokens, that is worth paying for; never more than is asked for or can come. */
+/** The least useful output of one choice, in tokens; at most the requested maximum and the model's. */
 export function usefulOutput(model: Model, facts: Facts, task: Task): number {
   const useful =
     model.reasoningTokens > 0 ? Math.max(REASONING_OUTPUT_MIN, model.reasoningTokens) : task.minUsefulOutput;
-  return Math.min(useful, askedOutput(model, facts), model.maxOutput);
+  return Math.min(useful, requestedOutput(model, facts), model.maxOutput);
 }
 
-/** Output tokens of one choice that are asked for at most: the caller's cap, or the model's usual one unless more is expected. */
-function askedOutput(model: Model, facts: Facts): number {
+/** The requested maximum of output tokens of one choice: the caller's cap, else the model's default unless more is expected. */
+function requestedOutput(model: Model, facts: Facts): number {
   if (facts.outputTokensMax !== null) return facts.outputTokensMax;
   const expected = facts.outputTokens === null ? 0 : facts.outputTokens + model.reasoningTokens;
   return Math.max(model.defaultMaxOutput, expected);
 }
 
-/**
- * Input tokens that the request cannot exceed on this model; null when nothing bounds its media.
- */
+/** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
 export function inputBound(model: Model, facts: Facts): number | null {
   const { inputTokensMax, images, audioBytes, unboundedMedia } = facts;
   if (unboundedMedia > 0) return null;
@@ -225,13 +220,13 @@ export function inputBound(model: Model, facts: Facts): number | null {
   );
 }
 
-/** The output cap of one choice before money is looked at: what was asked, the model's own maximum and its window. */
+/** The output cap of one choice, in tokens, before budgets: the least of the request's, the model's and its window's. */
 export function outputCap(model: Model, facts: Facts): number {
   const room = model.contextWindow - expectedInput(facts, model);
-  return Math.max(0, Math.min(askedOutput(model, facts), model.maxOutput, room));
+  return Math.max(0, Math.min(requestedOutput(model, facts), model.maxOutput, room));
 }
 
-/** The cap lowered until the worst case on the dearest endpoint fits the budget; below 0 when not even the input does. */
+/** Lowers the cap until the worst case on the dearest endpoint fits the budget; -1 when not even the input does. */
 export function affordableCap(model: Model, endpoints: readonly number[], facts: Facts, cap: number): number {
   if (facts.budget === null) return cap;
   const input = inputBound(model, facts);
@@ -244,10 +239,10 @@ export function affordableCap(model: Model, endpoints: readonly number[], facts:
   return affordable;
 }
 
-/** Tokens assumed for media that nothing bounds, where no hard limit applies: the hold is then an estimate. */
+/** Tokens of media that nothing bounds, where no hard limit applies: the reservation is then an estimate. */
 const UNBOUNDED_MEDIA_TOKENS = 10_000;
 
-/** The worst case of a request on a price, in microcredits, with so many output tokens a choice. */
+/** The worst case of a request at a price, in microcredits. `cap`: output tokens of one choice. */
 export function worstCase(price: Price, model: Model, facts: Facts, cap: number): number {
   const input =
     inputBound(model, facts) ??
@@ -267,7 +262,7 @@ export function endpointsWithin(
   return endpoints.filter((at) => worstCase(model.endpoints[at]!.price, model, facts, cap) <= most);
 }
 
-/** The same on the dearest of the endpoints that may be tried. */
+/** The worst case on the dearest of the endpoints, in microcredits. */
 export function dearestCase(model: Model, endpoints: readonly number[], facts: Facts, cap: number): number {
   let dearest = 0;
   for (let i = 0; i < endpoints.length; i++) {

@@ -11,51 +11,48 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { CODE_TASKS } from '../core/tasks.ts';
 import { atDifficulty } from './difficulty.ts';
 import { costReference, dearestCase } from './estimate.ts';
-import { drawnBy } from './explore.ts';
+import { drawCandidate } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
 
-/** Who scores, and the least quality that is wanted. */
-export interface Scoring {
+/** How a shortlist is ranked. */
+export interface RankingOptions {
   readonly strategy: PreparedStrategy;
-  /** 0..1; left out: the strategy's own. A caller's weights are held to the one of the selector. */
+  /** 0..1; default: the strategy's own. With a caller's weights it is the selector's. */
   readonly qualityFloor?: number;
 }
 
-/** How a ranking came out. */
 interface RankingFlags {
-  /** Whether there was no usable score. */
+  /** Whether the strategy gave no usable score. */
   readonly faulty: boolean;
-  /** Whether no candidate reaches the least quality. */
+  /** Whether no candidate reaches the quality floor. */
   readonly belowFloor: boolean;
 }
 
-/** What a choice depends on, beside the shortlist. */
-interface Choosing extends Scoring {
+interface ChoiceOptions extends RankingOptions {
   readonly seed: string;
   readonly reason: string;
   readonly explore?: ExplorePolicy | null;
 }
 
-/** How the first of the order came to be the first. */
-interface Chosen extends RankingFlags {
+interface ChoiceOutcome extends RankingFlags {
   /** `route_reason`. */
   readonly reason: string;
-  /** Null where none took place. */
+  /** Null where no draw took place. */
   readonly draw: Draw | null;
   /** Position of the best by utility. */
   readonly best: number;
 }
 
 /**
- * Steps 4 to 6 of one request after the other: who is eligible, with what estimates, in which order. Whoever decides,
- * or tells why it was decided so, asks here. The arrays are made once per snapshot.
+ * Shortlists, scores and ranks the models for one request after the other, for decisions and their certificates. The arrays
+ * are allocated once per snapshot.
  */
 export class Evaluation {
   readonly shortlist: Shortlist;
-  /** Of the candidates on the shortlist, by their positions; rounded as they were ranked. */
+  /** By position on the shortlist; rounded as for the ranking. */
   readonly utility: Float64Array;
-  /** Positions on the shortlist, best first, as `rank` left them; with whom `choose` drew before all. */
+  /** Positions on the shortlist, best first; a model that `choose` drew stands before all. */
   readonly order: number[] = [];
   readonly #snapshot: PolicySnapshot;
   /** Declared qualities by task, then by model. */
@@ -69,8 +66,11 @@ export class Evaluation {
   }
 
   /**
-   * Fills the shortlist. Returns Q of every model of the snapshot: the estimated, or without an estimate the declared, as the
-   * request's difficulty has it, languages and preferences included.
+   * Fills the shortlist.
+   *
+   * @returns Q of every model of the snapshot: the estimate, else the declared quality, moved by difficulty, languages and
+   *   preferences.
+   * @throws Error where the estimate has another number of models than the snapshot.
    */
   fill(facts: Facts, readings: Readings, estimate: Estimate | null): Float64Array {
     const taskAt = this.#snapshot.taskIndex.get(facts.task) ?? 0;
@@ -80,7 +80,7 @@ export class Evaluation {
     return quality;
   }
 
-  /** Declared quality by model: the task's, or the mean by shares where it is uncertain. */
+  /** Declared quality by model: the mean by shares where the task is uncertain. */
   declared(facts: Facts): Float64Array {
     return declaredFor(facts, this.#snapshot, this.#byTask);
   }
@@ -92,14 +92,14 @@ export class Evaluation {
     return quality;
   }
 
-  /** What a strategy sees of the shortlist. */
+  /** The shortlist as strategies see it. */
   candidates(facts: Facts): Candidates {
     const { n, quality, cost, latency } = this.shortlist;
     return { n, quality, cost, latency, costReference: costReference(this.#snapshot, facts) };
   }
 
-  /** Puts the best of the shortlist into `order`, at most so many. */
-  rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: Scoring, most: number): RankingFlags {
+  /** Scores the shortlist and puts its best into `order`, at most `most` of them. */
+  rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions, most: number): RankingFlags {
     const candidates = this.candidates(facts);
     score(strategy, candidates, facts, this.utility);
     const belowFloor = qualityFloor !== undefined && !holdToFloor(candidates, this.utility, qualityFloor);
@@ -108,19 +108,18 @@ export class Evaluation {
   }
 
   /**
-   * Ranks, and lets the seed draw where others than the best are tried: whom it draws goes before the rest, who keep
-   * their order and their number. Where nothing could be scored nothing is drawn: all would be alike. While the
-   * shortlist has a model.
+   * Ranks, then lets the seed draw a model where the policy explores. The drawn model moves to the front; the others keep
+   * their order. Without usable scores there is no draw. The shortlist must not be empty.
    */
-  choose(facts: Facts, { seed, reason: by, explore = null, ...scoring }: Choosing, most: number): Chosen {
-    const { faulty, belowFloor } = this.rank(facts, scoring, most);
+  choose(facts: Facts, { seed, reason: by, explore = null, ...options }: ChoiceOptions, most: number): ChoiceOutcome {
+    const { faulty, belowFloor } = this.rank(facts, options, most);
     const { order, shortlist, utility } = this;
     const best = order[0]!;
     const reason = belowFloor ? `${by}:below-floor` : by;
-    const isDrawn = explore !== null && !faulty && !belowFloor;
-    const drawn = isDrawn ? drawnBy(seed, explore, shortlist, utility, best) : null;
-    if (drawn === null) return { faulty, belowFloor, reason, draw: null, best };
-    const { at, probability, among } = drawn;
+    const explores = explore !== null && !faulty && !belowFloor;
+    const draw = explores ? drawCandidate(seed, explore, shortlist, utility, best) : null;
+    if (draw === null) return { faulty, belowFloor, reason, draw: null, best };
+    const { at, probability, among } = draw;
     if (at !== best) {
       const place = order.indexOf(at);
       order.splice(place < 0 ? order.length - 1 : place, 1);
@@ -135,7 +134,7 @@ export class Evaluation {
     };
   }
 
-  /** A candidate of the shortlist as it was ranked. */
+  /** The candidate at a position of the shortlist. */
   rankedAt(at: number, facts: Facts): Ranked {
     const { model: indexes, quality, cost, latency, cap, endpoints: allowed } = this.shortlist;
     const model = indexes[at]!;
@@ -153,14 +152,14 @@ export class Evaluation {
     };
   }
 
-  /** Index of the model that savings are measured against, while the shortlist has a model. */
+  /** Index of the model that savings are measured against. The shortlist must not be empty. */
   baseline({ pinned }: Facts): number {
     const { model } = this.shortlist;
     return pinned ? model[0]! : (this.#snapshot.baseline ?? model[bestOf(this.shortlist)]!);
   }
 }
 
-/** Lets the strategy write its utilities; a throw leaves none that can be used, nor does what it forgets to write. */
+/** Lets the strategy write its utilities. A throw makes all of them NaN; so is each that it does not write. */
 function score(strategy: PreparedStrategy, candidates: Candidates, facts: Facts, utility: Float64Array): void {
   utility.fill(Number.NaN, 0, candidates.n);
   try {
@@ -170,11 +169,11 @@ function score(strategy: PreparedStrategy, candidates: Candidates, facts: Facts,
   }
 }
 
-/** The weights of the request as a strategy sees them; undefined without any. */
+/** The caller's weights, scaled to sum to 1; undefined without any. */
 export function callerWeights({ weights }: Facts): CallerWeights | undefined {
   if (weights === null) return undefined;
   const { cost, quality } = weights;
-  // By the largest first, then by the sum: only the weights' ratio counts, and no sum can overflow.
+  // Dividing by the largest first keeps the sum from overflowing.
   const largest = Math.max(cost, quality);
   const sum = cost / largest + quality / largest;
   return { cost: cost / largest / sum, quality: quality / largest / sum };

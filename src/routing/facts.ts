@@ -8,27 +8,27 @@ import { canonicalLanguage } from '../core/languages.ts';
 import { chatOf, type RouteRequest } from '../core/route-query.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { OutputAsked } from './profile/expected-output.ts';
+import type { OutputHint } from './profile/expected-output.ts';
 import { type Profile, profile } from './profile/profile.ts';
 
-const NOTHING: readonly never[] = [];
+const EMPTY: readonly never[] = [];
 
-/** What a request says beside its content. */
-type Terms = Pick<
+/** The fields of a request that describe how to route it. */
+type RoutingFields = Pick<
   ChatRequest,
   'model' | 'constraints' | 'route_strategy' | 'budget_limit' | 'max_tokens' | 'max_completion_tokens' | 'n'
 >;
 
-/** The facts of a chat request. Throws SignalboxError where the request contradicts itself or the key. */
+/** @throws SignalboxError where the request contradicts itself, or the key may not use its model. */
 export function chatFacts(request: ChatRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   return factsOf(request, profile(request), caller, snapshot);
 }
 
-function factsOf(request: Terms, read: Profile, caller: Caller, snapshot: PolicySnapshot): Facts {
+function factsOf(request: RoutingFields, read: Profile, caller: Caller, snapshot: PolicySnapshot): Facts {
   const pinned = isPinned(request.model, caller, snapshot);
   const { constraints, route_strategy: strategy } = request;
   const weights = strategy ? weightsOf(strategy, snapshot) : null;
-  // Field by field: three spread objects would cost more than reading the prompt.
+  // Spreading three objects would cost more than reading the prompt.
   return {
     model: request.model,
     pinned,
@@ -48,7 +48,7 @@ function factsOf(request: Terms, read: Profile, caller: Caller, snapshot: Policy
     outputTokensMax: request.max_completion_tokens ?? request.max_tokens ?? null,
     choices: request.n ?? 1,
     needs: read.needs,
-    cached: NOTHING,
+    cached: EMPTY,
     languages: languagesOf(constraints),
     weights,
     ceilings: ceilingsOf(constraints),
@@ -59,19 +59,19 @@ function factsOf(request: Terms, read: Profile, caller: Caller, snapshot: Policy
   };
 }
 
-/** What every chat request of a task needs, by how the task is told from its content. */
+/** Capabilities that every request of a task needs. */
 const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
   vision: CAPABILITIES.vision.bit,
   tool_use: CAPABILITIES.tools.bit,
 };
 
-/** What is read where there are no messages. */
-const SILENCE: Profile = {
+/** The profile of a request without messages. */
+const NO_CONTENT: Profile = {
   task: 'general',
-  mix: NOTHING,
+  mix: EMPTY,
   difficulty: 'usual',
   naturalLanguage: 'und',
-  languagesSeen: NOTHING,
+  languagesSeen: EMPTY,
   inputTokens: 0,
   inputTokensMax: 0,
   images: 0,
@@ -82,13 +82,13 @@ const SILENCE: Profile = {
 };
 
 /**
- * The facts of a route request: those of its chat, with what it states in place of what was read. Without messages a
- * task has its usual size; one that the policy does not know counts as `general`.
+ * Reads the facts of a route request. Its own figures override those of its content. Without messages a task has its usual
+ * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
 export function routeFacts(route: RouteRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const chat = chatOf(route);
-  const seen = chat ? profile(chat) : SILENCE;
-  const read = route.task_type === undefined ? seen : withTask(seen, taskNamed(route.task_type, snapshot));
+  const content = chat ? profile(chat) : NO_CONTENT;
+  const read = route.task_type === undefined ? content : withTask(content, taskNamed(route.task_type, snapshot));
   const facts = factsOf(chat ?? { ...route, model: route.model ?? 'auto' }, read, caller, snapshot);
   const { task, inputTokensMax } = facts;
   const usual = chat ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
@@ -103,26 +103,26 @@ export function routeFacts(route: RouteRequest, caller: Caller, snapshot: Policy
 const withTask = (read: Profile, task: string): Profile => ({
   ...read,
   task,
-  mix: NOTHING,
-  // A task that the caller names, other than the one read, is one that the reader does not see.
+  mix: EMPTY,
+  // A difficulty holds only for the task that it was read with.
   difficulty: task === read.task ? read.difficulty : 'usual',
   needs: read.needs | (NEEDS_OF_TASK[task] ?? 0),
 });
 
-/** What the request asks for, or where it lets expect less than is usual of its task, so much; null where the task's figure stands. */
-function outputOf({ stated, atMost }: OutputAsked, task: string, { tasks, taskIndex }: PolicySnapshot): number | null {
+/** The length that the request states, or a bound below its task's usual length; null where the usual length applies. */
+function outputOf({ stated, atMost }: OutputHint, task: string, { tasks, taskIndex }: PolicySnapshot): number | null {
   if (stated !== null || atMost === null) return stated;
   return atMost < tasks[taskIndex.get(task) ?? 0]!.expectedOutputTokens ? atMost : null;
 }
 
-/** The policy's task of that name, whatever the case of its letters; `general` for one that it does not know. */
+/** The policy's task of that name, ignoring case; `general` for an unknown one. */
 function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   if (taskIndex.has(name)) return name;
   const lower = name.toLowerCase();
   return taskIndex.has(lower) ? lower : 'general';
 }
 
-/** Whether `name` is a model's, not a selector's. Throws SignalboxError when it is neither or the key may not use it. */
+/** Whether `name` is a model, not a selector. @throws SignalboxError where it is neither, or the key may not use it. */
 function isPinned(name: string, caller: Caller, snapshot: PolicySnapshot): boolean {
   const pinned = !snapshot.selectors.has(name);
   if (pinned && !snapshot.modelIndex.has(name)) {

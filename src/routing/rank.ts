@@ -1,12 +1,12 @@
 import type { Candidates, PreparedStrategy } from '../contract/strategy.ts';
 
-/** Utilities count to this grain; what differs by less is a tie. */
+/** Utilities are rounded to 1/GRAIN; smaller differences are ties. */
 const GRAIN = 1e9;
 const EXACT_MAX = Number.MAX_SAFE_INTEGER / GRAIN;
 
 type TieBreak = PreparedStrategy['tieBreak'];
 
-/** Whether candidate `a` goes before `b`: utility, then what breaks ties, then Q, C, L, then the order of the IDs. */
+/** Orders by utility, the strategy's tie-break, Q, C, L, then ID. */
 function precedes(a: number, b: number, utility: Float64Array, candidates: Candidates, tieBreak: TieBreak): boolean {
   if (utility[a] !== utility[b]) return utility[a]! > utility[b]!;
   const { quality, cost, latency } = candidates;
@@ -21,9 +21,9 @@ function precedes(a: number, b: number, utility: Float64Array, candidates: Candi
 }
 
 /**
- * The best `k` candidates, best first, as their positions. Candidates stand in the order of their
- * IDs, so a position settles the last tie. Rounds `utility` in place; a NaN, or nothing wanted at
- * all, makes every utility equal and leaves the choice to Q, C, L and ID. Returns whether that was so.
+ * Writes the positions of the best `k` candidates to `into`, best first. Candidates stand in the order of their IDs, so a
+ * position breaks the last tie. Rounds `utility` in place. A NaN, or no finite utility, makes all utilities equal, so that
+ * Q, C, L and ID decide; `faulty` reports it.
  */
 export function selectTop(
   candidates: Candidates,
@@ -51,26 +51,26 @@ function roundUtilities(n: number, utility: Float64Array): boolean {
   let wanted = false;
   for (let i = 0; i < n; i++) {
     const value = utility[i]!;
-    if (Number.isNaN(value) || value === Number.POSITIVE_INFINITY) return levelled(n, utility);
+    if (Number.isNaN(value) || value === Number.POSITIVE_INFINITY) return resetUtilities(n, utility);
     if (value === Number.NEGATIVE_INFINITY) continue;
     wanted = true;
     // A plugin's own scale may be so large that the grain is below a double's last bit.
     if (Math.abs(value) < EXACT_MAX) utility[i] = Math.round(value * GRAIN) / GRAIN;
   }
-  return wanted || levelled(n, utility);
+  return wanted || resetUtilities(n, utility);
 }
 
-function levelled(n: number, utility: Float64Array): false {
+function resetUtilities(n: number, utility: Float64Array): false {
   utility.fill(0, 0, n);
   return false;
 }
 
-/** A quality such as 0.9 − 0.1, or a mean over tasks, may fall short of a floor of 0.8 by the last bit of a double. */
+/** 0.9 − 0.1 falls short of a floor of 0.8 by the last bit of a double. */
 const FLOOR_SLACK = 1e-9;
 
 /**
- * Holds candidates to a least quality: those below it are no longer wanted. Where none that is wanted reaches it, Q itself
- * becomes the utility, so that the best in quality is taken. Returns whether one reaches it.
+ * Gives candidates below the floor a utility of -Infinity. Where no wanted candidate reaches it, returns false and makes Q
+ * the utility, so that the best in quality wins.
  */
 export function holdToFloor({ n, quality }: Candidates, utility: Float64Array, floor: number): boolean {
   const least = floor - FLOOR_SLACK;

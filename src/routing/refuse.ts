@@ -9,8 +9,10 @@ import { costOn, healthOf, isSet, languagesMissing, latencyOn, outputField, reje
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /**
- * Turns a refusal into the error that the caller gets, with every model's reasons and what would help.
- * `promptField` is the field that told how long the prompt is; `now`, in Unix ms, is what waits are counted from.
+ * Turns a refusal into an error, with every model's reasons and the nearest relaxation.
+ *
+ * @param promptField The field that gave the length of the prompt.
+ * @param now Unix ms, from which waits are counted.
  */
 export function refusalError(
   refusal: Refusal,
@@ -35,10 +37,10 @@ export function refusalError(
   }));
   const relaxation = nearestRelaxation(refusal, snapshot);
   const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
-  // With one reason for all, or one model, the message can tell it; the details tell each.
+  // One reason for all, or one model, fits into the message; the details have every reason.
   const why = reasons.length === 1 || facts.pinned ? `: ${reasons.join('; ')}` : '';
-  const nobody = `${facts.pinned ? `\`${facts.model}\` does not meet the request` : 'No model meets the request'}${why}`;
-  return new SignalboxError('no_eligible_model', relaxation ? `${nobody}; ${relaxation}.` : `${nobody}.`, {
+  const summary = `${facts.pinned ? `\`${facts.model}\` does not meet the request` : 'No model meets the request'}${why}`;
+  return new SignalboxError('no_eligible_model', relaxation ? `${summary}; ${relaxation}.` : `${summary}.`, {
     details: { rejected, ...(relaxation && { relaxation }) },
   });
 }
@@ -50,16 +52,15 @@ function onlyLacksChoices({ rejected, facts }: Refusal, { models }: PolicySnapsh
   });
 }
 
-/** The models that would be eligible but for the rejections of these kinds. */
+/** The models that only rejections of these kinds keep from being eligible. */
 function heldBackBy({ rejected }: Refusal, snapshot: PolicySnapshot, ...kinds: readonly Rejection[]): Model[] {
   const bits = kinds.reduce((all, kind) => all | REJECTIONS[kind].bit, 0);
   return rejected.filter((one) => (one.rejections & ~bits) === 0).map((one) => snapshot.models[one.model]!);
 }
 
-/** Below this a wait would not be told apart from none, ms. */
 const WAIT_MIN_MS = 1_000;
 
-/** What cools down or is misconfigured comes back by itself: whoever waits for the first of them is served. */
+/** Endpoints that cool down or are misconfigured come back by themselves: the wait is for the first of them. */
 function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): SignalboxError {
   const { facts, readings } = refusal;
   const { slots } = limitsOf(facts, snapshot);
@@ -95,7 +96,7 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
   );
 }
 
-/** The least that a model could cost at its worst which only funds hold back, in microcredits. */
+/** The lowest worst case of the models that only funds or health hold back, in microcredits. */
 export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Microcredits {
   const { facts } = refusal;
   const { slots } = limitsOf(facts, snapshot);
@@ -118,21 +119,22 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
   );
 }
 
-/** A figure of the request that could be moved, and where to for a model. */
-interface Limit {
+/** A limit of the request that could be relaxed. */
+interface RequestLimit {
   readonly kind: Rejection;
   readonly field: string;
   readonly from: number | null;
+  /** The value that would admit a model. */
   to(model: Model): number;
 }
 
-/** From a ceiling of nothing no figure is any proportion: the least that Credits are counted by stands for it. */
+/** Stands for 0 where proportions are compared: the smallest amount of Credits. */
 const FIGURE_MIN = 1e-6;
 
-/** The figures to move, by the least proportion in all, so that a model is admitted; else the languages to do without. */
+/** The smallest change of limits, in proportion, that admits a model; else fewer languages, or no `budget_limit`. */
 function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string | null {
   const { facts } = refusal;
-  const limits: readonly Limit[] = [
+  const limits: readonly RequestLimit[] = [
     {
       kind: 'max_cost',
       field: 'max_cost_credits',
@@ -169,7 +171,7 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string |
   return nearest?.text ?? fewestLanguages(refusal, snapshot) ?? withoutBudget(refusal, snapshot);
 }
 
-/** Media that nothing bounds can be had, but not with a promise on the cost. */
+/** Media without a bound can be served, but not with a bound on the cost. */
 function withoutBudget(refusal: Refusal, snapshot: PolicySnapshot): string | null {
   if (refusal.facts.funds !== null) return null;
   const [first] = heldBackBy(refusal, snapshot, 'unbounded_media');

@@ -18,21 +18,21 @@ import {
 } from './estimate.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
-/** What was asked, and what was known of the upstreams then. */
-export interface Asked extends Pick<Refusal, 'facts' | 'readings'> {
-  /** Whether endpoints that a breaker has ejected were judged like others. Left out: they were, as with every refusal. */
+/** The facts and readings that a decision or refusal is based on. */
+export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
+  /** Whether ejected endpoints counted as open. Default: true, as in every refusal. */
   readonly lastResort?: boolean;
 }
 
-/** What the bits of a rejection mean for a model, in words, with the rules behind each. */
+/** Explains the bits of a rejection, with the constraints that caused them. */
 export function rejectionsAgainst(
   model: Model,
   rejections: number,
-  asked: Asked,
+  inputs: DecisionInputs,
   snapshot: PolicySnapshot,
 ): RejectionEntry[] {
-  const constraints = isSet(rejections, 'constraint') ? constraintsAgainst(model, rejections, asked, snapshot) : [];
-  const texts = textsFor(model, rejections, constraints, asked, snapshot);
+  const constraints = isSet(rejections, 'constraint') ? violatedConstraints(model, rejections, inputs, snapshot) : [];
+  const texts = textsFor(model, rejections, constraints, inputs, snapshot);
   const rules = constraints.map(({ name, place }) => ({ name, place }));
   const kinds = (Object.keys(texts) as Rejection[]).filter((kind) => isSet(rejections, kind));
   return kinds.map((kind) => ({ kind, text: texts[kind](), rules: kind === 'constraint' ? rules : [] }));
@@ -42,27 +42,27 @@ function textsFor(
   model: Model,
   rejections: number,
   constraints: readonly Constraint[],
-  asked: Asked,
+  inputs: DecisionInputs,
   snapshot: PolicySnapshot,
 ): Record<Rejection, () => string> {
-  const { facts } = asked;
+  const { facts } = inputs;
   return {
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
     key_models: () => 'the API key may not use it',
-    capability: () => lacking(model, facts.needs),
+    capability: () => capabilityText(model, facts.needs),
     language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),
     max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
     max_cost: () =>
-      `its expected cost of ${shownCredits(costOn(model, rejections, asked, snapshot))} Credits is above max_cost_credits`,
+      `its expected cost of ${shownCredits(costOn(model, rejections, inputs, snapshot))} Credits is above max_cost_credits`,
     max_latency: () =>
-      `its expected latency of ${shownMs(latencyOn(model, rejections, asked, snapshot))} ms is above max_latency_ms`,
+      `its expected latency of ${shownMs(latencyOn(model, rejections, inputs, snapshot))} ms is above max_latency_ms`,
     unbounded_media: () =>
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () => 'its worst case exceeds what budgets leave',
-    health: () => `it is out for now: ${outBecause(model, asked, snapshot)}`,
+    health: () => `it is out for now: ${healthReasons(model, inputs, snapshot)}`,
   };
 }
 
@@ -72,7 +72,7 @@ export function languagesMissing(model: Model, languages: readonly string[], sna
   return languages.filter((name) => !qualifiesFor(name, index, snapshot.languages));
 }
 
-/** Why a model does not qualify for the languages that are required: it lacks them, nobody says, or they are none. */
+/** Reasons per language: the model lacks it, the policy does not say, or it is no language. */
 function languagesAgainst(model: Model, languages: readonly string[], snapshot: PolicySnapshot): string[] {
   const missing = languagesMissing(model, languages, snapshot);
   const isNone = (name: string) => !snapshot.languages.byName.has(name) && !isKnownLanguage(name);
@@ -82,17 +82,17 @@ function languagesAgainst(model: Model, languages: readonly string[], snapshot: 
   return [
     ...(lacked ? [`it does not handle ${lacked}`] : []),
     ...(unknown ? [`it does not declare ${unknown}`] : []),
-    ...missing.filter(isNone).slice(0, NAMES_MAX).map(noLanguage),
+    ...missing.filter(isNone).slice(0, NAMES_MAX).map(unknownLanguageText),
   ];
 }
 
-/** Names that are no languages: so many are told of. */
+/** Most unknown language names in an error. */
 const NAMES_MAX = 3;
 
-/** Names in errors are cut here. */
+/** Characters of a name in an error. */
 const NAME_MAX = 64;
 
-function noLanguage(name: string): string {
+function unknownLanguageText(name: string): string {
   const meant = nearestLanguage(name);
   const shown = `\`${name.slice(0, NAME_MAX)}\` is no programming language`;
   return meant === null
@@ -100,23 +100,23 @@ function noLanguage(name: string): string {
     : `${shown} (did you mean \`${meant}\`?)`;
 }
 
-function lacking({ capabilities }: Model, needs: number): string {
+function capabilityText({ capabilities }: Model, needs: number): string {
   const missing = capabilityNames(needs & ~capabilities);
   if (missing.length > 0) return `it lacks ${missing.join(', ')}`;
   return `no endpoint of it has all of ${capabilityNames(needs).join(', ')}`;
 }
 
-const OUT: Readonly<Record<HealthState, string | null>> = {
+const UNAVAILABLE: Readonly<Record<HealthState, string | null>> = {
   healthy: null,
   ejected: 'too many faults',
   cooling: 'its provider asked for a pause',
   misconfigured: 'its provider cannot be used',
 };
 
-/** What shuts the endpoints that constraints leave of a model, each reason once. */
-function outBecause(model: Model, { facts, readings }: Asked, snapshot: PolicySnapshot): string {
+/** The health of the endpoints that constraints allow, each reason once. */
+function healthReasons(model: Model, { facts, readings }: DecisionInputs, snapshot: PolicySnapshot): string {
   const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
-  const why = allowed.map((at) => OUT[healthOf(readings, model.firstSlot + at)]);
+  const why = allowed.map((at) => UNAVAILABLE[healthOf(readings, model.firstSlot + at)]);
   return [...new Set(why)].filter((one) => one !== null).join(', ');
 }
 
@@ -125,57 +125,57 @@ export function isSet(rejections: number, kind: Rejection): boolean {
 }
 
 /** The active constraints that a model does not meet. */
-export function constraintsAgainst(
+export function violatedConstraints(
   model: Model,
   rejections: number,
-  asked: Asked,
+  inputs: DecisionInputs,
   snapshot: PolicySnapshot,
 ): Constraint[] {
   const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
     if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
-    if (isAbove(latencyOn(model, rejections, asked, snapshot), maxLatencyMs)) return true;
-    return isAbove(costOn(model, rejections, asked, snapshot), maxCostCredits);
+    if (isAbove(latencyOn(model, rejections, inputs, snapshot), maxLatencyMs)) return true;
+    return isAbove(costOn(model, rejections, inputs, snapshot), maxCostCredits);
   };
-  const active = asked.facts.rules.constraints.map((at) => snapshot.constraints[at]!);
-  const found = active.filter(forbids);
+  const active = inputs.facts.rules.constraints.map((at) => snapshot.constraints[at]!);
+  const violated = active.filter(forbids);
   // Each can be met by some endpoint, and no endpoint meets them all.
-  return found.length > 0 ? found : active.filter(({ allows }) => allows !== null);
+  return violated.length > 0 ? violated : active.filter(({ allows }) => allows !== null);
 }
 
-/** The field that states how much output is wanted. */
+/** The field of the request that states the length of the output. */
 export const outputField = (facts: Facts) =>
   facts.outputTokensMax === null ? 'estimated_output_tokens' : 'max_tokens';
 
-/** Expected Credits at the endpoint that the shortlist judged a model by, to these rejections; 0 for none. */
-export function costOn(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
-  const { facts, readings } = asked;
-  const first = firstJudged(model, rejections, asked, snapshot);
+/** Expected Credits at the endpoint that the shortlist based these rejections of a model on. */
+export function costOn(model: Model, rejections: number, inputs: DecisionInputs, snapshot: PolicySnapshot): number {
+  const { facts, readings } = inputs;
+  const first = judgedEndpoint(model, rejections, inputs, snapshot);
   return expectedCost(model, first, facts, expectedWriting(facts, snapshot, readings));
 }
 
-/** Expected milliseconds there. */
-export function latencyOn(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
-  const { facts, readings } = asked;
-  const first = firstJudged(model, rejections, asked, snapshot);
+/** Expected milliseconds at that endpoint. */
+export function latencyOn(model: Model, rejections: number, inputs: DecisionInputs, snapshot: PolicySnapshot): number {
+  const { facts, readings } = inputs;
+  const first = judgedEndpoint(model, rejections, inputs, snapshot);
   return expectedLatency(model, first, facts, readings, expectedWriting(facts, snapshot, readings));
 }
 
 /**
- * The first of the endpoints that constraints leave, that are open and within the funds. A model whose endpoints are all
- * shut, or all beyond the funds, was judged with those.
+ * The first endpoint that constraints, health and funds allow. Where health or funds allow none, the first that constraints
+ * allow.
  */
-function firstJudged(model: Model, rejections: number, asked: Asked, snapshot: PolicySnapshot): number {
-  const { facts, readings, lastResort = true } = asked;
+function judgedEndpoint(model: Model, rejections: number, inputs: DecisionInputs, snapshot: PolicySnapshot): number {
+  const { facts, readings, lastResort = true } = inputs;
   const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
   const open = isSet(rejections, 'health') ? [] : openEndpoints(model, allowed, readings, lastResort);
-  const judged = open.length > 0 ? open : allowed;
+  const candidates = open.length > 0 ? open : allowed;
   const free = isSet(rejections, 'funds') ? null : (facts.funds?.free ?? null);
-  if (free === null || judged.length < 2) return judged[0] ?? 0;
-  const cap = affordableCap(model, judged, facts, outputCap(model, facts));
-  return endpointsWithin(free, model, judged, facts, cap)[0] ?? judged[0]!;
+  if (free === null || candidates.length < 2) return candidates[0] ?? 0;
+  const cap = affordableCap(model, candidates, facts, outputCap(model, facts));
+  return endpointsWithin(free, model, candidates, facts, cap)[0] ?? candidates[0]!;
 }
 
-/** What was known of an endpoint, by its slot. */
+/** Health of an endpoint, by its slot. */
 export function healthOf({ health }: Readings, slot: number): HealthState {
   const states = Object.keys(HEALTH) as HealthState[];
   return states.find((state) => HEALTH[state] === health[slot]) ?? 'healthy';

@@ -7,7 +7,7 @@ import { type ActiveRules, bothBits, type Constraint, hasBit, type Preference, t
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { declaredOutput } from './estimate.ts';
 
-/** What of a request only rules look at. */
+/** Parts of a request that only rules read. */
 export interface RuleInputs {
   readonly stream: boolean;
   readonly user: string;
@@ -16,7 +16,7 @@ export interface RuleInputs {
   readonly time: RuleScope['time'];
 }
 
-/** What conditions see of a request. */
+/** The variables of conditions. */
 function ruleScope(
   facts: Facts,
   snapshot: PolicySnapshot,
@@ -47,7 +47,7 @@ function ruleScope(
 
 export type OnRuleFailure = (rule: Constraint | Preference, error: unknown) => void;
 
-/** The facts with the rules that apply to them. `inputs` is asked only when the policy has any. */
+/** Adds the rules that apply to the facts. `inputs` is called only where the policy has rules. */
 export function withRules(
   facts: Facts,
   snapshot: PolicySnapshot,
@@ -58,20 +58,20 @@ export function withRules(
   return { ...facts, rules: activeRules(snapshot, ruleScope(facts, snapshot, inputs()), onFailure) };
 }
 
-/** What the active rules, and the selector, leave of the catalog. */
-export interface Limits {
-  /** Endpoint slots that every constraint allows; null for all. */
+/** The limits that active rules and the selector put on the catalog. */
+export interface RuleLimits {
+  /** Bits by endpoint slot: allowed by every constraint; null for all. */
   readonly slots: Uint32Array | null;
-  /** Models that the selector chooses from; null for all. */
+  /** Bits by model: those that the selector chooses from; null for all. */
   readonly models: Uint32Array | null;
-  /** The lowest ceilings of constraints; Infinity without one. */
+  /** The lowest ceiling of constraints; Infinity without one. */
   readonly latencyMsMax: number;
   readonly costCreditsMax: number;
 }
 
 /**
- * The endpoints of a model, by their index, that can do what is needed and that constraints leave. Where none can do it,
- * that is for another rejection to say: then they are judged as if all could.
+ * Indexes of a model's endpoints that have the needed capabilities and that constraints allow. Where none has them, all
+ * count as capable: the `capability` rejection reports that case.
  */
 export function allowedEndpoints(
   { endpoints, firstSlot }: Model,
@@ -84,17 +84,14 @@ export function allowedEndpoints(
   return slots === null ? fit : fit.filter((at) => hasBit(slots, firstSlot + at));
 }
 
-/** Whether one endpoint of a model can do all that is needed. */
+/** Whether one endpoint of a model has all needed capabilities. */
 export function canServe({ endpoints, capabilities }: Model, needs: number): boolean {
   if ((needs & ~capabilities) !== 0) return false;
   for (let at = 0; at < endpoints.length; at++) if ((needs & ~endpoints[at]!.capabilities) === 0) return true;
   return false;
 }
 
-/**
- * Those of the endpoints that are not kept from being tried. `lastResort`: a breaker never takes the last endpoint of a
- * request, so ejected ones count as open.
- */
+/** The endpoints whose health lets them be tried; as a last resort also ejected ones, which a breaker must not all take. */
 export function openEndpoints(
   { firstSlot }: Model,
   endpoints: readonly number[],
@@ -109,8 +106,8 @@ export function openEndpoints(
   return endpoints.every(isOpen) ? endpoints : endpoints.filter(isOpen);
 }
 
-/** Joins the constraints that apply: bits are ANDed, ceilings lowered. */
-export function limitsOf({ model, pinned, rules }: Facts, { constraints, selectors }: PolicySnapshot): Limits {
+/** Joins the active constraints: bits are ANDed, the lowest ceilings hold. */
+export function limitsOf({ model, pinned, rules }: Facts, { constraints, selectors }: PolicySnapshot): RuleLimits {
   let slots: Uint32Array | null = null;
   let latencyMsMax = Number.POSITIVE_INFINITY;
   let costCreditsMax = Number.POSITIVE_INFINITY;
@@ -124,10 +121,7 @@ export function limitsOf({ model, pinned, rules }: Facts, { constraints, selecto
   return { slots, models, latencyMsMax, costCreditsMax };
 }
 
-/**
- * The rules whose condition holds. A condition that fails counts as true, and is reported: a gate that
- * cannot be judged stays shut.
- */
+/** The rules whose condition holds. A condition that throws counts as true, so that a failing constraint fails closed. */
 function activeRules(
   { constraints, preferences }: PolicySnapshot,
   scope: RuleScope,

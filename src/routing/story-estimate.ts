@@ -1,19 +1,22 @@
 import type { Facts } from '../core/facts.ts';
 import type { CandidateEntry, Certificate } from './certificate.ts';
 
-/** By a model's ID, the words of a question with what each adds to its log odds, the strongest first. */
+/** By a model's ID: words of the question with the log odds that each adds, strongest first. */
 export type StrongWords = ReadonlyMap<string, readonly { readonly word: string; readonly adds: number }[]>;
 
 const WORDS_MAX = 3;
 
-/** What else than its estimate moves the quality of a model; '' for nothing. */
-export function movedBy({ model, languages }: CandidateEntry, preferences: Certificate['preferences']): string {
+/** `languages and preferences`: the causes, beside its estimate, that move the quality of a model; '' for none. */
+export function qualityAdjustments(
+  { model, languages }: CandidateEntry,
+  preferences: Certificate['preferences'],
+): string {
   const isPreferred = preferences.some(({ models }) => models.includes(model));
   return [...(languages.length > 0 ? ['languages'] : []), ...(isPreferred ? ['preferences'] : [])].join(' and ');
 }
 
-/** What the quality of a model is made of; nothing where it is as declared. */
-export function estimated(
+/** A sentence on how the quality of a model was estimated; none where it is the declared one. */
+export function estimateText(
   candidate: CandidateEntry,
   { learning, preferences }: Certificate,
   { task, mix, difficulty }: Facts,
@@ -23,7 +26,7 @@ export function estimated(
   if (estimate === null || learning === null) return [];
   const { declared, length, outcomes, text, count, shadow } = estimate;
   if (length === 0 && outcomes === 0 && text === 0) return [];
-  // Sums are rounded, and then told apart: so the figures add up as they are shown.
+  // Differences of rounded sums, so that the shown figures add up.
   const sums = [declared, declared + length, declared + length + outcomes, declared + length + outcomes + text];
   const [first, second, third, last] = sums.map((sum) => Math.round(100 * sum)) as [number, number, number, number];
   const start = `declared ${share(first)} for ${mix.length > 0 ? 'its tasks' : task}`;
@@ -34,7 +37,7 @@ export function estimated(
     ...(text === 0 ? [] : [`${step(third, last)} by its words (trust ${Number(learning.trust.toFixed(2))})`]),
   ];
   const strongest = wordsText(words.get(model) ?? []);
-  const moved = [...(difficulty === 'usual' ? [] : ['difficulty']), movedBy(candidate, preferences)];
+  const moved = [...(difficulty === 'usual' ? [] : ['difficulty']), qualityAdjustments(candidate, preferences)];
   const later = moved.filter((one) => one !== '').join(' and ');
   const before = later && ` before ${later}`;
   if (shadow === null) {
@@ -45,8 +48,8 @@ export function estimated(
   return [`${used} By what was learnt it would be ${share(last)}: ${learnt.join(', ')}${strongest}.`];
 }
 
-/** What would be chosen if what was learnt were used. */
-export function shadowed({ learning }: Certificate, { model }: CandidateEntry): string[] {
+/** The choice in shadow mode if learnt estimates counted. */
+export function shadowText({ learning }: Certificate, { model }: CandidateEntry): string[] {
   if (learning === null || learning.choice === null) return [];
   return [
     learning.choice === model
@@ -59,7 +62,7 @@ const share = (hundredths: number): string => (hundredths / 100).toFixed(2);
 
 const step = (from: number, to: number): string => (to < from ? `−${share(from - to)}` : `+${share(to - from)}`);
 
-/** Outcomes that count for less than one make for fractions. */
+/** Weighted outcomes add up to fractions. */
 const counted = (count: number): string => {
   const shown = count < 10 ? Math.max(0.1, Math.round(10 * count) / 10) : Math.round(count);
   return `${shown.toLocaleString('en')} ${shown === 1 ? 'outcome' : 'outcomes'}`;

@@ -12,47 +12,43 @@ import type {
   DrawEntry,
   LanguageEntry,
 } from './certificate.ts';
-import { estimated, movedBy, type StrongWords, shadowed } from './story-estimate.ts';
+import { estimateText, qualityAdjustments, type StrongWords, shadowText } from './story-estimate.ts';
 
-/**
- * A decision in a few sentences, for people: what was asked, who was left out and why, and why the choice won. `words`:
- * by a model's ID, which of the question count most, where the text is at hand.
- */
+/** Explains a decision in a few sentences. `words`: given where the text of the request is at hand. */
 export function story(certificate: Certificate, facts: Facts, words: StrongWords = new Map()): string[] {
   const { constraints, preferences, unpreferred, refusal } = certificate;
   const ranked = certificate.candidates.filter(({ rank }) => rank !== null);
   const [choice, runnerUp] = ranked;
   return [
-    asked(certificate, facts),
+    requestText(certificate, facts),
     ...(constraints.length > 0 ? [`Constraints that apply: ${constraints.map(ruleText).join(', ')}.`] : []),
-    ...leftOut(certificate.candidates.filter(({ rank }) => rank === null)),
+    ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
-    ...(choice ? [victory(choice, runnerUp, ranked.length, certificate, facts), ...outOf(choice)] : []),
-    ...[choice, runnerUp].flatMap((one) => (one ? estimated(one, certificate, facts, words) : [])),
-    ...(choice ? shadowed(certificate, choice) : []),
-    ...languagesAdd([choice, runnerUp].filter((one) => one !== undefined)),
-    ...(preferences.length > 0 ? [preferred(preferences, unpreferred, choice)] : []),
-    ...[choice, runnerUp].flatMap((one) => (one && one.cachedInputTokens > 0 ? [cached(one)] : [])),
-    ...(choice ? baseline(certificate, choice) : []),
+    ...(choice ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)] : []),
+    ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts, words) : [])),
+    ...(choice ? shadowText(certificate, choice) : []),
+    ...languagesText([choice, runnerUp].filter((one) => one !== undefined)),
+    ...(preferences.length > 0 ? [preferencesText(preferences, unpreferred, choice)] : []),
+    ...[choice, runnerUp].flatMap((one) => (one && one.cachedInputTokens > 0 ? [cacheText(one)] : [])),
+    ...(choice ? baselineText(certificate, choice) : []),
   ];
 }
 
-/** Where a rule stands: the files of a policy are in one folder, whose path is nobody's business. */
+/** `rules.yaml:12`, without the folder, which readers need not know. */
 export const shortPlace = ({ file, line }: SourcePlace): string => `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 
 const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 
-/** What a difficulty means for the choice. */
 const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
   easy: 'plainly easy, so models differ little',
   usual: false,
   hard: 'plainly hard, so models differ more',
 };
 
-function asked({ outputTokens, candidates }: Certificate, facts: Facts): string {
+function requestText({ outputTokens, candidates }: Certificate, facts: Facts): string {
   const { model, task, mix, difficulty, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
-  // Images count differently on each model: the best of them is the one that the figures below are of.
+  // Images count differently on each model; the figures are those of the best.
   const input = candidates[0]?.inputTokens ?? facts.inputTokens;
   const needs = capabilityNames(facts.needs);
   const terms = [
@@ -70,11 +66,11 @@ function asked({ outputTokens, candidates }: Certificate, facts: Facts): string 
   return `Asked for ${model}, task ${task}${shares && ` (${shares})`}: ${[size, ...terms].join('; ')}.`;
 }
 
-/** Groups and names that are told of; the rest is counted. */
+/** Groups and names that are listed; the rest is counted. */
 const GROUPS_MAX = 6;
 const NAMES_MAX = 8;
 
-function leftOut(rejected: readonly CandidateEntry[]): string[] {
+function rejectedTexts(rejected: readonly CandidateEntry[]): string[] {
   const groups = Map.groupBy(rejected, ({ rejections }) => rejections.map(({ text }) => general(text)).join('; and '));
   const bySize = [...groups].sort(([, a], [, b]) => b.length - a.length);
   const rest = bySize.slice(GROUPS_MAX).reduce((all, [, models]) => all + models.length, 0);
@@ -88,7 +84,7 @@ function leftOut(rejected: readonly CandidateEntry[]): string[] {
   ];
 }
 
-/** A reason without the model's own figure: what is left is the same for many. */
+/** A reason without the model's own figure, so that models can be grouped by it. */
 const general = (text: string): string => text.replace(/ of \d\S*(?: (?:Credits|ms|tokens|%))?/, '');
 
 function names(models: readonly { readonly model: string }[]): string {
@@ -97,7 +93,7 @@ function names(models: readonly { readonly model: string }[]): string {
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
 }
 
-function victory(
+function choiceText(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
@@ -105,43 +101,43 @@ function victory(
   { pinned }: Facts,
 ): string {
   const { model, quality, costCredits, latencyMs } = choice;
-  // What a language or a preference adds is no expectation of anything.
-  const moved = movedBy(choice, preferences);
+  // Quality added by a language or a preference is not expected quality.
+  const moved = qualityAdjustments(choice, preferences);
   const figures = `expected quality ${percent(quality)}${moved && ` with ${moved}`}, ${shownCredits(costCredits)} Credits, ${count(shownMs(latencyMs))} ms`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
-  if (draw && draw.best !== model) return `${model} was drawn to learn: ${figures}. ${against(runnerUp, choice, draw)}`;
+  if (draw && draw.best !== model)
+    return `${model} was drawn to learn: ${figures}. ${bestText(runnerUp, choice, draw)}`;
   const best = `${model} is the best of ${ranked} by ${reason}: ${figures}.`;
   if (faulty) return `${best} The strategy gave no usable score, so ${tieBreak(choice, runnerUp)} decided.`;
-  const drawn = draw ? ` To learn, others are tried too: it had a ${chance(draw)}.` : '';
+  const exploration = draw ? ` To learn, others are tried too: it had a ${chance(draw)}.` : '';
   const lead = choice.utility! - runnerUp.utility!;
   if (lead === 0)
-    return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.${drawn}`;
+    return `${best} ${runnerUp.model} has the same utility; ${tieBreak(choice, runnerUp)} decided.${exploration}`;
   const parts = leads(choice, runnerUp);
-  return `${best} It is ${figure(lead)} ahead of ${runnerUp.model}${parts && `: ${parts}`}.${drawn}`;
+  return `${best} It is ${figure(lead)} ahead of ${runnerUp.model}${parts && `: ${parts}`}.${exploration}`;
 }
 
-/** What the best by utility had before the one that was drawn instead. */
-function against(best: CandidateEntry, drawn: CandidateEntry, draw: DrawEntry): string {
-  const lead = best.utility! - drawn.utility!;
-  const parts = leads(best, drawn);
+/** The lead of the best by utility over the model that was drawn. */
+function bestText(best: CandidateEntry, other: CandidateEntry, draw: DrawEntry): string {
+  const lead = best.utility! - other.utility!;
+  const parts = leads(best, other);
   const ahead = lead === 0 ? '' : `, ${figure(lead)} ahead${parts && ` (${parts})`}`;
-  return `${best.model} was best by utility${ahead}; ${drawn.model} had a ${chance(draw)}.`;
+  return `${best.model} was best by utility${ahead}; ${other.model} had a ${chance(draw)}.`;
 }
 
 const chance = ({ probability, among }: DrawEntry): string => `chance of ${percent(probability)} among ${among}`;
 
-/** What orders two of the same utility. */
 function tieBreak(a: CandidateEntry, b: CandidateEntry): string {
   if (a.quality !== b.quality) return 'the higher quality';
   if (a.costCredits !== b.costCredits) return 'the lower cost';
   return a.latencyMs === b.latencyMs ? 'the order of the IDs' : 'the lower latency';
 }
 
-/** `quality +0.036, cost +0.015, latency −0.027`: by which parts one is ahead of the other. */
+/** `quality +0.036, cost +0.015, latency −0.027`: the lead of `a` over `b` by part. */
 function leads(a: CandidateEntry, b: CandidateEntry): string {
   const [ofA, ofB] = [Object.keys(a.parts), Object.keys(b.parts)];
-  // What one alone tells would be a lead of its whole utility.
+  // Without both, the parts would not be a lead.
   if (ofA.length === 0 || ofB.length === 0) return '';
   return [...new Set([...ofA, ...ofB])]
     .map((part) => [part, (a.parts[part] ?? 0) - (b.parts[part] ?? 0)] as const)
@@ -150,18 +146,18 @@ function leads(a: CandidateEntry, b: CandidateEntry): string {
     .join(', ');
 }
 
-/** The endpoints of the choice that nobody can be sent to. */
-function outOf({ model, endpoints }: CandidateEntry): string[] {
+/** Endpoints of the choice that are not healthy. */
+function healthText({ model, endpoints }: CandidateEntry): string[] {
   const out = endpoints.filter(({ health }) => health !== 'healthy');
   if (out.length === 0) return [];
   return [`Of ${model}, ${out.map(({ provider, health }) => `${provider} is ${health}`).join(', ')}.`];
 }
 
-/** What languages add to the quality of the first two: `a +0.04 for rust; b +0.02 rust unknown`. */
-function languagesAdd(candidates: readonly CandidateEntry[]): string[] {
-  const told = candidates.filter(({ languages }) => languages.length > 0);
-  if (told.length === 0) return [];
-  const each = told.map(
+/** Quality added by languages: `a +0.04 for rust; b +0.02 rust unknown`. */
+function languagesText(candidates: readonly CandidateEntry[]): string[] {
+  const moved = candidates.filter(({ languages }) => languages.length > 0);
+  if (moved.length === 0) return [];
+  const each = moved.map(
     ({ model, languages }) => `${model} ${languages.slice(0, NAMES_MAX).map(languageText).join(', ')}`,
   );
   return [`Languages that it is about count as quality: ${each.join('; ')}.`];
@@ -172,25 +168,25 @@ function languageText({ language, state, adds }: LanguageEntry): string {
   return state === 'declared' ? `${signed(adds)} for ${language}` : `${signed(adds)} ${language} unknown`;
 }
 
-function preferred(
+function preferencesText(
   preferences: readonly AppliedPreference[],
   unpreferred: string | null,
   choice: CandidateEntry | undefined,
 ): string {
-  const told = preferences.slice(0, NAMES_MAX).map((one) => {
+  const texts = preferences.slice(0, NAMES_MAX).map((one) => {
     const models = one.models.length > 0 ? names(one.models.map((model) => ({ model }))) : 'no model';
     return `${ruleText(one)} counts as ${signed(one.worth)} quality for ${models}`;
   });
   const moved = choice === undefined || unpreferred === choice.model ? '' : ` Without, ${unpreferred} would be chosen.`;
-  const more = preferences.length - told.length;
-  if (more > 0) told.push(`and ${more} more`);
-  return `Preferences that apply: ${told.join('; ')}.${moved}`;
+  const more = preferences.length - texts.length;
+  if (more > 0) texts.push(`and ${more} more`);
+  return `Preferences that apply: ${texts.join('; ')}.${moved}`;
 }
 
-const cached = ({ model, inputTokens, cachedInputTokens }: CandidateEntry): string =>
+const cacheText = ({ model, inputTokens, cachedInputTokens }: CandidateEntry): string =>
   `Of ${count(inputTokens)} tokens of input, ${count(cachedInputTokens)} are likely still cached for ${model}.`;
 
-function baseline({ baseline: other }: Certificate, choice: CandidateEntry): string[] {
+function baselineText({ baseline: other }: Certificate, choice: CandidateEntry): string[] {
   if (!other) return [];
   if (other.model === choice.model) return [`${choice.model} is the baseline, too.`];
   const difference = tradeOff(other, choice).replace(/^The/, 'the');
@@ -199,7 +195,7 @@ function baseline({ baseline: other }: Certificate, choice: CandidateEntry): str
 
 const count = (figures: number): string => Math.round(figures).toLocaleString('en');
 
-/** Three digits that count. */
+/** Three significant digits. */
 const figure = (value: number): string => `${Number(value.toPrecision(3))}`;
 
 const signed = (value: number): string => (value < 0 ? `−${figure(-value)}` : `+${figure(value)}`);

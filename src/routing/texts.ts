@@ -1,9 +1,9 @@
 import type { ChatMessage } from '../core/chat-request.ts';
 
 /**
- * The texts of a conversation that every template passes on as they stand, in order: what people, models and operators
- * say. All else is written anew by some: what tools are and answer, calls of them, schemas, names. So a count of it
- * here would say nothing, and its bytes remain its bound.
+ * The texts of a conversation that every chat template passes on unchanged, in order: messages of users, models and
+ * operators. Some templates rewrite the rest (tools, calls and their results, schemas, names), so counting its tokens would
+ * say nothing; its bytes are its bound.
  */
 export function textsOf(messages: readonly ChatMessage[]): string[] {
   const texts: string[] = [];
@@ -15,22 +15,23 @@ export function textsOf(messages: readonly ChatMessage[]): string[] {
   return texts;
 }
 
-/** A question of at most this many UTF-16 code units may be about what was asked before. */
-const LEANING = 160;
+/** A message of at most this many UTF-16 code units may be a follow-up. */
+export const FOLLOW_UP_CHARS_MAX = 160;
 
-/** What is asked: the last words of the user's, with those before where they are few; null where there are none. */
+/** The user's last text, with the ones before it where it may be a follow-up; null where there is none. */
 export function questionOf(messages: readonly ChatMessage[]): string | null {
   let question = '';
-  for (let at = messages.length - 1; at >= 0 && question.length <= LEANING; at--) {
+  for (let at = messages.length - 1; at >= 0 && question.length <= FOLLOW_UP_CHARS_MAX; at--) {
     const message = messages[at]!;
     if (message.role !== 'user') continue;
-    const text = wordsOf(message);
+    const text = textOf(message);
     if (text) question = question ? `${text}\n${question}` : text;
   }
   return question || null;
 }
 
-function wordsOf({ content }: ChatMessage): string {
+/** The text of a message, its parts joined by line ends. */
+export function textOf({ content }: ChatMessage): string {
   if (typeof content === 'string') return content;
   let text = '';
   for (const part of content ?? []) if (part.type === 'text') text = text ? `${text}\n${part.text}` : part.text;

@@ -7,7 +7,7 @@ import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { zonedClock } from '../core/zoned-time.ts';
 import type { Registry } from '../plugin-host/registry.ts';
-import { type Circumstances, createDecider, type Decider } from '../routing/decide.ts';
+import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
 import { network } from '../upstream/connection/network.ts';
 import { type EndpointHealth, Health, type OriginOf, type Outputs } from '../upstream/health/health.ts';
@@ -47,7 +47,7 @@ export interface Runtime extends Deciding {
 export function strategyOf(
   { model, pinned, weights }: Facts,
   { strategies, weighted }: Deciding,
-): Pick<Circumstances, 'strategy' | 'qualityFloor' | 'reason'> {
+): Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'> {
   if (pinned) return { strategy: weighted, reason: 'pinned' };
   const own = strategies.get(model)!;
   const strategy = weights === null ? own : weighted;

@@ -7,14 +7,14 @@ import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 
 /** Two policies that choose differently, and refuse differently. */
 const POLICIES = ['first', 'second'] as const;
-/** What is usual of questions is remembered from one request to the next, and would move a close choice between the two. */
+/** Remembered lengths of questions would move a close choice between the two requests. */
 const FORGETFUL = 'learning: { options: { length: 0 } }\n';
 let upstream: FakeUpstream;
 let live: LivePolicy;
 let policies: Readonly<Record<(typeof POLICIES)[number], string>>;
 
 beforeAll(async () => {
-  // Answers that are cut teach nothing, so that what is expected is the same before and after.
+  // Truncated answers teach nothing, so that expected lengths stay the same.
   upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { text: ['well'], finish: 'length' } });
   const endpoints = ['up'];
   const up = { up: upstream.url };
@@ -56,7 +56,7 @@ const words = fc.constantFrom(
   '2x + 3 = 9',
   '7',
 );
-const asked = fc.record(
+const body = fc.record(
   {
     model: fc.constantFrom('auto', 'auto-fast', 'auto-cheap', 'best', 'cheap', 'newer'),
     messages: words.map((content) => [{ role: 'user', content }]),
@@ -73,7 +73,7 @@ const asked = fc.record(
   { requiredKeys: ['model', 'messages'] },
 );
 
-/** Brings a policy into force; its revision. */
+/** Puts a policy into force and returns its revision. */
 async function inForce(name: keyof typeof policies): Promise<string> {
   live.replace('policy.yaml', policies[name]);
   await live.reload();
@@ -83,26 +83,26 @@ async function inForce(name: keyof typeof policies): Promise<string> {
 const route = async (facts: object): Promise<AdviceAnswer> => adviceOf(await live.box.post('/v1/route', facts));
 const chat = async (facts: object): Promise<Answer> => answerOf(await live.box.post('/v1/chat/completions', facts));
 
-/** What a caller can compare: the choice, or the whole error. */
-const told = (advice: AdviceAnswer) => advice.error ?? `${advice.recommended_model} by ${advice.route_reason}`;
+/** The choice, or the whole error. */
+const outcomeOf = (advice: AdviceAnswer) => advice.error ?? `${advice.recommended_model} by ${advice.route_reason}`;
 const done = ({ error, platform }: Answer) => error ?? `${platform.routed_model} by ${platform.route_reason}`;
 
 const seen = new Map<string, number>();
 const count = (outcome: string) => void seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
 
-test('with a reload between the two, chat chooses or refuses as route did under the revision that chat names', async () => {
+test('after a reload, chat chooses or refuses as route did under the same revision', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(asked, { minLength: 4, maxLength: 8 }), async (requests) => {
+    fc.asyncProperty(fc.array(body, { minLength: 4, maxLength: 8 }), async (requests) => {
       const before = await inForce('first');
       const first = await Promise.all(requests.map(route));
       const after = await inForce('second');
       const second = await Promise.all(requests.map(route));
       const recommended = new Map([
-        [before, first.map(told)],
-        [after, second.map(told)],
+        [before, first.map(outcomeOf)],
+        [after, second.map(outcomeOf)],
       ]);
       expect(recommended.size).toBe(2);
-      // The recommendations are of the second revision; the first comes back while chats are on their way.
+      // Recommendations are of the second revision; the first returns while chats are in flight.
       const reload = inForce('first');
       const answers = await Promise.all(requests.map(chat));
       await reload;
@@ -112,9 +112,9 @@ test('with a reload between the two, chat chooses or refuses as route did under 
         const revision = answer.error ? null : answer.platform.policy_revision;
         count(answer.error?.code ?? (revision === after ? 'under the second' : 'under the first'));
       });
-      // Once the reload was answered, nothing is decided under what was before it.
+      // After the reload was answered, no request is decided under the old revision.
       const later = await Promise.all(requests.map(chat));
-      expect(later.map(done)).toEqual(first.map(told));
+      expect(later.map(done)).toEqual(first.map(outcomeOf));
       for (const { error } of later) if (!error) count('under the first');
     }),
     { numRuns: 40 },

@@ -5,8 +5,9 @@ import { adviceOf, answerOf } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { withRetries } from './whole-chat.ts';
 
-/** Answers that are cut teach nothing, so that a route and the chat after it expect the same. */
+/** Truncated answers teach nothing, so that a route and the chat after it expect the same. */
 const CUT = { finish: 'length' };
 let upstream: FakeUpstream;
 let box: Signalbox;
@@ -63,7 +64,7 @@ const content = fc.oneof(
       .map(([words, part]) => [{ type: 'text', text: words }, part]),
   },
 );
-/** A conversation that is long enough to be remembered, and its next turn. */
+/** A conversation that is long enough for prompt caches, and its next turn. */
 const opening = [{ role: 'user', content: `Translate into German: ${'The rain falls on the sea. '.repeat(300)}` }];
 const nextTurn = [...opening, { role: 'assistant', content: 'Es regnet.' }, { role: 'user', content: 'und kürzer?' }];
 
@@ -89,15 +90,15 @@ const constraints = fc.record(
   { requiredKeys: [] },
 );
 
-interface Asked {
+interface ChatFields {
   readonly model: string;
   readonly messages: readonly object[];
   readonly constraints?: object;
   readonly route_strategy?: object;
 }
 
-/** Messages and what steers the choice; all else that a chat may say is in `whole-chat.test.ts`. */
-const facts: fc.Arbitrary<Asked> = fc.record(
+/** Messages and fields that steer the choice; `whole-chat.test.ts` has the others. */
+const facts: fc.Arbitrary<ChatFields> = fc.record(
   {
     model: fc.oneof(
       fc.constantFrom('auto', 'auto-fast', 'auto-cheap', 'thrifty'),
@@ -110,40 +111,24 @@ const facts: fc.Arbitrary<Asked> = fc.record(
   { requiredKeys: ['model', 'messages'] },
 );
 
-/** Rare cases that every run has. */
+/** Rare cases, part of every run. */
 const hello = [{ role: 'user', content: 'Hello!' }];
-const ALWAYS: [Asked][] = [
+const ALWAYS: [ChatFields][] = [
   [{ model: 'auto', messages: hello, route_strategy: { cost_weight: 0, quality_weight: 0 } }],
   [{ model: 'best', messages: [{ role: 'user', content: 'word '.repeat(60_000) }] }],
 ];
 
 const seen = new Map<string, number>();
 
-/**
- * What was measured becomes what is decided by once a second: that may come between the two answers once, and not
- * three times running.
- */
-function unlessMeasured<Given extends unknown[]>(agree: (...given: Given) => Promise<void>) {
-  return async (...given: Given): Promise<void> => {
-    for (let left = 2; ; left--) {
-      try {
-        return await agree(...given);
-      } catch (error) {
-        if (left === 0) throw error;
-      }
-    }
-  };
-}
-
 describe('chat and route', () => {
-  test('choose the same model for the same facts, or refuse with the same status, code and words', async () => {
+  test('choose the same model for the same facts, or refuse with the same status, code and message', async () => {
     await fc.assert(
       fc.asyncProperty(
         facts,
-        unlessMeasured(async (asked) => {
+        withRetries(async (body) => {
           const [routed, chatted] = await Promise.all([
-            box.post('/v1/route', asked),
-            box.post('/v1/chat/completions', asked),
+            box.post('/v1/route', body),
+            box.post('/v1/chat/completions', body),
           ]);
           expect(chatted.status).toBe(routed.status);
           const advice = await adviceOf(routed);
@@ -168,7 +153,7 @@ describe('chat and route', () => {
     }
   }, 30_000);
 
-  test('agree as well for keys whose budgets run out, whether these downgrade or refuse', async () => {
+  test('agree for keys whose budgets run out, whether these downgrade or refuse', async () => {
     const kinds = Array.from({ length: 12 }, (_, at) => ({ kind: at % 4 === 0 ? 'reject' : 'downgrade' }));
     const keys = await makeKeys(box, kinds);
     const outcomes = new Map<string, number>();
@@ -182,11 +167,11 @@ describe('chat and route', () => {
       fc.asyncProperty(
         facts,
         fc.nat(keys.length - 1),
-        unlessMeasured(async (asked, at) => {
+        withRetries(async (body, at) => {
           const own = { headers: { authorization: `Bearer ${keys[at]!.key}` } };
-          // One after the other: a chat that runs holds what a recommendation beside it would not find.
-          const advice = await adviceOf(await box.post('/v1/route', asked, own));
-          const answer = await answerOf(await box.post('/v1/chat/completions', asked, own));
+          // In sequence: a running chat reserves funds that a parallel recommendation would miss.
+          const advice = await adviceOf(await box.post('/v1/route', body, own));
+          const answer = await answerOf(await box.post('/v1/chat/completions', body, own));
           if (advice.error) {
             expect(answer.error).toEqual(advice.error);
             return count(advice.error.code);
@@ -194,7 +179,7 @@ describe('chat and route', () => {
           expect(answer.model).toBe(advice.recommended_model);
           expect(answer.platform.route_reason).toBe(advice.route_reason);
           expect(answer.platform.credits_consumed).toBeLessThanOrEqual(advice.max_cost_credits);
-          const { recommended_model: unlimited } = await adviceOf(await box.post('/v1/route', asked));
+          const { recommended_model: unlimited } = await adviceOf(await box.post('/v1/route', body));
           count(unlimited === advice.recommended_model ? 'the same as without a budget' : 'downgraded');
         }),
       ),

@@ -73,7 +73,7 @@ const raising = (which: keyof Raw, notWorse: (after: Candidate, before: Candidat
 });
 
 const independence: Law = {
-  says: 'adding a candidate reorders nobody',
+  says: 'adding a candidate never reorders the others',
   holds: (rank) =>
     fc.property(trial, newcomer, (given, one) => {
       const after = rank({ ...given, candidates: [...given.candidates, one] });

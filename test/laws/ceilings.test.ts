@@ -16,7 +16,7 @@ interface Candidate {
   readonly rejections: readonly { readonly kind: string }[];
 }
 
-/** A policy whose figures are never round. */
+/** A policy without round figures. */
 function anyPolicy(seed: number): string {
   let at = seed;
   const next = () => Number(Bun.hash.xxHash32(String(at++))) / 2 ** 32;
@@ -62,7 +62,7 @@ async function candidatesOf(box: Signalbox, id: string): Promise<ReadonlyMap<str
   return new Map(candidates.map((one) => [one.model, one]));
 }
 
-/** Asks with the constraints, and expects that these models are not refused by them. */
+/** Sends the constraints, and expects that they do not reject these models. */
 async function expectAdmitted(box: Signalbox, body: Body, constraints: object, models: readonly string[]) {
   const response = await box.post('/v1/route', { ...body, constraints });
   const advice = await adviceOf(response);
@@ -71,10 +71,10 @@ async function expectAdmitted(box: Signalbox, body: Body, constraints: object, m
   for (const model of models) expect(candidates.get(model)?.rejections).toEqual([]);
 }
 
-type Shown = (box: Signalbox, advice: AdviceAnswer) => Promise<readonly Figures[]>;
+type FigureReader = (box: Signalbox, advice: AdviceAnswer) => Promise<readonly Figures[]>;
 
-/** What `/v1/route` itself says of the choice and its alternatives. */
-const asShown: Shown = async (_, advice) => [
+/** The figures of the choice and its alternatives in `/v1/route`. */
+const asShown: FigureReader = async (_, advice) => [
   { model: advice.recommended_model, cost: advice.estimated_cost_credits, latency: advice.estimated_latency_ms },
   ...advice.alternatives.map((one) => ({
     model: one.model,
@@ -83,9 +83,9 @@ const asShown: Shown = async (_, advice) => [
   })),
 ];
 
-/** The figures as `GET /v1/decisions` has them, rounded like this. */
+/** The figures of `GET /v1/decisions`, rounded by `round`. */
 const roundedBy =
-  (round: (figure: number) => number): Shown =>
+  (round: (figure: number) => number): FigureReader =>
   async (box, advice) =>
     [...(await candidatesOf(box, advice.decision_id)).values()]
       .filter(({ rejections }) => rejections.length === 0)
@@ -95,7 +95,7 @@ const roundedBy =
         latency: Math.max(1, round(latency)),
       }));
 
-async function admits(box: Signalbox, body: Body, shown: Shown): Promise<void> {
+async function admits(box: Signalbox, body: Body, shown: FigureReader): Promise<void> {
   const advice = await adviceOf(await box.post('/v1/route', body));
   for (const { model, cost, latency } of await shown(box, advice)) {
     await expectAdmitted(box, body, { max_cost_credits: cost }, [model]);
@@ -105,12 +105,12 @@ async function admits(box: Signalbox, body: Body, shown: Shown): Promise<void> {
 }
 
 let relaxed = 0;
-/** Ceilings that nothing meets are answered with figures that admit what they say. */
+/** A refusal for ceilings names figures that admit their model. */
 async function relaxes(box: Signalbox, body: Body): Promise<void> {
   const given = { max_cost_credits: 1e-6, max_latency_ms: 2 };
   for (const constraints of [{ max_cost_credits: 0 }, { max_latency_ms: 1 }, given]) {
     const { error } = await adviceOf(await box.post('/v1/route', { ...body, constraints }));
-    // A model that costs nothing is in.
+    // A free model meets it.
     if (!error) continue;
     const relaxation = String(error.details.relaxation);
     const moved = [...relaxation.matchAll(/(max_\w+) \S+ → (\S+)/g)].map(
@@ -124,13 +124,13 @@ async function relaxes(box: Signalbox, body: Body): Promise<void> {
   }
 }
 
-const law = (box: Signalbox, shown: Shown) =>
+const law = (box: Signalbox, shown: FigureReader) =>
   fc.asyncProperty(bodies, async (body) => {
     await admits(box, body, shown);
     if (shown === asShown) await relaxes(box, body);
   });
 
-describe('a figure that /v1/route has told, as a ceiling,', () => {
+describe('a figure of /v1/route, sent as a ceiling,', () => {
   let live: LivePolicy;
   let shipped: Signalbox;
   beforeAll(async () => {
@@ -143,7 +143,7 @@ describe('a figure that /v1/route has told, as a ceiling,', () => {
     await Promise.all([live.stop(), shipped.stop()]);
   });
 
-  test('admits its model, under any policy, and so do the figures of a refusal', async () => {
+  test('admits its model under any policy, as do the figures of a refusal', async () => {
     const first = fc.sample(fc.nat({ max: 1e6 }), 1)[0]!;
     console.log(`policies from seed ${first} on`);
     for (let seed = first; seed < first + 400; seed += 100) {
@@ -158,17 +158,17 @@ describe('a figure that /v1/route has told, as a ceiling,', () => {
     await fc.assert(law(shipped, asShown), { numRuns: 25 });
   }, 60_000);
 
-  test('would not if it were rounded to the nearest, or down', async () => {
+  test('(and rounding to the nearest or down would break it)', async () => {
     for (const round of [Math.round, Math.floor]) {
       const { counterexample } = await fc.check(law(live.box, roundedBy(round)), { numRuns: 50, endOnFailure: true });
       expect(counterexample).not.toBeNull();
     }
-    // The law itself holds of figures that are rounded up.
+    // Rounding up keeps the law.
     const up = (figure: number) => Math.ceil(figure) + 1;
     await fc.assert(law(live.box, roundedBy(up)), { numRuns: 5 });
   }, 60_000);
 
-  test('may be 0: what costs nothing meets it', async () => {
+  test('may be 0, which free models meet', async () => {
     const free = { constraints: { max_cost_credits: 0 } };
     expect((await adviceOf(await shipped.post('/v1/route', free))).estimated_cost_credits).toBe(0);
     const { error } = await adviceOf(await live.box.post('/v1/route', free));

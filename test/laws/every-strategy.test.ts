@@ -43,7 +43,7 @@ const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>])[] = [
   [cheapestWithinMargin, trials({ options: margins.map(withoutUndefined) })],
 ];
 
-test('no shipped strategy goes without the laws', () => {
+test('the laws cover every shipped strategy', () => {
   const strategies = shipped.filter(({ kind }) => kind === 'strategy').map(({ name }) => name);
   expect(cases.map(([{ name }]) => name).sort()).toEqual(strategies.sort());
 });
@@ -53,7 +53,7 @@ function withoutUndefined(options: Readonly<Record<string, unknown>>): Record<st
 }
 
 const dominance = (trial: fc.Arbitrary<Trial>): Law => ({
-  says: 'nobody ranks above a candidate at least as good in Q, C and L and better in one',
+  says: 'no candidate ranks above one that is at least as good in Q, C and L and better in one',
   holds: (rank) =>
     fc.property(trial, (given) => {
       const ranking = rank(given);
@@ -75,7 +75,7 @@ for (const [plugin, trial] of cases) {
   describe(`${plugin.name}:`, () => {
     prove(through(plugin), dominance(trial));
 
-    test('the same inputs give the same decision, whole, also after others', () => {
+    test('the same inputs give the same whole decision, also after others', () => {
       fc.assert(
         fc.property(trial, trial, (given, between) => {
           const first = decideWith(plugin, given);
@@ -104,7 +104,7 @@ test('a strategy that remembers earlier requests would break determinism', () =>
   expect(fc.check(property, { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
 });
 
-/** The candidates as a policy's text, in the order given. */
+/** The candidates as a policy, in the given order. */
 function yamlOf(list: readonly Candidate[]): string {
   const models = list.map(
     ({ id, q, c, l }) => `  ${id}:
@@ -140,7 +140,7 @@ describe('the order of the models in the policy’s files', () => {
     );
   });
 
-  test('would matter to a loader that keeps it', () => {
+  test('(and a loader that keeps it would break this)', () => {
     const unsorted = (list: readonly Candidate[]): PolicySnapshot => {
       const sorted = loaded(yamlOf(list));
       const models: Model[] = list.map(({ id }) => sorted.models[sorted.modelIndex.get(id)!]!);

@@ -5,7 +5,7 @@ import { auto } from '../../plugins/strategies/auto.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import type { ExplorePolicy } from '../../src/core/learning-policy.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
-import { chancesOf, drawnBy } from '../../src/routing/explore.ts';
+import { chancesOf, drawCandidate } from '../../src/routing/explore.ts';
 import { facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
 import { type Candidate, candidates, rawWeights, type Trial, WORTH } from './generators.ts';
 
@@ -17,7 +17,7 @@ const policies: fc.Arbitrary<ExplorePolicy> = fc.record({
   qualityMargin: share01,
 });
 
-/** Scores of any scale, and of whom the strategy does not want; the best is one that it wants. */
+/** Scores of any scale, some of them -Infinity; the best is finite. */
 const scored = fc
   .array(
     fc.record({
@@ -38,7 +38,7 @@ const scored = fc
 
 type Chances = typeof chancesOf;
 
-/** Who may be drawn, and how likely, as it is promised. */
+/** The candidates and probabilities by definition. */
 const promised = (of: Chances) =>
   fc.property(scored, policies, ({ n, quality, utility, best }, policy) => {
     const { at, probability } = of(policy, { n, quality }, utility, best);
@@ -54,8 +54,8 @@ const promised = (of: Chances) =>
     return Bun.deepEquals(at, expected) && Math.abs(sum - 1) < 1e-12 && probability.every(isAsPromised);
   });
 
-describe('the chances of a draw', () => {
-  test('are those of who is wanted and good enough, follow utility, and add up to 1', () => {
+describe('the probabilities of a draw', () => {
+  test('cover the wanted candidates that are good enough, follow utility, and add up to 1', () => {
     fc.assert(promised(chancesOf), { numRuns: 3000 });
   });
 
@@ -99,7 +99,7 @@ describe('draws', () => {
   const given = { n: 5, quality };
   const { at, probability } = chancesOf(policy, given, utility, 0);
   const N = 6000;
-  /** Of 3 degrees of freedom no more than 1 in 10,000 is above. The seeds are the same in every run. */
+  /** Chi-squared quantile of 1 in 10,000 at 3 degrees of freedom. The seeds are fixed. */
   const LIMIT = 21.1;
 
   function chiSquare(seedOf: (i: number) => string, draw: (seed: string) => number): number {
@@ -111,7 +111,7 @@ describe('draws', () => {
     return at.reduce((all, one, i) => all + (counts.get(one)! - N * probability[i]!) ** 2 / (N * probability[i]!), 0);
   }
 
-  const draw = (seed: string) => drawnBy(seed, policy, given, utility, 0)!.at;
+  const draw = (seed: string) => drawCandidate(seed, policy, given, utility, 0)!.at;
   const hex = (bits: bigint) => bits.toString(16).padStart(16, '0');
   const families: Readonly<Record<string, (i: number) => string>> = {
     'seeds one after the other': (i) => hex(BigInt(i)),
@@ -119,12 +119,12 @@ describe('draws', () => {
     'seeds far apart': (i) => hex(BigInt.asUintN(64, BigInt(i) * 0x9e3779b97f4a7c15n)),
   };
   for (const [name, seedOf] of Object.entries(families)) {
-    test(`come as often as their chances say, by ${name}`, () => {
+    test(`are as frequent as their probabilities, by ${name}`, () => {
       expect(chiSquare(seedOf, draw)).toBeLessThan(LIMIT);
     });
   }
 
-  test('(and a seed that is not mixed, or a draw that knows no utility, would be found out)', () => {
+  test('(and an unmixed seed, or a draw without utilities, would break it)', () => {
     const unmixed = (seed: string) => {
       const number = Number(BigInt(`0x${seed}`)) / 2 ** 64;
       let sum = 0;
@@ -133,14 +133,14 @@ describe('draws', () => {
         return number < sum;
       })!;
     };
-    const even = (seed: string) => drawnBy(seed, { ...policy, share: 1 }, given, utility, 0)!.at;
+    const even = (seed: string) => drawCandidate(seed, { ...policy, share: 1 }, given, utility, 0)!.at;
     expect(chiSquare(families['seeds one after the other']!, unmixed)).toBeGreaterThan(LIMIT);
     expect(chiSquare(families['seeds one after the other']!, even)).toBeGreaterThan(LIMIT);
   });
 
-  test('are none where the best alone takes part, and are told with their chance', () => {
-    expect(drawnBy('0', { ...policy, qualityMargin: 0 }, given, utility, 0)).toBeNull();
-    const one = drawnBy('00000000deadbeef', policy, given, utility, 0)!;
+  test('need two candidates, and report their probability', () => {
+    expect(drawCandidate('0', { ...policy, qualityMargin: 0 }, given, utility, 0)).toBeNull();
+    const one = drawCandidate('00000000deadbeef', policy, given, utility, 0)!;
     expect(one).toEqual({ at: one.at, among: 4, probability: probability[at.indexOf(one.at)]! });
   });
 
@@ -150,7 +150,7 @@ describe('draws', () => {
     const scores = Float64Array.from({ length: n }, (_, i) => -i * 1e300);
     const { probability: chances } = chancesOf(policy, many, scores, 0);
     expect(chances.reduce((all, one) => all + one, 0)).toBeCloseTo(1, 9);
-    for (let i = 0; i < 50; i++) expect(drawnBy(hex(BigInt(i)), policy, many, scores, 0)!.among).toBe(n);
+    for (let i = 0; i < 50; i++) expect(drawCandidate(hex(BigInt(i)), policy, many, scores, 0)!.among).toBe(n);
   });
 });
 
@@ -167,7 +167,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
   alternatives: fc.constantFrom(0, 1, 3, 9),
 });
 
-/** A catalog with these declared qualities and otherwise the candidates' figures, and what the host decides over it. */
+/** A catalog with these declared qualities and the candidates' other figures, and the host's decision over it. */
 function decided(
   world: World,
   declared: (one: Candidate, at: number) => number,
@@ -212,7 +212,7 @@ describe('a ranking by estimates', () => {
       );
     });
 
-  test('is to the last bit the one by declarations of the same figures, so that every law of rankings is its own', () => {
+  test('equals, bit for bit, the ranking by declarations of the same figures, so that all laws of rankings hold', () => {
     fc.assert(holds(estimateOf), { numRuns: 800 });
   });
 
@@ -262,7 +262,7 @@ describe('exploring', () => {
       );
     });
 
-  test('puts one that is good enough before the rest, alike for the same seed, and moves nothing else', () => {
+  test('moves one model that is good enough to the front, the same for the same seed, and nothing else', () => {
     fc.assert(holds(real), { numRuns: 800 });
   });
 
@@ -285,7 +285,7 @@ describe('exploring', () => {
     });
   }
 
-  test('is nothing without a policy for it: every bit is as before', () => {
+  test('changes no bit of a decision without a policy for it', () => {
     fc.assert(
       fc.property(worlds, seeds, (world, seed) =>
         Bun.deepEquals(

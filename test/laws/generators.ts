@@ -6,7 +6,7 @@ import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { Decision } from '../../src/core/decision.ts';
 import { decisionOf, facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
 
-/** A candidate as a strategy sees it: its ID, Q, C in microcredits and L in ms. */
+/** A candidate of a strategy: ID, Q, C in microcredits and L in ms. */
 export interface Candidate {
   readonly id: string;
   readonly q: number;
@@ -19,16 +19,16 @@ export interface Weights {
   readonly quality: number;
 }
 
-/** All that a ranking depends on. */
+/** All inputs of a ranking. */
 export interface Trial {
   readonly candidates: readonly Candidate[];
-  /** C_ref: Credits of one reference cost; v is 20. */
+  /** C_ref in Credits; v is 20. */
   readonly reference: number;
   readonly weights: Weights | null;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The candidates in order, best first, with their utilities. */
+/** Candidates with their utilities, best first. */
 export type Ranking = readonly (Candidate & { readonly utility: number })[];
 export type Ranker = (trial: Trial) => Ranking;
 
@@ -64,11 +64,11 @@ export function decideWith(plugin: StrategyPlugin, trial: Trial): Decision {
   return decisionOf(from, facts({ weights: trial.weights }), plugin.prepare(options));
 }
 
-/** How often the cases that laws tend to break on were generated. */
+/** Counts of generated edge cases. */
 const coverage = { sets: 0, ties: 0, twins: 0, free: 0, singles: 0, zeros: 0, tooClose: 0 };
 const COUNTED = Object.keys(coverage) as (keyof typeof coverage)[];
 
-/** Prints, behind the tests of a file, how often; and that nothing of it was left out. */
+/** Prints the counts after the tests of a file, and requires that each is above 1 %. */
 export function reportCoverage(): void {
   afterAll(() => {
     const { sets, ...rest } = coverage;
@@ -103,7 +103,7 @@ const figures = fc.record({ q: quality, c: cost, l: latency });
 
 const pad = (n: number) => `m${String(n).padStart(2, '0')}`;
 
-/** One to nine candidates, often with equal figures, and sometimes equal twins. IDs say nothing about their order. */
+/** One to nine candidates, often with equal figures, sometimes twins; IDs in any order. */
 export const candidates: fc.Arbitrary<readonly Candidate[]> = fc
   .record({
     own: fc.array(figures, { minLength: 1, maxLength: 7 }),
@@ -138,7 +138,7 @@ export const margin = fc.oneof(
   fc.constantFrom(0, 0.05, 0.08, 0.12, 0.25, 1),
   fc.double({ min: 0, max: 1, noNaN: true }),
 );
-/** How many times as much a weight counts. */
+/** A factor of a weight. */
 export const emphasis = fc.oneof(
   fc.constantFrom(1, 2, 6, 8),
   fc.double({ min: 1, max: 1000, noNaN: true, noDefaultInfinity: true }),
@@ -170,15 +170,15 @@ export function isTooClose([first, second]: Ranking): boolean {
 export const order = (ranking: Ranking): string[] => ranking.map(({ id }) => id);
 
 export interface Law {
-  /** What is promised. */
+  /** The promise. */
   readonly says: string;
   /** Whether it holds in one case. */
   holds(rank: Ranker): fc.IProperty<unknown>;
-  /** What would break it, by name; each must be found out. */
+  /** Mutants by name that must break it. */
   readonly mutants: Readonly<Record<string, Ranker>>;
 }
 
-/** The law for what is shipped, and against each mutant. The seed is new in each run, and printed by a failure. */
+/** Tests that the law holds, and that each mutant breaks it. A failure prints its seed. */
 export function prove(real: Ranker, { says, holds, mutants }: Law, numRuns = 1500): void {
   test(says, () => {
     fc.assert(holds(real), { numRuns });

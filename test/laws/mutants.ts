@@ -6,10 +6,10 @@ import { type Candidate, type Ranker, type Ranking, type Trial, through, WORTH }
 type Options = Readonly<Record<string, number | undefined>>;
 type Utility = (at: number, candidates: Candidates, weights: CallerWeights, options: Options) => number;
 
-/** Takes whatever options a trial has. */
+/** Accepts any options. */
 const anything = Type.Object({}, { additionalProperties: true });
 
-/** A strategy as a plausible author might get it wrong, ranked by the real host. */
+/** A plausible wrong strategy, ranked by the real host. */
 export function mutant(utility: Utility, options: TObject = anything): Ranker {
   return through(
     defineStrategy({
@@ -30,7 +30,7 @@ type Compare = (a: Scored, b: Scored) => number;
 type Scored = Ranking[number] & { readonly at: number };
 type Score = (one: Candidate, trial: Trial) => number;
 
-/** A host that selects in another way than the real one: with another score, grain or order of ties. */
+/** A host with another score, grain or order of ties. */
 export function host(score: Score, ties: Compare, grain = 1e9): Ranker {
   return (trial) =>
     trial.candidates
@@ -48,13 +48,13 @@ export const ties = {
 
 const share = ({ c }: Candidate, { reference }: Trial) => c / 1e6 / (WORTH * reference);
 
-/** `weighted` and `auto` as the host would have them, for hosts that are wrong elsewhere. */
+/** Correct `weighted` and `auto` scores, for hosts that are wrong elsewhere. */
 export const scores = {
   weighted: (one: Candidate, trial: Trial) => {
     const { cost, quality } = trial.weights ?? { cost: 1, quality: 1 };
     return (quality * one.q - cost * share(one, trial)) / (cost + quality);
   },
-  /** Weights as they come. */
+  /** Weights that are not scaled. */
   weightedRaw: (one: Candidate, trial: Trial) => {
     const { cost, quality } = trial.weights ?? { cost: 1, quality: 1 };
     return quality * one.q - cost * share(one, trial);
@@ -71,7 +71,7 @@ const extremes = (n: number, column: Float64Array) => {
   return { min: Math.min(...used), max: Math.max(...used) };
 };
 
-/** 0 for the least of the candidates and 1 for the most: what each is depends on the others. */
+/** Scaled to 0..1 over the candidates, so that each depends on the others. */
 export function minMax(n: number, column: Float64Array, at: number): number {
   const { min, max } = extremes(n, column);
   return max === min ? 0 : (column[at]! - min) / (max - min);

@@ -7,7 +7,7 @@ import { candidates, emphasis, floor, margin, rawWeights, reference, weights } f
 
 const strategies = shipped.filter((plugin): plugin is StrategyPlugin => plugin.kind === 'strategy');
 
-/** Figures as a strategy sees them. */
+/** Candidates of a strategy. */
 const seen: fc.Arbitrary<Candidates> = fc.tuple(candidates, reference).map(([list, costReference]) => ({
   n: list.length,
   quality: Float64Array.from(list, ({ q }) => q),
@@ -18,7 +18,7 @@ const seen: fc.Arbitrary<Candidates> = fc.tuple(candidates, reference).map(([lis
 const options = fc
   .tuple(rawWeights, fc.record({ quality_margin: margin, quality_floor: floor, emphasis }))
   .map(([balance, within]) => ({ ...balance, ...within }));
-const asked = fc.option(
+const callerWeights = fc.option(
   weights.map(({ cost, quality }) => ({ cost: cost / (cost + quality), quality: quality / (cost + quality) })),
   { nil: undefined },
 );
@@ -27,7 +27,7 @@ const asked = fc.option(
 const CLOSE = 2e-9;
 
 const addUp = (prepare: (given: Record<string, unknown>) => PreparedStrategy) =>
-  fc.property(seen, options, asked, (given, chosen, caller) => {
+  fc.property(seen, options, callerWeights, (given, chosen, caller) => {
     const strategy = prepare(chosen);
     const out = new Float64Array(given.n);
     strategy.score(given, out, caller);
@@ -50,7 +50,7 @@ for (const plugin of strategies) {
       fc.assert(addUp(preparedBy(plugin)), { numRuns: 1500 });
     });
 
-    test('and a part that is forgotten would be found out', () => {
+    test('(and a forgotten part would break it)', () => {
       const without = (given: Record<string, unknown>): PreparedStrategy => {
         const strategy = preparedBy(plugin)(given);
         return {

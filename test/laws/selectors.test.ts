@@ -22,7 +22,7 @@ import { host, mutant, scores, ties } from './mutants.ts';
 
 reportCoverage();
 
-/** The options of `auto`, and by how much another selector multiplies one of them. */
+/** The options of `auto`, and the factor of another selector. */
 const options = fc
   .tuple(rawWeights, fc.constantFrom(1000, 20_000, 60_000), floor, emphasis)
   .map(([weights, patience_ms, least, by]) => ({
@@ -39,7 +39,7 @@ const byAuto: Ranker = (given) => {
   return through(auto)({ ...given, options: own });
 };
 
-/** The strategy with its options spoilt before it is prepared. */
+/** The strategy with altered options. */
 const spoilt =
   (rank: Ranker, spoil: (options: Readonly<Record<string, number>>) => Record<string, unknown>): Ranker =>
   (given) =>

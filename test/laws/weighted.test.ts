@@ -24,7 +24,7 @@ reportCoverage();
 
 const trial = trials({ weights });
 const factor = fc.double({ min: 1.01, max: 1000, noNaN: true, noDefaultInfinity: true });
-/** By how much a weight is raised, also from 0. */
+/** Raises of a weight, also from 0. */
 const rise = fc.record({ factor, step: fc.constantFrom(0, 0.01, 1) });
 const raised = (value: number, by: { factor: number; step: number }) => value * by.factor + by.step;
 
@@ -99,7 +99,7 @@ const exactScaleLaw: Law = {
 };
 
 const independence: Law = {
-  says: 'adding a candidate reorders nobody',
+  says: 'adding a candidate never reorders the others',
   holds: (rank) =>
     fc.property(trial, newcomer, (given, one) => {
       const after = rank({ ...given, candidates: [...given.candidates, one] });
@@ -139,7 +139,7 @@ const purchase = fc.record({
 });
 
 const promise: Law = {
-  says: 'one more percentage point of quality is bought while it costs less than 0.01·v·w_q/w_c reference costs, at every size',
+  says: 'another percentage point of quality is worth up to 0.01·v·w_q/w_c reference costs, at every size',
   holds: (rank) =>
     fc.property(purchase, ({ q, points, c, more, reference: unit, given, size }) => {
       const plain = { id: 'plain', q: q / 100, c: c * size, l: 500 };

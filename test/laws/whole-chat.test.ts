@@ -5,9 +5,9 @@ import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
-import { type Body, chats, policyFor } from './whole-chat.ts';
+import { type Body, chats, policyFor, withRetries } from './whole-chat.ts';
 
-/** Answers that are cut teach nothing, so that a route and the chat after it expect the same. */
+/** Truncated answers teach nothing, so that a route and the chat after it expect the same. */
 const CUT = { text: ['well'], finish: 'length' };
 let upstream: FakeUpstream;
 let box: Signalbox;
@@ -22,28 +22,28 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-interface Decided {
+interface DecisionRecord {
   readonly facts: { readonly cached_input_tokens: object };
   readonly learning: { readonly trust: number };
   readonly candidates: readonly { readonly estimate: { readonly outcomes: number } | null }[];
 }
 
-const OF_ITS_OWN: ReadonlySet<string> = new Set(['id', 'created', 'kind', 'seed', 'outcome', 'receipt']);
+const VARYING_FIELDS: ReadonlySet<string> = new Set(['id', 'created', 'kind', 'seed', 'outcome', 'receipt']);
 
-/** All that a decision's record says of how it was made: neither when, nor what came of it. */
-async function decisionOf(id: string): Promise<Decided> {
+/** The part of a record that tells how the decision was made, without its time and outcome. */
+async function decisionOf(id: string): Promise<DecisionRecord> {
   const response = await waitFor(async () => {
     const found = await box.get(`/v1/decisions/${id}`);
     return found.status === 200 ? found : null;
   });
   const record = Object.entries((await response.json()) as Body);
-  return Object.fromEntries(record.filter(([name]) => !OF_ITS_OWN.has(name))) as unknown as Decided;
+  return Object.fromEntries(record.filter(([name]) => !VARYING_FIELDS.has(name))) as unknown as DecisionRecord;
 }
 
 const outcomes = new Map<string, number>();
 const count = (outcome: string) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
 
-/** The route first, then the same chat; `asRead` is what the route makes of it. */
+/** Sends the route, then the same chat; `asRead` turns the chat into the route's body. */
 async function agree(chat: Body, asRead: (chat: Body) => Body, by: RequestInit): Promise<void> {
   const routed = await box.post('/v1/route', asRead(chat), by);
   const advice = await adviceOf(routed);
@@ -64,25 +64,20 @@ async function agree(chat: Body, asRead: (chat: Body) => Body, by: RequestInit):
   for (const field of Object.keys(chat)) count(field);
 }
 
-/** What was measured becomes what is decided by once a second: that may come between the two once, not three times running. */
 const law = (asRead: (chat: Body) => Body, callers: readonly RequestInit[] = [{}]) =>
-  fc.asyncProperty(chats, fc.constantFrom(...callers), async (chat, by) => {
-    for (let left = 2; ; left--) {
-      try {
-        return await agree(chat, asRead, by);
-      } catch (error) {
-        if (left === 0) throw error;
-      }
-    }
-  });
+  fc.asyncProperty(
+    chats,
+    fc.constantFrom(...callers),
+    withRetries((chat, by) => agree(chat, asRead, by)),
+  );
 
 const without =
   (...names: readonly string[]) =>
   (chat: Body): Body =>
     Object.fromEntries(Object.entries(chat).filter(([name]) => !names.includes(name)));
 
-describe('a chat that was given to /v1/route as it is', () => {
-  test('is decided as it was recommended, by one and the same record, or refused in the same words', async () => {
+describe('a chat that was sent to /v1/route unchanged', () => {
+  test('gets the recommended decision with an equal record, or the same refusal', async () => {
     await fc.assert(
       law((chat) => chat),
       { numRuns: 400 },
@@ -104,7 +99,7 @@ describe('a chat that was given to /v1/route as it is', () => {
     }
   }, 120_000);
 
-  test('is so for keys whose budgets run out as well, whether these downgrade or refuse', async () => {
+  test('does so for keys whose budgets run out, whether these downgrade or refuse', async () => {
     const keys = await makeKeys(
       box,
       Array.from({ length: 8 }, (_, at) => ({ kind: at % 4 === 0 ? 'reject' : 'downgrade' })),
@@ -141,7 +136,7 @@ describe('a chat that was given to /v1/route as it is', () => {
     60_000,
   );
 
-  test('may state what would be read of it, and then does not have it read', async () => {
+  test('may state facts, which then override those of its content', async () => {
     const chat = { messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 300, tools: null };
     const hints = { task_type: 'coding', estimated_input_tokens: 9000, estimated_output_tokens: 200 };
     const advice = await adviceOf(await box.post('/v1/route', { ...chat, ...hints }));

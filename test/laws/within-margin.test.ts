@@ -31,7 +31,7 @@ const options = fc
 const trial = trials({ options });
 const optionsOf = (given: { readonly options: unknown }) => given.options as Options;
 
-/** Good enough first by the criterion: as it is promised, but with another idea of what is enough. */
+/** A mutant with another definition of good enough. */
 const within = (
   of: 'cost' | 'latency',
   enough: (best: number, margin: number, all: Float64Array, n: number) => number,
@@ -46,7 +46,7 @@ const within = (
 function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): readonly Law[] {
   return [
     {
-      says: 'adding a candidate that does not raise the best quality swaps nobody',
+      says: 'adding a candidate that does not raise the best quality never reorders the others',
       holds: (rank) =>
         fc.property(trial, newcomer, (given, one) => {
           const best = Math.max(...given.candidates.map(({ q }) => q));
@@ -89,12 +89,12 @@ function laws(of: 'cost' | 'latency', criterion: (one: Candidate) => number): re
         fc.property(trial, (given) => {
           const { quality_margin, quality_floor = 2 } = optionsOf(given);
           const enough = Math.min(Math.max(...given.candidates.map(({ q }) => q)) - quality_margin, quality_floor);
-          // At the very edge of the margin the last bits of a subtraction decide.
+          // At the edge of the margin the last bits of a subtraction decide.
           if (given.candidates.some(({ q }) => q !== enough && Math.abs(q - enough) < 2e-9)) return true;
           const good = given.candidates.filter(({ q }) => q >= enough);
           const lowest = Math.min(...good.map(criterion));
           const choice = rank(given)[0]!;
-          // Amounts that score the same to the grain are equals.
+          // Amounts with the same rounded score are equal.
           const half = of === 'cost' ? given.reference * 20e6 : 20_000;
           const score = (amount: number) => half / (half + amount);
           return good.some(({ id }) => id === choice.id) && score(lowest) - score(criterion(choice)) < 2e-9;

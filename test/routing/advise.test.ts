@@ -19,7 +19,7 @@ describe('a trade-off', () => {
   type Figures = [quality: number, cost: number, ms?: number];
   const between = (other: Figures, choice: Figures) => tradeOff(ranked(...other), ranked(...choice));
 
-  test('tells the difference of quality in percentage points and the cost in proportion', () => {
+  test('states quality in percentage points and cost in proportion', () => {
     expect(between([0.87, 0.12], [0.9, 1])).toBe('3 percentage points lower expected quality at 12 % of the cost.');
     expect(between([0.95, 2], [0.9, 1])).toBe('5 percentage points higher expected quality at 200 % of the cost.');
     expect(between([0.9, 40], [0.9, 1])).toBe('The same expected quality at 40 times the cost.');
@@ -27,12 +27,12 @@ describe('a trade-off', () => {
     expect(between([0.5, 0.004], [0.9, 1])).toBe('40 percentage points lower expected quality at 0.4 % of the cost.');
   });
 
-  test('of one percentage point is singular', () => {
+  test('writes one percentage point in the singular', () => {
     expect(between([0.91, 1], [0.9, 1])).toStartWith('1 percentage point higher');
     expect(between([0.915, 1], [0.9, 1])).toStartWith('1.5 percentage points higher');
   });
 
-  test('tells the time where a person feels the difference', () => {
+  test('states the latency only where the difference is noticeable', () => {
     const timed = (other: number, choice: number) => between([0.905, 0.3, other], [0.9, 1, choice]);
     const plain = '0.5 percentage points higher expected quality at 30 % of the cost';
     expect(timed(38_200, 15_249)).toBe(`${plain}, in 38.2 s instead of 15.2 s.`);
@@ -42,7 +42,7 @@ describe('a trade-off', () => {
     expect([timed(199, 100), timed(2199, 2000), timed(1801, 2000)]).toEqual(Array(3).fill(`${plain}.`));
   });
 
-  test('has words for free models', () => {
+  test('states the absolute cost next to a free model', () => {
     expect(between([0.8, 0.25], [0.9, 0])).toContain('0.25 Credits instead of none');
     expect(between([0.8, 0], [0.9, 0])).toContain('the same cost');
     expect(between([0.8, 0], [0.9, 2])).toContain('at 0 % of the cost');
@@ -52,7 +52,7 @@ describe('a trade-off', () => {
 describe('a recommendation', () => {
   const from = snapshot([model('a', { q: 0.9, cost: price(3, 3) }), model('b', { q: 0.8 })]);
 
-  test('has the choice, its figures, its worst case and the next best in order', () => {
+  test('has the choice with its figures and worst case, then the alternatives in order', () => {
     expect(advise(decisionOf(from, facts()), from, null)).toEqual({
       recommended_model: 'a',
       reasoning:
@@ -74,7 +74,7 @@ describe('a recommendation', () => {
     });
   });
 
-  test('says when the model was asked for by name, and puts a note first', () => {
+  test('says that a model was pinned, and puts a note first', () => {
     const advice = advise(decisionOf(from, facts({ model: 'b', pinned: true })), from, 'Note. ');
     expect(advice.reasoning).toStartWith('Note. For the task general, b was asked for by name: ');
     expect(advice.alternatives).toEqual([]);
@@ -92,11 +92,11 @@ describe('the facts of a route query', () => {
     budgets: [],
   };
 
-  test('take the task’s sizes where it says nothing', () => {
+  test('use the task’s sizes where the query states none', () => {
     expect(routeFacts({}, caller, from)).toEqual(facts({ inputTokensMax: 500 }));
   });
 
-  test('never have a worst case below the estimate, whatever sizes are given with messages', () => {
+  test('never have a worst case below the estimate, whatever sizes are stated with messages', () => {
     const messages = [{ role: 'user' as const, content: 'Hi' }];
     const sized = routeFacts({ messages, estimated_input_tokens: 50_000, estimated_output_tokens: 8000 }, caller, from);
     const decision = decisionOf(from, sized);
@@ -104,12 +104,12 @@ describe('the facts of a route query', () => {
     expect(decision.ranked[0].outputCap).toBe(8000);
   });
 
-  test('with more output than any model gives are refused', () => {
-    const asked = routeFacts({ estimated_output_tokens: 8193 }, caller, from);
-    expect(outcomeOf(from, asked)).toMatchObject({ group: 'constraints' });
+  test('are refused with more output than any model gives', () => {
+    const request = routeFacts({ estimated_output_tokens: 8193 }, caller, from);
+    expect(outcomeOf(from, request)).toMatchObject({ group: 'constraints' });
   });
 
-  test('has the difficulty of its messages, which a task other than the one read takes away', () => {
+  test('have the difficulty of the messages, unless the stated task is another one', () => {
     const hard = {
       messages: [{ role: 'user' as const, content: 'Write a lock-free queue in Rust, with hazard pointers.' }],
     };
@@ -121,7 +121,7 @@ describe('the facts of a route query', () => {
     expect(difficultyOf({ task_type: 'coding' })).toBe('usual');
   });
 
-  test('know languages by their aliases and complete the weights', () => {
+  test('resolve aliases of languages and complete the weights', () => {
     const query = { constraints: { required_languages: ['JS', 'golang'] }, route_strategy: { cost_weight: 1 } };
     expect(routeFacts(query, caller, from)).toMatchObject({
       languages: ['javascript', 'go'],
@@ -132,7 +132,7 @@ describe('the facts of a route query', () => {
     );
   });
 
-  test('refuse a model that is not there and one that the key may not use', () => {
+  test('refuse an unknown model, and one that the key may not use', () => {
     expect(() => routeFacts({ model: 'z' }, caller, from)).toThrow('There is no model or selector `z`');
     expect(() => routeFacts({ model: 'a' }, { ...caller, models: new Set(['b']) }, from)).toThrow('may not use');
   });

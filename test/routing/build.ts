@@ -15,20 +15,20 @@ import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 
 export const registry = createRegistry(shipped);
 
-/** USD per 1M tokens at 0.001 USD a Credit: so many millicredits a token. */
+/** USD per 1M tokens at 0.001 USD per Credit are millicredits per token. */
 export function price(input: number, output: number, more: Partial<Price> = {}): Price {
   const line = { overInputTokens: 0, input: input * 1000, cachedInput: input * 1000, cacheWrite: input * 1000 };
   return { lines: [{ ...line, output: output * 1000 }], perRequest: 0, divisor: 1, ...more };
 }
 
-/** What the model can do, unless it says otherwise. */
+/** `capabilities` default to the model's. */
 type EndpointMore = Omit<Endpoint, 'capabilities'> & Partial<Endpoint>;
 
 interface ModelMore extends Partial<Omit<Model, 'latency' | 'endpoints'>> {
   readonly endpoints?: readonly [EndpointMore, ...EndpointMore[]];
   readonly q?: number;
   readonly cost?: Price;
-  /** Stated, and without a warm TTFT of its own, that of a cold one. */
+  /** `basis` defaults to `stated`, the warm TTFT to the cold one. */
   readonly latency?: Omit<Model['latency'], 'warmTtftMs' | 'basis'> & Partial<Model['latency']>;
 }
 
@@ -48,7 +48,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     tags: [],
     acceptsTemperature: true,
     reasoningTokens: 0,
-    // For as many tasks as a test may have.
+    // More entries than any test has tasks.
     reasoningByTask: new Float64Array(16).fill(more.reasoningTokens ?? 0),
     imageTokensMax: null,
     audioTokensPerSecondMax: null,
@@ -72,7 +72,7 @@ export const GENERAL: Task = {
   minUsefulOutput: 64,
 };
 
-/** A snapshot of these models, in the order of their IDs as the loader leaves them. */
+/** A snapshot of these models, ordered by ID as the loader does. */
 export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot> = {}): PolicySnapshot {
   let slots = 0;
   const sorted = [...models]
@@ -169,10 +169,10 @@ export function facts(more: Partial<Facts> = {}): Facts {
   };
 }
 
-/** Funds that leave so many microcredits, and downgrade; null for some that never do. */
+/** Funds with this many free microcredits that downgrade; null for funds that never do. */
 export const funds = (free: number | null): FundFacts => ({ free });
 
-/** A strategy that wants what is good, and nothing else. */
+/** A strategy that scores by quality alone. */
 export const byQuality: PreparedStrategy = {
   reason: 'quality',
   score({ n, quality }, out) {
@@ -182,28 +182,28 @@ export const byQuality: PreparedStrategy = {
 
 export function outcomeOf(
   from: PolicySnapshot,
-  asked: Facts,
+  request: Facts,
   strategy = byQuality,
   readings?: Readings,
 ): Decision | Refusal {
-  return createDecider(from).decide(asked, { id: 7, seed: '0', strategy, reason: 'test', readings });
+  return createDecider(from).decide(request, { id: 7, seed: '0', strategy, reason: 'test', readings });
 }
 
-/** The decision of a request that must find a model. */
-export function decisionOf(from: PolicySnapshot, asked: Facts, strategy = byQuality): Decision {
-  const outcome = outcomeOf(from, asked, strategy);
+/** The decision; throws for a refusal. */
+export function decisionOf(from: PolicySnapshot, request: Facts, strategy = byQuality): Decision {
+  const outcome = outcomeOf(from, request, strategy);
   if (isRefusal(outcome)) throw new Error(`refused: ${JSON.stringify(outcome.rejected)}`);
   return outcome;
 }
 
-/** The refusal of a request that must find none. */
-export function refusalOf(from: PolicySnapshot, asked: Facts): Refusal {
-  const outcome = outcomeOf(from, asked);
+/** The refusal; throws for a decision. */
+export function refusalOf(from: PolicySnapshot, request: Facts): Refusal {
+  const outcome = outcomeOf(from, request);
   if (!isRefusal(outcome)) throw new Error('not refused');
   return outcome;
 }
 
-/** IDs in the order of a decision. */
+/** IDs in the order of the ranking. */
 export const idsOf = ({ ranked }: Decision, from: PolicySnapshot): string[] =>
   ranked.map((one) => from.models[one.model]!.id);
 

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../src/core/snapshot.ts';
 import { costReference, expectedCost, expectedLatency } from '../../src/routing/estimate.ts';
 import { decisionOf, facts, idsOf, model, price, snapshot, usual } from './build.ts';
 
-/** A price of 1 millicredit a token of input, a tenth of it for a cached one. */
+/** 1 millicredit per token of input, a tenth of it per cached token. */
 const cheaper = (input: number, output: number) => {
   const list = price(input, output);
   const [line] = list.lines;
@@ -24,30 +24,30 @@ const twice = model('twice', {
 });
 const from = snapshot([twice]);
 const readings = priorReadings(from);
-/** Of a model that does not reason. */
+/** For a model that does not reason. */
 const WRITING = { outputTokens: 100, tasks: [{ index: 0, share: 1 }], reasoningFactor: 1 };
-const asked = (tokens: number) => facts({ inputTokens: 2_000, cached: [{ model: 'twice', tokens }] });
+const request = (tokens: number) => facts({ inputTokens: 2_000, cached: [{ model: 'twice', tokens }] });
 
-describe('what a model’s first endpoint is likely to have in its cache', () => {
-  test('costs the cached price there, and the full one elsewhere', () => {
+describe('likely cached input', () => {
+  test('costs the cached price at the first endpoint, and the full price at others', () => {
     const cold = expectedCost(twice, 0, facts({ inputTokens: 2_000 }), WRITING);
-    expect(expectedCost(twice, 0, asked(1_500), WRITING)).toBeCloseTo(cold - 1.5 * 0.9, 9);
-    expect(expectedCost(twice, 1, asked(1_500), WRITING)).toBe(cold);
+    expect(expectedCost(twice, 0, request(1_500), WRITING)).toBeCloseTo(cold - 1.5 * 0.9, 9);
+    expect(expectedCost(twice, 1, request(1_500), WRITING)).toBe(cold);
   });
 
-  test('is never more than the input', () => {
-    expect(expectedCost(twice, 0, asked(9_999), WRITING)).toBe(expectedCost(twice, 0, asked(2_000), WRITING));
+  test('never exceeds the input', () => {
+    expect(expectedCost(twice, 0, request(9_999), WRITING)).toBe(expectedCost(twice, 0, request(2_000), WRITING));
   });
 
-  test('lets the first token come sooner from a half of the input on, and there alone', () => {
+  test('speeds up the first token from half of the input on, and only at the first endpoint', () => {
     const latency = (tokens: number, endpoint = 0) =>
-      expectedLatency(twice, endpoint, asked(tokens), readings, WRITING);
+      expectedLatency(twice, endpoint, request(tokens), readings, WRITING);
     expect(latency(999)).toBe(2_000);
     expect(latency(1_000)).toBe(1_300);
     expect(latency(1_000, 1)).toBe(2_000);
   });
 
-  test('moves no reference cost, and nobody but the model itself', () => {
+  test('changes neither the reference cost nor the figures of other models', () => {
     const two = snapshot([model('a', { cost: cheaper(2, 4) }), model('b', { cost: cheaper(1, 5) })]);
     fc.assert(
       fc.property(fc.nat(4_000), fc.constantFrom('a', 'b'), (tokens, whose) => {
@@ -63,7 +63,7 @@ describe('what a model’s first endpoint is likely to have in its cache', () =>
     );
   });
 
-  test('keeps a dearer model in the conversation exactly while that makes it the better one', () => {
+  test('keeps a dearer model in the conversation exactly as long as the cache makes it the better one', () => {
     const two = snapshot([
       model('dear', { q: 0.8, cost: cheaper(1.2, 4) }),
       model('fair', { q: 0.8, cost: cheaper(1, 4) }),

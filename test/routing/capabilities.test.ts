@@ -9,7 +9,7 @@ import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts
 const { runs, seed, proved } = effort('capabilities', 300, 20_000);
 const { tools, seed: takesSeed, penalties } = CAPABILITIES;
 
-/** A model with an endpoint for each of these, as the loader makes it: it can do what one of them can. */
+/** A model with these endpoints; like the loader it unites their capabilities. */
 function offered(id: string, each: readonly [number, ...number[]], q = 0.5): Model {
   const [first, ...others] = each.map((capabilities, at) => ({
     provider: `p${at}`,
@@ -23,17 +23,17 @@ function offered(id: string, each: readonly [number, ...number[]], q = 0.5): Mod
 }
 
 describe('a request', () => {
-  test('goes to the endpoints that can do what it needs, and is priced there', () => {
+  test('is tried and priced only at endpoints with the needed capabilities', () => {
     const from = snapshot([offered('m', [tools.bit, tools.bit | takesSeed.bit])]);
     expect(decisionOf(from, facts({ needs: tools.bit })).ranked[0]).toMatchObject({ endpoints: [0, 1] });
     const [only] = decisionOf(from, facts({ needs: takesSeed.bit })).ranked;
     expect(only).toMatchObject({ endpoints: [1], costCredits: 2 * 0.5 + 4 * 0.4 });
   });
 
-  test('that no single endpoint can serve is refused, and the reason says so', () => {
+  test('is refused with a reason where no single endpoint has all capabilities', () => {
     const from = snapshot([offered('m', [takesSeed.bit, penalties.bit])]);
-    const asked = facts({ needs: takesSeed.bit | penalties.bit });
-    const refusal = outcomeOf(from, asked);
+    const request = facts({ needs: takesSeed.bit | penalties.bit });
+    const refusal = outcomeOf(from, request);
     if (!('rejected' in refusal)) throw new Error('not refused');
     const [{ rejections }] = refusal.rejected as [(typeof refusal.rejected)[0]];
     expect(rejectionsAgainst(from.models[0]!, rejections, refusal, from)).toMatchObject([
@@ -54,7 +54,7 @@ const worlds = fc.record({
 });
 type Decide = (from: PolicySnapshot, needs: number) => ReturnType<typeof outcomeOf>;
 
-/** Whoever is asked can do it; whoever can do it is not refused for want of a capability. */
+/** Every endpoint of a decision is capable, and no capable model is rejected for a capability. */
 const law = (decide: Decide) =>
   fc.property(worlds, ({ models, needs }) => {
     const from = snapshot(models.map(([each, q], at) => offered(`m${at}`, each as [number], q / 10)));
@@ -72,7 +72,7 @@ const law = (decide: Decide) =>
     }
   });
 
-test(`an endpoint is asked only for what it can do (seed ${seed})`, () => {
+test(`an endpoint serves only requests whose needs it meets (seed ${seed})`, () => {
   fc.assert(
     law((from, needs) => outcomeOf(from, facts({ needs }))),
     { seed, numRuns: runs },

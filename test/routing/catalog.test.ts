@@ -6,13 +6,13 @@ import { EVERY_VARIABLE } from '../policy/shipped.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { decisionOf, loaded, prepared, weighted } from './build.ts';
 
-/** Every provider can serve. Nothing is called. */
+/** All providers have keys; none is called. */
 const catalog = loaded(shippedPolicy(), EVERY_VARIABLE);
 const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null, limits: null, budgets: [] };
 
 function decide(query: RouteQuery): Decision {
-  const asked = routeFacts(query, caller, catalog);
-  return decisionOf(catalog, asked, asked.weights ? weighted : prepared(catalog, query.model ?? 'auto'));
+  const request = routeFacts(query, caller, catalog);
+  return decisionOf(catalog, request, request.weights ? weighted : prepared(catalog, query.model ?? 'auto'));
 }
 const choose = (query: RouteQuery) => {
   const [best] = decide(query).ranked;
@@ -24,18 +24,18 @@ const TASKS = catalog.tasks.map(({ name }) => name);
 const SELECTORS = ['auto', 'auto-fast', 'auto-cheap'];
 
 describe('the shipped catalog, with all keys,', () => {
-  test('has different models chosen for different tasks, by auto and by the three selectors together', () => {
+  test('leads to different models for different tasks, by auto and by the three selectors together', () => {
     const chosen = (models: readonly string[]) =>
       new Set(models.flatMap((model) => TASKS.map((task_type) => choose({ model, task_type }).id))).size;
     expect(chosen(['auto'])).toBeGreaterThanOrEqual(2);
     expect(chosen(SELECTORS)).toBeGreaterThanOrEqual(3);
   });
 
-  test('has code and chat served by different models', () => {
+  test('serves code and chat with different models', () => {
     expect(choose({ task_type: 'coding' }).id).not.toBe(choose({ task_type: 'chat' }).id);
   });
 
-  test('has the three selectors part ways on most tasks', () => {
+  test('makes the three selectors differ on most tasks', () => {
     const parted = TASKS.filter(
       (task_type) => new Set(SELECTORS.map((model) => choose({ model, task_type }).id)).size > 1,
     );
@@ -43,13 +43,13 @@ describe('the shipped catalog, with all keys,', () => {
   });
 
   for (const task_type of TASKS) {
-    test(`has ${task_type}: auto-cheap no dearer and auto-fast no slower than auto`, () => {
+    test(`for ${task_type}: auto-cheap is no dearer and auto-fast no slower than auto`, () => {
       const [auto, fast, cheap] = SELECTORS.map((model) => choose({ model, task_type }));
       expect(cheap!.costCredits).toBeLessThanOrEqual(auto!.costCredits);
       expect(fast!.latencyMs).toBeLessThanOrEqual(auto!.latencyMs);
     });
 
-    test(`has ${task_type}: more weight on quality buys better and dearer models, step by step`, () => {
+    test(`for ${task_type}: more weight on quality buys better and dearer models`, () => {
       const steps = [weights(1, 0), weights(0.7, 0.3), weights(0.3, 0.7), weights(0, 1)].map((given) =>
         choose({ task_type, ...given }),
       );
@@ -62,7 +62,7 @@ describe('the shipped catalog, with all keys,', () => {
     });
   }
 
-  test('offers only models that see for vision, and that call tools for tool use', () => {
+  test('offers only models with vision for vision, and with tools for tool use', () => {
     for (const [task_type, capability] of [
       ['vision', 1 << 1],
       ['tool_use', 1 << 0],
@@ -73,7 +73,7 @@ describe('the shipped catalog, with all keys,', () => {
     }
   });
 
-  test('keeps within ceilings, and chooses another model where the first is above one', () => {
+  test('respects ceilings, and chooses another model where the first exceeds one', () => {
     const free = choose({ task_type: 'coding', ...weights(0, 1) });
     const cheaper = choose({
       task_type: 'coding',

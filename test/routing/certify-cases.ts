@@ -5,7 +5,7 @@ import type { Facts } from '../../src/core/facts.ts';
 import { HEALTH, priorReadings, type Readings, slotCount } from '../../src/core/readings.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../../src/core/rules.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
-import type { Circumstances } from '../../src/routing/decide.ts';
+import type { DecisionContext } from '../../src/routing/decide.ts';
 import { GENERAL, snapshot, usual } from './build.ts';
 import { worlds } from './worlds.ts';
 
@@ -18,7 +18,7 @@ export function bitsOf(size: number, chosen: readonly number[]): Uint32Array {
 }
 
 const some = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null, freq: 2 });
-/** Most of a dozen slots, or of half a dozen models. */
+/** Bits with most of a dozen slots or models set. */
 const many = fc.subarray([...Array(12).keys()], { minLength: 10 });
 const constraints = fc.array(
   fc.record({
@@ -47,7 +47,7 @@ const cached = fc.uniqueArray(
   fc.record({ model: fc.constantFrom('m0', 'm1', 'm2', 'm3'), tokens: fc.constantFrom(50, 400, 9000) }),
   { selector: (one) => one.model, maxLength: 3 },
 );
-/** Of half a dozen models; as a learner would have them. */
+/** Estimates for half a dozen models, in the form that a learner gives. */
 const learnt = some(
   fc.record({
     length: fc.constantFrom(0, -0.2, 0.3),
@@ -72,7 +72,7 @@ const BROKEN: PreparedStrategy = {
     throw new Error('no');
   },
 };
-/** Wants nothing that costs. */
+/** Scores free models only. */
 export const PICKY: PreparedStrategy = {
   reason: 'picky',
   score({ n, quality, cost }, out) {
@@ -82,8 +82,8 @@ export const PICKY: PreparedStrategy = {
 
 interface Case {
   readonly from: PolicySnapshot;
-  readonly asked: Facts;
-  readonly given: Circumstances;
+  readonly request: Facts;
+  readonly given: DecisionContext;
 }
 
 function strategyNamed(name: string): PreparedStrategy {
@@ -92,7 +92,7 @@ function strategyNamed(name: string): PreparedStrategy {
   return usual(name);
 }
 
-/** A frame with these states, and every second endpoint slower than its catalog says. */
+/** A frame with these states, where every second endpoint is slower than the catalog says. */
 function frameOf(from: PolicySnapshot, of: readonly number[]): Readings {
   const prior = priorReadings(from);
   const health = prior.health.map((_, slot) => of[slot] ?? 0);
@@ -108,9 +108,9 @@ function frameOf(from: PolicySnapshot, of: readonly number[]): Readings {
   };
 }
 
-type Learnt = Pick<Estimate, 'length'> & { outcomes: number[]; text: number[]; isShadow: boolean };
+type EstimateParts = Pick<Estimate, 'length'> & { outcomes: number[]; text: number[]; isShadow: boolean };
 
-function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts, by: Learnt): Estimate {
+function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts, by: EstimateParts): Estimate {
   const shares = mix.length > 0 ? mix : [{ task, share: 1 }];
   const declared = Float64Array.from(models, ({ quality }) =>
     shares.reduce((sum, one) => sum + one.share * quality[taskIndex.get(one.task)!]!, 0),
@@ -127,7 +127,7 @@ function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts,
   };
 }
 
-/** All that a decision can depend on. */
+/** All inputs of a decision. */
 export const cases: fc.Arbitrary<Case> = fc
   .record({
     world: worlds,
@@ -184,7 +184,7 @@ export const cases: fc.Arbitrary<Case> = fc
         ]),
       ),
     });
-    const asked: Facts = {
+    const request: Facts = {
       ...world.facts,
       ...(generous && {
         needs: 0,
@@ -201,10 +201,10 @@ export const cases: fc.Arbitrary<Case> = fc
       rules: { constraints: more.constraints.map((_, at) => at), preferences: more.preferences.map((_, at) => at) },
     };
     const readings = frameOf(from, more.states);
-    const estimate = more.learnt && estimateOf(from, asked, more.learnt);
+    const estimate = more.learnt && estimateOf(from, request, more.learnt);
     return {
       from,
-      asked,
+      request,
       given: {
         id: 7,
         seed,

@@ -6,22 +6,22 @@ import { toCredits } from '../../src/core/credits.ts';
 import type { Estimate } from '../../src/core/estimate.ts';
 import { HEALTH, priorReadings, type Readings } from '../../src/core/readings.ts';
 import { certify } from '../../src/routing/certify.ts';
-import { type Circumstances, createDecider, isRefusal } from '../../src/routing/decide.ts';
+import { createDecider, type DecisionContext, isRefusal } from '../../src/routing/decide.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { byQuality, facts, model, price, snapshot } from './build.ts';
 import { bitsOf, cases, PICKY, place } from './certify-cases.ts';
 
-/** Whether a certificate says of a decision, figure for figure, what the decider decides. */
+/** Whether a certificate has the figures of the decider's decision. */
 const agrees = (of: typeof certify) =>
-  fc.property(cases, ({ from, asked, given }) => {
+  fc.property(cases, ({ from, request, given }) => {
     const decider = createDecider(from);
-    const outcome = decider.decide(asked, given);
-    const told = of(from, asked, given);
-    const ranked = told.candidates.filter(({ rank }) => rank !== null);
+    const outcome = decider.decide(request, given);
+    const certificate = of(from, request, given);
+    const ranked = certificate.candidates.filter(({ rank }) => rank !== null);
     if (isRefusal(outcome)) {
       const { code, message } = refusalError(outcome, from, 'messages', Date.UTC(2026, 0, 1));
       return Bun.deepEquals(
-        [told.choice, told.refusedBy, told.refusal, ranked.length, told.candidates.length],
+        [certificate.choice, certificate.refusedBy, certificate.refusal, ranked.length, certificate.candidates.length],
         [null, outcome.group, { code, message }, 0, outcome.rejected.length],
       );
     }
@@ -47,46 +47,50 @@ const agrees = (of: typeof certify) =>
         one.worstCaseCredits,
         one.endpoints.flatMap(({ open }, at) => (open ? [at] : [])),
       ]);
-    const baseline = asked.pinned ? undefined : from.models[outcome.baseline]!.id;
+    const baseline = request.pinned ? undefined : from.models[outcome.baseline]!.id;
     return (
       Bun.deepEquals(kept, same) &&
-      told.choice === kept[0]![0] &&
-      told.reason === outcome.reason &&
-      (told.draw?.best !== told.choice) === (outcome.draw === null || outcome.reason.endsWith(':explored')) &&
-      Bun.deepEquals(told.draw && { probability: told.draw.probability, among: told.draw.among }, outcome.draw) &&
-      told.baseline?.model === baseline &&
-      told.faulty === decider.faults > 0 &&
-      told.candidates.length === (asked.pinned ? 1 : from.models.length)
+      certificate.choice === kept[0]![0] &&
+      certificate.reason === outcome.reason &&
+      (certificate.draw?.best !== certificate.choice) ===
+        (outcome.draw === null || outcome.reason.endsWith(':explored')) &&
+      Bun.deepEquals(
+        certificate.draw && { probability: certificate.draw.probability, among: certificate.draw.among },
+        outcome.draw,
+      ) &&
+      certificate.baseline?.model === baseline &&
+      certificate.faulty === decider.faults > 0 &&
+      certificate.candidates.length === (request.pinned ? 1 : from.models.length)
     );
   });
 
 describe('a certificate', () => {
-  test('ranks first what the decider chooses, and says of it, and of every fallback, the same to the last bit', () => {
+  test('ranks the decider’s choice first, and has its figures and those of every fallback bit for bit', () => {
     fc.assert(agrees(certify), { numRuns: 3000 });
   });
 
   const mutants: Readonly<Record<string, typeof certify>> = {
-    'the present readings': (from, asked, { readings: _, ...given }) => certify(from, asked, given),
-    'no preferences': (from, asked, given) =>
-      certify(from, { ...asked, rules: { ...asked.rules, preferences: [] } }, given),
-    'the likeliest task alone': (from, asked, given) => certify(from, { ...asked, mix: [] }, given),
-    'no cached input': (from, asked, given) => certify(from, { ...asked, cached: [] }, given),
-    'no funds': (from, asked, given) => certify(from, { ...asked, funds: null }, given),
-    'what is declared': (from, asked, { estimate: _, ...given }) => certify(from, asked, given),
-    'no draw': (from, asked, { explore: _, ...given }) => certify(from, asked, given),
-    'another seed': (from, asked, given) => certify(from, asked, { ...given, seed: `${given.seed}1` }),
-    'another strategy': (from, asked, given) => certify(from, asked, { ...given, strategy: byQuality }),
+    'the present readings': (from, request, { readings: _, ...given }) => certify(from, request, given),
+    'no preferences': (from, request, given) =>
+      certify(from, { ...request, rules: { ...request.rules, preferences: [] } }, given),
+    'the likeliest task alone': (from, request, given) => certify(from, { ...request, mix: [] }, given),
+    'no cached input': (from, request, given) => certify(from, { ...request, cached: [] }, given),
+    'no funds': (from, request, given) => certify(from, { ...request, funds: null }, given),
+    'what is declared': (from, request, { estimate: _, ...given }) => certify(from, request, given),
+    'no draw': (from, request, { explore: _, ...given }) => certify(from, request, given),
+    'another seed': (from, request, given) => certify(from, request, { ...given, seed: `${given.seed}1` }),
+    'another strategy': (from, request, given) => certify(from, request, { ...given, strategy: byQuality }),
   };
   for (const [name, mutant] of Object.entries(mutants)) {
-    test(`by ${name} would be found out`, () => {
+    test(`(and ${name} would break it)`, () => {
       expect(fc.check(agrees(mutant), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
     });
   }
 
-  test('has a reason for every model without a rank, none for the others, and parts that add up', () => {
+  test('has reasons exactly for the models without a rank, and parts that add up', () => {
     fc.assert(
-      fc.property(cases, ({ from, asked, given }) => {
-        const { candidates } = certify(from, asked, given);
+      fc.property(cases, ({ from, request, given }) => {
+        const { candidates } = certify(from, request, given);
         for (const { rank, rejections, utility, parts } of candidates) {
           expect(rejections.length > 0).toBe(rank === null);
           expect(utility === null).toBe(rank === null);
@@ -103,30 +107,30 @@ describe('a certificate', () => {
   });
 });
 
-describe('what a quality is made of', () => {
-  test('adds up to what was learnt, step by step, whichever of the two was used', () => {
+describe('the estimate of a quality', () => {
+  test('splits into steps that add up, in shadow mode or not', () => {
     fc.assert(
-      fc.property(cases, ({ from, asked, given }) => {
+      fc.property(cases, ({ from, request, given }) => {
         const { candidates, learning } = certify(
           from,
-          { ...asked, rules: { constraints: [], preferences: [] } },
+          { ...request, rules: { constraints: [], preferences: [] } },
           given,
         );
         const estimate = given.estimate ?? null;
         expect(learning === null).toBe(estimate === null);
-        for (const { model: id, quality, estimate: told } of candidates) {
+        for (const { model: id, quality, estimate: entry } of candidates) {
           if (!estimate) {
-            expect(told).toBeNull();
+            expect(entry).toBeNull();
             continue;
           }
           const at = from.modelIndex.get(id)!;
-          const { declared, length, outcomes, text, count, shadow } = told!;
+          const { declared, length, outcomes, text, count, shadow } = entry!;
           const used = shadow === null ? declared + length + outcomes + text : declared + length;
           expect(used).toBeCloseTo(quality, 12);
           expect(shadow).toBe(estimate.shadow && estimate.shadow[at]!);
           if (shadow !== null) expect(declared + length + outcomes + text).toBeCloseTo(shadow, 12);
           const steps = [estimate.length, estimate.outcomes[at], estimate.text[at]];
-          // At the ends of the scale a step may come to nothing.
+          // At the ends of the scale a step may be 0.
           for (const [i, step] of [length, outcomes, text].entries()) {
             if (steps[i] === 0) expect(Math.abs(step)).toBeLessThan(1e-12);
             else expect(step * steps[i]!).toBeGreaterThanOrEqual(0);
@@ -149,31 +153,31 @@ describe('what a quality is made of', () => {
     trust: 0,
   });
 
-  test('tells in shadow who would be chosen', () => {
-    const told = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.7], [0.8, 0.9]) });
-    expect(told).toMatchObject({ choice: 'a', learning: { choice: 'b' } });
+  test('names the choice by learnt estimates in shadow mode', () => {
+    const certificate = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.7], [0.8, 0.9]) });
+    expect(certificate).toMatchObject({ choice: 'a', learning: { choice: 'b' } });
     const used = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.9], null) });
     expect(used).toMatchObject({ choice: 'b', learning: { choice: null } });
   });
 
-  test('counts for who would be chosen without preferences, too', () => {
+  test('counts for the choice without preferences too', () => {
     const preferring = {
       ...declared,
       preferences: [{ name: 'p', place: place(1), when: null, prefers: bitsOf(2, [0]), worth: 0.3 }],
     };
-    const asked = facts({ rules: { constraints: [], preferences: [0] } });
-    const told = certify(preferring, asked, { ...given(), estimate: estimate([0.8, 0.9], null) });
-    expect(told).toMatchObject({ choice: 'a', unpreferred: 'b' });
+    const request = facts({ rules: { constraints: [], preferences: [0] } });
+    const certificate = certify(preferring, request, { ...given(), estimate: estimate([0.8, 0.9], null) });
+    expect(certificate).toMatchObject({ choice: 'a', unpreferred: 'b' });
   });
 
-  test('is not told of another catalog', () => {
+  test('is refused for another catalog', () => {
     expect(() => certify(declared, facts(), { ...given(), estimate: estimate([0.8], null) })).toThrow(
       'an estimate of 1 models, where there are 2',
     );
   });
 });
 
-const given = (strategy = byQuality, readings?: Readings): Circumstances => ({
+const given = (strategy = byQuality, readings?: Readings): DecisionContext => ({
   id: 0,
   seed: '0',
   reason: 'test',
@@ -181,7 +185,7 @@ const given = (strategy = byQuality, readings?: Readings): Circumstances => ({
   ...(readings && { readings }),
 });
 
-describe('what is told of a model that was left out', () => {
+describe('the entry of a rejected model', () => {
   const from = snapshot([model('a'), model('b', { capabilities: CAPABILITIES.vision.bit }), model('c', { q: 0.5 })], {
     constraints: [
       {
@@ -197,7 +201,7 @@ describe('what is told of a model that was left out', () => {
   });
   const rules = { constraints: [0, 1], preferences: [] };
 
-  test('is every reason, in the words of a refusal, with the constraints behind it and their places', () => {
+  test('has every reason, in the words of a refusal, with the constraints behind it and their places', () => {
     const { choice, candidates } = certify(from, facts({ rules, needs: CAPABILITIES.vision.bit }), given());
     expect(choice).toBe('b');
     const reasons = Object.fromEntries(candidates.map(({ model: id, rejections }) => [id, rejections]));
@@ -211,7 +215,7 @@ describe('what is told of a model that was left out', () => {
     });
   });
 
-  test('is that the strategy does not want it', () => {
+  test('names the strategy where it gave no score', () => {
     const dear = snapshot([model('dear', { cost: price(9, 9) }), model('free', { cost: price(0, 0) })]);
     const [first, second] = certify(dear, facts(), given(PICKY)).candidates;
     expect(first).toMatchObject({ model: 'free', rank: 1 });
@@ -232,17 +236,17 @@ test('endpoints show their health, and whether they may be tried', () => {
   ]);
 });
 
-test('preferences are told with the models that they prefer, and what would have been chosen without them', () => {
+test('preferences come with the models that they prefer, and the choice without them', () => {
   const from = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.8 })], {
     preferences: [{ name: 'b-first', place: place(2), when: null, prefers: bitsOf(2, [1]), worth: 0.15 }],
   });
-  const told = certify(from, facts({ rules: { constraints: [], preferences: [0] } }), given());
-  expect(told).toMatchObject({ choice: 'b', unpreferred: 'a', runnerUp: { model: 'a', quality: 0.9 } });
-  expect(told.preferences).toEqual([{ name: 'b-first', place: place(2), worth: 0.15, models: ['b'] }]);
+  const certificate = certify(from, facts({ rules: { constraints: [], preferences: [0] } }), given());
+  expect(certificate).toMatchObject({ choice: 'b', unpreferred: 'a', runnerUp: { model: 'a', quality: 0.9 } });
+  expect(certificate.preferences).toEqual([{ name: 'b-first', place: place(2), worth: 0.15, models: ['b'] }]);
   expect(certify(from, facts(), given()).unpreferred).toBeNull();
 });
 
-describe('the parts that a strategy tells', () => {
+describe('the parts of a strategy', () => {
   const from = snapshot([model('a', { q: 0.5 })]);
   const telling = (parts: PreparedStrategy['parts']) =>
     certify(from, facts(), given({ ...byQuality, parts: parts! })).candidates[0]!.parts;
@@ -251,7 +255,7 @@ describe('the parts that a strategy tells', () => {
     expect(telling(({ quality }, at) => ({ good: quality[at]! - 0.1, nice: 0.1 }))).toEqual({ good: 0.4, nice: 0.1 });
   });
 
-  test('are not shown when they do not, are no numbers, or cannot be told', () => {
+  test('are not shown when they do not, are no numbers, or throw', () => {
     const throwing = () => {
       throw new Error('no');
     };

@@ -10,7 +10,7 @@ import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 import { expectedInput, expectedOutput, inputBound } from '../../src/routing/estimate.ts';
 import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
-import { constraintsAgainst } from '../../src/routing/rejections.ts';
+import { violatedConstraints } from '../../src/routing/rejections.ts';
 import { limitsOf, withRules } from '../../src/routing/rules.ts';
 import { byQuality, decisionOf, facts, funds, idsOf, model, outcomeOf, price, snapshot } from './build.ts';
 
@@ -24,7 +24,7 @@ const active = (constraints: number, preferences = 0) => ({
   preferences: Array.from({ length: preferences }, (_, at) => at),
 });
 
-/** A model with so many equal endpoints. */
+/** A model with `n` equal endpoints. */
 const withEndpoints = (id: string, n: number, q: number) =>
   model(id, {
     q,
@@ -43,7 +43,7 @@ const keysOf = (list: Decision['ranked'] | Decision['lastResorts']): string[] =>
   list.flatMap(({ model: at, endpoints }) => endpoints.map((one) => `${at}.${one}`));
 
 describe('last resorts', () => {
-  test('are ejected endpoints, best first, and never what is tried anyway, whatever was decided before', () => {
+  test('are ejected endpoints, best first, none of them a fallback, independent of earlier decisions', () => {
     const states = fc.array(fc.constantFrom<HealthState>('healthy', 'ejected', 'ejected', 'cooling'), {
       minLength: 6,
       maxLength: 6,
@@ -68,7 +68,7 @@ describe('last resorts', () => {
           const tried = keysOf(ranked);
           const kept = keysOf(lastResorts);
           expect(kept.filter((slot) => stateOf.get(slot) !== 'ejected' || tried.includes(slot))).toEqual([]);
-          // As many models as there may be fallbacks; without any, the choice alone.
+          // At most as many models as fallbacks; without fallbacks only the choice.
           const ejected = slots.filter((slot) => stateOf.get(slot) === 'ejected' && !tried.includes(slot));
           const models = [1, 2, 0].filter((m) => ejected.some((slot) => slot.startsWith(`${m}.`)));
           const meant = alternatives === 0 ? [ranked[0].model] : models.slice(0, alternatives);
@@ -83,7 +83,7 @@ describe('last resorts', () => {
     fc.assert(law, { numRuns: 500 });
   });
 
-  test('are of the choice alone where there are no alternatives, however good another is', () => {
+  test('are only endpoints of the choice where the policy has no alternatives', () => {
     const plain = snapshot([withEndpoints('a', 2, 0.5), withEndpoints('b', 1, 0.9)]);
     const from = { ...plain, gateway: { ...plain.gateway, alternatives: 0 } };
     const outcome = outcomeOf(from, facts(), byQuality, readingsOf(from, ['ejected', 'healthy', 'ejected']));
@@ -92,22 +92,22 @@ describe('last resorts', () => {
   });
 });
 
-test('health is no reason against a model that would be rejected with every endpoint', () => {
+test('health is no reason for a model that is rejected with all endpoints anyway', () => {
   const from = snapshot([withEndpoints('a', 2, 0.5)]);
-  const asked = facts({ needs: CAPABILITIES.vision.bit });
+  const request = facts({ needs: CAPABILITIES.vision.bit });
   for (const state of ['ejected', 'cooling'] as const) {
-    const { rejected } = outcomeOf(from, asked, byQuality, readingsOf(from, [state])) as Refusal;
+    const { rejected } = outcomeOf(from, request, byQuality, readingsOf(from, [state])) as Refusal;
     expect(rejected).toEqual([{ model: 0, rejections: REJECTIONS.capability.bit }]);
   }
 });
 
-test('a pinned model is its own baseline, whatever the policy’s is', () => {
+test('a pinned model is its own baseline, regardless of the policy’s', () => {
   const from = snapshot([model('a'), model('b')], { baseline: 1 });
   expect(decisionOf(from, facts()).baseline).toBe(1);
   expect(decisionOf(from, facts({ model: 'a', pinned: true })).baseline).toBe(0);
 });
 
-test('of a caller’s weights only the ratio counts, however large or small they are', () => {
+test('only the ratio of a caller’s weights counts, however large or small they are', () => {
   let seen: CallerWeights | undefined;
   const strategy: PreparedStrategy = {
     reason: 'test',
@@ -132,7 +132,7 @@ test('of a caller’s weights only the ratio counts, however large or small they
   fc.assert(law);
 });
 
-test('preferences move a quality up or down, and never out of 0 to 1', () => {
+test('preferences move a quality up or down, within 0 and 1', () => {
   for (const [worth, expected] of [
     [0.3, 0.8],
     [0.7, 1],
@@ -147,7 +147,7 @@ test('preferences move a quality up or down, and never out of 0 to 1', () => {
 });
 
 describe('the ceilings of constraints', () => {
-  test('are the lowest of those that apply, in whichever order they stand', () => {
+  test('are the lowest of those that apply, in any order', () => {
     const ceiling = fc.option(fc.integer({ min: 1, max: 20 }));
     const law = fc.property(fc.array(fc.tuple(ceiling, ceiling), { maxLength: 5 }), (ceilings) => {
       const constraints = ceilings.map(([maxLatencyMs, maxCostCredits]) =>
@@ -161,38 +161,40 @@ describe('the ceilings of constraints', () => {
     fc.assert(law, { numRuns: 300 });
   });
 
-  test('are met exactly at their edge', () => {
+  test('include their exact value', () => {
     const [own] = decisionOf(snapshot([model('a')]), facts()).ranked;
     for (const [edge, above] of [
       [{ maxLatencyMs: own.latencyMs }, { maxLatencyMs: own.latencyMs - 1 }],
       [{ maxCostCredits: own.costCredits }, { maxCostCredits: own.costCredits - 1e-6 }],
     ]) {
       const under = (more: Partial<Constraint>) => snapshot([model('a')], { constraints: [constraint(more)] });
-      const asked = facts({ rules: active(1) });
-      expect(idsOf(decisionOf(under(edge!), asked), under(edge!))).toEqual(['a']);
-      expect(outcomeOf(under(above!), asked)).toMatchObject({ rejected: [{ rejections: REJECTIONS.constraint.bit }] });
+      const request = facts({ rules: active(1) });
+      expect(idsOf(decisionOf(under(edge!), request), under(edge!))).toEqual(['a']);
+      expect(outcomeOf(under(above!), request)).toMatchObject({
+        rejected: [{ rejections: REJECTIONS.constraint.bit }],
+      });
     }
   });
 });
 
-test('some output is always expected, though the request says none', () => {
+test('some output is always expected, even where the request states 0', () => {
   const from = snapshot([model('a')]);
   const expected = (more: Partial<Facts>) => expectedOutput(facts(more), from, priorReadings(from));
   expect(expected({ outputTokens: 0 })).toBe(1);
   expect(expected({ outputTokensMax: 0 })).toBe(1);
 });
 
-test('what nothing bounds is held for with 10,000 tokens for each image and each file', () => {
+test('each image or file without a bound reserves 10,000 tokens', () => {
   const from = snapshot([model('a', { cost: price(1, 0) })]);
   const boundOf = (images: number, unboundedMedia: number) =>
     decisionOf(from, facts({ images, unboundedMedia })).ranked[0].bound - decisionOf(from, facts()).ranked[0].bound;
-  // At 1 millicredit a token. Images are expected to have 1,000 each beside that, within the bound of the text or not.
+  // At 1 millicredit per token. Each image also counts 1,000 expected tokens, within the bound of the text or beyond.
   expect(boundOf(1, 0)).toBe(10_000_000);
   expect(boundOf(0, 1)).toBe(10_000_000);
   expect(boundOf(1, 2)).toBe(30_000_000);
 });
 
-test('a second of audio that has begun counts whole: in the estimate by the usual bytes, in the bound by the fewest', () => {
+test('a started second of audio counts whole: in the estimate by the usual rate, in the bound by the lowest', () => {
   const heard = model('a', { audioTokensPerSecondMax: 10 });
   for (const [audioBytes, estimated, bounded] of [
     [1, 1, 1],
@@ -201,13 +203,13 @@ test('a second of audio that has begun counts whole: in the estimate by the usua
     [16_000, 1, 32],
     [16_001, 2, 33],
   ] as const) {
-    const asked = facts({ audioBytes, inputTokens: 500, inputTokensMax: 2000 });
-    expect(expectedInput(asked, heard)).toBe(500 + 10 * estimated);
-    expect(inputBound(heard, asked)).toBe(2000 + 10 * bounded);
+    const request = facts({ audioBytes, inputTokens: 500, inputTokensMax: 2000 });
+    expect(expectedInput(request, heard)).toBe(500 + 10 * estimated);
+    expect(inputBound(heard, request)).toBe(2000 + 10 * bounded);
   }
 });
 
-test('an output cap is a whole number of tokens, and as many as the budget pays for every choice', () => {
+test('an output cap is the whole number of tokens that the budget affords for every choice', () => {
   const from = snapshot([model('a', { cost: price(1, 4), maxOutput: 900 })]);
   const law = fc.property(
     fc.integer({ min: 1, max: 7 }),
@@ -215,22 +217,22 @@ test('an output cap is a whole number of tokens, and as many as the budget pays 
     (choices, millis) => {
       const [{ outputCap }] = decisionOf(from, facts({ choices, budget: millis * 1_000, outputTokensMax: 64 })).ranked;
       expect(outputCap).toBe(64);
-      const asked = facts({ choices, budget: millis * 1_000, outputTokensMax: 900 });
-      const [{ outputCap: most }] = decisionOf(from, asked).ranked;
+      const request = facts({ choices, budget: millis * 1_000, outputTokensMax: 900 });
+      const [{ outputCap: most }] = decisionOf(from, request).ranked;
       expect(most).toBe(Math.min(900, Math.floor((millis - 2_000) / 4 / choices)));
     },
   );
   fc.assert(law, { numRuns: 200 });
 });
 
-test('what funds refuse never needs more than the budget that the request itself has set', () => {
+test('a refusal by funds never names more than the budget_limit of the request', () => {
   const from = snapshot([model('a')]);
   const refusal = outcomeOf(from, facts({ budget: 3_000_000, funds: funds(1_000) })) as Refusal;
   expect(refusal.group).toBe('funds');
   expect(leastWorstCase(refusal, from)).toBe(3_000_000);
 });
 
-test('a wait lasts until the first endpoint of any model is back', () => {
+test('Retry-After waits for the first endpoint of any model to return', () => {
   const from = snapshot([withEndpoints('a', 3, 0.5), withEndpoints('b', 1, 0.5)]);
   const states: HealthState[] = ['cooling', 'misconfigured', 'cooling', 'cooling'];
   const readings = { ...readingsOf(from, states), retryAt: Float64Array.of(9_000, 4_000, 7_000, 8_000) };
@@ -239,7 +241,7 @@ test('a wait lasts until the first endpoint of any model is back', () => {
   expect(info.details).toMatchObject({ unavailable: [{ state: 'misconfigured' }, { state: 'cooling' }] });
 });
 
-test('a rule whose condition cannot be judged applies, and is reported', () => {
+test('a rule whose condition throws applies, and is reported', () => {
   const error = new Error('no such label');
   const when = () => {
     throw error;
@@ -259,7 +261,7 @@ test('a rule whose condition cannot be judged applies, and is reported', () => {
   ]);
 });
 
-test('`n` is to blame only where nothing else is lacking', () => {
+test('a refusal names `n` only where no other capability is missing', () => {
   const needs = CAPABILITIES.choices.bit | CAPABILITIES.vision.bit;
   const errorFor = (capabilities: number) => {
     const from = snapshot([model('a', { capabilities })]);
@@ -269,17 +271,17 @@ test('`n` is to blame only where nothing else is lacking', () => {
   expect(errorFor(0).code).toBe('no_eligible_model');
 });
 
-test('constraints that no endpoint meets together are named, and none that asks nothing of endpoints', () => {
+test('constraints that no endpoint meets together are named, without those that limit no endpoint', () => {
   const constraints = [
     constraint({ name: 'first', allows: Uint32Array.of(1) }),
     constraint({ name: 'patient', maxLatencyMs: 1e6 }),
     constraint({ name: 'second', allows: Uint32Array.of(2) }),
   ];
   const from = snapshot([withEndpoints('a', 2, 0.5)], { constraints });
-  const asked = facts({ rules: active(3) });
-  const refusal = outcomeOf(from, asked) as Refusal;
+  const request = facts({ rules: active(3) });
+  const refusal = outcomeOf(from, request) as Refusal;
   expect(refusal.rejected).toEqual([{ model: 0, rejections: REJECTIONS.constraint.bit }]);
   expect(
-    constraintsAgainst(from.models[0]!, refusal.rejected[0]!.rejections, refusal, from).map(({ name }) => name),
+    violatedConstraints(from.models[0]!, refusal.rejected[0]!.rejections, refusal, from).map(({ name }) => name),
   ).toEqual(['first', 'second']);
 });

@@ -5,7 +5,7 @@ import { DIFFICULTIES } from '../../src/core/facts.ts';
 import { atDifficulty, reasoningFactor, worthFactor } from '../../src/routing/difficulty.ts';
 import { decisionOf, facts, model, snapshot } from './build.ts';
 
-describe('what a request’s difficulty does to qualities', () => {
+describe('the effect of difficulty on qualities', () => {
   test('keeps their order and their range, at every difficulty', () => {
     fc.assert(
       fc.property(
@@ -25,7 +25,7 @@ describe('what a request’s difficulty does to qualities', () => {
     );
   });
 
-  test('leaves a usual request alone, brings models closer for an easy one, and parts them for a hard one', () => {
+  test('is none for a usual request; an easy one brings models closer, a hard one separates them', () => {
     const shares = Float64Array.of(0.8, 0.95);
     expect(atDifficulty(shares, 'usual')).toBe(shares);
     expect([...atDifficulty(shares, 'easy')].map((share) => share.toFixed(2))).toEqual(['0.95', '0.99']);
@@ -35,7 +35,7 @@ describe('what a request’s difficulty does to qualities', () => {
     expect(reasoningFactor('easy')).toBeLessThan(1);
   });
 
-  test('reaches the decision: what is easy goes to the cheaper of two', () => {
+  test('sends an easy request to the cheaper of two models', () => {
     const two = snapshot([model('good', { q: 0.95 }), model('fair', { q: 0.8, reasoningTokens: 100 })]);
     const [usual, easy] = (['usual', 'easy'] as const).map(
       (difficulty) => decisionOf(two, facts({ difficulty })).ranked,

@@ -18,15 +18,15 @@ const query = JSON.parse(block('json')) as RouteQuery;
 const decide = (model: string): Decision =>
   decisionOf(shipped, routeFacts({ ...query, model }, caller, shipped), prepared(shipped, model));
 const byWeights = (cost: number, quality: number): string => {
-  const asked = routeFacts(
+  const request = routeFacts(
     { ...query, route_strategy: { cost_weight: cost, quality_weight: quality } },
     caller,
     shipped,
   );
-  return shipped.models[decisionOf(shipped, asked, weighted).ranked[0].model]!.id;
+  return shipped.models[decisionOf(shipped, request, weighted).ranked[0].model]!.id;
 };
 
-/** The example's table: cells by row. */
+/** Cells of the example's table by row. */
 const rows = text
   .split('\n')
   .filter((line) => line.startsWith('| sim-'))
@@ -38,7 +38,7 @@ const rows = text
   );
 
 describe('docs/routing.md', () => {
-  test('has the figures that the shipped policy gives', () => {
+  test('has the figures of the shipped policy', () => {
     const ranks = SELECTORS.map((selector) => decide(selector).ranked.map(({ model }) => shipped.models[model]!.id));
     expect(rows.map(([id]) => id!)).toEqual(ranks[0]!);
     for (const [at, [id, quality, cost, latency, utility, fast, cheap]] of rows.entries()) {
@@ -56,7 +56,7 @@ describe('docs/routing.md', () => {
     }
   });
 
-  test('has the reference cost, the price of a percentage point and what follows from them', () => {
+  test('has the reference cost, the price of a percentage point and their consequences', () => {
     const { inputTokens } = routeFacts(query, caller, shipped);
     const { input, output } = shipped.referencePrice;
     const reference = (inputTokens * input + shipped.tasks[0]!.expectedOutputTokens * output) / 1e6;

@@ -10,7 +10,7 @@ import { byQuality, facts, model, outcomeOf, price, snapshot } from './build.ts'
 
 const NOW = 1_790_000_000_000;
 
-/** A model with an endpoint for each price. */
+/** A model with one endpoint per price. */
 const withEndpoints = (id: string, prices: readonly number[], q = 0.8) =>
   model(id, {
     q,
@@ -22,7 +22,7 @@ const withEndpoints = (id: string, prices: readonly number[], q = 0.8) =>
     })) as never,
   });
 
-/** The catalog's figures, with these states by slot; whatever is out may be tried again a minute later. */
+/** The catalog's figures with these states by slot; endpoints that are out may be tried again after a minute. */
 function readingsOf(from: PolicySnapshot, states: readonly HealthState[], more: Partial<Readings> = {}): Readings {
   const prior = priorReadings(from);
   const health = Uint8Array.from(prior.health, (_, slot) => HEALTH[states[slot] ?? 'healthy']);
@@ -40,22 +40,22 @@ const decided = (outcome: Decision | Refusal, from: PolicySnapshot) =>
   isRefusal(outcome)
     ? outcome.group
     : outcome.ranked.map(({ model: at, endpoints }) => `${from.models[at]!.id} ${endpoints.join()}`);
-const under = (from: PolicySnapshot, states: readonly HealthState[], asked = facts()) =>
-  outcomeOf(from, asked, byQuality, readingsOf(from, states));
+const under = (from: PolicySnapshot, states: readonly HealthState[], request = facts()) =>
+  outcomeOf(from, request, byQuality, readingsOf(from, states));
 const errorOf = (from: PolicySnapshot, outcome: Decision | Refusal): SignalboxError =>
   refusalError(outcome as Refusal, from, 'messages', NOW);
 
 describe('the shortlist', () => {
   const two = snapshot([withEndpoints('a', [1, 2], 0.9), withEndpoints('b', [1])]);
 
-  test('passes over endpoints that are out, and models that have no other', () => {
+  test('skips endpoints that are out, and models without others', () => {
     for (const state of ['ejected', 'cooling', 'misconfigured'] as const) {
       expect(decided(under(two, [state]), two)).toEqual(['a 1', 'b 0']);
       expect(decided(under(two, [state, state]), two)).toEqual(['b 0']);
     }
   });
 
-  test('takes cost and latency of the first endpoint that is left', () => {
+  test('takes cost and latency from the first remaining endpoint', () => {
     const at = (states: readonly HealthState[]) => (under(two, states) as Decision).ranked[0];
     expect(at(['cooling']).costCredits).toBeCloseTo(2 * at([]).costCredits);
     const slower = readingsOf(two, ['cooling'], { ttftMs: Float64Array.of(100, 9_000, 100) });
@@ -63,7 +63,7 @@ describe('the shortlist', () => {
     expect(latencyMs).toBe(9_000 + 400 * 10);
   });
 
-  test('never loses its last endpoint to a breaker: then ejected ones count, of every model', () => {
+  test('counts ejected endpoints of every model where a breaker has ejected the last ones', () => {
     expect(decided(under(two, ['ejected', 'cooling', 'ejected']), two)).toEqual(['a 0', 'b 0']);
     const pinned = facts({ model: 'b', pinned: true });
     expect(decided(under(two, ['healthy', 'healthy', 'ejected'], pinned), two)).toEqual(['b 0']);
@@ -83,27 +83,27 @@ describe('the shortlist', () => {
     expect(error.message).toContain('60 s');
   });
 
-  test('answers for health before anything else, and only where health alone is in the way', () => {
+  test('refuses for health first, and only where nothing but health is in the way', () => {
     const states: HealthState[] = ['cooling', 'cooling'];
     const one = snapshot([withEndpoints('a', [1, 2]), model('b')]);
-    const asked = facts({ ceilings: { costCredits: 0.000001, latencyMs: null } });
-    expect(decided(under(one, states, asked), one)).toBe('constraints');
+    const request = facts({ ceilings: { costCredits: 0.000001, latencyMs: null } });
+    expect(decided(under(one, states, request), one)).toBe('constraints');
     const onlyA = facts({ allowedModels: ['a'] });
     expect(decided(under(one, states, onlyA), one)).toBe('health');
   });
 
-  test('leaves to health what only an endpoint that is out could meet', () => {
+  test('rejects for health where only an endpoint that is out meets a limit', () => {
     const one = snapshot([withEndpoints('a', [1, 50])]);
     const cheap = (under(one, []) as Decision).ranked[0].costCredits;
-    const asked = facts({ ceilings: { costCredits: cheap * 1.01, latencyMs: null } });
-    expect(decided(under(one, [], asked), one)).toEqual(['a 0,1']);
-    expect(decided(under(one, ['cooling'], asked), one)).toBe('health');
+    const request = facts({ ceilings: { costCredits: cheap * 1.01, latencyMs: null } });
+    expect(decided(under(one, [], request), one)).toEqual(['a 0,1']);
+    expect(decided(under(one, ['cooling'], request), one)).toBe('health');
   });
 });
 
 const anyState = fc.constantFrom<HealthState>('healthy', 'healthy', 'ejected', 'cooling', 'misconfigured');
 
-/** The rule anew: whose endpoints are left, in the order of the models. */
+/** A second implementation of the rule: remaining endpoints, in the order of the models. */
 function expected(endpoints: readonly number[], states: readonly HealthState[]): string[] {
   const left = (open: readonly HealthState[]): string[] => {
     let slot = 0;
@@ -116,7 +116,7 @@ function expected(endpoints: readonly number[], states: readonly HealthState[]):
   return healthy.length > 0 ? healthy : left(['healthy', 'ejected']);
 }
 
-test('for any catalog and any health: whom the rule leaves is decided among, and nobody else', () => {
+test('for any catalog and health, the eligible models are exactly those of the rule', () => {
   const seen = { decided: 0, lastResort: 0, refused: 0 };
   fc.assert(
     fc.property(
@@ -149,7 +149,7 @@ test('for any catalog and any health: whom the rule leaves is decided among, and
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(5);
 });
 
-test('ejected endpoints are kept as last resorts, the best first, and move nobody', () => {
+test('ejected endpoints become last resorts, best first, and do not change the ranking', () => {
   const from = snapshot([withEndpoints('a', [1, 2], 0.9), withEndpoints('b', [1], 0.8), withEndpoints('c', [1], 0.95)]);
   const outcome = under(from, ['ejected', 'healthy', 'healthy', 'ejected']) as Decision;
   expect(decided(outcome, from)).toEqual(['a 1', 'b 0']);

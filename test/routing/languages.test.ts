@@ -24,25 +24,25 @@ const eligible = (from: ReturnType<typeof snapshot>, languages: readonly string[
   return isRefusal(outcome) ? [] : outcome.ranked.map((each) => from.models[each.model]!.id).sort();
 };
 
-describe('a language that is required', () => {
+describe('a required language', () => {
   const from = snapshot([one('a', ['rust', 'klingon']), one('b', ['go'], ['cobol']), one('c', [])], tasks);
 
-  test('leaves the models that declare it', () => {
+  test('keeps the models that declare it', () => {
     expect(eligible(from, ['rust'])).toEqual(['a']);
     expect(eligible(from, ['rust', 'go'])).toEqual([]);
   });
 
-  test('that no model declares leaves all but those that lack it', () => {
+  test('keeps all but the models that lack it, where no model declares it', () => {
     expect(eligible(from, ['haskell'])).toEqual(['a', 'b', 'c']);
     expect(eligible(from, ['cobol'])).toEqual(['a', 'c']);
     expect(eligible(from, ['haskell', 'cobol', 'rust'])).toEqual(['a']);
   });
 
-  test('may be one that only a model knows of', () => {
+  test('may be one that only a model declares', () => {
     expect(eligible(from, ['klingon'])).toEqual(['a']);
   });
 
-  test('that is none leaves nobody, and the refusal says what was meant', () => {
+  test('refuses an unknown name, and suggests the nearest language', () => {
     for (const [name, meant] of [
       ['brainfuk', ' (did you mean `brainfuck`?)'],
       ['pyton', ' (did you mean `python`?)'],
@@ -56,19 +56,19 @@ describe('a language that is required', () => {
     }
   });
 
-  test('is told of as lacked where it is, and as not declared where nobody says', () => {
+  test('is reported as lacked or as not declared', () => {
     const outcome = outcomeOf(from, facts({ model: 'b', pinned: true, languages: ['cobol', 'rust'] }));
     if (!isRefusal(outcome)) throw new Error('not refused');
     expect(refusalError(outcome, from).message).toContain('it does not handle cobol, and it does not declare rust');
   });
 });
 
-describe('a language that a request is about', () => {
+describe('a language of the question', () => {
   const coding = (languagesSeen: readonly string[], more: Partial<Facts> = {}) =>
     facts({ task: 'coding', languagesSeen, ...more });
   const from = snapshot([one('declares', ['rust']), one('lacks', [], ['rust']), one('unknown', [])], tasks);
 
-  test('adds its worth where it is declared, half of it where unknown, nothing where lacked', () => {
+  test('adds its worth where declared, half of it where unknown, nothing where lacked', () => {
     const { ranked } = decisionOf(from, coding(['rust']), byQuality);
     expect(ranked.map((each) => [from.models[each.model]!.id, Number(each.quality.toFixed(4))])).toEqual([
       ['declares', 0.84],
@@ -77,14 +77,14 @@ describe('a language that a request is about', () => {
     ]);
   });
 
-  test('adds the mean over all of them, and never makes a quality of more than 1', () => {
+  test('adds the mean over all languages, up to a quality of 1', () => {
     const { ranked } = decisionOf(from, coding(['go', 'rust']), byQuality);
     expect(ranked.map((each) => Number(each.quality.toFixed(4)))).toEqual([0.83, 0.82, 0.81]);
     const good = snapshot([one('best', ['rust'], [], 0.99)], tasks);
     expect(decisionOf(good, coding(['rust']), byQuality).ranked[0].quality).toBe(1);
   });
 
-  test('counts by the share of the tasks whose answers are code', () => {
+  test('counts by the share of coding tasks', () => {
     expect(languageWorth(coding(['rust'], { task: 'general' }), from)).toBe(0);
     expect(languageWorth(coding(['rust'], { task: 'tool_use' }), from)).toBe(0.04);
     const mix = [
@@ -93,21 +93,21 @@ describe('a language that a request is about', () => {
     ];
     expect(languageWorth(coding(['rust'], { task: 'chat', mix }), from)).toBe(0.01);
     expect(languageWorth(coding([]), from)).toBe(0);
-    // Nobody says anything of it: the models are alike.
+    // Unknown of both models.
     expect(languageWorth(coding(['haskell']), from)).toBe(0);
   });
 
-  test('is shown in the certificate and told in the story', () => {
+  test('is shown in the certificate and the story', () => {
     const given = { id: 1, seed: '00', strategy: byQuality, reason: 'quality' };
-    const asked = coding(['go', 'rust']);
-    const certificate = certify(from, asked, given);
+    const request = coding(['go', 'rust']);
+    const certificate = certify(from, request, given);
     const ofModel = (id: string) => certificate.candidates.find((each) => each.model === id)!.languages;
     expect(ofModel('declares')).toEqual([
       { language: 'go', state: 'unknown', adds: 0.01 },
       { language: 'rust', state: 'declared', adds: 0.02 },
     ]);
     expect(ofModel('lacks').map(({ adds }) => adds)).toEqual([0.01, 0]);
-    expect(story(certificate, asked)).toContain(
+    expect(story(certificate, request)).toContain(
       'Languages that it is about count as quality: declares +0.01 go unknown, +0.02 for rust; unknown +0.01 go unknown, +0.01 rust unknown.',
     );
     expect(certify(from, facts(), given).candidates.flatMap(({ languages }) => languages)).toEqual([]);
@@ -131,8 +131,8 @@ describe('among models alike in all else', () => {
   const isBetter = (a: States, b: States, seen: readonly string[]) =>
     NAMES.every((name, at) => !seen.includes(name) || Reflect.get(RANK, a[at]!) >= Reflect.get(RANK, b[at]!));
 
-  /** `knownAs`: how much of its worth a language counts by what is known of it; a mutant counts another part. */
-  function checkLaw(knownAs: (known: number) => number): void {
+  /** `shareOf`: the share of its worth that a language adds, by its state; mutants pass another. */
+  function checkLaw(shareOf: (known: number) => number): void {
     const strategies = [...registry.strategies.values()];
     fc.assert(
       fc.property(
@@ -144,7 +144,7 @@ describe('among models alike in all else', () => {
         fc.constantFrom(...strategies.map(({ name }) => name)),
         (a, b, q, worth, seen, strategy) => {
           const plugin = strategies.find(({ name }) => name === strategy)!;
-          // The worse one has the ID that ties prefer.
+          // The worse model has the ID that wins ties.
           const [more, less] = isBetter(a, b, seen) ? [a, b] : [b, a];
           if (!isBetter(more, less, seen)) return;
           const options = Value.Default(plugin.options, {}) as Record<string, unknown>;
@@ -155,13 +155,13 @@ describe('among models alike in all else', () => {
           const byName = new Map(
             Array.from(
               plain.languages.byName,
-              ([name, each]) => [name, { ...each, known: each.known.map(knownAs) }] as const,
+              ([name, each]) => [name, { ...each, known: each.known.map(shareOf) }] as const,
             ),
           );
           const languages = { ...plain.languages, byName };
           const from = { ...plain, languages };
-          const asked = facts({ task: 'coding', languagesSeen: seen, weights: { cost: 0.3, quality: 0.7 } });
-          const { ranked } = decisionOf(from, asked, plugin.prepare(options));
+          const request = facts({ task: 'coding', languagesSeen: seen, weights: { cost: 0.3, quality: 0.7 } });
+          const { ranked } = decisionOf(from, request, plugin.prepare(options));
           const [first, second] = ranked;
           if (!second) throw new Error('one is missing');
           const isFirst = from.models[first.model]!.id === 'y-more';
@@ -172,6 +172,6 @@ describe('among models alike in all else', () => {
   }
 
   test('one that declares a language never ranks behind one that does not', () => checkLaw((known) => known));
-  test('which counting the unknown for more than the declared would break', () =>
+  test('(and counting unknown languages for more would break it)', () =>
     expect(() => checkLaw((known) => (known === 0.5 ? 1.5 : known))).toThrow());
 });

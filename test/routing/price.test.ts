@@ -38,7 +38,7 @@ const tiered = compiled([
 ]);
 
 describe('a cost', () => {
-  test('is exact where doubles are not: 3 tokens at 0.1 are 0.3 millicredits, no more', () => {
+  test('is exact where doubles are not: 3 tokens at 0.1 are 0.3 millicredits', () => {
     const price = compiled([{ over: 0, input: '0.1', output: '0.7' }], '0.1');
     expect(costOf(price, plainUsage(3, 0))).toBe(3);
     expect(costOf(price, plainUsage(0, 10))).toBe(70);
@@ -52,7 +52,7 @@ describe('a cost', () => {
     expect(costOf(price, plainUsage(0, 0))).toBe(0);
   });
 
-  test('bills cached input, cache writes and the rest each by its own rate', () => {
+  test('bills cached input, cache writes and the rest each at its own rate', () => {
     const usage: Usage = {
       inputTokens: 1000,
       cachedInputTokens: 600,
@@ -63,25 +63,25 @@ describe('a cost', () => {
     expect(costOf(flat, usage)).toBe(300 * 250 + 600 * 25 + Math.ceil(100 * 312.5) + 10 * 2000);
   });
 
-  test('of a tier is billed whole once the input exceeds its edge', () => {
+  test('uses a tier’s rates for all tokens once the input exceeds its edge', () => {
     expect(costOf(tiered, plainUsage(200_000, 1))).toBe(200_000 * 2000 + 12_000);
     expect(costOf(tiered, plainUsage(200_001, 1))).toBe(200_001 * 4000 + 18_000);
     expect(lineFor(tiered, 0).input).toBe(lineFor(tiered, 200_000).input);
   });
 
-  test('has the fee of a request in it, also without tokens', () => {
+  test('includes the fee per request, even without tokens', () => {
     expect(costOf(compiled([{ over: 0, input: '0', output: '0' }], '0.001', '0.005'), plainUsage(0, 0))).toBe(
       5_000_000,
     );
   });
 
-  test('of absurd size stays an integer and never wraps', () => {
+  test('stays an integer at absurd sizes, and never wraps', () => {
     const dear = compiled([{ over: 0, input: '99999', output: '99999' }]);
     expect(costOf(dear, plainUsage(1_000_000_000, 1_000_000_000))).toBe(Number.MAX_SAFE_INTEGER);
     expect(costBound(dear, 10 ** 9, 10 ** 9)).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  test('that cannot be exact is refused when the price is compiled', () => {
+  test('that cannot be exact is refused when its price is compiled', () => {
     expect(() => compiled([{ over: 0, input: '0.12345678901234567', output: '99999' }])).toThrow(RangeError);
   });
 });
@@ -112,7 +112,7 @@ const usages = fc
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The cost in big integers, by the definition. */
+/** The cost by its definition, in big integers. */
 function referenceCost({ lines, perRequest, divisor }: Price, usage: Usage): number {
   const billed = lines
     .filter(({ overInputTokens }) => overInputTokens === 0 || overInputTokens < usage.inputTokens)
@@ -129,7 +129,7 @@ function referenceCost({ lines, perRequest, divisor }: Price, usage: Usage): num
 }
 
 describe('for any price', () => {
-  test('a cost is what big integers say', () => {
+  test('a cost equals its computation in big integers', () => {
     fc.assert(
       fc.property(prices, usages, (price, usage) => {
         expect(costOf(price, usage)).toBe(referenceCost(price, usage));
@@ -138,7 +138,7 @@ describe('for any price', () => {
     );
   });
 
-  test('no usage within the bounds costs more than the bound, however much of it is cached', () => {
+  test('no usage within the bounds costs more than the bound, however much is cached', () => {
     fc.assert(
       fc.property(prices, usages, fc.nat(1000), fc.nat(1000), (price, usage, input, output) => {
         const bound = costBound(price, usage.inputTokens + input, usage.outputTokens + output);
@@ -161,7 +161,7 @@ describe('for any price', () => {
     );
   });
 
-  test('the bound of some output is an amount that affords it', () => {
+  test('the bound of an output is enough for it', () => {
     fc.assert(
       fc.property(prices, tokens, tokens, (price, input, output) => {
         const bound = costBound(price, input, output);
@@ -171,7 +171,7 @@ describe('for any price', () => {
     );
   });
 
-  test('a compiled price costs exactly what the list price says', () => {
+  test('a compiled price costs exactly as much as its list price', () => {
     const usd = fc
       .tuple(fc.integer({ min: 0, max: 99_999 }), fc.integer({ min: 0, max: 9999 }))
       .map(([a, b]) => `${a}.${String(b).padStart(4, '0')}`);
@@ -193,7 +193,7 @@ describe('for any price', () => {
 });
 
 describe('a limit in Credits', () => {
-  test('is what was meant: 0.000003 is three microcredits', () => {
+  test('reads decimal digits: 0.000003 is three microcredits', () => {
     expect([0.000003, 0.000001, 0.1, 0.29, 1.1, 4.35, 1e-7, 123456.789012].map(limitFromCredits)).toEqual([
       3, 1, 100_000, 290_000, 1_100_000, 4_350_000, 0, 123_456_789_012,
     ]);
@@ -201,14 +201,14 @@ describe('a limit in Credits', () => {
     expect(limitFromCredits(5e-324)).toBe(0);
   });
 
-  test('is read back unchanged for every number of microcredits', () => {
+  test('round-trips every number of microcredits', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 52 }), (amount) => limitFromCredits(toCredits(amount)) === amount),
       { numRuns: 5000 },
     );
   });
 
-  test('is never above the number, as its digits read, and less than a microcredit below', () => {
+  test('is at most the number in its digits, and less than a microcredit below', () => {
     const credits = fc.oneof(
       fc.double({ min: 0, max: 10, noNaN: true }),
       fc.double({ min: 0, max: 1e9, noNaN: true }),
@@ -220,7 +220,7 @@ describe('a limit in Credits', () => {
         const { digits, scale } = decimal(text);
         const exact = scale <= 6 ? digits * 10n ** BigInt(6 - scale) : digits / 10n ** BigInt(scale - 6);
         const limit = BigInt(limitFromCredits(given));
-        // Digits that only name the double next to a whole number of microcredits count as that number.
+        // Digits of the double next to a whole number of microcredits count as that number.
         return limit === exact || (limit === exact + 1n && Number(limit) / 1e6 === given);
       }),
       { numRuns: 5000 },

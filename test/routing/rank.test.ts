@@ -58,7 +58,7 @@ describe('the best k', () => {
     );
   });
 
-  test('take the order of the IDs when all else is equal', () => {
+  test('follow the order of the IDs when all else is equal', () => {
     const from = snapshot(['b', 'c', 'a'].map((id) => model(id)));
     expect(idsOf(decisionOf(from, facts()), from)).toEqual(['a', 'b', 'c']);
   });
@@ -98,7 +98,7 @@ describe('a strategy that fails', () => {
     });
   }
 
-  test('does not lose a candidate by an utility that only seems infinite', () => {
+  test('keeps a candidate whose utility would overflow in rounding', () => {
     const decision = decisionOf(
       from,
       facts(),
@@ -107,7 +107,7 @@ describe('a strategy that fails', () => {
     expect(idsOf(decision, from)).toEqual(['good-cheap', 'good-dear', 'bad']);
   });
 
-  test('may leave single candidates out', () => {
+  test('may exclude single candidates', () => {
     const decision = decisionOf(
       from,
       facts(),
@@ -125,7 +125,7 @@ describe('a decision', () => {
     { baseline: null },
   );
 
-  test('keeps the choice and as many fallbacks as the policy says', () => {
+  test('has the choice and as many fallbacks as the policy allows', () => {
     expect(idsOf(decisionOf(from, facts()), from)).toEqual(['m8', 'm7', 'm6', 'm5']);
   });
 
@@ -135,7 +135,7 @@ describe('a decision', () => {
     expect(decision.baseline).toBe(3);
   });
 
-  test('measures savings against the policy’s baseline, else the best quality, the cheaper of equals', () => {
+  test('measures savings against the policy’s baseline, else the best in quality, the cheaper of equals', () => {
     expect(decisionOf({ ...from, baseline: 2 }, facts()).baseline).toBe(2);
     const equals = snapshot([model('a', { q: 0.9, cost: price(9, 9) }), model('b', { q: 0.9 })]);
     expect(decisionOf(equals, facts()).baseline).toBe(1);

@@ -13,13 +13,13 @@ import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
 import { decisionOf, facts, funds, GENERAL, idsOf, model, outcomeOf, price, refusalOf, snapshot } from './build.ts';
 import { type World, worlds } from './worlds.ts';
 
-const errorOf = (from: PolicySnapshot, asked: Facts): SignalboxError => refusalError(refusalOf(from, asked), from);
+const errorOf = (from: PolicySnapshot, request: Facts): SignalboxError => refusalError(refusalOf(from, request), from);
 const namesOf = (bits: number) =>
   (Object.keys(REJECTIONS) as Rejection[]).filter((kind) => (bits & REJECTIONS[kind].bit) !== 0).sort();
 
 const ceilings = (costCredits: number | null, latencyMs: number | null = null) => ({ costCredits, latencyMs });
 
-describe('a model is left out', () => {
+describe('a model is rejected', () => {
   const limits: readonly (readonly [Rejection, Parameters<typeof model>[1], Partial<Facts>, Partial<Facts>])[] = [
     ['key_models', {}, { allowedModels: ['other'] }, { allowedModels: ['x'] }],
     [
@@ -54,9 +54,9 @@ describe('a model is left out', () => {
     });
   }
 
-  test('for all reasons at once, and every one is told', () => {
+  test('for all reasons at once, and every one is named', () => {
     const from = snapshot([model('x', { maxOutput: 10, contextWindow: 20, lacksLanguages: new Set(['cobol']) })]);
-    const asked = facts({
+    const request = facts({
       outputTokensMax: 11,
       needs: CAPABILITIES.vision.bit,
       languages: ['cobol'],
@@ -64,7 +64,7 @@ describe('a model is left out', () => {
       allowedModels: [],
       budget: 1,
     });
-    expect(namesOf(refusalOf(from, asked).rejected[0]!.rejections)).toEqual([
+    expect(namesOf(refusalOf(from, request).rejected[0]!.rejections)).toEqual([
       'budget_limit',
       'capability',
       'context',
@@ -77,7 +77,7 @@ describe('a model is left out', () => {
   });
 });
 
-/** A request whose funds leave nothing said, no bound, any amount, or just about what one of the models could cost. */
+/** A request without funds, without free funds, with any amount, or with about the worst case of a model. */
 const funded: fc.Arbitrary<World> = fc
   .record({
     world: worlds,
@@ -86,99 +86,96 @@ const funded: fc.Arbitrary<World> = fc
     at: fc.nat(5),
     beside: fc.constantFrom(-1, 0, 1),
   })
-  .map(({ world: { snapshot: from, facts: asked }, kind, any, at, beside }) => {
-    if (kind === 'none') return { snapshot: from, facts: asked };
+  .map(({ world: { snapshot: from, facts: request }, kind, any, at, beside }) => {
+    if (kind === 'none') return { snapshot: from, facts: request };
     const one = from.models[at % from.models.length]!;
-    const edge = worstOn(one, asked)[at % one.endpoints.length]! + beside;
+    const edge = worstOn(one, request)[at % one.endpoints.length]! + beside;
     const free = kind === 'unlimited' ? null : kind === 'any' ? any : edge;
-    // A ceiling is judged on the first endpoint that is left, so it and funds mix only where there is one.
+    // A ceiling is checked at the first remaining endpoint, so it combines with funds only on single endpoints.
     const isPlain = free === null || from.models.every(({ endpoints }) => endpoints.length === 1);
-    const ceilings = isPlain ? asked.ceilings : { ...asked.ceilings, costCredits: null };
-    return { snapshot: from, facts: { ...asked, ceilings, funds: funds(free) } };
+    const ceilings = isPlain ? request.ceilings : { ...request.ceilings, costCredits: null };
+    return { snapshot: from, facts: { ...request, ceilings, funds: funds(free) } };
   });
 
-/** Whether nothing bounds what the request's media cost on a model. */
-const isUnbounded = (one: Model, asked: Facts): boolean =>
-  asked.unboundedMedia > 0 || (asked.images > 0 && one.imageTokensMax === null);
+/** Whether the request has media without a bound on a model. */
+const isUnbounded = (one: Model, request: Facts): boolean =>
+  request.unboundedMedia > 0 || (request.images > 0 && one.imageTokensMax === null);
 
-/** Output tokens of one choice that are asked for at most. */
-function wantedOutput(one: Model, asked: Facts): number {
-  const planned = asked.outputTokens === null ? 0 : asked.outputTokens + one.reasoningTokens;
-  return asked.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned);
+/** The requested maximum of output tokens of one choice. */
+function wantedOutput(one: Model, request: Facts): number {
+  const planned = request.outputTokens === null ? 0 : request.outputTokens + one.reasoningTokens;
+  return request.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned);
 }
 
-const expectedTokens = (one: Model, asked: Facts): number =>
-  asked.inputTokens + asked.images * Math.min(1000, one.imageTokensMax ?? 1000);
+const expectedTokens = (one: Model, request: Facts): number =>
+  request.inputTokens + request.images * Math.min(1000, one.imageTokensMax ?? 1000);
 
-/** The worst case on each endpoint: all of the prompt's bound, and as much output as is wanted, possible and paid for. */
-function worstOn(one: Model, asked: Facts): number[] {
-  const bound = asked.inputTokensMax + asked.images * (one.imageTokensMax ?? 0);
-  const on = (cap: number) => one.endpoints.map((each) => costBound(each.price, bound, cap * asked.choices));
+/** The worst case on each endpoint: the prompt's bound, and the most output that is requested, possible and affordable. */
+function worstOn(one: Model, request: Facts): number[] {
+  const bound = request.inputTokensMax + request.images * (one.imageTokensMax ?? 0);
+  const on = (cap: number) => one.endpoints.map((each) => costBound(each.price, bound, cap * request.choices));
   let cap = Math.min(
-    wantedOutput(one, asked),
+    wantedOutput(one, request),
     one.maxOutput,
-    Math.max(0, one.contextWindow - expectedTokens(one, asked)),
+    Math.max(0, one.contextWindow - expectedTokens(one, request)),
   );
-  while (asked.budget !== null && cap > 0 && on(cap).some((cost) => cost > asked.budget!)) cap--;
+  while (request.budget !== null && cap > 0 && on(cap).some((cost) => cost > request.budget!)) cap--;
   return on(cap);
 }
 
-/** The endpoints that funds leave of a model: those whose worst case is not above what is free. */
-function paidFor(one: Model, asked: Facts): number[] {
-  const free = asked.funds?.free ?? Number.POSITIVE_INFINITY;
-  return worstOn(one, asked).flatMap((cost, at) => (cost <= free ? [at] : []));
+/** The endpoints of a model whose worst case the free funds cover. */
+function paidFor(one: Model, request: Facts): number[] {
+  const free = request.funds?.free ?? Number.POSITIVE_INFINITY;
+  return worstOn(one, request).flatMap((cost, at) => (cost <= free ? [at] : []));
 }
 
-/** A model that declares the language; where none does, any that does not lack it, of what is a language at all. */
+/** Models that declare the language; where none does, those that do not lack it, if it is a known language. */
 function mayServe(one: Model, name: string, all: readonly Model[]): boolean {
   if (all.some(({ languages }) => languages.has(name))) return one.languages.has(name);
   const isLanguage = name !== 'klingon';
   return isLanguage && !one.lacksLanguages.has(name);
 }
 
-/** The rules anew, straight from their description: what speaks against a model. */
-function reasons(one: Model, asked: Facts, all: readonly Model[]): Rejection[] {
+/** A second implementation of the rules, from their description. */
+function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[] {
   const found: Rejection[] = [];
   const expectedOutput = Math.max(
     1,
-    Math.min(asked.outputTokens ?? 400, asked.outputTokensMax ?? Number.POSITIVE_INFINITY),
+    Math.min(request.outputTokens ?? 400, request.outputTokensMax ?? Number.POSITIVE_INFINITY),
   );
-  const input = expectedTokens(one, asked);
+  const input = expectedTokens(one, request);
   const needed = one.reasoningTokens > 0 ? Math.max(1024, one.reasoningTokens) : GENERAL.minUsefulOutput;
-  const useful = Math.min(needed, wantedOutput(one, asked), one.maxOutput);
-  if (asked.allowedModels !== null && !asked.allowedModels.includes(one.id)) found.push('key_models');
-  if ((asked.needs | one.capabilities) !== one.capabilities) found.push('capability');
-  if (asked.languages.some((name) => !mayServe(one, name, all))) found.push('language');
-  if ((asked.outputTokensMax ?? asked.outputTokens ?? 0) > one.maxOutput) found.push('max_output');
+  const useful = Math.min(needed, wantedOutput(one, request), one.maxOutput);
+  if (request.allowedModels !== null && !request.allowedModels.includes(one.id)) found.push('key_models');
+  if ((request.needs | one.capabilities) !== one.capabilities) found.push('capability');
+  if (request.languages.some((name) => !mayServe(one, name, all))) found.push('language');
+  if ((request.outputTokensMax ?? request.outputTokens ?? 0) > one.maxOutput) found.push('max_output');
   if (input + useful > one.contextWindow) found.push('context');
-  const paid = paidFor(one, asked);
+  const paid = paidFor(one, request);
   const { price: first } = one.endpoints[paid[0] ?? 0]!;
   const line = first.lines.findLast((each) => each.overInputTokens === 0 || each.overInputTokens < input)!;
-  const output = (expectedOutput + one.reasoningTokens) * asked.choices;
+  const output = (expectedOutput + one.reasoningTokens) * request.choices;
   const cost = (first.perRequest + input * line.input + output * line.output) / first.divisor / 1e6;
-  if (isAbove(cost, asked.ceilings.costCredits)) found.push('max_cost');
+  if (isAbove(cost, request.ceilings.costCredits)) found.push('max_cost');
   const latency = one.latency.ttftMs + (expectedOutput * 1000) / one.latency.outputTokensPerSecond;
-  if (isAbove(latency, asked.ceilings.latencyMs)) found.push('max_latency');
-  if (isUnbounded(one, asked) && (asked.budget !== null || asked.funds !== null)) found.push('unbounded_media');
-  else if (asked.budget !== null) {
-    const bound = asked.inputTokensMax + asked.images * (one.imageTokensMax ?? 0);
-    const least = Math.max(...one.endpoints.map((each) => costBound(each.price, bound, useful * asked.choices)));
-    if (least > asked.budget || one.contextWindow - input < useful) found.push('budget_limit');
+  if (isAbove(latency, request.ceilings.latencyMs)) found.push('max_latency');
+  if (isUnbounded(one, request) && (request.budget !== null || request.funds !== null)) found.push('unbounded_media');
+  else if (request.budget !== null) {
+    const bound = request.inputTokensMax + request.images * (one.imageTokensMax ?? 0);
+    const least = Math.max(...one.endpoints.map((each) => costBound(each.price, bound, useful * request.choices)));
+    if (least > request.budget || one.contextWindow - input < useful) found.push('budget_limit');
   }
   if (paid.length === 0) found.push('funds');
   return found.sort();
 }
 
-/**
- * What is compared of a model's rejections. One that no worst case can be told of (its media have no bound, or
- * the request's own limit pays for nothing) is out whatever the funds hold.
- */
-function told(found: readonly Rejection[]): Rejection[] {
+/** Rejections without `funds` where the model has no worst case: unbounded media, or a budget_limit that affords nothing. */
+function comparable(found: readonly Rejection[]): Rejection[] {
   const isMoot = found.includes('unbounded_media') || found.includes('budget_limit');
   return found.filter((kind) => !isMoot || kind !== 'funds');
 }
 
-/** The order of the public contract: funds, then budget_limit, then context, else constraints. */
+/** Precedence by the public contract. */
 function decisive(all: readonly (readonly Rejection[])[]): string {
   const without = (...kinds: Rejection[]) => all.some((list) => list.every((kind) => kinds.includes(kind)));
   if (without('funds')) return 'funds';
@@ -190,11 +187,11 @@ const outcomes = { decided: 0, funds: 0, budget: 0, context: 0, constraints: 0 }
 type Group = keyof typeof outcomes;
 
 describe('for any catalog and request', () => {
-  test('the eligible models and every rejection are those of the rules, and the status follows their precedence', () => {
+  test('eligible models and rejections are those of the rules, and the status follows their precedence', () => {
     fc.assert(
-      fc.property(funded, ({ snapshot: from, facts: asked }) => {
-        const expected = from.models.map((one) => reasons(one, asked, from.models));
-        const outcome = outcomeOf(from, asked);
+      fc.property(funded, ({ snapshot: from, facts: request }) => {
+        const expected = from.models.map((one) => reasons(one, request, from.models));
+        const outcome = outcomeOf(from, request);
         if (!isRefusal(outcome)) {
           outcomes.decided++;
           const eligible = from.models.filter((_, at) => expected[at]!.length === 0).map(({ id }) => id);
@@ -203,9 +200,11 @@ describe('for any catalog and request', () => {
           return;
         }
         outcomes[outcome.group as Group]++;
-        expect(outcome.rejected.map(({ rejections }) => told(namesOf(rejections)))).toEqual(expected.map(told));
+        expect(outcome.rejected.map(({ rejections }) => comparable(namesOf(rejections)))).toEqual(
+          expected.map(comparable),
+        );
         expect(outcome.group).toBe(decisive(expected) as typeof outcome.group);
-        // What the funds need is told by the gateway, which knows them.
+        // The gateway makes the error for funds.
         if (outcome.group === 'funds') return;
         const { code } = refusalError(outcome, from);
         if (outcome.group === 'budget') expect(code).toBe('budget_limit_too_low');
@@ -218,21 +217,21 @@ describe('for any catalog and request', () => {
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(20);
   });
 
-  test('no decision lets a request cost more than its budget, or than its funds have free', () => {
+  test('no decision lets a request cost more than its budget or its free funds', () => {
     let skipped = 0;
     fc.assert(
-      fc.property(funded, ({ snapshot: from, facts: asked }) => {
-        const outcome = outcomeOf(from, asked);
+      fc.property(funded, ({ snapshot: from, facts: request }) => {
+        const outcome = outcomeOf(from, request);
         if (isRefusal(outcome)) return;
         for (const { model: at, endpoints, bound, outputCap } of outcome.ranked) {
-          expect(bound).toBeLessThanOrEqual(asked.budget ?? bound);
-          expect(bound).toBeLessThanOrEqual(asked.funds?.free ?? bound);
+          expect(bound).toBeLessThanOrEqual(request.budget ?? bound);
+          expect(bound).toBeLessThanOrEqual(request.funds?.free ?? bound);
           expect(outputCap).toBeGreaterThanOrEqual(1);
-          // Endpoints too dear for the funds are passed over; the cheaper ones of the same model stay.
+          // Endpoints beyond the funds are skipped; cheaper ones of the same model stay.
           const one = from.models[at]!;
-          expect(endpoints).toEqual(paidFor(one, asked));
-          const costs = worstOn(one, asked);
-          if (!isUnbounded(one, asked)) expect(bound).toBe(Math.max(...endpoints.map((each) => costs[each]!)));
+          expect(endpoints).toEqual(paidFor(one, request));
+          const costs = worstOn(one, request);
+          if (!isUnbounded(one, request)) expect(bound).toBe(Math.max(...endpoints.map((each) => costs[each]!)));
           if (endpoints.length < one.endpoints.length) skipped++;
         }
       }),
@@ -241,42 +240,42 @@ describe('for any catalog and request', () => {
     expect(skipped).toBeGreaterThan(20);
   });
 
-  test('the least budget that an error names is enough, unless funds refuse it then; one microcredit less is not', () => {
+  test('the least budget of an error suffices unless funds then refuse; one microcredit less does not', () => {
     fc.assert(
-      fc.property(funded, ({ snapshot: from, facts: asked }) => {
-        const outcome = outcomeOf(from, asked);
+      fc.property(funded, ({ snapshot: from, facts: request }) => {
+        const outcome = outcomeOf(from, request);
         if (!isRefusal(outcome) || outcome.group !== 'budget') return;
         const least = limitFromCredits(Number(refusalError(outcome, from).info.details?.least_credits));
-        const enough = outcomeOf(from, { ...asked, budget: least });
-        if (isRefusal(enough)) expect([asked.funds === null, enough.group]).toEqual([false, 'funds']);
-        expect(isRefusal(outcomeOf(from, { ...asked, budget: least - 1 }))).toBe(true);
+        const enough = outcomeOf(from, { ...request, budget: least });
+        if (isRefusal(enough)) expect([request.funds === null, enough.group]).toEqual([false, 'funds']);
+        expect(isRefusal(outcomeOf(from, { ...request, budget: least - 1 }))).toBe(true);
       }),
       { numRuns: 4000 },
     );
   });
 
-  test('the least worst case that a refusal by funds names is enough for them, and one microcredit less is not', () => {
+  test('the least worst case of a refusal by funds suffices; one microcredit less does not', () => {
     let refused = 0;
     fc.assert(
-      fc.property(funded, ({ snapshot: from, facts: asked }) => {
-        const outcome = outcomeOf(from, asked);
+      fc.property(funded, ({ snapshot: from, facts: request }) => {
+        const outcome = outcomeOf(from, request);
         if (!isRefusal(outcome) || outcome.group !== 'funds') return;
         refused++;
         const least = leastWorstCase(outcome, from);
-        expect(least).toBeGreaterThan(asked.funds!.free!);
-        expect(isRefusal(outcomeOf(from, { ...asked, funds: funds(least) }))).toBe(false);
-        expect(isRefusal(outcomeOf(from, { ...asked, funds: funds(least - 1) }))).toBe(true);
+        expect(least).toBeGreaterThan(request.funds!.free!);
+        expect(isRefusal(outcomeOf(from, { ...request, funds: funds(least) }))).toBe(false);
+        expect(isRefusal(outcomeOf(from, { ...request, funds: funds(least - 1) }))).toBe(true);
       }),
       { numRuns: 4000 },
     );
     expect(refused).toBeGreaterThan(50);
   });
 
-  test('the relaxation that an error names admits the model it names', () => {
+  test('the relaxation of an error admits the model that it names', () => {
     let offered = 0;
     fc.assert(
-      fc.property(funded, ({ snapshot: from, facts: asked }) => {
-        const outcome = outcomeOf(from, asked);
+      fc.property(funded, ({ snapshot: from, facts: request }) => {
+        const outcome = outcomeOf(from, request);
         if (!isRefusal(outcome) || outcome.group !== 'constraints') return;
         const relaxation = refusalError(outcome, from).info.details?.relaxation;
         const isNumeric = outcome.rejected.some(({ rejections }) =>
@@ -286,7 +285,7 @@ describe('for any catalog and request', () => {
         if (typeof relaxation !== 'string') return;
         offered++;
         const named = /`(.+)`$/.exec(relaxation)![1]!;
-        const relaxed = outcomeOf(from, { ...relax(asked, relaxation), model: named, pinned: true });
+        const relaxed = outcomeOf(from, { ...relax(request, relaxation), model: named, pinned: true });
         expect(isRefusal(relaxed)).toBe(false);
       }),
       { numRuns: 4000 },
@@ -295,9 +294,9 @@ describe('for any catalog and request', () => {
   });
 });
 
-/** A request as an error's text tells to change it. */
-function relax(asked: Facts, relaxation: string): Facts {
-  let changed = asked;
+/** The request, changed as the text of an error says. */
+function relax(request: Facts, relaxation: string): Facts {
+  let changed = request;
   for (const [, field, to] of relaxation.matchAll(/(\w+) \S+ → (\S+)/g)) {
     const figure = Number(to);
     if (field === 'max_cost_credits') changed = { ...changed, ceilings: { ...changed.ceilings, costCredits: figure } };
@@ -311,21 +310,21 @@ function relax(asked: Facts, relaxation: string): Facts {
 }
 
 describe('funds', () => {
-  /** Two endpoints: the first is cheap for what is expected and dear at its worst, the second lies between. */
+  /** Two endpoints: the first is cheap in the expected case and dear in the worst, the second lies between. */
   const tiered = price(1, 4);
   const [line] = tiered.lines;
   const first = { ...tiered, lines: [line, { ...line, overInputTokens: 800, input: 90_000, output: 90_000 }] as const };
   const endpoints = [first, price(2, 8)].map((each) => ({ provider: 'p', upstream: 'u', regions: [], price: each }));
   const from = snapshot([model('x', { endpoints: [endpoints[0]!, endpoints[1]!] })]);
 
-  test('that pay for the second endpoint alone leave that one, which the estimate is then of', () => {
+  test('that cover only the second endpoint leave that one, with its estimate', () => {
     const rich = decisionOf(from, facts({ funds: funds(10 ** 9) }));
     expect(rich.ranked[0]).toMatchObject({ endpoints: [0, 1], costCredits: 2.1 });
     const poor = decisionOf(from, facts({ funds: funds(10 ** 8) }));
     expect(poor.ranked[0]).toMatchObject({ endpoints: [1], costCredits: 4.2, bound: 36_768_000 });
   });
 
-  test('are answered for where a ceiling is met by no endpoint but one that they cannot pay', () => {
+  test('are the reason where only an endpoint beyond them meets a ceiling', () => {
     expect(idsOf(decisionOf(from, facts({ ceilings: ceilings(3), funds: funds(10 ** 9) })), from)).toEqual(['x']);
     expect(refusalOf(from, facts({ ceilings: ceilings(3), funds: funds(10 ** 8) })).group).toBe('funds');
   });
@@ -354,7 +353,7 @@ describe('an error about no model', () => {
     expect(error.message).toBe('No model meets the request; max_latency_ms 800 → 950 admits `near`.');
   });
 
-  test('offers two figures where one is not enough, and languages where figures do not help', () => {
+  test('relaxes two limits where one is not enough, and languages where limits do not help', () => {
     expect(errorOf(from, facts({ ceilings: ceilings(1, 900) })).info.details).toMatchObject({
       relaxation: 'max_cost_credits 1 → 1.8 and max_latency_ms 900 → 950 admits `near`',
     });
@@ -367,18 +366,18 @@ describe('an error about no model', () => {
     });
   });
 
-  test('has no relaxation where none would help', () => {
+  test('has no relaxation where none helps', () => {
     const { details } = errorOf(from, facts({ needs: CAPABILITIES.vision.bit })).info;
     expect(details).not.toHaveProperty('relaxation');
     expect(details).toMatchObject({ rejected: [{ reasons: ['it lacks vision'] }, { reasons: ['it lacks vision'] }] });
   });
 
-  test('that only `n` is to blame for says so', () => {
+  test('names `n` where nothing else is missing', () => {
     const error = errorOf(from, facts({ choices: 2, needs: CAPABILITIES.choices.bit }));
     expect([error.code, error.info.param]).toEqual(['unsupported_parameter', 'n']);
   });
 
-  test('tells the window where the prompt is too long, and the pinned model where it was pinned', () => {
+  test('names the context window for a prompt that is too long, and the pinned model', () => {
     const long = errorOf(from, facts({ inputTokens: 200_000 }));
     expect([long.status, long.code]).toEqual([400, 'context_length_exceeded']);
     expect(long.info.details).toEqual({ estimated_input_tokens: 200_000, context_window: 100_000 });

@@ -11,7 +11,7 @@ const own = defineStrategy({
   prepare: () => ({ reason: 'own', score: () => {} }),
 });
 
-/** Of another kind, so that it may have the same name. */
+/** A plugin of another kind may have the same name. */
 const ownEstimator = defineEstimator({
   name: 'own',
   status: 'alpha',
@@ -22,7 +22,7 @@ const ownEstimator = defineEstimator({
 });
 
 describe('the registry of plugins', () => {
-  test('has the shipped ones by name, each kind apart', () => {
+  test('has the shipped plugins by kind and name', () => {
     const registry = createRegistry([...shipped, own, ownEstimator]);
     const namesOf = (kind: Plugin['kind']) => shipped.filter((one) => one.kind === kind).map(({ name }) => name);
     expect([...registry.strategies.keys()]).toEqual([...namesOf('strategy'), 'own']);
@@ -30,7 +30,7 @@ describe('the registry of plugins', () => {
     expect([...registry.estimators.keys()]).toEqual([...namesOf('estimator'), 'own']);
   });
 
-  test('refuses two of a name', () => {
+  test('refuses two plugins of one name', () => {
     expect(() => createRegistry([...shipped, own, own])).toThrow('two strategy plugins are named `own`');
     const twice = [...shipped, ownEstimator, ownEstimator];
     expect(() => createRegistry(twice)).toThrow('two estimator plugins are named `own`');
@@ -48,8 +48,8 @@ describe('the registry of plugins', () => {
     expect(() => createRegistry([...rest, ownEstimator])).toThrow('the estimator plugin `learned` is missing');
   });
 
-  test('refuses what is not a plugin, and says what it lacks', () => {
-    // What comes from outside the type checker.
+  test('refuses values that are no plugin, and says what they lack', () => {
+    // Values that bypass the type checker.
     const foreign = (plugin: object) => () => createRegistry([...shipped, plugin as Plugin]);
     expect(foreign({ ...own, kind: 'other' })).toThrow('made by defineStrategy, defineProvider or defineEstimator');
     expect(foreign({ ...own, name: 'No Good' })).toThrow('lower-case letters');
@@ -74,14 +74,14 @@ models:
 ${more}`;
   const codes = (text: string) => loadWith(text).diagnostics.map(({ code, message }) => `${code}: ${message}`);
 
-  test('that is not there is refused, with the name', () => {
+  test('is refused for an unknown one, by name', () => {
     expect(codes(policy('selectors: { mine: { strategy: autoo } }'))).toEqual([
       'unknown-reference: there is no strategy `autoo`',
     ]);
     expect(codes(policy('', 'simulate'))).toEqual([expect.stringContaining('`simulate`')]);
   });
 
-  test('with options it does not have, or will not take, is refused', () => {
+  test('is refused for unknown or invalid options', () => {
     expect(codes(policy('selectors: { mine: { strategy: auto, options: { speed: 1 } } }'))[0]).toContain('speed');
     const none = 'selectors: { mine: { strategy: auto, options: { quality: 0, cost: 0, latency: 0 } } }';
     expect(codes(policy(none))[0]).toContain('at least one of quality, cost and latency must be above 0');

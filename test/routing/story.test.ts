@@ -35,19 +35,19 @@ const from = snapshot(
 );
 
 function tell(
-  asked: Facts,
+  request: Facts,
   of: PolicySnapshot = from,
   strategy: PreparedStrategy = usual('auto'),
   readings?: Readings,
 ) {
   return story(
-    certify(of, asked, { id: 0, seed: '0', reason: 'auto:balanced', strategy, ...(readings && { readings }) }),
-    asked,
+    certify(of, request, { id: 0, seed: '0', reason: 'auto:balanced', strategy, ...(readings && { readings }) }),
+    request,
   );
 }
 
 describe('a story', () => {
-  test('tells what was asked, who was left out, and by what the choice won', () => {
+  test('states the request, the rejected models, and why the choice won', () => {
     expect(tell(facts({ needs: CAPABILITIES.vision.bit }))).toEqual([
       'Asked for auto, task general: about 500 tokens of input and 400 of output; needs vision.',
       'blind left out: it lacks vision.',
@@ -56,7 +56,7 @@ describe('a story', () => {
     ]);
   });
 
-  test('tells the rules that apply with their places, and what preferences moved', () => {
+  test('states active rules with their positions, and the effect of preferences', () => {
     const lines = tell(facts({ rules: { constraints: [0], preferences: [0] } }));
     expect(lines).toContain('Constraints that apply: patience (rules.yaml:7).');
     expect(lines).toContain('slow left out: the policy rejects it: patience.');
@@ -68,7 +68,7 @@ describe('a story', () => {
     );
   });
 
-  test('tells how sure the task is, and every limit that was set', () => {
+  test('states the shares of tasks and every limit of the request', () => {
     const mix = [
       { task: 'coding', share: 0.6 },
       { task: 'general', share: 0.4 },
@@ -90,14 +90,14 @@ describe('a story', () => {
     );
   });
 
-  test('tells what is in the way of a refusal, and the nearest that admits a model', () => {
+  test('states the reasons of a refusal and the nearest relaxation', () => {
     expect(tell(facts({ ceilings: { costCredits: null, latencyMs: 800 } })).slice(1)).toEqual([
       '4 models left out: its expected latency is above max_latency_ms (best, blind, good, slow).',
       'Refused with no_eligible_model: No model meets the request; max_latency_ms 800 → 4500 admits `best`.',
     ]);
   });
 
-  test('tells of a floor of quality, with the decimals that tell a quality from it', () => {
+  test('states a quality floor, with as many decimals as separate a quality from it', () => {
     const floored: PreparedStrategy = {
       ...byQuality,
       qualityFloor: 0.93,
@@ -114,21 +114,21 @@ describe('a story', () => {
     expect(of(0.8, 0.928)).toBe(`2 models left out: its expected quality is ${why} (m1, m2).`);
   });
 
-  test('tells who was pinned, who is alone, and what ordered equals', () => {
+  test('says that a model was pinned, was the only one, or won a tie', () => {
     expect(tell(facts({ model: 'good', pinned: true }))[1]).toStartWith('good was asked for by name: expected');
     expect(tell(facts({ allowedModels: ['good'] })).at(-2)).toStartWith('good is the only model left: expected');
     const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
     expect(tell(facts(), dear, byQuality)[1]).toEndWith('b has the same utility; the lower cost decided.');
   });
 
-  test('tells of a strategy that gave no usable score', () => {
+  test('reports a strategy without a usable score', () => {
     const broken: PreparedStrategy = { reason: 'broken', score: () => {} };
     expect(tell(facts(), from, broken)[1]).toEndWith(
       'The strategy gave no usable score, so the higher quality decided.',
     );
   });
 
-  test('tells of cached input, of endpoints that are out, and what the baseline would cost', () => {
+  test('states cached input, unhealthy endpoints and the cost of the baseline', () => {
     const two = snapshot(
       [
         model('a', {
@@ -152,7 +152,7 @@ describe('a story', () => {
     ]);
   });
 
-  test('says of each state of health what it is', () => {
+  test('names each state of health', () => {
     const two = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.7 })]);
     const out = (state: keyof typeof HEALTH) => {
       const health = Uint8Array.of(HEALTH[state], 0);
@@ -163,7 +163,7 @@ describe('a story', () => {
     expect(out('misconfigured')).toBe('a left out: it is out for now: its provider cannot be used.');
   });
 
-  test('tells no lead by parts which the strategy tells of one of the two alone', () => {
+  test('omits leads by part where the strategy gives the parts of only one model', () => {
     const half: PreparedStrategy = {
       ...byQuality,
       parts: ({ quality }, at): Record<string, number> => (at === 0 ? {} : { quality: quality[at]! }),
@@ -172,13 +172,13 @@ describe('a story', () => {
     expect(tell(facts(), two, half)[1]).toEndWith(' It is 0.2 ahead of b.');
   });
 
-  test('counts the input as on the choice, whatever an image is on another model', () => {
+  test('states the input as counted for the choice, not for other models', () => {
     const two = snapshot([model('a', { q: 0.9, imageTokensMax: 85 }), model('b', { q: 0.7, imageTokensMax: 900 })]);
     expect(tell(facts({ images: 2 }), two)[0]).toContain('about 670 tokens of input');
     expect(tell(facts({ images: 2, allowedModels: ['b'] }), two)[0]).toContain('about 2,300 tokens of input');
   });
 
-  test('stays short whatever the catalog: groups the models by their reasons, and counts the rest', () => {
+  test('stays short for any catalog: groups models by reason, and counts the rest', () => {
     const languages = ['c', 'go', 'lua', 'perl', 'ruby', 'rust', 'scala', 'swift'];
     const many = snapshot(
       [...Array(500).keys()].map((at) =>
@@ -199,7 +199,7 @@ describe('a story', () => {
     expect(capped[1]).toStartWith('250 models left out: max_tokens is above its maximum (m0, ');
   });
 
-  test('of a mix of tasks takes the shares as they were counted', () => {
+  test('states the recorded shares of a mix of tasks', () => {
     const tasks = {
       tasks: [GENERAL, { ...GENERAL, name: 'coding' }],
       taskIndex: new Map([
@@ -216,7 +216,7 @@ describe('a story', () => {
   });
 });
 
-describe('what is told of estimates', () => {
+describe('the text of estimates', () => {
   const two = snapshot([model('a', { q: 0.74 }), model('b', { q: 0.6 })]);
   const estimate = (more: Partial<Estimate>): Estimate => ({
     quality: Float64Array.of(0.74, 0.6),
@@ -228,30 +228,34 @@ describe('what is told of estimates', () => {
     trust: 0.4,
     ...more,
   });
-  const lines = (more: Partial<Estimate>, words?: Parameters<typeof story>[2], asked = facts({ task: 'general' })) => {
+  const lines = (
+    more: Partial<Estimate>,
+    words?: Parameters<typeof story>[2],
+    request = facts({ task: 'general' }),
+  ) => {
     const given = { id: 0, seed: '0', reason: 'auto:balanced', strategy: byQuality, estimate: estimate(more) };
-    return story(certify(two, asked, given), asked, words);
+    return story(certify(two, request, given), request, words);
   };
 
-  test('is nothing where a quality is as declared', () => {
+  test('is empty where a quality is the declared one', () => {
     expect(lines({})).toEqual(tell(facts(), two, byQuality));
   });
 
-  test('is each step from what is declared, rounded so that they add up', () => {
-    const told = lines({
+  test('has each step from the declared quality, rounded so that they add up', () => {
+    const sentences = lines({
       quality: Float64Array.of(0.714, 0.6),
       length: -0.1,
       outcomes: Float32Array.of(-0.05, 0.1),
       text: Float32Array.of(0.02, 0),
       counts: Float32Array.of(212, 0),
     });
-    expect(told.slice(2, 4)).toEqual([
+    expect(sentences.slice(2, 4)).toEqual([
       'a: 0.71 = declared 0.74 for general, −0.02 for length, −0.01 from 212 outcomes on this task, +0.00 by its words (trust 0.4).',
       'b: 0.60 = declared 0.60 for general, −0.02 for length, +0.02 from outcomes on other tasks.',
     ]);
   });
 
-  test('is the strongest words, where the text is at hand', () => {
+  test('names the strongest words where the text is at hand', () => {
     const words = new Map([
       [
         'a',
@@ -263,16 +267,16 @@ describe('what is told of estimates', () => {
         ],
       ],
     ]);
-    const told = lines({ quality: Float64Array.of(0.7, 0.6), text: Float32Array.of(-0.2, 0) }, words);
-    expect(told[2]).toBe(
+    const sentences = lines({ quality: Float64Array.of(0.7, 0.6), text: Float32Array.of(-0.2, 0) }, words);
+    expect(sentences[2]).toBe(
       'a: 0.70 = declared 0.74 for general, −0.04 by its words (trust 0.4); strongest words, in log odds: "derive" −0.3, "sql" +0.2, "of the" +0.04.',
     );
   });
 
-  test('is in shadow what it would be, and who would be chosen', () => {
+  test('states learnt qualities and the choice by them in shadow mode', () => {
     const shadow = { outcomes: Float32Array.of(-0.7, 0.4), counts: Float32Array.of(1, 0.4) };
-    const told = lines({ ...shadow, shadow: Float64Array.of(0.58, 0.69) });
-    expect(told.slice(2, 5)).toEqual([
+    const sentences = lines({ ...shadow, shadow: Float64Array.of(0.58, 0.69) });
+    expect(sentences.slice(2, 5)).toEqual([
       'a: 0.74 = declared 0.74 for general. By what was learnt it would be 0.58: −0.16 from 1 outcome on this task.',
       'b: 0.60 = declared 0.60 for general. By what was learnt it would be 0.69: +0.09 from 0.4 outcomes on this task.',
       'By what was learnt, b would be chosen.',
@@ -282,13 +286,13 @@ describe('what is told of estimates', () => {
     );
   });
 
-  test('is how the choice was drawn', () => {
+  test('states the probability of a draw', () => {
     const strategy: PreparedStrategy = { ...byQuality, parts: ({ quality }, at) => ({ quality: quality[at]! }) };
     const explore = { share: 0.5, temperature: 0.01, qualityMargin: 1 };
     const drawn = (seed: string) =>
       story(certify(two, facts(), { id: 0, seed, reason: 'auto:balanced', strategy, explore }), facts())[1];
-    const told = new Set([...Array(20).keys()].map((seed) => drawn(`${seed}`)));
-    expect([...told].sort()).toEqual([
+    const sentences = new Set([...Array(20).keys()].map((seed) => drawn(`${seed}`)));
+    expect([...sentences].sort()).toEqual([
       'a is the best of 2 by auto:balanced: expected quality 74 %, 2.1 Credits, 4,500 ms. It is 0.14 ahead of b: quality +0.14. To learn, others are tried too: it had a chance of 75 % among 2.',
       'b was drawn to learn: expected quality 60 %, 2.1 Credits, 4,500 ms. a was best by utility, 0.14 ahead (quality +0.14); b had a chance of 25 % among 2.',
     ]);

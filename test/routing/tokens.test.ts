@@ -8,7 +8,7 @@ import { canonicalLanguage } from '../../src/core/languages.ts';
 import { estimateTokens, tokenWeight, utf8Bytes } from '../../src/core/tokens.ts';
 import { inTime } from '../support/in-time.ts';
 
-/** Any string of UTF-16, lone surrogates included, around the edges of the pieces in which a long one is counted. */
+/** Any UTF-16 string, lone surrogates included, also around the edges of the pieces in which long ones are counted. */
 const anyText = fc
   .tuple(
     fc.array(
@@ -40,7 +40,7 @@ const texts = new Map(
 const textOf = (kind: string) => texts.get(kind)!;
 
 describe('the estimated tokens of a text', () => {
-  test('are a token for a short word, for three digits, for a mark, and more for what is written without blanks', () => {
+  test('are one for a short word, three digits or a mark, and more in scripts without blanks', () => {
     expect(estimateTokens('')).toBe(0);
     expect(estimateTokens('four')).toBe(1);
     expect(estimateTokens('four more')).toBe(2);
@@ -53,19 +53,19 @@ describe('the estimated tokens of a text', () => {
     expect(estimateTokens(' '.repeat(20))).toBe(1);
   });
 
-  test.each([...texts.keys()])('of %s are at most about twice and at least half of what tokenizers count', (kind) => {
+  test.each([...texts.keys()])('for %s are between half and about twice the count of tokenizers', (kind) => {
     for (const count of [o200k(textOf(kind)), cl100k(textOf(kind))]) {
       expect(tokenWeight(textOf(kind)) / count).toBeWithin(0.5, 2.1);
     }
   });
 
-  test('of English and code are within a sixth', () => {
+  test('for English and code are within a sixth', () => {
     for (const kind of ['english', 'python', 'typescript', 'sql', 'json', 'markdown', 'digits', 'hex', 'base64']) {
       expect(tokenWeight(textOf(kind)) / o200k(textOf(kind))).toBeWithin(0.84, 1.16);
     }
   });
 
-  test('of Chinese, Japanese and Korean are not too few', () => {
+  test('for Chinese, Japanese and Korean are not too few', () => {
     for (const kind of ['chinese', 'japanese', 'korean']) {
       expect(tokenWeight(textOf(kind))).toBeGreaterThan(o200k(textOf(kind)));
       expect(tokenWeight(textOf(kind))).toBeGreaterThan(0.9 * cl100k(textOf(kind)));
@@ -81,24 +81,24 @@ describe('the estimated tokens of a text', () => {
     );
   });
 
-  test('that comes in pieces of a token each, as upstreams send it, add up to about the same', () => {
+  test('add up to about the same over pieces of one token, as upstreams send them', () => {
     for (const [kind, text] of texts) {
       const pieces = encode(text.slice(0, 1_500)).map((token) => decode([token]));
       const sum = pieces.reduce((total, piece) => total + tokenWeight(piece), 0);
-      // What looks like noise is cut where no class changes.
+      // Noise is cut within a class of characters.
       const least = kind === 'hex' || kind === 'digits' ? 0.6 : 0.9;
       expect(sum / tokenWeight(text.slice(0, 1_500))).toBeWithin(least, 1.2);
     }
   });
 
-  test('of a long text are sampled, in proportion to its length', () => {
+  test('for a long text are sampled, in proportion to its length', () => {
     const text = textOf('english').repeat(300);
     expect(estimateTokens(text) / (300 * tokenWeight(textOf('english')))).toBeWithin(0.9, 1.1);
     const half = 'word '.repeat(50_000) + '你好'.repeat(125_000);
     expect(estimateTokens(half) / (tokenWeight('word '.repeat(400)) * 125 + 275_000)).toBeWithin(0.95, 1.05);
   });
 
-  test('of 10 MB take no longer than of 10 kB', async () => {
+  test('for 10 MB take no longer than for 10 kB', async () => {
     const text = 'x'.repeat(10_000_000);
     await inTime(2_000, () => {
       for (let i = 0; i < 100; i++) estimateTokens(text);
@@ -107,7 +107,7 @@ describe('the estimated tokens of a text', () => {
 });
 
 describe('the name of a programming language', () => {
-  test('is one, whatever it is called', () => {
+  test('is canonical for every alias', () => {
     const same: Record<string, readonly string[]> = {
       javascript: ['JS', 'Node.js', 'ECMAScript', ' javascript '],
       go: ['Golang', 'GO'],
@@ -123,7 +123,7 @@ describe('the name of a programming language', () => {
     }
   });
 
-  test('that nobody knows stays as it is, in lower case, also one that objects have', () => {
+  test('stays as it is, in lower case, where it is unknown, even if objects have a property of that name', () => {
     expect(canonicalLanguage('COBOL')).toBe('cobol');
     expect(canonicalLanguage('__proto__')).toBe('__proto__');
     expect(canonicalLanguage('constructor')).toBe('constructor');

@@ -4,7 +4,7 @@ import type { Facts } from '../../src/core/facts.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { facts, model, price, snapshot } from './build.ts';
 
-/** A catalog and a request that may or may not find a model in it. */
+/** A catalog, and a request that some, all or none of its models can serve. */
 export interface World {
   readonly snapshot: PolicySnapshot;
   readonly facts: Facts;
@@ -102,10 +102,10 @@ const WISHES: (keyof Facts)[] = [
 export const worlds: fc.Arbitrary<World> = fc
   .record({ models, request: requests, simple: fc.subarray(WISHES, { maxLength: 9 }) })
   .map(({ models: list, request, simple }) => {
-    // Some wishes are left out again, or hardly anything would be eligible.
-    const asked = facts({ ...request, inputTokensMax: (request.inputTokens ?? 1) * 4 });
+    // Some demands are dropped again, or hardly any model would be eligible.
+    const all = facts({ ...request, inputTokensMax: (request.inputTokens ?? 1) * 4 });
     const plain: Readonly<Record<string, unknown>> = Object.fromEntries(
       simple.map((key) => [key, Reflect.get(facts(), key)]),
     );
-    return { snapshot: snapshot(list), facts: { ...asked, ...plain } };
+    return { snapshot: snapshot(list), facts: { ...all, ...plain } };
   });

@@ -1,9 +1,9 @@
 import { logitOf, sigmoid } from '../../../src/core/estimate.ts';
 
-/** What one deviation of difficulty takes from the log odds of every model: as much as Signalbox gives to length. */
+/** Log odds that one deviation of difficulty costs every model, as Signalbox gives to length. */
 const DIFFICULTY_WORTH = 0.25;
 
-/** Declared qualities, all lowered where a request looks hard. By row, then by model. */
+/** Declared qualities, lowered for difficult requests. By row, then by model. */
 export function loweredBy(difficulty: Float64Array, declared: Float64Array): Float64Array {
   const m = declared.length;
   const mean = difficulty.reduce((sum, value) => sum + value, 0) / difficulty.length;

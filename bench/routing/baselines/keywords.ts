@@ -1,4 +1,4 @@
-/** One of the things that a keyword scorer looks for. */
+/** A dimension of a keyword scorer. */
 interface Dimension {
   readonly name: string;
   readonly weight: number;
@@ -6,7 +6,7 @@ interface Dimension {
   score(prompt: string, lower: string): number;
 }
 
-/** Scores by how many of some words there are: none, a few, many. */
+/** Scores by the count of some words: none, a few, many. */
 function words(name: string, weight: number, list: string, [few, many]: readonly [number, number]): Dimension {
   const terms = list.split(',').map((term) => term.trim());
   return {
@@ -23,8 +23,8 @@ function words(name: string, weight: number, list: string, [few, many]: readonly
 const clip = (value: number): number => Math.min(1, Math.max(-1, value));
 
 /**
- * A keyword scorer of the kind that many routers ship: fifteen dimensions with fixed weights. The lists are our own; nothing
- * of it is fitted to data.
+ * A keyword scorer as many routers ship it: fifteen dimensions with fixed weights. The lists are our own; nothing
+ * is fitted to data.
  */
 const DIMENSIONS: readonly Dimension[] = [
   { name: 'length', weight: 0.08, score: (prompt) => clip((prompt.length / 4 - 275) / 225) },
@@ -92,7 +92,7 @@ const DIMENSIONS: readonly Dimension[] = [
   ),
 ];
 
-/** How hard a prompt is, by its keywords. */
+/** Difficulty of a prompt by its keywords. */
 export function keywordScore(prompt: string): number {
   const lower = prompt.toLowerCase();
   return DIMENSIONS.reduce((sum, { weight, score }) => sum + weight * score(prompt, lower), 0);

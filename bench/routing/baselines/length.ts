@@ -1,2 +1,2 @@
-/** How hard a prompt is, by its length alone: the logarithm of its words, numbers and signs. */
+/** Difficulty of a prompt by its length: the logarithm of its words, numbers and signs. */
 export const lengthOf = (prompt: string): number => Math.log1p(prompt.match(/[a-z]+|\d+|[^\sa-z\d]/gi)?.length ?? 0);

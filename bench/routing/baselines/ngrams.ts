@@ -4,12 +4,12 @@ import type { Row } from '../data.ts';
 import type { Sheet } from '../pools.ts';
 
 const BUCKETS = 1 << 16;
-/** Chosen on rows of `train` of mmlu-pro alone, half of which taught the other. */
+/** Tuned on `train` rows of mmlu-pro, one half teaching the other. */
 const RATE = 0.02;
 const EPOCHS = 4;
 const DECAY = 1e-4;
 
-/** Words and pairs of neighbours, hashed. Each counts once; together they have length 1. */
+/** Hashed words and pairs of neighbours. Each counts once; the vector has length 1. */
 function bucketsOf(prompt: string): Uint32Array {
   const found = new Set<number>();
   let before = 0;
@@ -27,13 +27,13 @@ function bucketsOf(prompt: string): Uint32Array {
   return Uint32Array.from(found);
 }
 
-const known = new WeakMap<Row, Uint32Array>();
+const bucketsByRow = new WeakMap<Row, Uint32Array>();
 
 function bucketsOfRow(row: Row): Uint32Array {
-  const before = known.get(row);
-  if (before) return before;
+  const cached = bucketsByRow.get(row);
+  if (cached) return cached;
   const buckets = bucketsOf(row.prompt);
-  known.set(row, buckets);
+  bucketsByRow.set(row, buckets);
   return buckets;
 }
 
@@ -98,7 +98,7 @@ export function ngramPredictions(
   return predicted;
 }
 
-/** How hard prompts are, as learnt from other sources: one head for the answers of all models, beside each model's own mean. */
+/** Difficulty of prompts, learnt from other sources: one head for all models, beside each model's mean. */
 export function foreignDifficulty(foreign: readonly Row[], test: readonly Row[], seed: number): Float64Array {
   const sums = new Map<string, [sum: number, count: number]>();
   for (const { source, labels } of foreign) {

@@ -6,7 +6,7 @@ import { chatOf } from '../../core/route-query.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { screen } from '../../gateway/screen.ts';
 import { routeFacts } from '../../routing/facts.ts';
-import type { Profiled } from '../../routing/profile/profile.ts';
+import type { ProfileInput } from '../../routing/profile/profile.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { pairsOf } from '../keys/terms.ts';
 import { UsageError } from '../options.ts';
@@ -55,7 +55,7 @@ export interface Read {
   /** The conversation that the facts tell the size of; empty where a figure was stated instead. */
   readonly messages: readonly ChatMessage[];
   /** What its task is read from; null where the caller names the task, or nothing is said. */
-  readonly profiled: Profiled | null;
+  readonly profiled: ProfileInput | null;
   /** What its user asks; null where nobody says. */
   readonly question: string | null;
   readonly stream: boolean;

@@ -1,8 +1,8 @@
 import type { Facts } from '../../core/facts.ts';
 import { visible } from '../../core/visible.ts';
 import { percent } from '../../routing/advise.ts';
-import type { Profiled } from '../../routing/profile/profile.ts';
-import { type TellingWord, tellingWords } from '../../routing/profile/telling.ts';
+import { type InfluentialWord, influentialWords } from '../../routing/profile/influential-words.ts';
+import type { ProfileInput } from '../../routing/profile/profile.ts';
 
 /** What made a request's task, for an explanation that has its text at hand. */
 export interface TaskReasons {
@@ -10,13 +10,13 @@ export interface TaskReasons {
   /** How likely the task is, 0..1. */
   readonly share: number;
   /** In the order of the request; none where no word tells, such as for an image. */
-  readonly words: readonly TellingWord[];
+  readonly words: readonly InfluentialWord[];
 }
 
 /** The words that made the likeliest task of a request. It takes milliseconds. */
-export function taskReasons(request: Profiled, { task, mix }: Facts): TaskReasons {
+export function taskReasons(request: ProfileInput, { task, mix }: Facts): TaskReasons {
   const likeliest = mix[0]?.task ?? task;
-  return { task: likeliest, share: mix[0]?.share ?? 1, words: tellingWords(request, likeliest) };
+  return { task: likeliest, share: mix[0]?.share ?? 1, words: influentialWords(request, likeliest) };
 }
 
 const PLACES = { question: '', 'system prompt': ' in the system prompt', 'question before': ' in the question before' };

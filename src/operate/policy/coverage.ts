@@ -6,7 +6,7 @@ import type { SourcePlace } from '../../core/source-place.ts';
 import type { Places } from '../../policy/places.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { Evaluation } from '../../routing/evaluate.ts';
-import { type Asked, costOn, latencyOn } from '../../routing/rejections.ts';
+import { costOn, type DecisionInputs, latencyOn } from '../../routing/rejections.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { CaseRun } from './cases.ts';
 
@@ -136,7 +136,12 @@ export class Coverage {
   }
 
   /** A constraint is covered when it rejects a model or an endpoint of the request. */
-  #addConstraint(constraint: Constraint, lookedAt: readonly Model[], asked: Asked, snapshot: PolicySnapshot): void {
+  #addConstraint(
+    constraint: Constraint,
+    lookedAt: readonly Model[],
+    asked: DecisionInputs,
+    snapshot: PolicySnapshot,
+  ): void {
     const { name, allows, maxLatencyMs, maxCostCredits } = constraint;
     if (allows !== null) {
       for (const model of lookedAt) {
@@ -154,7 +159,7 @@ export class Coverage {
     if (lookedAt.some(isBeyond)) this.#touch('constraints', name);
   }
 
-  #addPreferences(facts: Facts, { readings }: Asked, snapshot: PolicySnapshot): void {
+  #addPreferences(facts: Facts, { readings }: DecisionInputs, snapshot: PolicySnapshot): void {
     const open = facts.rules.preferences
       .map((at) => snapshot.preferences[at]!)
       .filter(({ name }) => !this.#isTouched('preferences', name));

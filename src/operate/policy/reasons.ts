@@ -7,7 +7,7 @@ import { RouteRequest } from '../../core/route-query.ts';
 import { hasBit } from '../../core/rules.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { routeFacts } from '../../routing/facts.ts';
-import { constraintsAgainst } from '../../routing/rejections.ts';
+import { violatedConstraints } from '../../routing/rejections.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { hypotheticalFacts } from './hypothetical.ts';
 
@@ -64,6 +64,8 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0
       ? []
-      : constraintsAgainst(model, bits, { facts: asked, readings: outcome.readings }, snapshot).map(({ name }) => name);
+      : violatedConstraints(model, bits, { facts: asked, readings: outcome.readings }, snapshot).map(
+          ({ name }) => name,
+        );
   return [...rules, ...kinds.map(([kind]) => kind), ...(allows !== null && !hasBit(allows, index) ? ['selector'] : [])];
 }

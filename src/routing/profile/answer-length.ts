@@ -1,6 +1,6 @@
 import { SIGN } from './lexicon/lexicon.ts';
 
-/** Tokens of one of these, in a language of many letters a token. */
+/** Tokens of one unit. */
 const UNITS: Readonly<Record<number, number>> = {
   [SIGN.char_unit]: 0.25,
   [SIGN.word_unit]: 1.5,
@@ -15,29 +15,30 @@ const WHOLE: Readonly<Record<number, number>> = {
   [SIGN.one_paragraph]: 120,
   [SIGN.brief]: 100,
 };
-/** Of what is written rather than answered. */
+/** Tokens of a line of verse, and of a post. */
 const PIECES: Readonly<Record<number, number>> = { [SIGN.verse]: 25, [SIGN.post]: 60 };
 const TOKENS_MAX = 1_000_000;
 
-/** What stands before a number that the answer shall keep to: "in 3 sentences", not "the first 3 words". */
+/** Words before a number that limits the answer: "in 3 sentences", not "the first 3 words". */
 const BEFORE: ReadonlySet<string> = new Set(
   `in within under max most about only exactly auf unter höchstens maximal dans en sous em até w v do в до у за на sotto
     binnen onder dalam trong`.split(/\s+/),
 );
 
-/** How long a text says that its answer shall be, gathered word by word. */
+/** The length of the answer that a text asks for, gathered word by word. */
 export class AnswerLength {
   /** "In one word". */
   #word: number | null = null;
-  /** "200 words in 3 paragraphs": the most of them; and the most of those that a preposition leads in. */
+  /** "200 words in 3 paragraphs": the largest count. */
   #counted: number | null = null;
-  #led: number | null = null;
-  /** "In one sentence", "briefly": the least of them. */
+  /** The largest count behind a word of `BEFORE`. */
+  #limited: number | null = null;
+  /** "In one sentence", "briefly": the smallest. */
   #whole: number | null = null;
   /** "A haiku". */
   #piece: number | null = null;
 
-  /** Takes a word that tells a length, the number before it (0 for none) and the word before that. */
+  /** Takes a word for a length, the number before it (0 for none) and the word before that number. */
   note(sign: number, number: number, before: string): void {
     const whole = WHOLE[sign];
     const piece = PIECES[sign];
@@ -47,24 +48,24 @@ export class AnswerLength {
     else if (number > 0) {
       const tokens = number * UNITS[sign]!;
       this.#counted = Math.max(tokens, this.#counted ?? 0);
-      if (BEFORE.has(before)) this.#led = Math.max(tokens, this.#led ?? 0);
+      if (BEFORE.has(before)) this.#limited = Math.max(tokens, this.#limited ?? 0);
     }
   }
 
   /**
-   * Output tokens that are asked for; null where nothing is said. Of code only what is led in counts, for its counts
-   * are mostly of what it works on; a poem or a post is a length only where one is to be written.
+   * Requested output tokens; null without a request. For code only limits count, because other numbers mostly describe its
+   * input. A poem or a post is a length only for writing tasks.
    */
   tokens(task: string): number | null {
     // "20 questions" is a game.
     const isCode = task === 'coding' || task === 'tool_use' || task === 'chat';
     const piece = task === 'writing' ? this.#piece : null;
-    return whole(this.#word ?? (isCode ? this.#led : this.#counted) ?? piece ?? this.#whole);
+    return whole(this.#word ?? (isCode ? this.#limited : this.#counted) ?? piece ?? this.#whole);
   }
 
-  /** What a standing instruction asks of every answer: as `tokens`, without what says "be brief" of any length. */
-  standing(): number | null {
-    return whole(this.#word ?? this.#led ?? (this.#whole === WHOLE[SIGN.brief] ? null : this.#whole));
+  /** The length that a system prompt requests of every answer; "be brief" is none. */
+  tokensOfSystemPrompt(): number | null {
+    return whole(this.#word ?? this.#limited ?? (this.#whole === WHOLE[SIGN.brief] ? null : this.#whole));
   }
 }
 

@@ -1,24 +1,24 @@
 import type { Meaning } from './lexicon/lexicon.ts';
 import { NATURAL, VOTER, VOTES } from './natural.ts';
 
-/** What votes for a language count in the next line. */
+/** Weight that recent votes keep in the next line. */
 const FADING = 0.04;
 
-/** Counts the votes of words and letters for natural languages. */
+/** Counts votes of words and letters for natural languages. */
 export class Ballot {
-  /** All votes, in the order of `NATURAL`. */
+  /** In the order of `NATURAL`. */
   readonly votes = new Float64Array(NATURAL.length);
-  /** Votes of late: a text may be in one language, and what is asked of it in another. */
+  /** Votes that fade by line: a text and the instruction about it may be in two languages. */
   readonly recent = new Float64Array(NATURAL.length);
-  /** The language with the most votes of late. */
+  /** The language with the most recent votes. */
   leader = 0;
 
-  /** Where the last word with a meaning stands, and how it votes for English, and for another language at most. */
+  /** Position of the last word with a meaning, its vote for English, and its largest vote for another language. */
   #at = -1;
   #english = 0;
   #foreign = 0;
 
-  /** A line ends. */
+  /** Ends a line. */
   fade(): void {
     for (let language = 0; language < this.recent.length; language++) this.recent[language]! *= FADING;
   }
@@ -31,7 +31,7 @@ export class Ballot {
     this.recent[voter - 1]! += vote;
   }
 
-  /** The meanings of a word at a place; one that English has too tells no other language: "class", "solve", "ideas". */
+  /** Counts the meanings of a word. One that English shares is no sign of another language: "class", "solve". */
   word(values: readonly Meaning[], from: number, weight: number): void {
     if (from !== this.#at) {
       this.#at = from;
@@ -51,7 +51,7 @@ export class Ballot {
     this.#add(0, lacks * weight);
   }
 
-  /** Of languages that are as likely, English leads: its words are lent most. */
+  /** English wins a tie: other languages borrow most from it. */
   #add(language: number, vote: number): void {
     this.votes[language]! += vote;
     this.recent[language]! += vote;

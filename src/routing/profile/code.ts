@@ -1,9 +1,9 @@
-/** A line is read no further than this. */
+/** Characters read of a line. */
 const LINE = 160;
 
 /**
- * How a line of source code begins that prose does not, by the language that alone begins so; '' where several do.
- * Each pattern stands at the line's start, and the line is short: callers write this text.
+ * Beginnings of lines of source code, by language; '' for several languages. The patterns are anchored and the line is
+ * short, because callers write this text.
  */
 const LINES: readonly (readonly [language: string, start: RegExp])[] = [
   [
@@ -71,15 +71,15 @@ const LINES: readonly (readonly [language: string, start: RegExp])[] = [
 ];
 
 const START = new RegExp(LINES.map(({ 1: { source } }) => `(${source})`).join('|'), 'y');
-/** How a line of it ends: as statements and blocks do. */
+/** Ends of statements and blocks. */
 const END = /(?:[)}\]] ?;|[)\w>] ?\{|=.{1,160};)$/;
-/** Without one of these, or a word that code begins with, a line is prose; this look is many times quicker. */
+/** A line without one of these and without a keyword is prose: a fast first test. */
 const MARKS = new Uint8Array(0x80);
 for (const mark of '{};=<>#$[]@') MARKS[mark.charCodeAt(0)] = 1;
 const KEYWORD =
   /(?:import|from|package|FROM|RUN|COPY|WORKDIR|SELECT|select|puts|def|fi|done|else|return|let|npm|git|docker|pip|cargo|curl|sudo|local|panic|at|File) ?/y;
 
-/** Whether a line has anything of code: a mark, a call, a colon at its end or behind an error's name, a word in front. */
+/** Whether a line has a mark of code: a bracket, a call, a colon at its end or behind an error's name, a keyword in front. */
 export function mayBeCode(text: string, from: number, to: number): boolean {
   const end = Math.min(to, from + LINE);
   for (let at = from; at < end; at++) {
@@ -97,7 +97,7 @@ const isWordUnit = (code: number): boolean =>
   (code > 0x60 && code < 0x7b) || (code > 0x40 && code < 0x5b) || (code >= 0x30 && code < 0x3a) || code === 0x5f;
 const isErrorEnd = (text: string, at: number): boolean => text.endsWith('Error', at) || text.endsWith('Exception', at);
 
-/** The language that a line shows it is written in, '' for code of any, null for no code. */
+/** The programming language of a line; '' for code of an unclear one, null for prose. */
 export function languageOfLine(text: string, from: number, to: number): string | null {
   let start = from;
   while (start < to && text.charCodeAt(start) <= 0x20) start++;

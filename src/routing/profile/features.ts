@@ -1,110 +1,108 @@
 import { SIGN } from './lexicon/lexicon.ts';
 import { SIGNS, type Sign } from './lexicon/signs.ts';
-import type { Question } from './question.ts';
-import type { Reading } from './reading.ts';
-import type { Shape } from './shape.ts';
+import type { QuestionText } from './question.ts';
+import type { QuestionShape } from './question-shape.ts';
+import type { QuestionReading } from './reading.ts';
 import { TASKS } from './tasks.ts';
 
-/** What is known of a question when its task is weighed. */
-export interface View {
-  readonly question: Question;
-  readonly reading: Reading;
-  readonly shape: Shape;
-  readonly tools: Offer | null;
-  /** How likely the tasks of the question before are, where this one may lean on it. */
+/** A question with its context: the input of the task's features. */
+export interface QuestionView {
+  readonly question: QuestionText;
+  readonly reading: QuestionReading;
+  readonly shape: QuestionShape;
+  readonly tools: ToolContext | null;
+  /** Task probabilities of the question before, where this one may follow it up. */
   readonly before: Float64Array | null;
-  /** What the system prompt says; null without one. */
-  readonly standing: Standing | null;
-  /** Whether it is the system prompt itself that is weighed. */
-  readonly isStanding: boolean;
+  readonly system: SystemInstruction | null;
+  /** Whether the question is itself the system prompt. */
+  readonly isSystemPrompt: boolean;
 }
 
-/** A standing instruction: what the system prompt says is to be done with what the user sends. */
-export interface Standing {
-  /** How likely each task is the one that it asks for. */
+/** The instruction of a system prompt for all messages of the user. */
+export interface SystemInstruction {
+  /** Probability of each task. */
   readonly tasks: Float64Array;
   /** Whether it binds every answer: "translate everything", "the label only". */
   readonly binds: boolean;
-  /** The task that it orders, by its place in `TASKS`, where it is little else than that order; else -1. */
+  /** Index in `TASKS` of the one task that it orders, where it says little else; else -1. */
   readonly order: number;
-  /** What is read of it. */
   readonly text: string;
 }
 
-/** What tools have to do with a question, where any are offered. */
-export interface Offer {
-  /** Whether the question has a word of one's name. */
+/** The relation of a question to the tools that are offered. */
+export interface ToolContext {
+  /** Whether the question has a word of a tool's name. */
   readonly named: boolean;
-  /** Whether their results are the last that was said. */
+  /** Whether the conversation ends in calls or results of tools. */
   readonly amid: boolean;
-  /** Results of tools since the user spoke, and the end of the last one; 0 and '' where none are the last that was said. */
+  /** Results since the last user message, and the end of the last one; 0 and '' where `amid` is false. */
   readonly calls: number;
   readonly result: string;
 }
 
-/** What most questions lack, and all features of it with it. */
-type Lacking = Sign | 'before' | 'tools' | 'standing' | 'standing itself';
+/** A condition that most questions do not meet. A feature that requires it is 0 without it. */
+type FeatureCondition = Sign | 'before' | 'tools' | 'system prompt' | 'system prompt itself';
 
-/** `of` is asked only where there is that which it is 0 without. */
-type Feature = readonly [name: string, of: (view: View) => number, without?: Lacking];
+/** `of` is called only where the condition holds. */
+type Feature = readonly [name: string, of: (view: QuestionView) => number, requires?: FeatureCondition];
 
-/** Words that are weighed by themselves; the others only tell a language or a length. */
-const TELLING = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
+/** Signs with a weight of their own; the others tell only a language or a length. */
+const WEIGHTED_SIGNS = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
 
-const isShown = ({ question, reading }: View): boolean =>
+const isShown = ({ question, reading }: QuestionView): boolean =>
   question.documents > 0 || reading.hasText || question.length > 600;
-/** Whether something is there to do the task on: it is shown, quoted or stands behind a colon. */
-const hasMaterial = (view: View): boolean => isShown(view) || view.reading.quotes > 0 || view.reading.colon;
+/** Whether the question brings the material for its task: shown, quoted or behind a colon. */
+const hasMaterial = (view: QuestionView): boolean => isShown(view) || view.reading.quotes > 0 || view.reading.colon;
 
-/** How much was seen of a sign, at most so much. */
-const upTo = (most: number, sign: Sign): ((view: View) => number) => {
+/** The weight of a sign, capped at `most`. */
+const upTo = (most: number, sign: Sign): ((view: QuestionView) => number) => {
   const at = SIGN[sign];
   return ({ reading }) => Math.min(most, reading.signs[at]!);
 };
 
-/** Signs that count more, or less, where something holds of the question. */
-const together = (name: string, holds: (view: View) => boolean, signs: readonly Sign[]): Feature[] =>
+/** Signs that weigh differently where `holds` is true. */
+const together = (name: string, holds: (view: QuestionView) => boolean, signs: readonly Sign[]): Feature[] =>
   signs.map((sign) => {
     const seen = upTo(1.5, sign);
     return [`${sign} ${name}`, (view) => (holds(view) ? seen(view) : 0), sign];
   });
 
-const flag = (name: string, holds: (view: View) => boolean, without?: Lacking): Feature => [
+const flag = (name: string, holds: (view: QuestionView) => boolean, requires?: FeatureCondition): Feature => [
   name,
   (view) => (holds(view) ? 1 : 0),
-  without,
+  requires,
 ];
-const oneOf = (name: string, signs: readonly Sign[], of: (reading: Reading) => number): Feature[] =>
+const oneOf = (name: string, signs: readonly Sign[], of: (reading: QuestionReading) => number): Feature[] =>
   signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign]));
 
-const sum = ({ reading }: View, ...signs: readonly Sign[]): number =>
+export const sum = ({ reading }: QuestionView, ...signs: readonly Sign[]): number =>
   signs.reduce((all, sign) => all + reading.signs[SIGN[sign]]!, 0);
-const hasCode = ({ question }: View): boolean => question.codeFences > 0 || question.codeLines > 1;
-const hasFigures = ({ reading }: View): boolean => reading.numbers + reading.formulas + reading.latex > 0;
+const hasCode = ({ question }: QuestionView): boolean => question.codeFences > 0 || question.codeLines > 1;
+const hasFigures = ({ reading }: QuestionView): boolean => reading.numbers + reading.formulas + reading.latex > 0;
 
-/** Whether answers to choose from are given. */
-const isExam = ({ shape }: View): boolean => shape.choices > 2;
-/** Whether nothing but one word speaks of code. */
-const isLoneOfCode = (view: View): boolean => {
+/** Whether it is a multiple-choice question. */
+const isExam = ({ shape }: QuestionView): boolean => shape.choices > 2;
+/** Whether a single word is the only sign of code. */
+const isLoneOfCode = (view: QuestionView): boolean => {
   const { named, symbols, ticks, homographs } = view.reading;
   const others = named + symbols + ticks + homographs.length + view.question.codeFences + view.question.codeLines;
   return others === 0 && sum(view, 'code', 'program', 'mend') < 1.5;
 };
 
-/** The tasks of the question before, where something holds of this one. */
-const after = (name: string, holds: (view: View) => boolean): Feature[] =>
+/** Task probabilities of the question before, where `holds` is true of this one. */
+const after = (name: string, holds: (view: QuestionView) => boolean): Feature[] =>
   TASKS.map((task, at) => [`after ${task}${name}`, (view) => (holds(view) ? view.before![at]! : 0), 'before']);
 
-/** The tasks of the system prompt, where something holds of the question. */
-const under = (name: string, holds: (view: View) => boolean): Feature[] =>
+/** Task probabilities of the system prompt, where `holds` is true of the question. */
+const under = (name: string, holds: (view: QuestionView) => boolean): Feature[] =>
   TASKS.map((task, at) => [
     `under ${task}${name}`,
-    (view) => (holds(view) ? view.standing!.tasks[at]! : 0),
-    'standing',
+    (view) => (holds(view) ? view.system!.tasks[at]! : 0),
+    'system prompt',
   ]);
 
-/** What tells more together than by itself. */
-const MEETINGS: readonly Feature[] = [
+/** Combinations that tell more than their parts. */
+const COMBINATIONS: readonly Feature[] = [
   flag(
     'a word that may be a programming language among others of code',
     (view) => view.reading.homographs.length > 0 && (hasCode(view) || sum(view, 'code', 'program', 'mend') > 0.4),
@@ -121,7 +119,7 @@ const MEETINGS: readonly Feature[] = [
     'a fact about one word of code',
     (view) => {
       const { reading } = view;
-      const others = reading.words - reading.known;
+      const others = reading.words - reading.functionWords;
       const isOfCode = reading.named + reading.homographs.length + sum(view, 'code', 'program') > 0;
       return isOfCode && others <= 1 && reading.openings[SIGN.fact] === 1 && view.question.codeLines === 0;
     },
@@ -184,31 +182,33 @@ const MEETINGS: readonly Feature[] = [
   ),
 ];
 
-/** Words that weigh otherwise in a system prompt, which tells of all that its writer thought of. */
-const STANDING: readonly Sign[] = [
+/** Signs with a separate weight in a system prompt, which mentions many topics. */
+const SYSTEM_PROMPT_SIGNS: readonly Sign[] = [
   ...(['translate', 'tongue', 'summarize', 'extract', 'classify', 'labels', 'edit', 'make', 'write', 'prose'] as const),
   ...(['piece', 'fields', 'code', 'program', 'mend', 'maths', 'solve', 'given', 'fact', 'act', 'weigh'] as const),
   ...(['puzzle', 'feel', 'self', 'greet'] as const),
 ];
 
-/** Everything that speaks for a task or against it, by name. `weights.ts` has a row for each. */
+/** Verbs that can lead. */
+const LEADS: readonly Sign[] = ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'];
+/** Signs that weigh differently next to material. */
+const ON_MATERIAL: readonly Sign[] = [
+  ...(['classify', 'labels', 'extract', 'fields', 'summarize', 'translate', 'tongue', 'prose', 'piece'] as const),
+  ...(['either', 'fact', 'given', 'say'] as const),
+];
+
+/** All features by name; `weights.ts` and `weights-system-prompt.ts` have a row for each. */
 const FEATURES: readonly Feature[] = [
   ['always', () => 1],
-  ...TELLING.map((sign): Feature => [sign, upTo(2, sign), sign]),
-  ...TELLING.map(
+  ...WEIGHTED_SIGNS.map((sign): Feature => [sign, upTo(2, sign), sign]),
+  ...WEIGHTED_SIGNS.map(
     (sign): Feature => [`${sign} at all`, ({ reading }) => (reading.signs[SIGN[sign]]! > 0.4 ? 1 : 0), sign],
   ),
-  ...TELLING.map((sign) => flag(`${sign} opens`, ({ reading }) => reading.openings[SIGN[sign]] === 1, sign)),
-  ...oneOf('first', ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'], ({ lead }) => lead),
+  ...WEIGHTED_SIGNS.map((sign) => flag(`${sign} opens`, ({ reading }) => reading.openings[SIGN[sign]] === 1, sign)),
+  ...oneOf('first', LEADS, ({ lead }) => lead),
   ...oneOf('makes', ['prose', 'piece', 'code', 'program'], ({ object }) => object),
-  ...together('of material', hasMaterial, [
-    ...(['classify', 'labels', 'extract', 'fields', 'summarize', 'translate', 'tongue', 'prose', 'piece'] as const),
-    ...(['either', 'fact', 'given', 'say'] as const),
-  ]),
-  ...together('of a text', isShown, [
-    ...(['classify', 'labels', 'extract', 'fields', 'summarize', 'translate', 'tongue', 'prose', 'piece'] as const),
-    ...(['either', 'fact', 'given', 'say'] as const),
-  ]),
+  ...together('of material', hasMaterial, ON_MATERIAL),
+  ...together('of a text', isShown, ON_MATERIAL),
   ...together('asked', ({ reading }) => reading.asksMark, [
     ...(['weigh', 'puzzle', 'count', 'tongue', 'either', 'amount', 'feel', 'labels', 'make', 'prose', 'code'] as const),
   ]),
@@ -216,8 +216,8 @@ const FEATURES: readonly Feature[] = [
     ...(['greet', 'thanks', 'more', 'tongue', 'say', 'feel', 'also'] as const),
   ]),
   ...together('of numbers', ({ reading }) => reading.numbers >= 2, ['amount', 'count', 'solve', 'maths']),
-  ...MEETINGS,
-  // What is shown.
+  ...COMBINATIONS,
+  // Material.
   flag('a text', isShown),
   flag('material', hasMaterial),
   ['quotes', ({ reading }) => Math.min(2, reading.quotes)],
@@ -247,7 +247,7 @@ const FEATURES: readonly Feature[] = [
   flag('three numbers', ({ reading }) => reading.numbers >= 3),
   ['formulas', ({ reading }) => Math.min(2, reading.formulas)],
   ['LaTeX', ({ reading }) => Math.min(2, reading.latex)],
-  // How much is said, and how.
+  // Length and form.
   flag('a question mark', ({ reading }) => reading.asksMark),
   ...[3, 6, 12].map((most) => flag(`at most ${most} words`, ({ reading }) => reading.words <= most)),
   flag('no verb for a task', ({ reading }) => reading.lead < 0),
@@ -256,8 +256,8 @@ const FEATURES: readonly Feature[] = [
     ({ reading, shape }) => reading.asksMark && reading.lead < 0 && reading.words > 12 && shape.sentences <= 1,
   ),
   ...[25, 60].map((least) => flag(`more than ${least} words`, ({ reading }) => reading.words > least)),
-  ['small words', ({ reading }) => (reading.words > 0 ? reading.known / reading.words : 0)],
-  flag('hardly another word', ({ reading }) => reading.words - reading.known <= 3),
+  ['small words', ({ reading }) => (reading.words > 0 ? reading.functionWords / reading.words : 0)],
+  flag('hardly another word', ({ reading }) => reading.words - reading.functionWords <= 3),
   flag('slashes', ({ shape }) => shape.slashes > 0),
   flag('a list of choices', ({ shape }) => shape.listed > 0),
   flag('a long list of choices', ({ shape }) => shape.listed > 2),
@@ -283,16 +283,16 @@ const FEATURES: readonly Feature[] = [
   flag('items', ({ shape }) => shape.items > 0),
   flag('an at sign', ({ shape }) => shape.ats > 0),
   ['length', ({ shape }) => Math.log2(shape.length + 1) / 10],
-  // What was asked before.
+  // The question before.
   flag('a question before', () => true, 'before'),
   ...after('', () => true),
   ...after(', in few words', ({ reading }) => reading.words <= 8),
   ...after(', referring to it', (view) => sum(view, 'more', 'also', 'edit') > 0),
-  // What the system prompt asks for, and what tells whether the user asks for something else.
-  flag('a system prompt', () => true, 'standing'),
+  // The instruction of the system prompt, and signs that the user departs from it.
+  flag('a system prompt', () => true, 'system prompt'),
   ...under('', () => true),
-  ...under(', which binds', ({ standing }) => standing!.binds),
-  ...under(', which binds, with a verb for a task', ({ reading, standing }) => standing!.binds && reading.lead >= 0),
+  ...under(', which binds', ({ system }) => system!.binds),
+  ...under(', which binds, with a verb for a task', ({ reading, system }) => system!.binds && reading.lead >= 0),
   ...under(', turned away from', (view) => sum(view, 'away') > 0.4),
   ...under(', in few words', ({ reading }) => reading.words <= 4),
   ...under(', with a verb for a task', ({ reading }) => reading.lead >= 0),
@@ -300,17 +300,12 @@ const FEATURES: readonly Feature[] = [
   ...under(', with thanks or a greeting', (view) => sum(view, 'thanks', 'greet') > 0.4),
   ...under(', after another question', ({ before }) => before !== null),
   // The system prompt itself.
-  flag('says what to do', () => true, 'standing itself'),
-  flag('says what to do, and binds', (view) => sum(view, 'bind') > 0.4, 'standing itself'),
-  ...STANDING.map((sign): Feature => {
-    const seen = upTo(1.5, sign);
-    return [`${sign} as what to do`, seen, 'standing itself'];
-  }),
-  ...oneOf(
-    'first, as what to do,',
-    ['translate', 'summarize', 'extract', 'classify', 'edit', 'solve', 'make'],
-    (reading) => reading.lead,
-  ).map(([name, of]): Feature => [name, of, 'standing itself']),
+  flag('says what to do', () => true, 'system prompt itself'),
+  flag('says what to do, and binds', (view) => sum(view, 'bind') > 0.4, 'system prompt itself'),
+  ...SYSTEM_PROMPT_SIGNS.map((sign): Feature => [`${sign} as what to do`, upTo(1.5, sign), 'system prompt itself']),
+  ...oneOf('first, as what to do,', LEADS, ({ lead }) => lead).map(
+    ([name, of]): Feature => [name, of, 'system prompt itself'],
+  ),
   // Tools that are offered.
   flag('tools', () => true, 'tools'),
   flag('a tool that is named', ({ tools }) => tools!.named, 'tools'),
@@ -337,33 +332,32 @@ const FEATURES: readonly Feature[] = [
 
 export const FEATURE_NAMES: readonly string[] = FEATURES.map(([name]) => name);
 
-/** What each is, by its place. */
 const VALUES = FEATURES.map(([, of]) => of);
 
-/** Places of the features that need nothing, and of those that need something. */
-const ALWAYS = placesOf(undefined);
-const AFTER = placesOf('before');
-const WITH_TOOLS = placesOf('tools');
-const UNDER = placesOf('standing');
-const STANDING_ITSELF = placesOf('standing itself');
-const BY_SIGN = SIGNS.map(placesOf);
+/** Indexes of features by the condition that they require. */
+const ALWAYS = indexesOf(undefined);
+const AFTER = indexesOf('before');
+const WITH_TOOLS = indexesOf('tools');
+const UNDER = indexesOf('system prompt');
+const OF_SYSTEM_PROMPT = indexesOf('system prompt itself');
+const BY_SIGN = SIGNS.map(indexesOf);
 
-function placesOf(lacking: Lacking | undefined): readonly number[] {
-  return FEATURES.flatMap(([, , without], at) => (without === lacking ? [at] : []));
+function indexesOf(condition: FeatureCondition | undefined): readonly number[] {
+  return FEATURES.flatMap(([, , requires], at) => (requires === condition ? [at] : []));
 }
 
-/** Visits the features of a question that are not 0: most are. `at` is the place of the name. */
-export function visitFeatures(view: View, visit: (at: number, value: number) => void): void {
+/** Visits the features of a question that are not 0; most are 0. `at` is the index in `FEATURE_NAMES`. */
+export function visitFeatures(view: QuestionView, visit: (at: number, value: number) => void): void {
   const { signs } = view.reading;
   visitAll(ALWAYS, view, visit);
   if (view.before !== null) visitAll(AFTER, view, visit);
   if (view.tools !== null) visitAll(WITH_TOOLS, view, visit);
-  if (view.standing !== null) visitAll(UNDER, view, visit);
-  if (view.isStanding) visitAll(STANDING_ITSELF, view, visit);
+  if (view.system !== null) visitAll(UNDER, view, visit);
+  if (view.isSystemPrompt) visitAll(OF_SYSTEM_PROMPT, view, visit);
   for (let sign = 0; sign < signs.length; sign++) if (signs[sign]! > 0) visitAll(BY_SIGN[sign]!, view, visit);
 }
 
-function visitAll(places: readonly number[], view: View, visit: (at: number, value: number) => void): void {
+function visitAll(places: readonly number[], view: QuestionView, visit: (at: number, value: number) => void): void {
   for (let i = 0; i < places.length; i++) {
     const at = places[i]!;
     const value = VALUES[at]!(view);

@@ -1,15 +1,15 @@
-/** What `FOLDED` gives for what is no letter. */
+/** `FOLDED` of characters between words. */
 export const GAP = 0;
-/** Combining marks and joiners: they belong to a word and say nothing. */
+/** `FOLDED` of combining marks and joiners, which are skipped within a word. */
 export const MARK = 1;
 export const DIGIT = 2;
 
-/** Letters that do not fall apart into a base and a mark. */
+/** Letters that do not decompose into a base and a mark. */
 const WHOLE: Readonly<Record<string, string>> = { ł: 'l', ø: 'o', đ: 'd', ß: 's', ı: 'i', æ: 'a', œ: 'o' };
 
 /**
  * For each UTF-16 code unit: `GAP`, `MARK`, `DIGIT` or the letter without case and accents, so that `RÉSUMÉ`,
- * `résumé` and `resume` are one word. One look in a table a character: the question is read at each request.
+ * `résumé` and `resume` are one word. A table, because every request is read character by character.
  */
 export const FOLDED: Uint16Array = foldedTable();
 
@@ -39,7 +39,7 @@ function isMark(code: number): boolean {
   return code === 0x0670 || code === 0x093c || code === 0x200c || code === 0x200d || code === 0xfeff;
 }
 
-/** Scripts without blanks between words, where a word may begin and end anywhere; Korean ones run together too. */
+/** Whether the script has no blanks between words, so that a word may begin and end anywhere; Korean words also run together. */
 export function isUnspaced(code: number): boolean {
   return (
     code > 0x0e00 &&
@@ -50,18 +50,18 @@ export function isUnspaced(code: number): boolean {
   );
 }
 
-/** Letters of a word that count for its stem. */
+/** Letters of a stem. */
 export const STEM_LETTERS = 6;
 
-/** A stem as a figure, one folded letter on. */
+/** Adds a folded letter to the hash of a stem. */
 export const stemOn = (stem: number, letter: number): number => (Math.imul(stem, 0x01000193) + letter) | 0;
 
-/** The same stem as the first word of a question, or its second. */
+/** XORed to a stem that is the first word of a question, or the second. */
 export const STEM_PLACES = [0x5bd1e995, 0x1b873593] as const;
-/** The same stem in a system prompt. */
-export const STEM_STANDING = 0x2c1b3c6d;
+/** XORed to a stem in a system prompt. */
+export const STEM_OF_SYSTEM_PROMPT = 0x2c1b3c6d;
 
-/** A pattern of the lexicon as the reader sees it: folded, with one blank for each gap. */
+/** Folds a pattern of the lexicon, with one blank for each gap. */
 export function fold(pattern: string): string {
   let folded = '';
   for (let at = 0; at < pattern.length; at++) {

@@ -1,7 +1,7 @@
 import { LANGUAGES } from './lexicon/lexicon.ts';
 
-/** Letters that tell one language among those that share its script. */
-const TELLING: Readonly<Record<string, string>> = {
+/** Letters that are typical of one language among those of its script. */
+const TYPICAL_LETTERS: Readonly<Record<string, string>> = {
   de: 'äöüß',
   pl: 'ąćęłńśźż',
   es: 'ñ¿¡',
@@ -16,7 +16,7 @@ const TELLING: Readonly<Record<string, string>> = {
   ja: 'ーっ',
 };
 
-/** Scripts of one language, or of the likeliest one, by ranges of code units; how much a letter of it tells. */
+/** Scripts by ranges of code units, with their only or likeliest language. */
 const SCRIPTS: readonly (readonly [from: number, to: number, language: string])[] = [
   [0x0370, 0x03ff, 'el'],
   [0x0400, 0x04ff, 'ru'],
@@ -31,7 +31,7 @@ const SCRIPTS: readonly (readonly [from: number, to: number, language: string])[
   [0xac00, 0xd7a3, 'ko'],
 ];
 
-/** Every language that can be told: those of the lexicon first, as its votes have them. */
+/** All languages that can be recognized; those of the lexicon first, in its order. */
 export const NATURAL: readonly string[] = [
   ...LANGUAGES,
   ...SCRIPTS.map(({ 2: language }) => language).filter((language) => !LANGUAGES.includes(language)),
@@ -39,30 +39,31 @@ export const NATURAL: readonly string[] = [
 const KANA = NATURAL.indexOf('ja');
 const HAN = NATURAL.indexOf('zh');
 
-/** For each code unit: the place in `NATURAL`, plus one, of the language that it votes for; and how much it does. */
+/** By code unit: the index in `NATURAL` of the language that it votes for, plus one; 0 for none. */
 export const VOTER = new Uint8Array(0x10000);
+/** By code unit: the weight of its vote. */
 export const VOTES = new Float32Array(0x10000);
 const LETTER_VOTE = 0.12;
-/** Cyrillic is shared: a letter of it says little more than the script. */
+/** Several languages use Cyrillic. */
 const SHARED_VOTE = 0.01;
-const TELLING_VOTE = 0.6;
+const TYPICAL_VOTE = 0.6;
 
 for (const [from, to, language] of SCRIPTS) {
   VOTER.fill(NATURAL.indexOf(language) + 1, from, to + 1);
   VOTES.fill(language === 'ru' ? SHARED_VOTE : LETTER_VOTE, from, to + 1);
 }
-for (const [language, letters] of Object.entries(TELLING)) {
+for (const [language, letters] of Object.entries(TYPICAL_LETTERS)) {
   for (const letter of letters) {
     for (const either of [letter, letter.toUpperCase()]) {
       VOTER[either.charCodeAt(0)] = NATURAL.indexOf(language) + 1;
-      VOTES[either.charCodeAt(0)] = TELLING_VOTE;
+      VOTES[either.charCodeAt(0)] = TYPICAL_VOTE;
     }
   }
 }
 
 /** The language with the most votes; null where there is none. */
 export function likeliest(votes: Float64Array): string | null {
-  // Japanese is written with Chinese characters too; Chinese never with kana.
+  // Japanese uses Chinese characters; Chinese never uses kana.
   if (votes[KANA]! > 0.2 * votes[HAN]!) votes[KANA]! += votes[HAN]!;
   let best = -1;
   for (let at = 0; at < votes.length; at++) if (votes[at]! > 0 && (best < 0 || votes[at]! > votes[best]!)) best = at;

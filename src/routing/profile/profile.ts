@@ -1,14 +1,14 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
 import type { Facts } from '../../core/facts.ts';
-import { type Asked, asked } from './ask.ts';
+import { type Intent, readIntent } from './intent.ts';
 import { measure } from './size.ts';
 
-/** What the content of a request asks for: the part of the facts that is read from it. */
-export interface Profile extends Asked, Sized {}
+/** The facts that are read from the content of a request. */
+export interface Profile
+  extends Intent,
+    Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'> {}
 
-type Sized = Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'>;
-
-export type Profiled = Pick<
+export type ProfileInput = Pick<
   ChatRequest,
   | 'messages'
   | 'tools'
@@ -25,15 +25,15 @@ export type Profiled = Pick<
   | 'logit_bias'
 >;
 
-/** Reads a request once: how large it is, and what its user asks. Pure. */
-export function profile(request: Profiled): Profile {
+/** Reads the size and the intent of a request. Pure. */
+export function profile(request: ProfileInput): Profile {
   const size = measure(request);
-  const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = asked(request);
+  const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = readIntent(request);
   const isText = size.images + size.audioBytes + size.unboundedMedia === 0;
   return {
     task,
     mix,
-    // What comes with words is not read.
+    // Media are not read.
     difficulty: isText ? difficulty : 'usual',
     naturalLanguage,
     languagesSeen,

@@ -1,9 +1,7 @@
 /**
- * Words that tell a programming language, by its canonical name in `core/languages.ts`; `_` stands for a gap between
- * words, and a last `*` for any ending.
+ * Words for programming languages, by canonical name (`core/languages.ts`): their names in prose, and tools of one language.
+ * In patterns `_` stands for a gap between words, and a last `*` for any ending.
  */
-
-/** Names of programming languages as they stand in prose, and the tools that leave no doubt about one. */
 export const NAMES: Readonly<Record<string, string>> = {
   python: `python python3 पायथन पाइथन بايثون パイソン 파이썬 питон* пайтон* pythonie pythona django flask fastapi pandas
     numpy pytest modulenotfounderror indentationerror attributeerror indexerror`,
@@ -71,7 +69,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   yaml: 'yaml yml',
 };
 
-/** Names that are everyday words too: they count amid code alone, and short ones with a preposition or as a capital. */
+/** Names that are also everyday words. They count only amid code, and short ones only as capitals. */
 export const HOMOGRAPHS: Readonly<Record<string, string>> = {
   java: 'java जावा جافا 자바',
   rust: 'rust',

@@ -1,51 +1,54 @@
 import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 
-/** A stretch of a question's text, in UTF-16 code units. */
-export interface Stretch {
+/** A range of a text, in UTF-16 code units. */
+interface TextRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** A message of the user, parted into what asks and what is only shown. */
-export interface Question {
-  /** What is read of it: all, or its head and tail. */
+/** A message, split into the lines that ask and the material that it shows. */
+export interface QuestionText {
+  /** The message, or its head and tail. */
   readonly text: string;
-  /** Lines that ask or tell, in order. */
-  readonly lines: Stretch[];
-  /** Lines of code among them: they ask where nothing else does. */
-  readonly code: Stretch[];
-  /** Characters of these lines. */
+  /** Lines that ask, in order. */
+  readonly lines: TextRange[];
+  /** Lines of code. They count as lines that ask where there are no others. */
+  readonly code: TextRange[];
+  /** UTF-16 code units of the lines that ask. */
   length: number;
   /** UTF-16 code units of the whole message. */
   readonly size: number;
-  /** A long text asks in its first paragraph, which ends at `head`, and its last, which begins at `tail`. */
+  /** In a long text only the first paragraph, up to `head`, and the last one, from `tail`, are read as asking. */
   head: number;
   tail: number;
-  /** Lines of code outside of fences, and fences with code in them. */
+  /** Lines of code outside of fences. */
   codeLines: number;
+  /** Fences with code. */
   codeFences: number;
-  /** Fences and blocks with something else: logs, tables, documents; and blocks with code. */
+  /** Fences and blocks without code: logs, tables, documents. */
   documents: number;
+  /** Blocks with code. */
   codeDocuments: number;
-  /** Languages that fences name, and those that lines of code show, by how many do. */
+  /** Programming languages named by fences. */
   readonly fenced: string[];
+  /** Programming languages of lines of code, with counts. */
   readonly languages: Map<string, number>;
 }
 
 /** Characters read of a message's head and tail. */
 const HEAD = 1_200;
 const TAIL = 800;
-/** Characters at the head and the tail of what asks that are read when it is long: so long, or so long in paragraphs. */
+/** Characters read of each edge of a long question; length from which one of several lines is long. */
 const EDGE = 320;
 const LONG = 450;
 
-/** Stands around the text, so that a look at what is next to a character never leaves it: that would be slow. */
+/** Padding around the text, so that reading a neighbour never leaves the string, which would be slow. */
 const PAD = '\n\n\n';
 
-/** A block that holds the question itself; what stands between other tags is shown, not asked. */
+/** A block with the question itself; other blocks are material. */
 const ASKING = /(?:query|question|task|request|prompt)$/i;
-/** A block that the caller's software adds, which is not even a document. */
+/** A block added by the caller's software; it is not even a document. */
 const HARNESS = /reminder|environment|context|system|memory|tool|instruction/i;
 /** Blocks of markup are code. */
 const MARKUP =
@@ -53,8 +56,8 @@ const MARKUP =
 const OPENING = /<([a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,200})?>/iy;
 const FENCE = '```';
 
-/** Parts a message. `unwrapped`: for one that is nothing but blocks, so that what is in them asks. */
-export function readQuestion(message: string, unwrapped = false): Question {
+/** Splits a message. `unwrapped`: for a message of nothing but blocks, which then hold the question. */
+export function readQuestion(message: string, unwrapped = false): QuestionText {
   const { from, to, shown } = unwrapped ? { from: 0, to: message.length, shown: [] } : withoutOuterBlocks(message);
   const isCut = to - from > HEAD + TAIL;
   const text = isCut
@@ -62,7 +65,7 @@ export function readQuestion(message: string, unwrapped = false): Question {
     : `${PAD}${message.slice(from, to)}${PAD}`;
   const start = PAD.length;
   const end = text.length - PAD.length;
-  const question: Question = {
+  const question: QuestionText = {
     text,
     lines: [],
     code: [],
@@ -79,9 +82,9 @@ export function readQuestion(message: string, unwrapped = false): Question {
   };
   for (const { from: inside, to: close } of shown) addDocument(question, message, inside, close);
   if (isCut) {
-    part(question, { from: start, to: start + HEAD }, { isTail: false, unwrapped });
-    part(question, { from: start + HEAD + 1, to: end }, { isTail: true, unwrapped });
-  } else part(question, { from: start, to: end }, { isTail: true, unwrapped });
+    addWindow(question, { from: start, to: start + HEAD }, { isTail: false, unwrapped });
+    addWindow(question, { from: start + HEAD + 1, to: end }, { isTail: true, unwrapped });
+  } else addWindow(question, { from: start, to: end }, { isTail: true, unwrapped });
   if (question.lines.length === 0) question.lines.push(...question.code);
   if (question.length > (question.lines.length > 2 ? LONG : 2 * EDGE + 100)) {
     question.head = edge(question.lines, 1);
@@ -90,8 +93,8 @@ export function readQuestion(message: string, unwrapped = false): Question {
   return question;
 }
 
-/** Where the first paragraph ends (1) or the last one begins (-1); at most `EDGE` characters of it. */
-function edge(lines: readonly Stretch[], step: 1 | -1): number {
+/** The end of the first paragraph (1) or the start of the last one (-1), at most `EDGE` characters away. */
+function edge(lines: readonly TextRange[], step: 1 | -1): number {
   let at = step > 0 ? 0 : lines.length - 1;
   const first = step > 0 ? lines[at]!.from : lines[at]!.to;
   for (; lines[at + step]; at += step) {
@@ -105,11 +108,11 @@ function edge(lines: readonly Stretch[], step: 1 | -1): number {
   return Math.abs(end - first) > EDGE ? first + step * EDGE : end;
 }
 
-/** The message without the blocks that it begins and ends with, however long they are. */
-function withoutOuterBlocks(message: string): Stretch & { readonly shown: readonly Stretch[] } {
+/** The message without the blocks at its start and end, of any length. */
+function withoutOuterBlocks(message: string): TextRange & { readonly shown: readonly TextRange[] } {
   let from = 0;
   let to = message.length;
-  const shown: Stretch[] = [];
+  const shown: TextRange[] = [];
   for (;;) {
     from = skipBlanks(message, from, to);
     const name = blockAt(message, from);
@@ -134,13 +137,13 @@ function withoutOuterBlocks(message: string): Stretch & { readonly shown: readon
   return { from, to: Math.max(from, to), shown };
 }
 
-/** A message without what the caller's software adds around it: what asks, and the documents in tags. */
+/** A message without the blocks that the caller's software adds. */
 export function withoutHarness(message: string): string {
   const { from, to, shown } = withoutOuterBlocks(message);
   return [...shown, { from, to }].map((part) => message.slice(part.from, part.to)).join('\n');
 }
 
-/** The name of the block that opens at a place; null where none does, or one that asks, or markup. */
+/** The name of the block that opens at `at`; null where none does, or it asks, or it is markup. */
 function blockAt(message: string, at: number): string | null {
   if (at >= message.length || message.charCodeAt(at) !== 0x3c) return null;
   OPENING.lastIndex = at;
@@ -166,8 +169,8 @@ interface Window {
   readonly unwrapped: boolean;
 }
 
-/** Goes through a window line by line. */
-function part(question: Question, { from, to }: Stretch, window: Window): void {
+/** Reads a window line by line. */
+function addWindow(question: QuestionText, { from, to }: TextRange, window: Window): void {
   const { text } = question;
   const before = question.lines.length;
   let isCode = false;
@@ -176,14 +179,14 @@ function part(question: Question, { from, to }: Stretch, window: Window): void {
     const newline = text.indexOf('\n', at);
     const end = newline < 0 || newline > to ? to : newline;
     if (fence >= 0 && fence < end) {
-      ask(question, at, fence);
+      addAskingLine(question, at, fence);
       at = addFence(question, fence, to);
       fence = text.indexOf(FENCE, at);
       continue;
     }
     const first = skipBlanks(text, at, end);
     if (first < end && text.charCodeAt(first) === 0x3c) {
-      const after = block(question, first, { from: before, to }, window);
+      const after = addBlock(question, first, { from: before, to }, window);
       if (after > first) {
         at = after;
         if (fence >= 0 && fence < at) fence = text.indexOf(FENCE, at);
@@ -195,11 +198,11 @@ function part(question: Question, { from, to }: Stretch, window: Window): void {
   }
 }
 
-/** After so many lines of code the language is known as well as it will be, and what looks like code is. */
+/** Lines of code that settle the language; from then on a cheaper test for code is enough. */
 const ENOUGH = 3;
 
-/** A line of code or of words; whether it is code. */
-function addLine(question: Question, from: number, first: number, end: number, afterCode: boolean): boolean {
+/** Adds a line; returns whether it is code. */
+function addLine(question: QuestionText, from: number, first: number, end: number, afterCode: boolean): boolean {
   if (first >= end) return afterCode;
   const { text } = question;
   const language =
@@ -207,33 +210,33 @@ function addLine(question: Question, from: number, first: number, end: number, a
   const continues =
     afterCode && (first - from >= 2 || text.charCodeAt(first) === 0x09 || CLOSING.has(text.charCodeAt(first)));
   if (language === null && !continues) {
-    ask(question, first, end);
+    addAskingLine(question, first, end);
     return false;
   }
   question.codeLines++;
   question.code.push({ from: first, to: end });
-  if (language) see(question, language);
+  if (language) countLanguage(question, language);
   return true;
 }
 
-/** `}`, `)`, `]`: what goes on with code. */
+/** `}`, `)`, `]` continue code. */
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x29, 0x5d]);
 
-function ask(question: Question, from: number, to: number): void {
+function addAskingLine(question: QuestionText, from: number, to: number): void {
   if (to <= from) return;
   question.lines.push({ from, to });
   question.length += to - from;
 }
 
-function see(question: Question, language: string): void {
+function countLanguage(question: QuestionText, language: string): void {
   question.languages.set(language, (question.languages.get(language) ?? 0) + 1);
 }
 
-/** Lines looked at in a fence for the language that they are written in. */
+/** Lines of a fence that are read to find its language. */
 const FENCE_LINES = 6;
 
-/** Reads a fence; gives the place behind it. */
-function addFence(question: Question, from: number, to: number): number {
+/** Reads a fence and returns the offset behind it. */
+function addFence(question: QuestionText, from: number, to: number): number {
   const { text } = question;
   const close = text.indexOf(FENCE, from + FENCE.length);
   const end = close < 0 || close > to ? to : close;
@@ -252,7 +255,7 @@ function addFence(question: Question, from: number, to: number): number {
       const stop = newline < 0 || newline > end ? end : newline;
       const language = languageOfLine(text, line, stop);
       if (language !== null) question.codeLines++;
-      if (language) see(question, language);
+      if (language) countLanguage(question, language);
       line = stop + 1;
     }
     if (question.codeLines > lines) question.codeFences++;
@@ -261,11 +264,11 @@ function addFence(question: Question, from: number, to: number): number {
   return end === to ? to : end + FENCE.length;
 }
 
-/** Reads a tag that begins a line; gives the place behind it, or where it stands when it is none. */
-function block(question: Question, at: number, { from: before, to }: Stretch, window: Window): number {
+/** Reads a tag at the start of a line and returns the offset behind its block, or `at` where it opens none. */
+function addBlock(question: QuestionText, at: number, { from: before, to }: TextRange, window: Window): number {
   const { text } = question;
   if (text.charCodeAt(at + 1) === 0x2f)
-    return closing(question, at, window.unwrapped ? Number.POSITIVE_INFINITY : before, to);
+    return closeBlock(question, at, window.unwrapped ? Number.POSITIVE_INFINITY : before, to);
   OPENING.lastIndex = at;
   const opening = OPENING.exec(text);
   const name = opening?.[1];
@@ -286,8 +289,8 @@ function block(question: Question, at: number, { from: before, to }: Stretch, wi
   return to;
 }
 
-/** A block with something to look at: code, where a line of its first ones is. */
-function addDocument(question: Question, text: string, from: number, to: number): void {
+/** Adds a block of material; it counts as code where one of its first lines is code. */
+function addDocument(question: QuestionText, text: string, from: number, to: number): void {
   question.documents++;
   let line = from;
   for (let left = FENCE_LINES; line < to && left > 0; left--) {
@@ -302,8 +305,8 @@ function addDocument(question: Question, text: string, from: number, to: number)
   }
 }
 
-/** An end without a beginning in the window: what stands before it there was within the block. */
-function closing(question: Question, at: number, before: number, to: number): number {
+/** Reads an end tag without a start tag in the window: everything before it was within the block. */
+function closeBlock(question: QuestionText, at: number, before: number, to: number): number {
   const { text } = question;
   const end = text.indexOf('>', at);
   if (end < 0 || end > to || end - at > 44) return at;
@@ -314,8 +317,8 @@ function closing(question: Question, at: number, before: number, to: number): nu
   return end + 1;
 }
 
-/** Unreads the lines from the one of that place on, and all code: they were shown, not asked. */
-function forget(question: Question, before: number): void {
+/** Removes the lines from index `before` on, and all code: they are material. */
+function forget(question: QuestionText, before: number): void {
   while (question.lines.length > before) {
     const { from, to } = question.lines.pop()!;
     question.length -= to - from;

@@ -13,18 +13,18 @@ import {
   isSymbol,
   numberAt,
   quoteEnd,
-} from './marks.ts';
-import type { Question } from './question.ts';
+} from './punctuation.ts';
+import type { QuestionText } from './question.ts';
 import { matchAt } from './trie.ts';
 
-/** What words count that are shown and not asked: after a colon, in quotes. */
+/** Weight of words of the material: behind a colon, in quotes. */
 const SHOWN = 0.15;
-/** What they count at the end of a long text whose beginning says what to do with it. */
+/** Weight at the end of a long text that begins with an instruction. */
 const AFTER_TEXT = 0.3;
-/** From this weight on a word can be a verb that leads, or what shall be made. */
+/** Least weight of a word that asks. */
 const ASKED = 0.4;
 
-/** Verbs that name a task. The first one leads; one after it is mostly about what it shall be done to. */
+/** Verbs that name a task. The first one leads; later ones mostly describe its object. */
 const LEADS: ReadonlySet<number> = new Set([
   SIGN.translate,
   SIGN.summarize,
@@ -33,56 +33,60 @@ const LEADS: ReadonlySet<number> = new Set([
   SIGN.edit,
   SIGN.solve,
 ]);
-/** Those that are done to a text, which follows. */
+/** Verbs with a text as their object. */
 const ON_TEXT: ReadonlySet<number> = new Set([SIGN.translate, SIGN.summarize, SIGN.extract, SIGN.classify, SIGN.edit]);
 const OBJECTS: ReadonlySet<number> = new Set([SIGN.prose, SIGN.piece, SIGN.code, SIGN.program]);
-/** Those and others that a document speaks of as well. */
+/** Nouns that documents mention too. */
 const THINGS: ReadonlySet<number> = new Set([...OBJECTS, SIGN.tongue, SIGN.fields, SIGN.labels, SIGN.given]);
-/** How far a word may stand behind the verb that it is the object of, characters; half of it before one. */
+/** Characters from a verb to its object behind it; half as many before it. */
 const REACH = 80;
-/** A sign opens a sentence that stands before its word of this number. */
-const OPEN = 4;
-/** How near to the beginning "and" goes on with what was said before, and to either end thanks are thanks. */
-const OPENING = 6;
-const THANKS = 14;
+/** Signs among the first words of a sentence open it. */
+const OPENING_WORDS = 4;
+/** Characters from the start within which "and" continues the conversation. */
+const ALSO_WITHIN = 6;
+/** Characters from either end within which thanks count. */
+const THANKS_WITHIN = 14;
 
-/** What the words of a question tell. Weights: 1 for a word that asks. */
-export class Reading {
-  /** How much was seen of each sign, in the order of `SIGNS`. */
+/** The signs in the words of a question, read once. A word that asks has weight 1. */
+export class QuestionReading {
+  /** Weights in the order of `SIGNS`. */
   readonly signs = new Float64Array(SIGNS.length);
-  /** Signs that a sentence begins with, or nearly so: 1 for each. */
+  /** 1 for each sign that opens a sentence. */
   readonly openings = new Uint8Array(SIGNS.length);
-  /** How much was seen of each natural language, in the order of `NATURAL`. */
+  /** Votes for natural languages, in the order of `NATURAL`. */
   readonly votes: Float64Array;
-  /** Programming languages by name, and names that are everyday words too. */
+  /** Programming languages by canonical name. */
   readonly languages: string[] = [];
+  /** Programming languages whose names are everyday words too. */
   readonly homographs: string[] = [];
-  /** Topics of tools, as these are named in English. */
+  /** Topics of tools: keys of `TOPICS`. */
   readonly topics: string[] = [];
-  /** How sure it is that a programming language is named, 0..1. */
+  /** Certainty that a programming language is named, 0..1. */
   named = 0;
   words = 0;
-  /** Words that say nothing by themselves: articles, pronouns, question words. */
-  known = 0;
-  /** Quantities, and those among them that arithmetic is done with. */
+  /** Words without meaning of their own: articles, pronouns, question words. */
+  functionWords = 0;
+  /** Quantities. */
   numbers = 0;
+  /** Operands. */
   formulas = 0;
   latex = 0;
-  /** Marks of code: operators, options of commands, backticks. */
+  /** Operators of code; options of commands; backticks. */
   symbols = 0;
   flags = 0;
   ticks = 0;
   quotes = 0;
   asksMark = false;
-  /** Whether something stands behind a colon, and whether it is a text to do something with. */
+  /** Whether something stands behind a colon. */
   colon = false;
+  /** Whether that is the text to work on. */
   hasText = false;
-  /** The first verb that names a task, and the sign of the noun that is to be made; -1 for none. */
+  /** Sign of the first verb that names a task; -1 for none. */
   lead = -1;
+  /** Sign of the noun that is to be made; -1 for none. */
   object = -1;
-  /** Stems of the words, as figures; the first two words stand once more as such. */
+  /** Hashed stems of the words; the first two words have a second entry for their position. */
   readonly stems: number[] = [];
-  /** How long the answer shall be. */
   readonly length = new AnswerLength();
 
   readonly #text: string;
@@ -91,23 +95,22 @@ export class Reading {
   readonly #ballot = new Ballot();
   #weight = 1;
   #made = -1;
-  #placed = 0;
+  #opened = 0;
   #noun = -1;
   #nounAt = -1;
   #number = 0;
   #numberFrom = -1;
   #numberEnd = -1;
-  /** Where the last homograph stands. */
   #homographAt = -1;
   /** Words since the sentence began. */
-  #place = 0;
+  #position = 0;
 
-  constructor({ text, lines, length, head, tail }: Question) {
+  constructor({ text, lines, length, head, tail }: QuestionText) {
     this.#text = text;
     this.votes = this.#ballot.votes;
     this.#start = lines[0]?.from ?? 0;
     this.#end = lines.at(-1)?.to ?? 0;
-    // Nothing but code: its names and comments tell the natural language at least.
+    // In nothing but code, names and comments still tell the natural language.
     let weight = length === 0 ? SHOWN : 1;
     let passed = 0;
     let isTail = false;
@@ -125,7 +128,7 @@ export class Reading {
     }
   }
 
-  /** A long text asks at its end, where its beginning does not. */
+  /** A long text whose start does not ask asks at its end. */
   #forget(): void {
     if (this.lead < 0) for (const sign of THINGS) this.signs[sign]! *= 0.4;
     this.lead = -1;
@@ -136,7 +139,7 @@ export class Reading {
     const { lead } = this;
     this.#ballot.fade();
     this.#weight = weight;
-    this.#place = 0;
+    this.#position = 0;
     let quoted = 0;
     for (let at = from; at < to; ) {
       if (quoted > 0 && at >= quoted) {
@@ -158,22 +161,22 @@ export class Reading {
         at++;
       }
     }
-    // A line that names the task asks in its own language, whatever that of the text is.
+    // The user's language is that of the line that names the task, not that of the text.
     if (this.lead >= 0 && lead < 0) this.votes[this.#ballot.leader]! += 3;
   }
 
-  /** Reads a word; gives the place behind it. */
+  /** Reads a word and returns the offset behind it. */
   #word(from: number, to: number, first: number): number {
     const text = this.#text;
     matchAt(LEXICON, text, from, to, this);
     if (isUnspaced(first)) {
       this.words += 0.5;
-      this.#place += 0.5;
+      this.#position += 0.5;
       this.#vote(first);
       return from + 1;
     }
     this.words++;
-    this.#place++;
+    this.#position++;
     let at = from;
     let stem = 0;
     let letters = 0;
@@ -185,7 +188,7 @@ export class Reading {
       }
       if (code >= 0x80) {
         this.#vote(code);
-        // Arabic glues articles and prepositions before a word.
+        // Arabic joins articles and prepositions to a word.
         if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) matchAt(LEXICON, text, at, to, this);
       }
       if (++at >= to) break;
@@ -198,10 +201,10 @@ export class Reading {
   }
 
   #stem(stem: number): void {
-    const place = STEM_PLACES[this.#placed];
+    const place = STEM_PLACES[this.#opened];
     if (place !== undefined) {
       this.stems.push(stem ^ place);
-      this.#placed++;
+      this.#opened++;
     }
     this.stems.push(stem);
   }
@@ -222,11 +225,11 @@ export class Reading {
     return end;
   }
 
-  /** Takes note of what is neither letter nor digit; gives the end of what is quoted from here, 0 for nothing. */
+  /** Reads punctuation; returns the end of the quotation that begins here, 0 for none. */
   #mark(at: number, to: number, code: number): number {
     const text = this.#text;
     if (code >= 0x80) this.#vote(code);
-    if (isSentenceEnd(text, at)) this.#place = 0;
+    if (isSentenceEnd(text, at)) this.#position = 0;
     if (code === 0x3f || code === 0xff1f || code === 0x061f) this.asksMark = true;
     else if (code === 0x60) this.ticks++;
     else if (code === 0x3a || code === 0xff1a) this.#colon(at, to);
@@ -244,18 +247,18 @@ export class Reading {
     return 0;
   }
 
-  /** What stands behind a colon is what the task is to be done to. */
+  /** The text behind a colon is the object of the task. */
   #colon(at: number, to: number): void {
-    // "Quiz:", "Q:" and "A:" are names of what follows.
-    if (this.#weight < 1 || (this.#place <= 1 && this.lead < 0)) return;
+    // "Quiz:", "Q:" and "A:" are labels.
+    if (this.#weight < 1 || (this.#position <= 1 && this.lead < 0)) return;
     if (at - this.#start < 120) this.colon = true;
     if (at + 8 > to || !ON_TEXT.has(this.lead)) return;
     this.hasText = true;
     this.#weight = SHOWN;
   }
 
-  /** Takes the meanings of a word that belong to the language of late, or to English, whose nouns are everywhere. */
-  found(values: readonly Meaning[], from: number, to: number): void {
+  /** Takes the meanings of a word in the recent language, and in English, whose nouns other languages borrow. */
+  onMatch(values: readonly Meaning[], from: number, to: number): void {
     if (!isOfFormula(this.#text, from, to)) this.#ballot.word(values, from, this.#weight);
     const { leader, recent } = this.#ballot;
     let isOwn = false;
@@ -271,15 +274,15 @@ export class Reading {
   }
 
   #meaning({ sign }: Meaning, from: number): void {
-    if (sign === SIGN.words) this.known++;
+    if (sign === SIGN.words) this.functionWords++;
     else if (sign === SIGN.also) {
-      if (from - this.#start < OPENING) this.signs[sign] = 1;
+      if (from - this.#start < ALSO_WITHIN) this.signs[sign] = 1;
     } else if (sign >= SIGN.word_unit) {
       const isNumbered = this.#numberEnd >= 0 && from - this.#numberEnd <= 10;
       if (this.#weight < ASKED) return;
       this.length.note(sign, isNumbered ? this.#number : 0, isNumbered ? wordBefore(this.#text, this.#numberFrom) : '');
     } else {
-      if (sign === SIGN.fact) this.known++;
+      if (sign === SIGN.fact) this.functionWords++;
       this.#sign(sign, from);
     }
   }
@@ -287,21 +290,21 @@ export class Reading {
   #sign(sign: number, at: number): void {
     let weight = this.#weight;
     if (weight >= ASKED) {
-      if (this.#place < OPEN) this.openings[sign] = 1;
+      if (this.#position < OPENING_WORDS) this.openings[sign] = 1;
       if (OBJECTS.has(sign)) {
         if (this.#made >= 0 && at - this.#made <= REACH) this.#make(sign);
         this.#noun = sign;
         this.#nounAt = at;
       } else if ((sign === SIGN.make || sign === SIGN.write) && this.#made < 0) {
         this.#made = at;
-        // Where verbs stand last: what was named before is to be made.
+        // In languages with the verb last, its object stands before it.
         if (this.#noun >= 0 && at - this.#nounAt <= REACH / 2) this.#make(this.#noun);
       } else if (LEADS.has(sign)) {
         if (this.lead < 0) this.lead = sign;
         else if (this.lead !== sign) weight *= 0.4;
       }
     }
-    if (sign === SIGN.thanks && at - this.#start > THANKS && this.#end - at > THANKS) return;
+    if (sign === SIGN.thanks && at - this.#start > THANKS_WITHIN && this.#end - at > THANKS_WITHIN) return;
     if (sign === SIGN.tongue) {
       const before = wordBefore(this.#text, at);
       // "Under German law" is about Germany.
@@ -311,7 +314,7 @@ export class Reading {
     this.signs[sign]! += weight;
   }
 
-  /** The noun is what shall be made, unless another task was named before. */
+  /** Makes the noun the object, unless another task was named before. */
   #make(noun: number): void {
     if (this.lead >= 0) return;
     this.lead = SIGN.make;
@@ -331,7 +334,7 @@ export class Reading {
     } else if (sign === EXTENSION) {
       if (text.charCodeAt(from - 1) === 0x2e && text.charCodeAt(from - 2) > 0x20) this.#name(name);
     } else if (sign === NAME && text.charCodeAt(from - 1) !== 0x2e) {
-      // Where words are not parted by blanks, the beginning of a longer name is none: 자바 in 자바스크립트.
+      // In scripts without blanks the start of a longer name is no name: 자바 in 자바스크립트.
       if (from === this.#homographAt) this.homographs.pop();
       this.#name(name);
       // The snake, too, is a python.
@@ -339,7 +342,7 @@ export class Reading {
     } else if (sign === HOMOGRAPH) this.#homograph(name, from, to, isCapital);
   }
 
-  /** `c++` and `c#` are sure; "go", "c" and "r" have to stand as names do: as capitals, and not where a sentence begins. */
+  /** `c++` and `c#` are certain; "go", "c" and "r" must be capitals, and not begin the text. */
   #homograph(name: string, from: number, to: number, isCapital: boolean): void {
     const text = this.#text;
     const next = text.charCodeAt(to);
@@ -366,7 +369,6 @@ export class Reading {
   }
 }
 
-/** No word that is asked about here is longer. */
 const WORD_LENGTH = 24;
 
 function wordBefore(text: string, at: number): string {
@@ -379,7 +381,7 @@ function wordBefore(text: string, at: number): string {
 
 const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
 
-/** Whether it is a short word that stands before: "in", "auf", "en" do before the language to translate into; "called" does not. */
+/** Whether a short word precedes, as "in", "auf" and "en" precede the target language of a translation. */
 function isPreposition(before: string, next: number): boolean {
   if (next >= 0x250) return true;
   return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);

@@ -1,21 +1,20 @@
-/** Tokens of the values that a schema leaves open: a short text, one that is prose by its name, and others. */
+/** Tokens of values: a text, one that is prose by its name, a number, a boolean; items of a list. */
 const TEXT = 12;
 const PROSE = 120;
 const NUMBER = 3;
 const FLAG = 1;
 const ITEMS = 3;
 const ITEMS_MAX = 1_000;
-/** Characters a token, and what a key or an item needs beside its name: quotes, colon, comma. */
+/** Characters per token, and tokens of a key beside its name: quotes, colon, comma. */
 const CHARACTERS = 4;
 const AROUND = 3;
-/** Schemas within each other that are looked into. */
 const DEPTH_MAX = 40;
 const TOKENS_MAX = 100_000;
 
-/** Names of fields that hold prose rather than a value. */
+/** Names of fields that hold prose. */
 const PROSE_NAME =
   /^(?:.*_)?(?:answer|article|body|code|content|description|details|email|essay|explanation|html|letter|markdown|message|paragraph|prose|rationale|reasoning|reply|response|story|summary|text|translation)$/i;
-/** A text of a format has its length. */
+/** Tokens of a text with a `format`. */
 const FORMAT = 10;
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -30,8 +29,8 @@ const listAt = (schema: Schema, key: string): readonly unknown[] => {
 };
 
 /**
- * Tokens that a value of a JSON schema is expected to take. Never fewer with a property more. Pure; what it costs grows
- * with the schema, for each definition is measured once.
+ * Expected tokens of a value of a JSON schema. Another property never lowers it. Pure; the time is linear in the size of
+ * the schema, because each definition is measured once.
  */
 export function schemaTokens(schema: unknown): number {
   return Math.min(TOKENS_MAX, Math.ceil(new Measure(schema).of(schema, '', 0)));
@@ -39,14 +38,14 @@ export function schemaTokens(schema: unknown): number {
 
 class Measure {
   readonly #root: unknown;
-  /** Tokens by reference; 0 while it is measured, for one that contains itself ends somewhere. */
+  /** Tokens by reference; 0 while it is measured, so that recursion ends. */
   readonly #references = new Map<string, number>();
 
   constructor(root: unknown) {
     this.#root = root;
   }
 
-  /** `name`: of the property that it is the schema of. */
+  /** `name`: of the property with this schema. */
   of(schema: unknown, name: string, depth: number): number {
     if (!isSchema(schema) || depth > DEPTH_MAX) return TEXT;
     const one = this.#one(schema, name, depth);
@@ -60,24 +59,24 @@ class Measure {
     const values = listAt(schema, 'enum');
     if (values.length > 0) return values.reduce<number>((sum, value) => sum + literal(value), 0) / values.length;
     const choices = [...listAt(schema, 'anyOf'), ...listAt(schema, 'oneOf')];
-    const chosen = choices.reduce<number>((most, choice) => Math.max(most, this.of(choice, name, depth + 1)), 0);
-    return Math.max(chosen, this.#typed(schema, name, depth, choices.length > 0));
+    const longest = choices.reduce<number>((most, choice) => Math.max(most, this.of(choice, name, depth + 1)), 0);
+    return Math.max(longest, this.#typed(schema, name, depth, choices.length > 0));
   }
 
-  #typed(schema: Schema, name: string, depth: number, isChosen: boolean): number {
+  #typed(schema: Schema, name: string, depth: number, hasChoices: boolean): number {
     const types = typeof schema.type === 'string' ? [schema.type] : listAt(schema, 'type');
     if (types.includes('object') || isSchema(schema.properties)) return this.#object(schema, depth);
     if (types.includes('array') || 'items' in schema) return this.#array(schema, name, depth);
     if (types.includes('string')) return text(schema, name);
     if (types.includes('number') || types.includes('integer')) return NUMBER;
     if (types.includes('boolean') || types.includes('null')) return FLAG;
-    return isChosen || 'allOf' in schema ? 0 : TEXT;
+    return hasChoices || 'allOf' in schema ? 0 : TEXT;
   }
 
   #object(schema: Schema, depth: number): number {
     const properties = isSchema(schema.properties) ? Object.entries(schema.properties) : [];
     if (properties.length === 0) return isSchema(schema.additionalProperties) ? ITEMS * TEXT : AROUND;
-    return properties.reduce((sum, [key, value]) => sum + keyed(key) + this.of(value, key, depth + 1), 2);
+    return properties.reduce((sum, [key, value]) => sum + keyTokens(key) + this.of(value, key, depth + 1), 2);
   }
 
   #array(schema: Schema, name: string, depth: number): number {
@@ -91,16 +90,16 @@ class Measure {
   }
 
   #reference(reference: string, name: string, depth: number): number {
-    const known = this.#references.get(reference);
-    if (known !== undefined) return known;
+    const measured = this.#references.get(reference);
+    if (measured !== undefined) return measured;
     this.#references.set(reference, 0);
-    const tokens = this.of(pointed(this.#root, reference), name, depth + 1);
+    const tokens = this.of(resolveReference(this.#root, reference), name, depth + 1);
     this.#references.set(reference, tokens);
     return tokens;
   }
 }
 
-const keyed = (key: string): number => AROUND + Math.ceil(key.length / CHARACTERS);
+const keyTokens = (key: string): number => AROUND + Math.ceil(key.length / CHARACTERS);
 
 function literal(value: unknown): number {
   if (typeof value === 'string') return 1 + Math.ceil(value.length / CHARACTERS);
@@ -114,8 +113,8 @@ function text(schema: Schema, name: string): number {
   return Math.min(TOKENS_MAX, Math.max(least, Math.min(most, usual))) + 2;
 }
 
-/** What a reference into the same schema points at: `#/$defs/item`. */
-function pointed(root: unknown, reference: string): unknown {
+/** Resolves a reference into the same schema: `#/$defs/item`. */
+function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#')) return null;
   let at = root;
   for (const step of reference.slice(1).split('/').filter(Boolean)) {

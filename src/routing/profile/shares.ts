@@ -1,48 +1,48 @@
 import type { TaskShare } from '../../core/facts.ts';
-import type { Evidence } from './evidence.ts';
+import type { TaskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
-/** Shares are whole 64ths: exact in binary, so that they sum to exactly 1. */
+/** Shares are whole 64ths, exact in binary, so that they sum to exactly 1. */
 const PARTS = 64;
-/** What is less likely than this is left out. */
+/** Less likely tasks are left out. */
 const LEAST = 0.05;
 
-/** How likely each task is, 0..1, in the order of `TASKS`. */
-export function likelihoods(evidence: Evidence): Float64Array {
-  let most = evidence[0]!;
-  for (let at = 1; at < evidence.length; at++) most = Math.max(most, evidence[at]!);
-  const likely = new Float64Array(evidence.length);
+/** Probability of each task, in the order of `TASKS`. */
+export function likelihoods(logits: TaskLogits): Float64Array {
+  let most = logits[0]!;
+  for (let at = 1; at < logits.length; at++) most = Math.max(most, logits[at]!);
+  const likely = new Float64Array(logits.length);
   let sum = 0;
   for (let at = 0; at < likely.length; at++) {
-    likely[at] = Math.exp(evidence[at]! - most);
+    likely[at] = Math.exp(logits[at]! - most);
     sum += likely[at]!;
   }
   for (let at = 0; at < likely.length; at++) likely[at]! /= sum;
   return likely;
 }
 
-/** The shares that the evidence leaves, as `mix` has them, and the task that is likelier than not. */
-export function sharesOf(evidence: Evidence): { readonly task: string; readonly mix: readonly TaskShare[] } {
-  const likely = likelihoods(evidence);
-  const kept: { readonly task: string; share: number }[] = [];
+/** The likely tasks with their shares, and the task that is likelier than not; `general` where none is. */
+export function sharesOf(logits: TaskLogits): { readonly task: string; readonly mix: readonly TaskShare[] } {
+  const likely = likelihoods(logits);
+  const mix: { readonly task: string; share: number }[] = [];
   let sum = 0;
   for (let at = 0; at < likely.length; at++) {
     const share = likely[at]!;
     if (share < LEAST) continue;
-    kept.push({ task: TASKS[at]!, share });
+    mix.push({ task: TASKS[at]!, share });
     sum += share;
   }
-  kept.sort((a, b) => b.share - a.share || (a.task < b.task ? -1 : 1));
+  mix.sort((a, b) => b.share - a.share || (a.task < b.task ? -1 : 1));
   let left = PARTS;
-  for (const one of kept) {
+  for (const one of mix) {
     const parts = Math.floor((one.share / sum) * PARTS);
     one.share = parts / PARTS;
     left -= parts;
   }
-  const [first] = kept;
+  const [first] = mix;
   if (!first) return { task: 'general', mix: [] };
-  // What rounding leaves goes to the likeliest.
+  // The likeliest takes the rest of rounding.
   first.share += left / PARTS;
-  if (kept.length === 1) return { task: first.task, mix: [] };
-  return { task: first.share >= 0.5 ? first.task : 'general', mix: kept };
+  if (mix.length === 1) return { task: first.task, mix: [] };
+  return { task: first.share >= 0.5 ? first.task : 'general', mix };
 }

@@ -1,43 +1,46 @@
 import { CAPABILITIES } from '../../core/capability.ts';
 import { ChatMessage, type ContentPart } from '../../core/chat-request.ts';
 import { estimateTokens, utf8Bytes } from '../../core/tokens.ts';
-import type { Profiled } from './profile.ts';
+import type { ProfileInput } from './profile.ts';
 
-/** Tokens that a dialect's template adds to a message at most (role, separators) and expects to. */
+/** Most and expected tokens that a chat template adds to a message: role, separators. */
 const MESSAGE_MAX = 16;
 const MESSAGE_EXPECTED = 4;
-/** Tokens that a template adds once: the reply's opening; and, with tools, their system prompt. */
+/** Most tokens that a template adds once: the opening of the reply; with tools, their system prompt. */
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
-/** Sums over a request: expected tokens, bytes at most, media, and bits of `CAPABILITIES`. */
-export interface Tally {
+/** The size of a request and the capabilities that it needs. */
+interface RequestSize {
+  /** Expected. */
   tokens: number;
+  /** Upper bound of its tokens. */
   bytes: number;
   images: number;
   audioBytes: number;
   unboundedMedia: number;
+  /** Bits of `CAPABILITIES`. */
   needs: number;
 }
 
-/** Sums up how large a request is and what it needs. Long texts are sampled for the estimate. */
-export function measure(request: Profiled): Tally {
-  const tally: Tally = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
-  for (const message of request.messages) addMessage(tally, message);
+/** Measures a request. Long texts are sampled for `tokens`. */
+export function measure(request: ProfileInput): RequestSize {
+  const size: RequestSize = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
+  for (const message of request.messages) addMessage(size, message);
   if (request.tools?.length) {
-    tally.needs |= CAPABILITIES.tools.bit;
-    tally.bytes += TOOLS_MAX;
-    addText(tally, JSON.stringify(request.tools));
+    size.needs |= CAPABILITIES.tools.bit;
+    size.bytes += TOOLS_MAX;
+    addText(size, JSON.stringify(request.tools));
   }
-  addFormat(tally, request);
-  if ((request.n ?? 1) > 1) tally.needs |= CAPABILITIES.choices.bit;
-  if (request.logprobs) tally.needs |= CAPABILITIES.logprobs.bit;
-  tally.needs |= dialectNeeds(request);
-  return tally;
+  addFormat(size, request);
+  if ((request.n ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
+  if (request.logprobs) size.needs |= CAPABILITIES.logprobs.bit;
+  size.needs |= dialectNeeds(request);
+  return size;
 }
 
-/** What is asked for that not every dialect can say. A value that says what leaving it out says needs nothing. */
-function dialectNeeds(request: Profiled): number {
+/** Capabilities for fields that some dialects lack. A field with its default value needs none. */
+function dialectNeeds(request: ProfileInput): number {
   const { seed, stop, temperature, tools, tool_choice: choice, response_format: format } = request;
   let needs = 0;
   if (seed != null) needs |= CAPABILITIES.seed.bit;
@@ -53,28 +56,28 @@ function dialectNeeds(request: Profiled): number {
   return needs;
 }
 
-function addText(tally: Tally, text: string): void {
-  tally.tokens += estimateTokens(text);
-  tally.bytes += utf8Bytes(text);
+function addText(size: RequestSize, text: string): void {
+  size.tokens += estimateTokens(text);
+  size.bytes += utf8Bytes(text);
 }
 
-function addMessage(tally: Tally, message: ChatMessage): void {
-  tally.tokens += MESSAGE_EXPECTED;
-  tally.bytes += MESSAGE_MAX;
-  if (typeof message.content === 'string') addText(tally, message.content);
-  else for (const part of message.content ?? []) addPart(tally, part);
-  if (message.name) addText(tally, message.name);
-  if (message.refusal) addText(tally, message.refusal);
-  if (message.tool_call_id) addText(tally, message.tool_call_id);
+function addMessage(size: RequestSize, message: ChatMessage): void {
+  size.tokens += MESSAGE_EXPECTED;
+  size.bytes += MESSAGE_MAX;
+  if (typeof message.content === 'string') addText(size, message.content);
+  else for (const part of message.content ?? []) addPart(size, part);
+  if (message.name) addText(size, message.name);
+  if (message.refusal) addText(size, message.refusal);
+  if (message.tool_call_id) addText(size, message.tool_call_id);
   for (const call of message.tool_calls ?? []) {
-    addText(tally, call.id);
-    addText(tally, call.function.name);
-    addText(tally, call.function.arguments);
-    addUnknown(tally, call, KNOWN_CALL);
-    addUnknown(tally, call.function, KNOWN_FUNCTION);
-    tally.bytes += MESSAGE_MAX;
+    addText(size, call.id);
+    addText(size, call.function.name);
+    addText(size, call.function.arguments);
+    addUnknown(size, call, KNOWN_CALL);
+    addUnknown(size, call.function, KNOWN_FUNCTION);
+    size.bytes += MESSAGE_MAX;
   }
-  addUnknown(tally, message, KNOWN_MESSAGE);
+  addUnknown(size, message, KNOWN_MESSAGE);
 }
 
 const KNOWN_MESSAGE: ReadonlySet<string> = new Set(Object.keys(ChatMessage.properties));
@@ -84,49 +87,49 @@ const KNOWN_IMAGE: ReadonlySet<string> = new Set(['url', 'detail']);
 const KNOWN_AUDIO: ReadonlySet<string> = new Set(['data', 'format']);
 const KNOWN_FORMAT: ReadonlySet<string> = new Set(['type', 'json_schema']);
 
-/** Fields beyond the schema go upstream too, such as earlier reasoning, and may be read and billed there. */
-function addUnknown(tally: Tally, owner: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): void {
-  for (const field in owner) if (!known.has(field)) addField(tally, owner, field);
+/** Fields beyond the schema, such as earlier reasoning, go upstream too and may be billed. */
+function addUnknown(size: RequestSize, owner: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): void {
+  for (const field in owner) if (!known.has(field)) addField(size, owner, field);
 }
 
-function addField(tally: Tally, owner: Readonly<Record<string, unknown>>, field: string): void {
+function addField(size: RequestSize, owner: Readonly<Record<string, unknown>>, field: string): void {
   const value = owner[field];
-  if (value != null) addText(tally, typeof value === 'string' ? value : JSON.stringify(value));
+  if (value != null) addText(size, typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-function addPart(tally: Tally, part: ContentPart): void {
-  // What belongs to a part of another kind is counted as what nobody knows: some servers read it.
-  for (const field in part) if (field !== 'type' && field !== part.type) addField(tally, part, field);
+function addPart(size: RequestSize, part: ContentPart): void {
+  // Fields of other kinds of parts count as unknown: some servers read them.
+  for (const field in part) if (field !== 'type' && field !== part.type) addField(size, part, field);
   switch (part.type) {
     case 'text':
-      addText(tally, part.text);
+      addText(size, part.text);
       return;
     case 'refusal':
-      addText(tally, part.refusal);
+      addText(size, part.refusal);
       return;
     case 'image_url':
-      addUnknown(tally, part.image_url, KNOWN_IMAGE);
-      tally.images++;
-      tally.needs |= CAPABILITIES.vision.bit;
-      if (!isData(part.image_url.url)) tally.needs |= CAPABILITIES.image_urls.bit;
+      addUnknown(size, part.image_url, KNOWN_IMAGE);
+      size.images++;
+      size.needs |= CAPABILITIES.vision.bit;
+      if (!isData(part.image_url.url)) size.needs |= CAPABILITIES.image_urls.bit;
       return;
     case 'input_audio':
-      addUnknown(tally, part.input_audio, KNOWN_AUDIO);
+      addUnknown(size, part.input_audio, KNOWN_AUDIO);
       // Base64: 3 bytes in 4 characters.
-      tally.audioBytes += Math.ceil((part.input_audio.data.length * 3) / 4);
-      if (!isBoundedAudio(part.input_audio)) tally.unboundedMedia++;
-      tally.needs |= CAPABILITIES.audio_input.bit;
+      size.audioBytes += Math.ceil((part.input_audio.data.length * 3) / 4);
+      if (!isBoundedAudio(part.input_audio)) size.unboundedMedia++;
+      size.needs |= CAPABILITIES.audio_input.bit;
       return;
     case 'file':
-      tally.unboundedMedia++;
-      tally.needs |= CAPABILITIES.file_input.bit;
-      if (part.file.file_id != null) tally.needs |= CAPABILITIES.file_ids.bit;
+      size.unboundedMedia++;
+      size.needs |= CAPABILITIES.file_input.bit;
+      if (part.file.file_id != null) size.needs |= CAPABILITIES.file_ids.bit;
   }
 }
 
 /**
- * Whether the bytes of a sound bound how long it lasts. FLAC, Opus and AAC write an hour of silence in a few kilobytes,
- * and whoever listens goes by what a file begins with rather than by its label.
+ * Whether the bytes of a sound bound its duration. FLAC, Opus and AAC write an hour of silence in a few kilobytes, and
+ * providers go by the first bytes of a file rather than its label.
  */
 const isBoundedAudio = ({ format, data }: { readonly format: string; readonly data: string }): boolean =>
   BOUNDED_AUDIO.has(format.toLowerCase()) && !PACKED_AUDIO.test(data);
@@ -137,10 +140,10 @@ const PACKED_AUDIO = /^(?:ZkxhQ|T2dnUw|GkXfo|\/\/[A-Hg-n]|.{5}[GWm2]Z0eX)/;
 
 const isData = (url: string): boolean => /^data:/i.test(url);
 
-function addFormat(tally: Tally, { response_format: format }: Profiled): void {
-  if (format) addUnknown(tally, format, KNOWN_FORMAT);
-  if (format?.type === 'json_object') tally.needs |= CAPABILITIES.json_mode.bit;
+function addFormat(size: RequestSize, { response_format: format }: ProfileInput): void {
+  if (format) addUnknown(size, format, KNOWN_FORMAT);
+  if (format?.type === 'json_object') size.needs |= CAPABILITIES.json_mode.bit;
   if (format?.type !== 'json_schema') return;
-  tally.needs |= CAPABILITIES.json_schema.bit;
-  addText(tally, JSON.stringify(format.json_schema));
+  size.needs |= CAPABILITIES.json_schema.bit;
+  addText(size, JSON.stringify(format.json_schema));
 }

@@ -1,10 +1,10 @@
 import type { ChatMessage, Tool } from '../../core/chat-request.ts';
 import { fold } from './letters.ts';
-import type { Profiled } from './profile.ts';
-import type { Question } from './question.ts';
-import type { Reading } from './reading.ts';
+import type { ProfileInput } from './profile.ts';
+import type { QuestionText } from './question.ts';
+import type { QuestionReading } from './reading.ts';
 
-/** What users say, in any language, of what functions are named after, which is in English: by the names of it. */
+/** Words of users, in any language, by the English words that function names have for them. */
 export const TOPICS: Readonly<Record<string, string>> = {
   'weather forecast': `wetter météo temps_fait temps_fera fera_combien clima tiempo_hace llover lluvia tempo_fa tempo_farà
     previsão_do_tempo chover pioverà pogod* padać hava* weer regen погод* дощ дождь طقس मौसम mausam 天气 天気 날씨 thời_tiết
@@ -54,20 +54,20 @@ const TOPIC_OF: ReadonlyMap<string, string> = new Map(
   Object.keys(TOPICS).flatMap((key) => key.split(' ').map((name) => [name, key] as const)),
 );
 
-/** Words of function names that say how, not what. */
+/** Words of function names without a topic. */
 const GENERIC: ReadonlySet<string> = new Set(
   `get set list search find create send read write run query update delete fetch lookup look add make call execute tool
   data info user file code command test tests item current check show open close text message value result web page`.split(
     /\s+/,
   ),
 );
-/** Offered functions that are looked at, and characters of the question. */
+/** Functions and characters of the question that are compared. */
 const TOOLS_MAX = 64;
 const TEXT_MAX = 400;
 const STEM = 5;
 
 /** Whether the question has a word of an offered function's name: `weather` for `get_weather`. */
-export function namesTool(tools: readonly Tool[], { text }: Question, { topics }: Reading): boolean {
+export function namesTool(tools: readonly Tool[], { text }: QuestionText, { topics }: QuestionReading): boolean {
   const stems = new Set(Array.from(fold(text.slice(0, TEXT_MAX)).split(' '), stemOf));
   const isSaid = (word: string): boolean => stems.has(stemOf(word)) || topics.includes(topicOf(word));
   return tools.slice(0, TOOLS_MAX).some(({ function: { name } }) => {
@@ -83,23 +83,23 @@ export function namesTool(tools: readonly Tool[], { text }: Question, { topics }
 }
 
 const isTelling = (word: string): boolean => word.length > 2 && !GENERIC.has(word);
-/** '' for a word that none is named after. */
+/** '' for a word without a topic. */
 const topicOf = (word: string): string => TOPIC_OF.get(word) ?? TOPIC_OF.get(word.replace(/s$/, '')) ?? '';
-/** `remind` and `reminder` are one; short words are themselves. */
+/** `remind` and `reminder` have one stem. */
 const stemOf = (word: string): string => word.slice(0, STEM);
 
-/** Whether tools are at work: their results, or calls for them, are the last that was said. */
+/** Whether the conversation ends in calls or results of tools. */
 export function isAmidTools(messages: readonly ChatMessage[]): boolean {
   const last = messages.at(-1);
   return last?.role === 'tool' || Boolean(last?.tool_calls?.length);
 }
 
-/** UTF-16 code units at the end of a result that are read: there it says how it went. */
+/** UTF-16 code units read at the end of a result, where failures are reported. */
 const RESULT_TAIL = 600;
 /** More results than this are not counted. */
 const CALLS_MAX = 64;
 
-/** How many results of tools came since the user spoke, and the end of the last one. */
+/** Results of tools since the last user message, and the end of the last one. */
 export function resultsOf(messages: readonly ChatMessage[]): { readonly calls: number; readonly result: string } {
   let calls = 0;
   for (let at = messages.length - 1; at >= 0 && calls < CALLS_MAX; at--) {
@@ -117,7 +117,7 @@ function textOf({ content }: ChatMessage): string {
   return last?.type === 'text' ? last.text : '';
 }
 
-/** Whether the caller leaves the model no choice but to call one. */
-export function forcesTool({ tools, tool_choice: choice }: Profiled): boolean {
+/** Whether the model must call a tool. */
+export function forcesTool({ tools, tool_choice: choice }: ProfileInput): boolean {
   return Boolean(tools?.length) && (choice === 'required' || (typeof choice === 'object' && choice !== null));
 }

@@ -1,55 +1,56 @@
 import { DIGIT, FOLDED, fold, GAP, isUnspaced, MARK } from './letters.ts';
 
 /**
- * Patterns as trees of letters, one for each first letter, which grows when that is first seen: most letters of most
- * scripts never are, and a server starts the sooner. Patterns are folded words; `_` stands for a gap between words, and
- * a last `*` for any ending. Where words are not parted by blanks any ending will do.
+ * Patterns as one tree per first letter, built at the first use: most letters of most scripts never occur, and a server
+ * starts sooner. Patterns are folded words; `_` stands for a gap between words, and a last `*` for any ending. In scripts
+ * without blanks every pattern is open-ended.
  */
 export interface Trie<T> {
-  /** The place of each first letter's tree in `trees`; 0 for none. */
+  /** Index in `trees` by first letter; 0 for none. */
   readonly roots: Uint16Array;
   readonly trees: (Tree<T> | null)[];
-  /** What each tree grows from. */
-  readonly seeds: (readonly [pattern: string, value: T])[][];
+  /** By tree. */
+  readonly patterns: (readonly [pattern: string, value: T])[][];
 }
 
-/** The children of a node stand together, ascending, and a node's number is its place: a step is a short search. */
+/** Nodes by index. The children of a node are adjacent and ascending, so that a binary search finds one. */
 interface Tree<T> {
   /** The last letter of each node. */
   readonly letters: Uint16Array;
-  /** Where the children of each node begin; they end where the next node's begin. */
+  /** Index of the first child of each node; the next node's first child ends them. */
   readonly children: Uint32Array;
-  /** What is said by a word that ends at a node, and by any that goes through it. */
+  /** Values of words that end at a node. */
   readonly whole: readonly (readonly T[] | undefined)[];
+  /** Values of open-ended patterns that end at a node. */
   readonly begun: readonly (readonly T[] | undefined)[];
 }
 
 const BLANK = 0x20;
 
-interface Planted<T> {
+interface TriePattern<T> {
   readonly text: string;
   readonly isOpen: boolean;
   readonly value: T;
 }
 
 export function trieOf<T>(patterns: Iterable<readonly [pattern: string, value: T]>): Trie<T> {
-  const trie: Trie<T> = { roots: new Uint16Array(0x10000), trees: [null], seeds: [[]] };
+  const trie: Trie<T> = { roots: new Uint16Array(0x10000), trees: [null], patterns: [[]] };
   for (const seed of patterns) {
     const first = FOLDED[seed[0].charCodeAt(0)]!;
     if (trie.roots[first] === 0) {
       trie.roots[first] = trie.trees.push(null) - 1;
-      trie.seeds.push([]);
+      trie.patterns.push([]);
     }
-    trie.seeds[trie.roots[first]!]!.push(seed);
+    trie.patterns[trie.roots[first]!]!.push(seed);
   }
   return trie;
 }
 
-/** The tree of patterns that all begin with the same letter: its root is that. */
-function grow<T>(seeds: readonly (readonly [pattern: string, value: T])[]): Tree<T> {
-  // In order, so that what goes through a node is a stretch of the list, and its children are stretches of that.
-  const all = Array.from(seeds, planted).sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
-  // Of each node: its stretch, and how deep it lies.
+/** Builds the tree of patterns with the same first letter, which is its root. */
+function buildTree<T>(patterns: readonly (readonly [pattern: string, value: T])[]): Tree<T> {
+  // Sorted, so that each node covers a range of the list, and its children parts of that range.
+  const all = Array.from(patterns, parsePattern).sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  // By node: its range and its depth.
   const froms = [0];
   const tos = [all.length];
   const depths = [1];
@@ -78,8 +79,8 @@ function grow<T>(seeds: readonly (readonly [pattern: string, value: T])[]): Tree
   return { letters: Uint16Array.from(letters), children: Uint32Array.from(children), whole, begun };
 }
 
-/** Of the patterns in a stretch that end so; undefined where none does. */
-function valuesOf<T>(all: readonly Planted<T>[], from: number, to: number, isOpen: boolean): T[] | undefined {
+/** Values of the open or closed patterns in a range; undefined for none. */
+function valuesOf<T>(all: readonly TriePattern<T>[], from: number, to: number, isOpen: boolean): T[] | undefined {
   let values: T[] | undefined;
   for (let at = from; at < to; at++) {
     const one = all[at]!;
@@ -90,34 +91,34 @@ function valuesOf<T>(all: readonly Planted<T>[], from: number, to: number, isOpe
   return values;
 }
 
-function planted<T>([pattern, value]: readonly [string, T]): Planted<T> {
+function parsePattern<T>([pattern, value]: readonly [string, T]): TriePattern<T> {
   const hasStar = pattern.endsWith('*');
   const isOpen = hasStar || isUnspaced(pattern.charCodeAt(pattern.length - 1));
   return { text: fold(hasStar ? pattern.slice(0, -1) : pattern), isOpen, value };
 }
 
-/** What is told of each pattern that begins at a place. */
-export interface Finder<T> {
-  found(values: readonly T[], from: number, to: number): void;
+/** Receives the values of each pattern found, and its range. */
+interface MatchListener<T> {
+  onMatch(values: readonly T[], from: number, to: number): void;
 }
 
-/** Tells `finder` the values of every pattern that begins at `from`, and where it ends. */
-export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number, finder: Finder<T>): void {
+/** Reports every pattern that begins at `from`. */
+export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number, listener: MatchListener<T>): void {
   const isSpaced = !isUnspaced(text.charCodeAt(from));
   const root = trie.roots[FOLDED[text.charCodeAt(from)]!]!;
   if (root === 0) return;
-  trie.trees[root] ??= grow(trie.seeds[root]!);
+  trie.trees[root] ??= buildTree(trie.patterns[root]!);
   const tree = trie.trees[root]!;
   let node = 0;
   let at = from + 1;
   do {
     const begun = tree.begun[node];
-    if (begun) finder.found(begun, from, at);
+    if (begun) listener.onMatch(begun, from, at);
     let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
     while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
     if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
       const whole = tree.whole[node];
-      if (whole) finder.found(whole, from, at);
+      if (whole) listener.onMatch(whole, from, at);
       node = childOf(tree, node, BLANK);
       if (node === 0) return;
       at = nextWord(text, at, to);
@@ -129,7 +130,7 @@ export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number
   } while (node !== 0);
 }
 
-/** 0, which is no child's place, where there is none. */
+/** Returns 0, which is never a child, for none. */
 function childOf<T>({ letters, children }: Tree<T>, node: number, letter: number): number {
   let low = children[node]!;
   let high = children[node + 1]!;
@@ -142,7 +143,7 @@ function childOf<T>({ letters, children }: Tree<T>, node: number, letter: number
   return low < end && letters[low] === letter ? low : 0;
 }
 
-/** Where the next word of a phrase begins: behind a blank, an apostrophe, a hyphen; -1 where a line, comma or quote parts them. */
+/** The start of the next word of a phrase, behind a blank, apostrophe or hyphen; -1 behind a line end, comma or quote. */
 function nextWord(text: string, from: number, to: number): number {
   for (let at = from; at < to && at < from + 4; at++) {
     const code = text.charCodeAt(at);

@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { bytesOf, promptsOf, type Score, scoreOf } from './prompts.ts';
 
-/**
- * Labelled prompts: `frozen` was written by somebody else before the reader was tuned, and nobody tunes on it. The pin
- * keeps it so: whoever edits it has to say so here. The others are what the reader is fitted to.
- */
+/** Labelled prompts that the reader is fitted to. */
 const TUNED = [
   ...['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'exams'],
   ...['standing', 'standing-more', 'misread'],
 ];
-/** Prompts that nobody tunes on. `standing-heldout`: under system prompts, written before the reader read any. */
+/** Held out from tuning, and written before the reader was. The hashes make every edit of them visible here. */
 const KEPT = {
   frozen: 'b94b8ebc7bd26583bdba5d5662c5700854ac674cc54949b3b023fe0de8432ad2',
   'standing-heldout': 'd8b67bec457d9dfb4b5b72c7e62d4e4057394efcff6ae9881f46b6cef27c35a7',
@@ -29,7 +26,7 @@ function expectAtLeast(score: Score, least: number): void {
 }
 
 describe('labelled prompts', () => {
-  test('are many, of every task, in a dozen languages and more', () => {
+  test('are many, of every task, in a dozen languages or more', () => {
     const all = [...TUNED, ...Object.keys(KEPT)].flatMap(promptsOf);
     const kinds = (of: (prompt: (typeof all)[number]) => string) => Map.groupBy(all, of);
     expect(all.length).toBeGreaterThanOrEqual(400);
@@ -40,22 +37,22 @@ describe('labelled prompts', () => {
     );
   });
 
-  test('that nobody tuned on are the ones that were frozen', () => {
+  test('that are held out are unchanged', () => {
     for (const [name, sha256] of Object.entries(KEPT)) {
       const hash = new Bun.CryptoHasher('sha256').update(bytesOf(name)).digest('hex');
       expect([name, hash]).toEqual([name, sha256]);
     }
   });
 
-  test('are read rightly where they were tuned on', () => {
+  test('that are tuned on are read correctly', () => {
     expectAtLeast(scoreOf(TUNED.flatMap(promptsOf)), 0.95);
   });
 
-  test('are read rightly, nine of ten at least, where nobody tuned on them', () => {
+  test('that are held out are read correctly, at least nine of ten', () => {
     expectAtLeast(scoreOf(promptsOf('frozen')), 0.9);
   });
 
-  test('are read rightly under system prompts, nine of ten at least, where nobody tuned on them', () => {
+  test('that are held out under system prompts are read correctly, at least nine of ten', () => {
     expectAtLeast(scoreOf(promptsOf('standing-heldout')), 0.9);
   });
 });

@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
-import { promptsOf } from './prompts.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
+import { promptsOf, system, user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const system = (content: string): ChatMessage => ({ role: 'system', content });
-const difficultyOf = (question: string, standing?: string, more: Partial<Profiled> = {}) =>
+const difficultyOf = (question: string, standing?: string, more: Partial<ProfileInput> = {}) =>
   profile({ messages: [...(standing ? [system(standing)] : []), user(question)], ...more }).difficulty;
 
 const EASY = [
@@ -64,7 +61,7 @@ const MERELY_SHORT = [
 ];
 
 describe('difficulty', () => {
-  test('is easy for a greeting, thanks, a small sum, a label, a line to translate, a fact of school', () => {
+  test('is easy for a greeting, thanks, a small sum, a label, a line to translate, a fact of primary school', () => {
     expect(EASY.filter((question) => difficultyOf(question) !== 'easy')).toEqual([]);
     expect(
       difficultyOf('My card was charged twice.', 'Classify the ticket: billing, technical, other. Label only.'),
@@ -72,15 +69,15 @@ describe('difficulty', () => {
     expect(difficultyOf('The shop opens at ten.', 'Translate everything the user writes into German.')).toBe('easy');
   });
 
-  test('is usual for what is merely short', () => {
+  test('is usual for requests that are merely short', () => {
     expect(MERELY_SHORT.filter((question) => difficultyOf(question) !== 'usual')).toEqual([]);
   });
 
-  test('is usual for every question of an exam, whatever it asks', () => {
+  test('is usual for every exam question', () => {
     expect(promptsOf('exams').filter(({ request }) => profile(request).difficulty === 'easy')).toEqual([]);
   });
 
-  test('is usual for code, reasons, texts to summarize, acts and what is not said in words', () => {
+  test('is usual for code, reasons, texts to summarize, actions and media', () => {
     const tasks = ['coding', 'reasoning', 'summarization', 'extraction', 'writing', 'vision', 'tool_use'];
     const sets = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'standing', 'frozen'];
     const prompts = sets.flatMap(promptsOf).filter(({ task }) => tasks.includes(task));
@@ -90,7 +87,7 @@ describe('difficulty', () => {
     expect(profile({ messages: [user([{ type: 'text', text: 'hi' }, image])] }).difficulty).toBe('usual');
   });
 
-  test('is usual under a long system prompt that labels, and for a follow-up of a sum', () => {
+  test('is usual under a long system prompt for labels, and for a follow-up of a sum', () => {
     const guideline = `Classify the ticket: billing, technical, other. ${'A refund that is late counts as technical where the gateway failed, and as billing else. '.repeat(8)}`;
     expect(difficultyOf('My card was charged twice.', guideline)).toBe('usual');
     const before = [

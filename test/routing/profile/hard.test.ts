@@ -4,34 +4,33 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import type { Difficulty } from '../../../src/core/facts.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
-import { bytesOf, promptsOf } from './prompts.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
+import { bytesOf, promptsOf, user } from './prompts.ts';
 
-interface Graded {
+interface GradedPrompt {
   readonly id: string;
   readonly difficulty: Difficulty;
-  readonly request: Profiled;
+  readonly request: ProfileInput;
 }
 
-const gradedOf = (name: string): Graded[] =>
+const gradedOf = (name: string): GradedPrompt[] =>
   readFileSync(join(import.meta.dir, '..', 'prompts', `${name}.jsonl`), 'utf8')
     .trim()
     .split('\n')
-    .map((line): Graded => JSON.parse(line));
+    .map((line): GradedPrompt => JSON.parse(line));
 
-/** Written before the rule, by its author; nobody tunes on it. */
+/** Written before the rule, by its author; held out from tuning. */
 const HELD_OUT = 'difficulty-heldout';
 const HELD_OUT_SHA256 = '5a21aace8ed3f67bb9e96f033399f4534ae723117cbad11f2dbb966aa10b3113';
 
-const user = (content: string): ChatMessage => ({ role: 'user', content });
 const difficultyOf = (content: string): Difficulty => profile({ messages: [user(content)] }).difficulty;
 const notOf = (difficulty: Difficulty, questions: readonly string[]) =>
   questions.filter((question) => difficultyOf(question) !== difficulty);
 
-/** How many of what is hard are called so, and how many of what is called so are. */
-function scoreOf(prompts: readonly Graded[]): { precision: number; recall: number } {
+/** Recall and precision. */
+function scoreOf(prompts: readonly GradedPrompt[]): { precision: number; recall: number } {
   const read = prompts.map(({ difficulty, request }) => [difficulty, profile(request).difficulty] as const);
-  const hits = read.filter(([told, seen]) => told === 'hard' && seen === 'hard').length;
+  const hits = read.filter(([label, seen]) => label === 'hard' && seen === 'hard').length;
   const of = (at: 0 | 1): number => read.filter((pair) => pair[at] === 'hard').length;
   return { precision: hits / of(1), recall: hits / of(0) };
 }
@@ -44,7 +43,7 @@ const goCode = (functions: number): string =>
   ).join('\n');
 
 describe('hard', () => {
-  test('is what labelled prompts say, of those that nobody tuned on too', () => {
+  test('agrees with labelled prompts, held-out ones included', () => {
     const kept = new Bun.CryptoHasher('sha256').update(bytesOf(HELD_OUT)).digest('hex');
     expect(kept).toBe(HELD_OUT_SHA256);
     for (const name of ['difficulty', HELD_OUT]) {
@@ -54,13 +53,13 @@ describe('hard', () => {
     }
   });
 
-  test('is the proof of a named problem that is open, in however few words, and not a question about it', () => {
+  test('is the proof of a named open problem, in however few words, and not a question about it', () => {
     const open = ['Prove the Riemann hypothesis', 'Disprove P = NP', 'Solve the Collatz conjecture', '证明黎曼猜想'];
     expect(notOf('hard', open)).toEqual([]);
     expect(notOf('usual', ['What is the Riemann hypothesis?', 'Is P = NP?', 'Who was Riemann?'])).toEqual([]);
   });
 
-  test('is what is to be found under a system prompt of competitions', () => {
+  test('is a problem under a system prompt about competitions', () => {
     const under = (system: string): Difficulty =>
       profile({
         messages: [{ role: 'system', content: system }, user('Find all n such that n^2+1 divides n+1')],
@@ -69,7 +68,7 @@ describe('hard', () => {
     expect(under('You help pupils with homework')).toBe('usual');
   });
 
-  test('is what takes an expert: proofs, code, law, verse, reviews', () => {
+  test('is work for experts: proofs, code, law, verse, reviews', () => {
     const questions = [
       'Prove that every finite group of odd order is solvable — sketch the argument',
       "Prove Fermat's last theorem",
@@ -99,7 +98,7 @@ describe('hard', () => {
     expect(notOf('usual', questions)).toEqual([]);
   });
 
-  test('is nothing that only sounds like it', () => {
+  test('is nothing that only contains its words', () => {
     const questions = [
       'write a raft of jokes about boats',
       'add a lock-free door icon to my landing page',
@@ -121,7 +120,7 @@ describe('hard', () => {
     expect(notOf('usual', questions)).toEqual([]);
   });
 
-  test('is never a question about a subject, in whatever words it is asked', () => {
+  test('is never a question about a subject, in any wording', () => {
     const frames = [
       ...[
         'What is ',
@@ -162,7 +161,7 @@ describe('hard', () => {
     expect(difficultyOf(`Summarize these logs.\n\n\`\`\`\n${log(90)}\n\`\`\``)).toBe('usual');
   });
 
-  test('is an agent that is stuck: many calls, the last of which failed, since the user spoke', () => {
+  test('is an agent that is stuck: many calls since the last user message, the last of which failed', () => {
     const tools = [{ type: 'function', function: { name: 'run', parameters: { type: 'object' } } }] as const;
     const call = (id: number, content: string): ChatMessage[] => [
       {
@@ -174,17 +173,17 @@ describe('hard', () => {
     ];
     const calls = (count: number, last: string): ChatMessage[] =>
       Array.from({ length: count }, (_, at) => call(at, at === count - 1 ? last : 'done')).flat();
-    const asked = user('Make the test suite pass.');
+    const goal = user('Make the test suite pass.');
     const of = (...messages: ChatMessage[]) => profile({ messages, tools: [...tools] }).difficulty;
     const failed = '3 passed, 2 failed\nAssertionError: expected 2 to be 1';
-    expect(of(asked, ...calls(8, failed))).toBe('hard');
-    expect(of(asked, ...calls(7, failed))).toBe('usual');
-    expect(of(asked, ...calls(8, '42 passed, 0 failed, no errors'))).toBe('usual');
-    expect(of(asked, ...calls(8, failed), user('go on'), ...calls(1, failed))).toBe('usual');
-    expect(of(asked, ...calls(8, failed), user('thanks, stop here'))).not.toBe('hard');
+    expect(of(goal, ...calls(8, failed))).toBe('hard');
+    expect(of(goal, ...calls(7, failed))).toBe('usual');
+    expect(of(goal, ...calls(8, '42 passed, 0 failed, no errors'))).toBe('usual');
+    expect(of(goal, ...calls(8, failed), user('go on'), ...calls(1, failed))).toBe('usual');
+    expect(of(goal, ...calls(8, failed), user('thanks, stop here'))).not.toBe('hard');
   });
 
-  test('is no question with answers to choose from, no image, and no label, summary or extraction', () => {
+  test('is no multiple choice, image, label, summary or extraction', () => {
     const question = 'Let X be a compact space. Show that every closed subset of it is\nA. open\nB. compact\nC. finite';
     expect(difficultyOf(question)).toBe('usual');
     const sets = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'standing', 'standing-more'];

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
-import { type Profile, type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type Profile, type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
-import { promptsOf } from './prompts.ts';
+import { image, promptsOf, user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const asked = ({ task, mix, naturalLanguage, languagesSeen, output }: Profile) => ({
+const intentOf = ({ task, mix, naturalLanguage, languagesSeen, output }: Profile) => ({
   task,
   mix,
   naturalLanguage,
@@ -14,7 +13,7 @@ const asked = ({ task, mix, naturalLanguage, languagesSeen, output }: Profile) =
   output,
 });
 
-/** Pieces that the reader has an eye for, in any order and cut anywhere. */
+/** Pieces that the reader recognizes, in any order and cut anywhere. */
 const piece = fc.oneof(
   fc.string({ unit: anyCodePoint, maxLength: 40 }),
   fc.constantFrom(
@@ -35,7 +34,6 @@ const piece = fc.oneof(
   ),
 );
 const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
-const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
 const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   text.map(user),
   text.map((one) => user([{ type: 'text', text: one }, image])),
@@ -47,13 +45,13 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
 const tool = fc
   .constantFrom('get_weather', 'run', 'x', 'sendEmail')
   .map((name): Tool => ({ type: 'function', function: { name } }));
-const request: fc.Arbitrary<Profiled> = fc.record({
+const request: fc.Arbitrary<ProfileInput> = fc.record({
   messages: fc.array(message, { maxLength: 6 }),
   tools: fc.option(fc.array(tool, { maxLength: 3 }), { nil: undefined }),
 });
 
 describe('a profile', () => {
-  test('is had of any messages, in shares of 64ths that sum to 1, the same each time', () => {
+  test('is deterministic for any messages, with shares in 64ths that sum to 1', () => {
     fc.assert(
       fc.property(request, (one) => {
         const read = profile(one);
@@ -82,23 +80,23 @@ SELECT 1;
 \`\`\`
 How many are 3 + 4?`;
 
-  test('does not hear of a system prompt what language it is in', () => {
+  test('takes no natural language from a system prompt', () => {
     fc.assert(
       fc.property(prompt, text, (one, content) => {
-        const told = profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] });
-        expect(told.naturalLanguage).toBe(profile(one).naturalLanguage);
+        const read = profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] });
+        expect(read.naturalLanguage).toBe(profile(one).naturalLanguage);
       }),
       { numRuns: 200 },
     );
   });
 
-  test('does not hear what a system prompt shows between tags and fences', () => {
+  test('ignores material between tags and fences of a system prompt', () => {
     const shown = `You are a helpful assistant.\n\n<document>\n${NOISE}\n</document>`;
     const [bland, noisy] = ['You are a helpful assistant.\n\n<document>\nNothing.\n</document>', shown];
     fc.assert(
       fc.property(prompt, (one) => {
         const [a, b] = [bland, noisy].map((content) =>
-          asked(profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] })),
+          intentOf(profile({ ...one, messages: [{ role: 'system', content }, ...one.messages] })),
         );
         expect(b!.task).toBe(a!.task);
       }),
@@ -106,7 +104,7 @@ How many are 3 + 4?`;
     );
   });
 
-  test('does not hear what offered tools say of themselves', () => {
+  test('ignores descriptions of offered tools', () => {
     const tool = (description: string): Tool => {
       const parameters = { type: 'object', description };
       return { type: 'function', function: { name: 'get_zebra', description, parameters } };
@@ -117,8 +115,8 @@ How many are 3 + 4?`;
         const [plain, noisy] = ['', NOISE].map((words) =>
           profile({ ...one, tools: [...(one.tools ?? []), tool(words)] }),
         );
-        expect(asked(noisy!)).toEqual(asked(plain!));
-        // That one is offered can make a request one for a tool, and no other than it was.
+        expect(intentOf(noisy!)).toEqual(intentOf(plain!));
+        // An offered tool can change the task only to tool_use.
         const { task, naturalLanguage, languagesSeen } = profile(one);
         expect([task, 'tool_use', 'general']).toContain(noisy!.task);
         expect([noisy!.naturalLanguage, noisy!.languagesSeen]).toEqual([naturalLanguage, languagesSeen]);
@@ -127,7 +125,7 @@ How many are 3 + 4?`;
     );
   });
 
-  test('does not hear reminders of a harness, before or behind the question, however long', () => {
+  test('ignores reminders of a harness before or behind the question, however long', () => {
     const reminder = `<system-reminder>\n${NOISE.repeat(30)}\n</system-reminder>`;
     fc.assert(
       fc.property(prompt, fc.boolean(), (one, isBefore) => {
@@ -139,7 +137,7 @@ How many are 3 + 4?`;
         const messages = one.messages.map((each, at) =>
           at === last ? { ...each, content: remind(each.content) } : each,
         );
-        expect(asked(profile({ ...one, messages }))).toEqual(asked(profile(one)));
+        expect(intentOf(profile({ ...one, messages }))).toEqual(intentOf(profile(one)));
       }),
       { numRuns: 300 },
     );

@@ -5,8 +5,8 @@ const read = (content: string) => profile({ messages: [{ role: 'user', content }
 const mistaken = (task: string, questions: readonly string[]) =>
   questions.filter((question) => read(question).task !== task).map((question) => [question, read(question).task]);
 
-describe('what was misread', () => {
-  test('functions of mathematics are not to be extracted', () => {
+describe('requests that were once misread:', () => {
+  test('mathematical functions are no extraction', () => {
     const maths = [
       'Find all functions f: R→R such that f(x+y) = f(x) + f(y) for all real x, y.',
       'Find all functions $f:\\mathbb{R}\\to\\mathbb{R}$ with f(f(x)) = x',
@@ -16,7 +16,7 @@ describe('what was misread', () => {
     expect(read('Find all names in this text: Ann met Bob.').task).toBe('extraction');
   });
 
-  test('code to be converted is code, whatever it looks like', () => {
+  test('code to be converted is coding', () => {
     const cobol = '\n\n       CALC-TOTAL.\n           ADD ITEM-PRICE TO WS-TOTAL.\n           PERFORM APPLY-DISCOUNT.';
     expect(
       mistaken('coding', ['Convert this COBOL paragraph to Java', `Convert this COBOL paragraph to Java:${cobol}`]),
@@ -24,7 +24,7 @@ describe('what was misread', () => {
     expect(read(`Convert this COBOL paragraph to Java:${cobol}`).languagesSeen).toEqual(['cobol', 'java']);
   });
 
-  test('a role that is played is talk', () => {
+  test('role play is chat', () => {
     const plays = [
       'You are Captain Mira, a sarcastic starship pilot. Stay in character. "So, Captain, where are we heading?"',
       "Let's role-play: you are a medieval innkeeper and I am a weary traveler. Greet me.",
@@ -32,7 +32,7 @@ describe('what was misread', () => {
     expect(mistaken('chat', plays)).toEqual([]);
   });
 
-  test('a line of code alone is code', () => {
+  test('a single line of code is coding', () => {
     const lines = [
       'for(let i=0;i<10;i++){console.log(i)}',
       'for(let i = 0; i < arr.length; i++) sum += arr[i]',
@@ -41,7 +41,7 @@ describe('what was misread', () => {
     expect(mistaken('coding', lines)).toEqual([]);
   });
 
-  test('layouts of pages and errors of clusters are code', () => {
+  test('layouts of pages and errors of clusters are coding', () => {
     const questions = [
       ...['center a div', 'How do I center a div?', 'my pod is in CrashLoopBackOff, what now'],
       'Warning  FailedScheduling  default-scheduler  0/3 nodes are available: 3 Insufficient cpu.',
@@ -50,7 +50,7 @@ describe('what was misread', () => {
     expect(mistaken('coding', questions)).toEqual([]);
   });
 
-  test('a question about a journey is a question', () => {
+  test('a question about a journey is general', () => {
     const questions = [
       '¿Qué me recomiendas visitar en Lisboa en tres días?',
       'Voy a viajar a Japón en abril, ¿qué ropa debería llevar?',
@@ -59,7 +59,7 @@ describe('what was misread', () => {
     expect(mistaken('general', questions)).toEqual([]);
   });
 
-  test('what something of programming is asks for a fact, and how to use it for code', () => {
+  test('a definition of a programming term is general, its use is coding', () => {
     expect(
       mistaken('general', ['What is Python?', 'What is JavaScript?', 'what is kubernetes', 'Who created Java?']),
     ).toEqual([]);
@@ -76,7 +76,7 @@ describe('what was misread', () => {
     expect(read('자바로 정렬 함수를 작성해줘').languagesSeen).toEqual(['java']);
   });
 
-  test('letters of formulas tell no natural language', () => {
+  test('letters of formulas are no sign of a natural language', () => {
     for (const formula of [
       '∫ x e^x dx',
       'integrate x^2 sin(x) dx',
@@ -88,7 +88,7 @@ describe('what was misread', () => {
     }
   });
 
-  test('a word that English has too tells no other language', () => {
+  test('a word that English shares is no sign of another language', () => {
     const english = [
       ...['Solve x^2-5x+6=0', 'scala case class pattern matching', 'Give me 10 startup ideas'],
       'top ten customers last month',
@@ -100,19 +100,19 @@ describe('what was misread', () => {
     for (const [language, question] of Object.entries(others)) expect(read(question).naturalLanguage).toBe(language);
   });
 
-  test('letters to offices, games and a failed login are no code', () => {
+  test('letters to offices, games and a failed login are not coding', () => {
     expect(mistaken('writing', ['Schreibe eine Kündigung für meinen Handyvertrag'])).toEqual([]);
     expect(mistaken('chat', ["Let's play 20 questions", "Let's play chess"])).toEqual([]);
     expect(read("Let's play 20 questions").output.stated).toBeNull();
     expect(['chat', 'general']).toContain(read("I can't log in").task);
   });
 
-  test('a function in the middle of a line is code, one of mathematics is not', () => {
+  test('a function within a line is coding, a mathematical one is not', () => {
     expect(mistaken('coding', ['What does this function do? def f(x): return x*2'])).toEqual([]);
     expect(mistaken('math', ['What is the derivative of the function f(x) = x^2 + 3x?'])).toEqual([]);
   });
 
-  test('a clause under the law of a country is not to be translated', () => {
+  test('a clause under the law of a country is no translation', () => {
     const clause = "'The employee shall not work for any competitor worldwide for five years after termination.'";
     const { task, output } = read(`Review this clause for enforceability under German law: ${clause}`);
     expect(task).not.toBe('translation');
@@ -121,7 +121,7 @@ describe('what was misread', () => {
     expect(read(`Translate this clause into German: ${clause}`).task).toBe('translation');
   });
 
-  test('what says nothing alone expects a short answer, and behind an answer it does not', () => {
+  test('"ok" alone expects a short answer, and behind an answer it does not', () => {
     for (const content of ['ok', '1', 'yes']) {
       expect(read(content).output.atMost).toBe(40);
       const messages = [{ role: 'assistant', content: '1. A plan of ten pages?' } as const];

@@ -37,7 +37,7 @@ const MESSAGES = [
 ];
 
 describe('a system prompt that is little else than an order', () => {
-  test('binds whatever the message is about', () => {
+  test('applies to every message', () => {
     fc.assert(
       fc.property(fc.constantFrom(...ORDERS), fc.constantFrom(...MESSAGES), ([task, system], message) => {
         expect([system, message, taskOf(system, message)]).toEqual([system, message, task]);
@@ -46,7 +46,7 @@ describe('a system prompt that is little else than an order', () => {
     );
   });
 
-  test('lets the user turn away, greet and thank', () => {
+  test('lets the user change the subject, greet and thank', () => {
     for (const [, system] of ORDERS) {
       expect(taskOf(system, 'actually, write a poem about the sea')).toBe('writing');
       expect(taskOf(system, 'thanks!')).toBe('chat');
@@ -55,7 +55,7 @@ describe('a system prompt that is little else than an order', () => {
     }
   });
 
-  test('is none where it is for now and then, for the answer, or one thing among others', () => {
+  test('is none where it is conditional, about the answer, or one duty among others', () => {
     expect(taskOf('You write about SQL for beginners.', 'Write a haiku about rain')).toBe('writing');
     const loose = [
       'You are a helpful assistant. Summarize your answer at the end.',

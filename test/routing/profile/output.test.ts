@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { schemaTokens } from '../../../src/routing/profile/schema-length.ts';
+import { system, user } from './prompts.ts';
 
-const user = (content: string): ChatMessage => ({ role: 'user', content });
-const system = (content: string): ChatMessage => ({ role: 'system', content });
-const output = (question: string | readonly ChatMessage[], more: Partial<Profiled> = {}) =>
+const output = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
   profile({ messages: typeof question === 'string' ? [user(question)] : [...question], ...more }).output;
 const stated = (...request: Parameters<typeof output>) => output(...request).stated;
 
@@ -61,7 +60,7 @@ describe('the length of an answer, in words', () => {
     expect(stated(question)).toBe(tokens);
   });
 
-  test('is none where a count is of something else', () => {
+  test('ignores counts of other things', () => {
     for (const question of [
       'What is a haiku?',
       'Write a function that returns the first 3 words of a string.',
@@ -71,14 +70,14 @@ describe('the length of an answer, in words', () => {
       expect(stated(question)).toBeNull();
   });
 
-  test('holds for every answer where the system prompt says so, unless the user says otherwise', () => {
+  test('comes from the system prompt, unless the user states another', () => {
     const one = system('You are a trivia bot. Answer in one word.');
     expect(stated([one, user('What is the capital of France?')])).toBe(4);
     expect(stated([one, user('What is the capital of France? Explain it in 3 sentences.')])).toBe(90);
     expect(stated([system('You are a helpful, concise assistant.'), user('Why is the sky blue?')])).toBeNull();
   });
 
-  test('is never less for more words', () => {
+  test('never falls with more words', () => {
     const unit = fc.constantFrom('words', 'sentences', 'paragraphs', 'pages', 'bullet points', 'ideas');
     const count = fc.integer({ min: 1, max: 5_000 });
     fc.assert(
@@ -92,7 +91,7 @@ describe('the length of an answer, in words', () => {
 });
 
 describe('the length of an answer, by its text', () => {
-  test('of a translation is that of the text', () => {
+  test('is that of the text for a translation', () => {
     const tokens = stated(`Translate into German: ${TEXT}`)!;
     expect(tokens).toBeGreaterThan(300);
     expect(tokens).toBeLessThan(500);
@@ -102,11 +101,11 @@ describe('the length of an answer, by its text', () => {
     ).toBeGreaterThan(300);
   });
 
-  test('of a text that is to be corrected is that of the text', () => {
+  test('is that of the text for a correction', () => {
     expect(stated(`Proofread and rewrite this text: ${TEXT}`)).toBeGreaterThan(300);
   });
 
-  test('of a summary is a share of its text at most', () => {
+  test('is at most a share of the text for a summary', () => {
     const { stated: said, atMost } = output(`Summarize this text: ${TEXT}`);
     expect(said).toBeNull();
     expect(atMost).toBeGreaterThan(80);
@@ -114,7 +113,7 @@ describe('the length of an answer, by its text', () => {
     expect(stated(`Summarize this text in one sentence: ${TEXT}`)).toBe(30);
   });
 
-  test('of a greeting, of thanks and of a sum in a line is short', () => {
+  test('is short for a greeting, thanks and a small sum', () => {
     for (const easy of ['hi', 'Hello, how are you?', 'Thanks!', '17 * 23', 'What is 3 + 4 = ?'])
       expect(output(easy).atMost).toBeLessThanOrEqual(40);
     for (const other of [
@@ -126,24 +125,24 @@ describe('the length of an answer, by its text', () => {
 });
 
 const object = (properties: Record<string, unknown>) => ({ type: 'object', properties });
-const format = (schema: Record<string, unknown>): Partial<Profiled> => ({
+const format = (schema: Record<string, unknown>): Partial<ProfileInput> => ({
   response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
 });
 const THREE = object({ name: { type: 'string' }, age: { type: 'integer' }, city: { type: 'string' } });
 
 describe('the length of an answer, by a schema', () => {
-  test('of three short fields is some tens of tokens', () => {
+  test('is some tens of tokens for three short fields', () => {
     const tokens = stated(`Extract the person: ${TEXT}`, format(THREE))!;
     expect(tokens).toBeGreaterThan(20);
     expect(tokens).toBeLessThan(70);
   });
 
-  test('is at least what the question asks for in words', () => {
+  test('is at least the length that the question states in words', () => {
     expect(stated('Write a story of 2,000 words.', format(THREE))).toBe(3_000);
     expect(stated('Is this spam? One word.', format(object({ label: { enum: ['spam', 'ham'] } })))).toBeLessThan(20);
   });
 
-  test('counts prose, lists, enums and what is referred to', () => {
+  test('counts prose, lists, enums and references', () => {
     const prose = schemaTokens(object({ summary: { type: 'string' } }));
     expect(prose).toBeGreaterThan(100);
     expect(schemaTokens(object({ summary: { type: 'string', maxLength: 40 } }))).toBeLessThan(20);
@@ -155,7 +154,7 @@ describe('the length of an answer, by a schema', () => {
     expect(schemaTokens({ $defs: { node }, $ref: '#/$defs/node' })).toBeLessThan(60);
   });
 
-  test('of the one call that can be made is that of its arguments', () => {
+  test('is that of the arguments where only one call is possible', () => {
     const tool = (name: string): Tool => ({ type: 'function', function: { name, parameters: THREE } });
     const named = { type: 'function', function: { name: 'save' } } as const;
     expect(stated('Save it', { tools: [tool('save'), tool('other')], tool_choice: named })).toBeLessThan(80);
@@ -184,7 +183,7 @@ describe('the length of an answer, by a schema', () => {
   }));
   const fields = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'text'), schema);
 
-  /** Whether a schema is never expected shorter with a field more. */
+  /** Another field never lowers the expected length. */
   const checkLaw = (measure: (schema: unknown) => number) =>
     fc.assert(
       fc.property(fields, schema, (properties, one) => {
@@ -195,14 +194,14 @@ describe('the length of an answer, by a schema', () => {
       { numRuns: 1_000 },
     );
 
-  test('is never less with a field more', () => checkLaw(schemaTokens));
-  test('which a mean over fields would break', () => {
+  test('never falls with another field', () => checkLaw(schemaTokens));
+  test('(and a mean over fields would break it)', () => {
     const mean = (one: unknown) =>
       Math.ceil(schemaTokens(one) / Math.max(1, Object.keys((one as ReturnType<typeof object>).properties).length));
     expect(() => checkLaw(mean)).toThrow();
   });
 
-  test('of any value is a figure, and of one that contains itself many times too', () => {
+  test('is finite for any value, recursive schemas included', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const tokens = schemaTokens(value);

@@ -1,43 +1,44 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { capabilityNames, OF_EVERY_DIALECT } from '../../../src/core/capability.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import type { ChatMessage } from '../../../src/core/chat-request.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 
-/** A request as users send it, and what a careful reader says of it. */
-export interface Labelled {
+/** A request as users send it, with the labels of a careful reader. */
+export interface LabelledPrompt {
   readonly id: string;
-  /** ISO 639-1, of the present question; `und` where it has no words. */
+  /** ISO 639-1, of the last question; `und` without words. */
   readonly language: string;
   readonly task: string;
   /** Programming languages, ascending. */
   readonly languages: readonly string[];
   readonly needs: readonly string[];
-  readonly request: Profiled;
+  readonly request: ProfileInput;
 }
 
 const fileOf = (name: string): string => join(import.meta.dir, '..', 'prompts', `${name}.jsonl`);
 
 export const bytesOf = (name: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(fileOf(name)));
 
-export const promptsOf = (name: string): Labelled[] =>
+export const promptsOf = (name: string): LabelledPrompt[] =>
   readFileSync(fileOf(name), 'utf8')
     .trim()
     .split('\n')
-    .map((line): Labelled => JSON.parse(line));
+    .map((line): LabelledPrompt => JSON.parse(line));
 
 const HITS = ['task', 'naturalLanguage', 'languages', 'needs'] as const;
 
 export interface Score {
-  /** Share of the prompts that are read rightly, 0..1. */
+  /** Share of prompts that are read correctly, 0..1. */
   readonly shares: Readonly<Record<(typeof HITS)[number], number>>;
-  /** What was mistaken for what: a line for each pair of tasks, the most frequent first. */
+  /** Confusions: one line per pair of tasks, most frequent first. */
   readonly confusions: readonly string[];
-  /** Right and all of each task. */
+  /** By task: correct, and all. */
   readonly byTask: Readonly<Record<string, string>>;
 }
 
-/** How well a set of prompts is read. */
-export function scoreOf(prompts: readonly Labelled[]): Score {
+/** Scores the reading of a set of prompts. */
+export function scoreOf(prompts: readonly LabelledPrompt[]): Score {
   const counts = { task: 0, naturalLanguage: 0, languages: 0, needs: 0 };
   const confused = new Map<string, string[]>();
   const tasks = new Map<string, { right: number; all: number }>();
@@ -72,3 +73,8 @@ export function scoreOf(prompts: readonly Labelled[]): Score {
     byTask: Object.fromEntries([...tasks].map(([task, { right, all }]) => [task, `${right}/${all}`])),
   };
 }
+
+export const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
+export const system = (content: string): ChatMessage => ({ role: 'system', content });
+export const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
+export const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;

@@ -2,25 +2,24 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { capabilityNames } from '../../../src/core/capability.ts';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
+import { image, user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const of = (content: ChatMessage['content'], more: Partial<Profiled> = {}) =>
+const of = (content: ChatMessage['content'], more: Partial<ProfileInput> = {}) =>
   profile({ messages: [user(content)], ...more });
-const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
-/** Members that the schema does not know there. */
+/** Fields beyond the schema. */
 const beside = <T extends object>(part: T, more: object): T => ({ ...part, ...more });
 const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } } as const;
 
-describe('what a request needs', () => {
+describe('the needs of a request', () => {
   const needs = (from: { readonly needs: number }) => capabilityNames(from.needs);
 
-  test('is nothing for plain text', () => {
+  test('are none for plain text', () => {
     expect(of('Hello')).toMatchObject({ needs: 0, images: 0, unboundedMedia: 0 });
   });
 
-  test('follows from images, audio, files, tools, formats, choices and log probabilities', () => {
+  test('follow from images, audio, files, tools, formats, choices and log probabilities', () => {
     expect(needs(of([image]))).toEqual(['vision']);
     expect(needs(of([{ type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }]))).toEqual(['audio_input']);
     expect(needs(of([{ type: 'file', file: { file_data: 'AA' } }]))).toEqual(['file_input']);
@@ -35,7 +34,7 @@ describe('what a request needs', () => {
     expect(needs(of('x', { logprobs: true }))).toEqual(['logprobs']);
   });
 
-  test('cannot be bounded by the bytes of a sound that silence packs to nothing, whatever its label', () => {
+  test('treat compressed audio as unbounded, whatever its label', () => {
     const bounded = (format: string, begin: string) => {
       const data = Buffer.from(`${begin}${'\0'.repeat(90)}`, 'latin1').toString('base64');
       return of([{ type: 'input_audio', input_audio: { data, format } }]).unboundedMedia === 0;
@@ -48,8 +47,8 @@ describe('what a request needs', () => {
     for (const format of ['flac', 'ogg', 'aac', 'webm']) expect(bounded(format, 'RIFF')).toBe(false);
   });
 
-  test('follows from what not every dialect can say', () => {
-    const cases: [Partial<Profiled>, string[]][] = [
+  test('follow from fields that some dialects lack', () => {
+    const cases: [Partial<ProfileInput>, string[]][] = [
       [{ seed: 0 }, ['seed']],
       [{ frequency_penalty: 0.1 }, ['penalties']],
       [{ presence_penalty: -2 }, ['penalties']],
@@ -62,7 +61,7 @@ describe('what a request needs', () => {
       [{ tools: [tool], parallel_tool_calls: false }, ['tools', 'single_tool_calls']],
       [{ tools: [tool], response_format: { type: 'json_object' } }, ['tools', 'json_mode', 'json_with_tools']],
     ];
-    for (const [asked, expected] of cases) expect(needs(of('x', asked))).toEqual(expected as never);
+    for (const [fields, expected] of cases) expect(needs(of('x', fields))).toEqual(expected as never);
     const begun = profile({ messages: [user('Hi'), { role: 'assistant', content: 'Well,' }] });
     expect(needs(begun)).toEqual(['continuation']);
     const byAddress = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } } as const;
@@ -70,30 +69,30 @@ describe('what a request needs', () => {
     expect(needs(of([{ type: 'file', file: { file_id: 'file_1' } }]))).toEqual(['file_input', 'file_ids']);
   });
 
-  test('is nothing for values that say what leaving them out says', () => {
-    const plain: Partial<Profiled>[] = [
+  test('are none for fields with their default values', () => {
+    const plain: Partial<ProfileInput>[] = [
       { temperature: 1, frequency_penalty: 0, presence_penalty: 0, logit_bias: {}, n: 1 },
       { stop: [] },
       { stop: '' },
       { parallel_tool_calls: false, response_format: { type: 'text' } },
     ];
-    for (const asked of plain) expect(needs(of('x', asked))).toEqual([]);
-    const ofTools: Partial<Profiled>[] = [
+    for (const fields of plain) expect(needs(of('x', fields))).toEqual([]);
+    const ofTools: Partial<ProfileInput>[] = [
       { tool_choice: 'auto' },
       { tool_choice: 'none' },
       { parallel_tool_calls: true },
     ];
-    for (const asked of ofTools) expect(needs(of('x', { tools: [tool], ...asked }))).toEqual(['tools']);
+    for (const fields of ofTools) expect(needs(of('x', { tools: [tool], ...fields }))).toEqual(['tools']);
   });
 
-  test('counts audio in bytes, and never as text', () => {
+  test('count audio in bytes, and never as text', () => {
     const second = { type: 'input_audio', input_audio: { data: 'A'.repeat(4_000), format: 'mp3' } } as const;
     const read = profile({ messages: [user([second]), user([second])] });
     expect(read).toMatchObject({ audioBytes: 6_000, unboundedMedia: 0 });
     expect(read.inputTokensMax).toBeLessThan(1000);
   });
 
-  test('counts images and media over all messages, and never their bytes', () => {
+  test('count images and media over all messages, and never their bytes', () => {
     const large = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } } as const;
     const read = profile({ messages: [user([image, large]), user([large, { type: 'file', file: {} }])] });
     expect(read).toMatchObject({ images: 3, unboundedMedia: 1 });
@@ -119,7 +118,7 @@ describe('the bound of the input', () => {
     text.map((more) => user([{ ...image, image_url: beside(image.image_url, { more }) }])),
     text.map((content) => ({ role: 'tool' as const, tool_call_id: 'call', content })),
   );
-  /** Every text that goes upstream, wherever it stands. */
+  /** Every text that goes upstream. */
   const texts = (value: unknown, key = ''): string[] => {
     if (typeof value === 'string') return key === 'role' || key === 'type' || key === 'url' ? [] : [value];
     if (typeof value !== 'object' || value === null) return [];
@@ -139,7 +138,7 @@ describe('the bound of the input', () => {
     );
   });
 
-  test('has room for what a template adds: 16 for the reply, each message and each call, 1,024 for tools', () => {
+  test('includes the template: 16 for the reply, each message and each call, 1,024 for tools', () => {
     const bound = (...messages: ChatMessage[]) => profile({ messages }).inputTokensMax;
     expect(bound(user('x'))).toBe(16 + 16 + 1);
     expect(bound(user('x'), user('yz'))).toBe(16 + 2 * 16 + 3);
@@ -150,7 +149,7 @@ describe('the bound of the input', () => {
     expect(of('x', { tools: [tool] }).inputTokensMax).toBe(16 + 16 + 1 + 1_024 + own);
   });
 
-  test('holds what a message says beside its content: a name, a refusal, the call that it answers', () => {
+  test('includes names, refusals and call IDs of messages', () => {
     const text = 'é'.repeat(500);
     const plain = of('x').inputTokensMax;
     for (const more of [{ name: text }, { refusal: text }, { tool_call_id: text }, { reasoning_content: text }]) {
@@ -164,7 +163,7 @@ describe('the bound of the input', () => {
     expect(profile({ messages: [] }).inputTokens).toBe(1);
   });
 
-  test('holds tools and schemas as they are sent', () => {
+  test('includes tools and schemas as they are sent', () => {
     const tools = [{ ...tool, function: { ...tool.function, description: 'é'.repeat(5000) } }];
     expect(of('x', { tools }).inputTokensMax).toBeGreaterThan(10_000);
     const schema = { type: 'json_schema', json_schema: { name: 'a', description: 'x'.repeat(5000) } } as const;

@@ -1,12 +1,11 @@
 import { describe, test } from 'bun:test';
-import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
-import { Reading } from '../../../src/routing/profile/reading.ts';
+import { QuestionReading } from '../../../src/routing/profile/reading.ts';
 import { inTime } from '../../support/in-time.ts';
+import { user } from './prompts.ts';
 
 const MB = 1_000_000;
-const user = (content: string): ChatMessage => ({ role: 'user', content });
 
 const HOSTILE: Record<string, string> = {
   'ten million equal letters': 'a'.repeat(10 * MB),
@@ -40,16 +39,16 @@ describe('time', () => {
   for (const [name, text] of Object.entries(HOSTILE)) {
     test(`is bounded for ${name}`, async () => {
       await inTime(1_000, () => profile({ messages: [user(text)] }));
-      await inTime(400, () => new Reading(readQuestion(text)));
+      await inTime(400, () => new QuestionReading(readQuestion(text)));
     });
   }
 
-  test('grows with the number of messages and no faster', async () => {
+  test('is at most linear in the number of messages', async () => {
     const messages = Array.from({ length: 20_000 }, () => user('def f(x): '.repeat(20)));
     await inTime(2_000, () => profile({ messages }));
   });
 
-  test('is that of a few questions, however many lean on each other', async () => {
+  test('is that of a few questions, however long the chain of follow-ups', async () => {
     const messages = Array.from({ length: 20_000 }, () => user('and again?'));
     await inTime(2_000, () => profile({ messages }));
   });

@@ -1,23 +1,22 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, Tool } from '../../../src/core/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
-import { type Profiled, profile } from '../../../src/routing/profile/profile.ts';
+import { type ProfileInput, profile } from '../../../src/routing/profile/profile.ts';
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
+import { assistant, image, user } from './prompts.ts';
 
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content });
-const said = (content: string): ChatMessage => ({ role: 'assistant', content });
-const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
 const tool = (name: string): Tool => ({ type: 'function', function: { name, description: 'Runs Python code.' } });
 
-const read = (question: string | readonly ChatMessage[], more: Partial<Profiled> = {}) =>
+const read = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
   profile({ messages: typeof question === 'string' ? [user(question)] : [...question], ...more });
-const taskOf = (question: string | readonly ChatMessage[], more: Partial<Profiled> = {}) => read(question, more).task;
-/** Those that are read as another task. */
+const taskOf = (question: string | readonly ChatMessage[], more: Partial<ProfileInput> = {}) =>
+  read(question, more).task;
+/** Prompts that are read as another task. */
 const mistaken = (task: string, questions: readonly string[]) =>
   questions.filter((question) => taskOf(question) !== task);
 
 describe('words', () => {
-  test('are whole: “let me know” and “letter” are no code, nor is what only looks like a keyword', () => {
+  test('are matched whole: “let me know” and “letter” are no code, nor are lookalikes of keywords', () => {
     const prose = [
       'Please let me know which letter follows Q.',
       'let me know which one is better:\n- tea\n- coffee',
@@ -33,7 +32,7 @@ describe('words', () => {
     expect(mistaken('general', prose)).toEqual([]);
   });
 
-  test('that are names of programming languages too are those amid code alone', () => {
+  test('that are also names of programming languages count as such only amid code', () => {
     const prose = [
       'Do pythons swim?',
       'Is java coffee strong?',
@@ -76,36 +75,36 @@ describe('words', () => {
     expect(read(question).languagesSeen).toEqual(languages);
   });
 
-  test('of the lexicon tell languages by their canonical names', () => {
+  test('of the lexicon name programming languages canonically', () => {
     const names = [NAMES, HOMOGRAPHS, EXTENSIONS].flatMap((table) => Object.keys(table));
     expect(names.filter((name) => canonicalLanguage(name) !== name || !isCodeLanguage(name))).toEqual([]);
   });
 
-  test('of mathematics in a title make no sum', () => {
+  test('of mathematics in a title are not math', () => {
     expect(taskOf('Who wrote The Sum of All Fears?')).toBe('general');
     expect(taskOf('Call 555-0147 on 12/05/2026: where is the best pizza?')).toBe('general');
   });
 
-  test('said sixty times say no more than once', () => {
+  test('count no more when repeated sixty times', () => {
     const trivia = 'What is the capital of France? ';
     expect(taskOf(trivia.repeat(60))).toBe(taskOf(trivia));
     expect(taskOf(trivia)).toBe('general');
   });
 
-  test('that name another task as the object of the first do not take its place', () => {
+  test('that name another task as the object of the first do not replace it', () => {
     expect(taskOf('Write a function that summarizes a list of orders.')).toBe('coding');
     expect(taskOf('Translate my feelings into a poem about the sea.')).toBe('writing');
     expect(taskOf('Write a haiku about this function.\n```python\ndef f(): pass\n```')).toBe('writing');
     expect(taskOf('Translate into French: Please write me a letter about the function.')).toBe('translation');
   });
 
-  test('are few where the question is hard', () => {
+  test('suffice in short but difficult questions', () => {
     expect(taskOf('Prove that sqrt 2 is irrational.')).toBe('math');
     expect(taskOf('∫ x e^x dx = ?')).toBe('math');
     expect(taskOf('Implement red-black trees.')).toBe('coding');
   });
 
-  test('of other languages ask for code as well: Polish, French, Hindi', () => {
+  test('of other languages also mean coding: Polish, French, Hindi', () => {
     const code = [
       'Napisz funkcję, która zwraca największy element tablicy.',
       'Écris une fonction qui inverse une chaîne de caractères.',
@@ -132,12 +131,12 @@ describe('the form', () => {
   ];
   const MATHS = ['Solve \\frac{1}{2} + x', 'What is 3 + 4 = ?', 'Find 12 * 7', '2x + 3 = 9'];
 
-  test('of code and of mathematics tells where no word does', () => {
+  test('of code and of mathematics gives the task where no word does', () => {
     expect(mistaken('coding', CODE)).toEqual([]);
     expect(mistaken('math', MATHS)).toEqual([]);
   });
 
-  test('of a document around the question does not drown it', () => {
+  test('of a document around the question does not hide it', () => {
     const report = 'The council met on Monday. A function of the new class of bridges is to let lorries pass. '.repeat(
       40,
     );
@@ -148,7 +147,7 @@ describe('the form', () => {
     expect(taskOf(`<instructions>Summarize.</instructions>\n<text>\n${report}\n</text>`)).toBe('summarization');
   });
 
-  test('of the question tells its language, not the text that it is about', () => {
+  test('of the question gives its language, not the text that it is about', () => {
     expect(read('Translate to English: Wir haben morgen leider keine Zeit für ein Treffen.').naturalLanguage).toBe(
       'en',
     );
@@ -159,7 +158,7 @@ describe('the form', () => {
     expect(read('1 2 3').naturalLanguage).toBe('und');
   });
 
-  test('that is hinted at is asked of the answer', () => {
+  test('that the question states is expected of the answer', () => {
     const asks = (question: string) => read(question).output.stated;
     expect(asks('Who was Ada Lovelace? Answer in one word.')).toBe(4);
     expect(asks('Write an essay of 2,000 words about bees.')).toBe(3_000);
@@ -170,35 +169,35 @@ describe('the form', () => {
 });
 
 describe('a conversation', () => {
-  const CODE = [user('Write a Python function that parses dates.'), said('def parse(s): ...')];
+  const CODE = [user('Write a Python function that parses dates.'), assistant('def parse(s): ...')];
 
-  test('is what a follow-up is about', () => {
+  test('gives a follow-up its task', () => {
     for (const more of ['fix it', 'continue', 'why?', 'again', 'make it shorter']) {
       expect([more, taskOf([...CODE, user(more)])]).toEqual([more, 'coding']);
     }
     expect(read([...CODE, user('now in Rust')])).toMatchObject({ task: 'coding', languagesSeen: ['rust'] });
     expect(read([...CODE, user('fix it')]).languagesSeen).toEqual(['python']);
-    const translated = [user('Übersetze ins Englische: Guten Tag'), said('Hello')];
+    const translated = [user('Übersetze ins Englische: Guten Tag'), assistant('Hello')];
     expect(read([...translated, user('und auf Italienisch?')])).toMatchObject({
       task: 'translation',
       naturalLanguage: 'de',
     });
   });
 
-  test('is left by thanks and by a new topic', () => {
+  test('ends with thanks and with a new topic', () => {
     expect(taskOf([...CODE, user('Thanks!')])).toBe('chat');
     expect(taskOf([...CODE, user('What should I cook tonight?')])).toBe('general');
     expect(taskOf([...CODE, user('ok now write an email to my team about it')])).toBe('writing');
   });
 
-  test('counts as the user has it: system prompts and answers ask nothing', () => {
+  test('counts by its user messages: system prompts and answers set no task', () => {
     expect(taskOf([{ role: 'system', content: CODE[0]!.content }, user('Hi')])).toBe('chat');
-    expect(taskOf([said('```js\nlet x\n```')])).toBe('general');
+    expect(taskOf([assistant('```js\nlet x\n```')])).toBe('general');
     expect(taskOf([])).toBe('general');
   });
 
-  test('about an image is vision while it is about that', () => {
-    const seen = [user([{ type: 'text', text: 'What is this?' }, image]), said('A cat.')];
+  test('about an image is vision as long as it is about the image', () => {
+    const seen = [user([{ type: 'text', text: 'What is this?' }, image]), assistant('A cat.')];
     expect(taskOf(seen)).toBe('vision');
     expect(taskOf([...seen, user('and what colour is it?')])).toBe('vision');
     expect(taskOf([...seen, user('Write a Python function that sorts names.')])).toBe('coding');
@@ -209,19 +208,19 @@ describe('tools', () => {
   const tools = [tool('get_weather'), tool('run_python')];
 
   test('that are offered do not turn a follow-up on code into a call', () => {
-    const before = [user('Write a Python function that parses dates.'), said('```python\ndef parse(s): ...\n```')];
+    const before = [user('Write a Python function that parses dates.'), assistant('```python\ndef parse(s): ...\n```')];
     for (const next of ['continue', 'now in Rust', 'fix it']) {
       expect(taskOf([...before, user(next)], { tools: [tool('get_weather')] })).toBe('coding');
     }
   });
 
-  test('that are merely offered make no question one for an agent', () => {
+  test('that are merely offered do not change the task of a question', () => {
     expect(taskOf('Why do cats purr?', { tools })).toBe('general');
     expect(taskOf('Why do cats purr?', { tools, tool_choice: 'auto' })).toBe('general');
     expect(taskOf('Fix the failing test in parser.go', { tools })).toBe('coding');
   });
 
-  test('are asked for by name, in other languages too, by demand, and amid their calls', () => {
+  test('are requested by name, in other languages too, by tool_choice, and amid their calls', () => {
     expect(taskOf("What's the weather in Oslo?", { tools })).toBe('tool_use');
     expect(taskOf('Wie wird das Wetter morgen in Köln?', { tools })).toBe('tool_use');
     expect(taskOf('Hi', { tools, tool_choice: 'required' })).toBe('tool_use');

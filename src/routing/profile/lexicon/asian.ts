@@ -1,6 +1,6 @@
-import type { Words } from './signs.ts';
+import type { SignWords } from './signs.ts';
 
-export const tr: Words = {
+export const tr: SignWords = {
   words: `ve bir bu ne için ile mi mı mu nasıl neden kim nerede hangi hangisi kaç bana beni benim ben sen var yok
     değil çok daha gibi olan olarak lütfen en da de şu o ki nedir midir mıdır`,
   translate: `çevir* tercüm* nasıl_denir* nasıl_söylenir*`,
@@ -55,7 +55,7 @@ export const tr: Words = {
   brief: `kısac*`,
 };
 
-export const vi: Words = {
+export const vi: SignWords = {
   words: `của cho tôi là và một những các này được không có trong với như thế_nào gì để hãy bạn em anh khi nào đâu
     tại_sao vì_sao ở về sang đã sẽ bao_nhiêu giúp mình từ`,
   translate: `dịch_sang dịch_câu dịch_đoạn hãy_dịch dịch_giúp dịch_văn dịch_ra dịch_bài dịch sang_tiếng`,
@@ -106,7 +106,7 @@ export const vi: Words = {
   brief: `ngắn_gọn`,
 };
 
-export const id: Words = {
+export const id: SignWords = {
   words: `yang dan untuk dengan ini itu apa saya kamu anda tolong dari di ke pada adalah tidak bagaimana mengapa
     kenapa siapa kapan mana berapa bisa ada akan sebuah dalam oleh atau juga sudah agar buat jika dia mereka aku
     bahasa`,
@@ -161,8 +161,8 @@ export const id: Words = {
   brief: `singkat*`,
 };
 
-/** Arabic glues articles and prepositions before a word: a stem is looked for behind them too. */
-export const ar: Words = {
+/** Arabic joins articles and prepositions to a word: stems are also matched behind them. */
+export const ar: SignWords = {
   words: `في من على إلى عن ما هل هذا هذه هو هي كيف لماذا متى أين كم أن التي الذي لي مع أو لا كان بعد قبل كل أي ماذا
     أريد`,
   translate: `ترجم* كيف_أقول كيف_نقول`,
@@ -211,7 +211,7 @@ export const ar: Words = {
   brief: `باختصار`,
 };
 
-export const hi: Words = {
+export const hi: SignWords = {
   words: `है हैं का की के को से में पर और क्या कैसे मुझे मैं यह इस एक मेरे मेरी मेरा नहीं लिए कौन कब कहाँ क्यों जो कि
     तो भी कितना कितने कितनी हो था करें करो ने hai hain mujhe kaise kya mein ke ki ka ko liye karo karna batao nahi
     chahiye aur yeh ye bhai kyu kyun kaun kab kahan mera mere meri hoon tha kar do raha rahi se ek par hota aap`,

@@ -1,6 +1,6 @@
-import type { Words } from './signs.ts';
+import type { SignWords } from './signs.ts';
 
-export const zh: Words = {
+export const zh: SignWords = {
   words: `的 是 了 吗 我 你 在 不 这 那 和 请 什么 怎么 为什么 哪 谁 吧 呢 把 给 个`,
   translate: `翻译 翻譯 译成 译为 怎么说 用英语怎么 翻成`,
   say: `什么意思`,
@@ -48,7 +48,7 @@ export const zh: Words = {
   brief: `简短 简要`,
 };
 
-export const ja: Words = {
+export const ja: SignWords = {
   words: `の は を に が で と も ます ください して した する まで な よ ね この その って`,
   translate: `でどう言 で何と でなんと 翻訳 訳して 訳す 英訳 和訳 何と言い 何て言`,
   say: `という意味 の意味`,
@@ -96,7 +96,7 @@ export const ja: Words = {
   brief: `簡潔 簡単に`,
 };
 
-export const ko: Words = {
+export const ko: SignWords = {
   words: `은 는 이 가 을 를 에 의 로 으로 해줘 주세요 나요 까요 어떻게 뭐 무엇 하는 습니다`,
   translate: `번역 영어로_뭐 뭐라고_해 뭐라고_하`,
   say: `무슨_뜻 뜻이`,

@@ -1,6 +1,6 @@
 /**
- * Words that tell what takes an expert's work, in lower case. Latin words end at a border; stems of other alphabets, where
- * `\b` knows none, are long enough to need none. A word by itself makes nothing hard: `hard.ts` says what meets.
+ * Words of work for experts, in lower case. Latin words end at `\b`; stems of other alphabets, where `\b` does not work, are
+ * long enough without it. No word alone makes a request hard: `hard.ts` combines them.
  */
 const words = (...lists: readonly string[]): RegExp => new RegExp(lists.join('|'));
 
@@ -39,7 +39,7 @@ export const ADVANCED_MATHS = words(
 export const FORMAL =
   /\\[a-z]{2,}|[∀∃∈≤≥∑∏∫√ℝℤℕℚ]|>=|<=|\^|\bfor (?:all|every|each|any)\b|\bif and only if\b|\bsuch that\b|\bpositive (?:reals?|integers?)\b|\bfür alle\b|\bpour tout|\bpara tod|\bper ogni\b|для (?:всех|любых)|任意|对所有|すべての|임의의|모든/g;
 
-/** All that satisfies a condition is to be found, as competitions ask. */
+/** Asks for everything that satisfies a condition, as competitions do. */
 export const COMPETITION = words(
   String.raw`\b(?:find|determine|characteri[sz]e) all (?:real |continuous |possible |monic |ordered )*(?:functions|polynomials|pairs|triples|quadruples|tuples|sequences|solutions in)`,
   String.raw`\bbestimmen? (?:sie )?alle (?:funktionen|polynome|paare|tripel)|\bfinden? (?:sie )?alle (?:funktionen|polynome|paare|tripel)`,
@@ -49,14 +49,14 @@ export const COMPETITION = words(
   '(?:найдите|найти|определите) все (?:функции|многочлены|пары|тройки)|求所有.{0,12}(?:函数|多项式|数对|组)|(?:関数|多項式|組).{0,30}(?:すべて求め|全て求め)|(?:함수|다항식|순서쌍).{0,20}모두 (?:구|찾)',
   String.raw`\b(?:imo (?:\d{4}|problem|shortlist)|putnam \d{4}|usamo)\b`,
 );
-/** Problems that nobody has solved, or that took a century. */
+/** Open problems, and problems that took a century. */
 export const OPEN_PROBLEM = words(
   String.raw`riemann(?:'s|’s|sche[nr]?)? (?:hypothes|vermutung)|(?:hypothèse|hipótesis|hipótese|ipotesi) de? ?riemann|goldbach|collatz|twin prime conjecture|primzahlzwilling|\bp ?(?:!=|≠|=|vs\.?|versus) ?np\b|hodge conjecture|birch and swinnerton|yang[- ]mills|\babc conjecture|beal(?:'s|’s)? conjecture|poincar[eé](?:'s|’s)? conjecture|fermat(?:'s|’s)? last theorem|four[- ]colou?r theorem`,
   'гипотез[уаы] (?:римана|гольдбаха|коллатца)|黎曼猜想|哥德巴赫猜想|リーマン予想|コラッツ|리만 가설',
 );
 /** Settles a problem. */
 export const SETTLES = /\b(?:re)?solve\b|\bsettle\b/;
-/** What is asked under a system prompt that speaks of competitions. */
+/** Requests under a system prompt about competitions. */
 export const OF_CONTESTS =
   /\bolympiads?\b|\bcompetition (?:math|problem)|\bputnam\b|\bimo\b|olympiade|olimpiad|олимпиад|奥林匹克|奥数|オリンピック数学|数学オリンピック/i;
 export const FINDS_ALL =
@@ -64,12 +64,12 @@ export const FINDS_ALL =
 /** A condition in figures. */
 export const QUANTIFIED = /[a-z]\([^)]{1,20}\)\s*[\^+\-*/=<>]|[\^=≤≥|]|<=|>=|divid|\\[a-z]|→|->|teil|整除|делит/;
 
-/** A question about a thing, which makes nothing. */
+/** A question about a thing, not a request to make it. */
 export const SOLE_QUESTION = words(
   String.raw`^\s*(?:what(?:'s|’s| is| are| does| do| was)|who |when |which |is |are |does |explain (?:what|how|the)|tell me (?:about|what)|define |was (?:ist|sind|bedeutet)|wer |wie funktioniert|erklär|qu.est-ce|explique|qu[eé] (?:es|son|significa)|explica|cos.è|che cos|spiega|how (?:do|can|to|does|would)|should |o que (?:é|são)|что такое|объясни|什么是|解释)[^\n]{0,120}$`,
 );
 
-/** Has code made, or made faster. */
+/** Asks for code, or for faster code. */
 export const MAKES = words(
   String.raw`\b(?:re-?)?(?:implement|write|design|build|develop|code|create|construct|port|optimi[sz]e|vectori[sz]e|paralleli[sz]e|speed up|extend|add|make)(?:ing)?\b`,
   String.raw`\b(?:implementier|entwirf|entwickl|schreib|bau[e ]|erstell|programmier|optimier)`,
@@ -87,18 +87,18 @@ export const EXPERT_CODE = words(
   'suffix (?:automat|array|tree)|link[- ]cut tree|heavy[- ]light|persistent segment tree|min[- ]cost flow',
   String.raw`неблокирующ|без блокировок|вывод\S* типов|порядк\S+ доступа к памяти|无锁|無鎖|内存序|类型推[导断]|ロックフリー|メモリ(?:順序|オーダー)|型推論|락프리|메모리 순서|타입 추론`,
 );
-/** Subjects that laymen speak of, too: they take more words, and code. */
+/** Subjects that laymen also mention: they take more words, and code. */
 export const DEEP_CODE = words(
   String.raw`\braft\b|\bzab\b|(?:distributed|verteilte\w*) (?:consensus|konsens)|algoritm\w+ (?:de|di) consens|exactly[- ]once (?:delivery|processing|semantics)|serializable isolation`,
   String.raw`\b(?:compiler|compilateur|compilador|compilatore|jit|decompiler|garbage collector|linker|hypervisor|query (?:planner|optimi[sz]er)|theorem prover|sat solver|smt solver)s?\b`,
   String.raw`constant[- ]time|side[- ]channel|\bsimd\b|\bavx|\bneon intrinsics|cuda kernel|\blsm\b|lsm[- ]tree|b\+?-tree|\bmvcc\b|write-ahead log|device driver|kernel module|max(?:imum)?[- ]flow`,
   'консенсус|компилятор|共识|编译器|恒定时间|合意(?:アルゴリズム|形成)|コンパイラ|합의 알고리즘|컴파일러',
 );
-/** What a compiler says, what is set up and not made, and what is written for people. */
+/** Messages of compilers, things that are set up, and texts for people. */
 export const ABOUT_CODE =
   /compiler (?:error|warning|flag|option|message|says|complain)|\b(?:blog|essay|article|poem|limerick|song|tweet|newsletter|jokes?|logo|icon|landing page|kids|docker|compose|helm|hello world|install|presentation|slides|cv|job ad|quiz|stor(?:y|ies))\b/;
 
-/** Threads that get in each other's way. */
+/** Faults of concurrency. */
 export const CONCURRENCY =
   /dead-?lock|live-?lock|race condition|data race|\brac[ey]\b|\bhangs?\b|\bstuck\b|\bthreads?\b|goroutine|intermittent|once in a|verklemm|wettlauf|blockier|interblocage|interbloqueo|condici[oó]n de carrera|condição de corrida|stallo|блокировк|гонк|зависает|死锁|竞态|数据竞争|卡住|デッドロック|競合|固まる|데드락|교착|경쟁 상태|멈/;
 /** Code of several threads. */
@@ -140,7 +140,7 @@ export const CLAUSE = words(
 );
 export const TRANSLATE =
   /\btranslat|übersetz|\btradui|\btraduc|\btraduz|\btradur|\bvertaal|przetłumacz|перевед|翻译|翻譯|翻訳|訳して|번역/;
-/** What people write of contracts without being lawyers. */
+/** Short texts by laymen, even about contracts. */
 export const SMALL_PIECE =
   /\b(?:e-?mails?|mail|letter|note|reply|message|tweet|post|poem|blog|regex|function|sms|résilier|kündig\S*|grammar|speech|summary|zusammenfassung|smart contract|brief|courriel|correo|lettre|carta|lettera)\b|письмо|邮件|メール|이메일/;
 
@@ -152,7 +152,7 @@ export const CRITICAL =
 export const PAPER =
   /\bpaper\b|manuscript|preprint|\bstudy\b|\bargument|\bthesis\b|\babstract:|\bthis abstract|studie\b|aufsatz|étude|\barticle\b|\bestudio\b|\bartículo\b|\bartigo\b|\bstudio\b|\barticolo\b|статью|исследовани|论文|論文|논문/;
 
-/** What a tool gives when something failed; without what says that nothing did. */
+/** Words of failure in results of tools; phrases such as "0 errors" are removed first. */
 export const ERRORS =
   /\berrors?\b|error\[|\bfail(?:ed|ure|ures|s|ing)?\b|traceback|exception|panic(?:ked)?\b|exit (?:code|status):? [1-9]|segmentation fault|assertion|\btimed? ?out\b/;
 export const NO_ERRORS = /\b(?:0|no|without) (?:errors?|failed|failures?|failing)|(?:errors?|failed|failures?): ?0/g;

@@ -1,6 +1,6 @@
-import type { Words } from './signs.ts';
+import type { SignWords } from './signs.ts';
 
-export const en: Words = {
+export const en: SignWords = {
   words: `a i the is are was were what how why who which where when this these those my your you me do does did can
     could should would please with from and not have has had of to it be if about their there will an we our so just
     every than then as at by for on in he she his her up out all some more get give any one no only always top`,
@@ -174,7 +174,7 @@ export const en: Words = {
   brief: `briefly short_answer brief concise* in_short`,
 };
 
-export const de: Words = {
+export const de: SignWords = {
   words: `der die das und ist nicht ein eine einen einem einer wie was warum wer wo wann ich du mir mich mein meine
     meinen meiner bitte mit für auf von zu den dem des im am kann soll sollte sind wird werden aus bei nach diesen
     diese dieser dieses hat habe auch oder welche welcher gibt wenn als es sie`,
@@ -257,7 +257,7 @@ export const de: Words = {
   brief: `kurz knapp*`,
 };
 
-export const nl: Words = {
+export const nl: SignWords = {
   words: `de het een en is niet van ik je jij mij mijn wat hoe waarom wie waar wanneer met voor op naar dat dit deze
     die zijn kan kun moet aan uit bij ook of om te ons onze welke heeft heb wordt als`,
   translate: `verta* hoe_zeg_je`,

@@ -6,10 +6,10 @@ import { ja, ko, zh } from './east-asian.ts';
 import { de, en, nl } from './germanic.ts';
 import { NUMERALS } from './numerals.ts';
 import { es, fr, it, pt } from './romance.ts';
-import { SIGNS, type Sign, type Words } from './signs.ts';
+import { SIGNS, type Sign, type SignWords } from './signs.ts';
 import { cs, pl, ru, uk } from './slavic.ts';
 
-const BLOCKS: Readonly<Record<string, Words>> = {
+const BLOCKS: Readonly<Record<string, SignWords>> = {
   en,
   ar,
   cs,
@@ -31,13 +31,13 @@ const BLOCKS: Readonly<Record<string, Words>> = {
   zh,
 };
 
-/** Languages that the lexicon knows, in the order of their votes. */
+/** Languages of the lexicon, in the order of their votes. */
 export const LANGUAGES: readonly string[] = Object.keys(BLOCKS);
 
-/** What a pattern means: a sign of a language; or the name of a programming language, or of a topic of tools. */
+/** The meaning of a pattern: a sign in a language, or the name of a programming language or of a topic of tools. */
 export interface Meaning {
   readonly sign: number;
-  /** Place in `LANGUAGES`; -1 for names. */
+  /** Index in `LANGUAGES`; -1 for names. */
   readonly language: number;
   readonly vote: number;
   /** Whether other languages borrow the word. */
@@ -70,12 +70,12 @@ const NOUNS: ReadonlySet<Sign> = new Set([
 const split = (text: string): string[] => text.split(/\s+/).filter(Boolean);
 
 function* patterns(): Generator<readonly [string, Meaning]> {
-  const known = new Set<string>();
+  const voted = new Set<string>();
   for (const [language, words] of Object.values(BLOCKS).entries()) {
     for (const sign of SIGNS) {
       const isLoan = language === 0 && NOUNS.has(sign);
       for (const pattern of split(words[sign] ?? '')) {
-        const vote = voteOf(language, sign, pattern, known);
+        const vote = voteOf(language, sign, pattern, voted);
         yield [pattern, { sign: SIGN[sign], language, vote, isLoan, name: '' }];
       }
     }
@@ -94,11 +94,11 @@ function* patterns(): Generator<readonly [string, Meaning]> {
   }
 }
 
-/** How much a word tells of its language: a function word most, an English one of a task little. A word votes once. */
-function voteOf(language: number, sign: Sign, pattern: string, known: Set<string>): number {
+/** The vote of a word for its language. Function words weigh most, English nouns least. A word votes once. */
+function voteOf(language: number, sign: Sign, pattern: string, voted: Set<string>): number {
   const key = `${language} ${pattern}`;
-  if (known.has(key)) return 0;
-  known.add(key);
+  if (voted.has(key)) return 0;
+  voted.add(key);
   const vote = sign === 'words' ? 1 : NOUNS.has(sign) ? (language === 0 ? 0.2 : 0.3) : 0.6;
   return pattern.length === 1 && pattern < '\u0300' ? vote / 3 : vote;
 }

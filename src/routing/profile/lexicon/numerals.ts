@@ -1,4 +1,4 @@
-/** Words of the numbers that lengths are given in, but for those that are everyday words too. */
+/** Number words for lengths, without those that are everyday words too. */
 export const NUMERALS: Readonly<Record<string, string>> = {
   2: 'two zwei deux dos dois duas due twee dwa dwie dwóch dwoma dva dvě dvou два две двух дві двох iki dua 两 兩',
   3: 'three drei trois tres três tre drie trzy trzech tři třech три трёх трех трьох üç tiga 三',

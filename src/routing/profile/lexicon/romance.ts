@@ -1,6 +1,6 @@
-import type { Words } from './signs.ts';
+import type { SignWords } from './signs.ts';
 
-export const fr: Words = {
+export const fr: SignWords = {
   words: `le la les un une des du de et est pas je tu il elle nous vous mon ma mes moi ce cette ces qui que quoi quel
     quelle comment pourquoi où quand combien avec pour dans sur en au aux à par plus ne se sa son sont ont avoir être
     faire peux peut fait cet l d j qu c s il_te`,
@@ -75,7 +75,7 @@ export const fr: Words = {
   brief: `brièvement* bref`,
 };
 
-export const es: Words = {
+export const es: SignWords = {
   words: `dame dime el la los las un una de del y es no que como por para con en mi me tu te se su yo al lo más este esta esto
     estos cuál quién cuándo dónde cuánto puedo puede puedes hay son tengo hacer sin pero si ser ha`,
   translate: `pásame_esto pasa_esto pon_esto traduc* traduzca* cómo_se_dice`,
@@ -145,7 +145,7 @@ export const es: Words = {
   brief: `breve*`,
 };
 
-export const pt: Words = {
+export const pt: SignWords = {
   words: `o a os as um uma de do da dos das e não que como por para com em no na meu minha me você eu se seu sua ao
     mais este esta isso qual quem quando onde quanto posso pode são tenho fazer sem mas ser foi pelo pela deste
     desta`,
@@ -208,7 +208,7 @@ export const pt: Words = {
   brief: `breve*`,
 };
 
-export const it: Words = {
+export const it: SignWords = {
   words: `il lo la i gli le un una uno di del della dei delle e non che come per con in mi mio mia tu io si ci da dal
     al alla nel nella più questo questa questi cosa perché chi quando dove quanto posso può sono ho ha fare senza ma
     se`,

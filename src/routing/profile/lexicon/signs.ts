@@ -1,7 +1,7 @@
-/** What a word can tell of a question. `words` tells its language alone; the others tell that too. */
+/** The meanings of words of a question. Each also tells its language; `words` tells nothing else. */
 export const SIGNS = [
   'words',
-  // Verbs that name the task, and what they ask for.
+  // Verbs that name the task, and their objects.
   'translate',
   'say',
   'tongue',
@@ -36,11 +36,11 @@ export const SIGNS = [
   'also',
   'act',
   'given',
-  // Binds every answer, or takes every message: a standing instruction.
+  // Applies the instruction to every message.
   'bind',
-  // Turns to something else.
+  // Changes the subject.
   'away',
-  // How long the answer shall be.
+  // The length of the answer.
   'word_unit',
   'sentence_unit',
   'paragraph_unit',
@@ -55,4 +55,4 @@ export const SIGNS = [
   'brief',
 ] as const;
 export type Sign = (typeof SIGNS)[number];
-export type Words = Partial<Record<Sign, string>>;
+export type SignWords = Partial<Record<Sign, string>>;

@@ -1,6 +1,6 @@
-import type { Words } from './signs.ts';
+import type { SignWords } from './signs.ts';
 
-export const pl: Words = {
+export const pl: SignWords = {
   words: `i w z na do nie jest się to że co jak dlaczego kto gdzie kiedy który która które mi mnie mój moja moje mam
     dla po od za czy są ten ta tego tej te jaki jaka jakie ile o przez oraz lub być może proszę mogę jako tym aby żeby
     mu ją go jej jego tu już`,
@@ -69,7 +69,7 @@ export const pl: Words = {
   brief: `krótk* zwięźl*`,
 };
 
-export const cs: Words = {
+export const cs: SignWords = {
   words: `a v na do je se to že co jak proč kdo kde kdy který která které mi mě můj moje mám pro po od za jsou ten ta
     ty jaký jaká jaké kolik o přes nebo být může prosím mohu jako aby s z ve při této tento tohoto si ne mu ji jej
     jeho tu už dá`,
@@ -125,7 +125,7 @@ export const cs: Words = {
   brief: `stručn* krátc*`,
 };
 
-export const ru: Words = {
+export const ru: SignWords = {
   words: `и в на не что как это с по к за из от для о у я ты мне мой моя меня мы вы он она они кто где когда почему
     зачем какой какая какие какое сколько который которая или если есть был была можно нужно мной`,
   translate: `перев* как_будет_по как_сказат*`,
@@ -190,7 +190,7 @@ export const ru: Words = {
   brief: `кратк* коротк*`,
 };
 
-export const uk: Words = {
+export const uk: SignWords = {
   words: `і й в у на не що як це з по до за із від для о я ти мені мій моя мої мене ми ви він вона вони хто де коли
     чому навіщо який яка які яке скільки або якщо є був була можна треба та чи`,
   translate: `переклад* як_сказат*`,

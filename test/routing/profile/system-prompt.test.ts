@@ -2,10 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/chat-request.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
-import { promptsOf } from './prompts.ts';
+import { assistant, promptsOf, user } from './prompts.ts';
 
-const user = (content: string): ChatMessage => ({ role: 'user', content });
-const said = (content: string): ChatMessage => ({ role: 'assistant', content });
 const under = (content: string, ...messages: ChatMessage[]) =>
   profile({ messages: [{ role: 'system', content }, ...messages] }).task;
 
@@ -13,7 +11,7 @@ const AGENT = `You are Loom, a coding agent working in the repository. You read 
 follow the style of the project. Never commit without being asked. Answer in at most four lines.\n\n# Tools\n${'Prefer the search tool to guessing names. '.repeat(60)}`;
 
 describe('a system prompt', () => {
-  test('that says what is to be done is the asking, and the message its object', () => {
+  test('with an instruction sets the task, and the message is its object', () => {
     expect(
       under('You classify tickets into billing, technical or other. Reply with the label.', user('How do I pay?')),
     ).toBe('classification');
@@ -35,7 +33,7 @@ describe('a system prompt', () => {
     );
   });
 
-  test('of the role `developer` counts as one of the role `system`, as does one in parts', () => {
+  test('counts in the role `developer` and in parts as well', () => {
     const text = 'Translate everything the user writes into German. Output only the translation.';
     const messages = [user('Where is the station?')];
     expect(profile({ messages: [{ role: 'developer', content: text }, ...messages] }).task).toBe('translation');
@@ -43,7 +41,7 @@ describe('a system prompt', () => {
     expect(profile({ messages: [parts, ...messages] }).task).toBe('translation');
   });
 
-  test('names the programming language where the question does not', () => {
+  test('gives the programming language where the question does not', () => {
     const messages: ChatMessage[] = [
       { role: 'system', content: 'Generate PostgreSQL for the question. Return only SQL.' },
       user('who signed up last week?'),
@@ -51,8 +49,8 @@ describe('a system prompt', () => {
     expect(profile({ messages }).languagesSeen).toEqual(['sql']);
   });
 
-  test('of an agent leaves small talk and other wishes as they are', () => {
-    const before = [user('the login test fails'), said('Fixed.')];
+  test('of an agent does not change small talk and other requests', () => {
+    const before = [user('the login test fails'), assistant('Fixed.')];
     expect(under(AGENT, ...before, user('thanks!'))).toBe('chat');
     expect(under(AGENT, user('hello'))).toBe('chat');
     expect(under(AGENT, user('write a birthday poem for my dad'))).toBe('writing');
@@ -60,13 +58,13 @@ describe('a system prompt', () => {
       under(
         'You classify tickets. Label only.',
         user('My card is lost.'),
-        said('account'),
+        assistant('account'),
         user('actually, write a poem about the sea'),
       ),
     ).toBe('writing');
   });
 
-  test('of an agent of people is none of code', () => {
+  test('of an agent that serves people is no sign of coding', () => {
     const agents = ['You are a polite bank agent.', 'You are a polite agent for a bank. Help with accounts and cards.'];
     for (const content of agents) {
       expect(['chat', 'general']).toContain(under(content, user("I can't log in")));
@@ -75,7 +73,7 @@ describe('a system prompt', () => {
     expect(under('You are a coding agent in the repository.', user('make the login test pass'))).toBe('coding');
   });
 
-  test('that only says who answers leaves nine of ten tasks and more as they are', () => {
+  test('that only gives a role leaves at least nine of ten tasks unchanged', () => {
     const personas = [
       'You are a very capable assistant who gives short and correct answers.',
       'You are Otto, the virtual assistant of Halvorsen Outdoor. You help customers with tents, boots and orders. Be kind and brief. Never talk about politics.',
@@ -91,7 +89,7 @@ describe('a system prompt', () => {
     }
   });
 
-  test('is read at its head and its tail, however long it is between', () => {
+  test('is read at its head and its tail, whatever its length', () => {
     const filler = 'The company was founded in 1921 and makes kettles. ';
     fc.assert(
       fc.property(fc.integer({ min: 30, max: 3_000 }), (times) => {
@@ -103,7 +101,7 @@ describe('a system prompt', () => {
     );
   });
 
-  test('asks for nothing where nobody says anything', () => {
+  test('sets no task without a message', () => {
     expect(under('Translate everything into German.')).toBe('general');
   });
 });

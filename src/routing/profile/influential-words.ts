@@ -1,44 +1,44 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
-import { lastView, standingView } from './ask.ts';
-import { evidenceOf } from './evidence.ts';
-import type { View } from './features.ts';
-import type { Profiled } from './profile.ts';
+import type { QuestionView } from './features.ts';
+import { lastView, systemPromptView } from './intent.ts';
+import type { ProfileInput } from './profile.ts';
+import { taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
 /** A word, or several in a row, that made a task likelier. */
-export interface TellingWord {
-  /** As it stands in the request. */
+export interface InfluentialWord {
+  /** Verbatim. */
   readonly text: string;
   readonly of: 'question' | 'system prompt' | 'question before';
-  /** The log odds of the task that it adds: what they lose without it. */
+  /** Log odds that the task loses without it. */
   readonly adds: number;
 }
 
-/** Words looked at of a text: its first and its last. */
+/** Words tried of a text: its first and its last. */
 const HEAD = 120;
 const TAIL = 40;
-/** Most words that are told of, those that add least left out. */
+/** Most words returned, the strongest. */
 const MOST = 6;
-/** A word that adds less than this, or than this share of the strongest, made nothing. */
+/** The least effect of a word, in log odds, and as a share of the strongest. */
 const LEAST = 0.25;
 const LEAST_SHARE = 0.12;
-/** Messages of the user that may count, the last one included. */
+/** User messages tried, the last one included. */
 const TURNS = 4;
 
 /**
- * The words that made a task likelier, in the order of the request: each is left out in turn, and the request is read again.
- * That takes milliseconds, so it is for explanations alone. Pure.
+ * Finds the words that made a task likelier, in the order of the request, by reading the request without each of them. This
+ * takes milliseconds, so it is for explanations only. Pure.
  *
- * @param task The task that was read; one that words do not tell, such as `vision`, has none.
+ * @param task One that does not depend on words, such as `vision`, has none.
  */
-export function tellingWords(request: Profiled, task: string): TellingWord[] {
+export function influentialWords(request: ProfileInput, task: string): InfluentialWord[] {
   const at = TASKS.indexOf(task);
   const whole = at < 0 ? null : oddsOf(lastView(request), at);
   if (whole === null) return [];
-  const seen = placesOf(request.messages).flatMap((place) => {
+  const words = readTexts(request.messages).flatMap((place) => {
     const rest = oddsOf(lastView(without(request, place, 0, place.text.length)), at);
     if (rest !== null && whole - rest < LEAST) return [];
-    // A text that stands before the question is certain by many words: each tells of it, and it of the question.
+    // An earlier text is read by itself: it affects the question as a whole, and many words affect it.
     const read = READERS[place.of];
     const odds = oddsOf(read(request, place), at) ?? whole;
     return joined(
@@ -49,45 +49,47 @@ export function tellingWords(request: Profiled, task: string): TellingWord[] {
       }),
     );
   });
-  const most = Math.max(LEAST, LEAST_SHARE * Math.max(0, ...seen.map(({ adds }) => adds)));
-  const strongest = seen.filter(({ adds }) => adds >= most).sort((a, b) => b.adds - a.adds);
-  return seen.filter((one) => strongest.indexOf(one) >= 0 && strongest.indexOf(one) < MOST);
+  const most = Math.max(LEAST, LEAST_SHARE * Math.max(0, ...words.map(({ adds }) => adds)));
+  const strongest = words.filter(({ adds }) => adds >= most).sort((a, b) => b.adds - a.adds);
+  return words.filter((one) => strongest.indexOf(one) >= 0 && strongest.indexOf(one) < MOST);
 }
 
-/** What is read of a text, by where it stands. */
-const READERS: Readonly<Record<TellingWord['of'], (request: Profiled, place: Place) => View | null>> = {
+/** How a text is read, by its position. */
+const READERS: Readonly<
+  Record<InfluentialWord['of'], (request: ProfileInput, place: RequestText) => QuestionView | null>
+> = {
   question: (request) => lastView(request),
-  'system prompt': (request) => standingView(request),
+  'system prompt': (request) => systemPromptView(request),
   'question before': (request, { message }) =>
     lastView({ ...request, messages: request.messages.slice(0, message + 1) }),
 };
 
-/** How likely a task is, in logits; null where nothing asks. */
-function oddsOf(view: View | null, task: number): number | null {
+/** Log odds of a task; null without a question. */
+function oddsOf(view: QuestionView | null, task: number): number | null {
   if (view === null) return null;
-  const evidence = evidenceOf(view);
-  const others = evidence.filter((_, at) => at !== task);
+  const logits = taskLogits(view);
+  const others = logits.filter((_, at) => at !== task);
   const most = Math.max(...others);
-  return evidence[task]! - most - Math.log(others.reduce((sum, one) => sum + Math.exp(one - most), 0));
+  return logits[task]! - most - Math.log(others.reduce((sum, one) => sum + Math.exp(one - most), 0));
 }
 
-/** A text of a request: of a message, or of a part of one. */
-interface Place {
+/** The text of a message, or of a part of one. */
+interface RequestText {
   readonly message: number;
   readonly part: number | null;
   readonly text: string;
-  readonly of: TellingWord['of'];
+  readonly of: InfluentialWord['of'];
 }
 
-/** The texts that may tell: system prompts, the last questions. */
-function placesOf(messages: readonly ChatMessage[]): Place[] {
+/** System prompts and the last questions. */
+function readTexts(messages: readonly ChatMessage[]): RequestText[] {
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const users = messages.flatMap(({ role }, at) => (role === 'user' ? [at] : [])).slice(-TURNS);
-  const of = (at: number): TellingWord['of'] | null => {
+  const of = (at: number): InfluentialWord['of'] | null => {
     if (at < first || first < 0) return 'system prompt';
     return users.includes(at) ? (at === users.at(-1) ? 'question' : 'question before') : null;
   };
-  return messages.flatMap(({ content }, message): Place[] => {
+  return messages.flatMap(({ content }, message): RequestText[] => {
     const which = of(message);
     if (which === null) return [];
     if (typeof content === 'string') return [{ message, part: null, text: content, of: which }];
@@ -97,8 +99,8 @@ function placesOf(messages: readonly ChatMessage[]): Place[] {
   });
 }
 
-/** The request without a stretch of one of its texts. */
-function without(request: Profiled, { message, part, text }: Place, from: number, to: number): Profiled {
+/** The request without a range of one of its texts. */
+function without(request: ProfileInput, { message, part, text }: RequestText, from: number, to: number): ProfileInput {
   const rest = text.slice(0, from) + text.slice(to);
   const messages = request.messages.map((one, at) => {
     if (at !== message) return one;
@@ -120,7 +122,7 @@ interface Word {
 
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' });
 
-/** The words of a text, of a long one the first and the last. */
+/** The first and last words of a text. */
 function wordsOf(text: string): Word[] {
   const words: Word[] = [];
   const scan = (from: number, to: number, most: number) => {
@@ -136,12 +138,12 @@ function wordsOf(text: string): Word[] {
   scan(tail, text.length, HEAD + TAIL);
   return words;
 }
-/** UTF-16 code units that a word has at most, on the average. */
+/** UTF-16 code units per word that are scanned. */
 const WORD = 12;
 
-/** Words that stand next to each other and all tell are one. */
-function joined(text: string, words: readonly (Word & Pick<TellingWord, 'of' | 'adds'>)[]): TellingWord[] {
-  const all: (Word & Pick<TellingWord, 'of' | 'adds'>)[] = [];
+/** Joins neighbours that all have an effect. */
+function joined(text: string, words: readonly (Word & Pick<InfluentialWord, 'of' | 'adds'>)[]): InfluentialWord[] {
+  const all: (Word & Pick<InfluentialWord, 'of' | 'adds'>)[] = [];
   for (const word of words) {
     const last = all.at(-1);
     const isNext = last !== undefined && /^ ?$/.test(text.slice(last.to, word.from));

@@ -1,7 +1,7 @@
 import { type PreparedStrategy, Type } from 'signalbox/plugin';
 
 /** The operator's weights, and the wait that weighs as much as a good answer. */
-export interface Weighing {
+export interface BalanceOptions {
   readonly quality: number;
   readonly cost: number;
   readonly latency: number;
@@ -9,8 +9,8 @@ export interface Weighing {
   readonly quality_floor?: number;
 }
 
-/** What a policy that states no weights has had since 0.1. The shipped policy states others. */
-export const DEFAULTS: Weighing = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
+/** Weights of a policy that states none, unchanged since 0.1. The shipped policy states others. */
+export const DEFAULTS: BalanceOptions = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
 
 /** Schema of one raw weight. */
 export const rawWeight = (description: string) => Type.Number({ minimum: 0, maximum: 1_000_000, description });
@@ -28,26 +28,27 @@ export const qualityFloor = Type.Optional(
   }),
 );
 
-/** The parts of a prepared strategy that have to do with its floor. */
 export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qualityFloor'> =>
   floor === undefined ? {} : { qualityFloor: floor };
 
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`, the weights divided by their sum. Raising one raw weight, the others fixed,
- * never worsens what it weighs. Throws where all three are 0.
+ * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`, the weights divided by their sum. Raising one raw weight never worsens its
+ * criterion.
+ *
+ * @throws Error where all three weights are 0.
  */
 export function weigh(
-  { quality: q, cost: c, latency: l, patience_ms: patienceMs, quality_floor: floor }: Weighing,
-  how: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
+  { quality: q, cost: c, latency: l, patience_ms: patienceMs, quality_floor: floor }: BalanceOptions,
+  labels: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
 ): PreparedStrategy {
-  // By the largest first, then by the sum: scaling all three leaves every bit of the result as it was.
+  // Dividing by the largest first makes the result independent of the scale, bit for bit.
   const largest = Math.max(q, c, l);
   if (largest === 0) throw new Error('at least one of quality, cost and latency must be above 0');
   const raw = [q / largest, c / largest, l / largest] as const;
   const sum = raw[0] + raw[1] + raw[2];
   const [wq, wc, wl] = [raw[0] / sum, raw[1] / sum, raw[2] / sum];
   return {
-    ...how,
+    ...labels,
     ...flooredAt(floor),
     score({ n, quality, cost, latency, costReference }, out) {
       for (let i = 0; i < n; i++) {

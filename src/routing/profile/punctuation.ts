@@ -1,20 +1,18 @@
 import { DIGIT, FOLDED, GAP, MARK } from './letters.ts';
 
-/** What stands between words and tells something: numbers, operators, quotes, the signs of code. */
-
-/** A number as it stands in a text. */
-export interface NumberSeen {
+/** A number in a text. */
+interface NumberToken {
   readonly value: number;
-  /** Behind its last digit. */
+  /** Offset behind its last digit. */
   readonly to: number;
-  /** Whether it is a quantity: no date, time, version or telephone number. */
+  /** False for dates, times, versions and telephone numbers. */
   readonly isQuantity: boolean;
-  /** Whether arithmetic stands next to it. */
+  /** Whether an operator stands next to it. */
   readonly isOperand: boolean;
 }
 
-/** Reads the number that begins at `from`: `1,500`, `3/8`; dates, times and telephone numbers as one. Of a range, `value` is the end. */
-export function numberAt(text: string, from: number, to: number): NumberSeen {
+/** Reads the number at `from`: `1,500`, `3/8`, a date, time or telephone number. The `value` of a range is its end. */
+export function numberAt(text: string, from: number, to: number): NumberToken {
   let at = from;
   let value = 0;
   let joints = 0;
@@ -36,7 +34,7 @@ export function numberAt(text: string, from: number, to: number): NumberSeen {
   return { value, to: at, isQuantity: joints <= 1, isOperand };
 }
 
-/** How many digits stand there, up to 4: three make thousands, others a fraction. */
+/** Counts digits, up to 4: three make thousands, others a fraction. */
 function digitsFrom(text: string, from: number, to: number): number {
   let at = from;
   while (at < to && at < from + 4 && FOLDED[text.charCodeAt(at)] === DIGIT) at++;
@@ -55,17 +53,17 @@ const MINUS = 0x2212;
 function digitOf(code: number): number {
   if (code < 0x3a) return code - 0x30;
   if (code >= 0xff10) return code - 0xff10;
-  // Arabic digits begin a row of 16; Persian and Indic ones do too, or stand at its sixth place.
+  // Arabic digits begin a row of 16 code points; Persian and Indic digits begin one too, or stand at its index 6.
   return (code - (code < 0x0700 ? 0 : 6)) & 0xf;
 }
 
-/** Operators that only arithmetic has; those that need something on both sides; those that need blanks, too. */
+/** Operators that are always arithmetic; that need an operand on both sides; that need blanks as well. */
 const SURE = new Set([...'^=√'].map((sign) => sign.charCodeAt(0)));
 const JOINING = new Set([...'+*×÷'].map((sign) => sign.charCodeAt(0)));
 const LOOSE = new Set([...'-/−'].map((sign) => sign.charCodeAt(0)));
 const PERCENT = 0x25;
 
-/** Whether an operator stands there, behind a blank perhaps, with something to operate on beyond. */
+/** Whether an operator with an operand stands there, perhaps behind a blank. */
 function hasOperator(text: string, from: number, step: -1 | 1): boolean {
   const hasBlank = text.charCodeAt(from) === 0x20;
   const place = hasBlank ? from + step : from;
@@ -80,7 +78,7 @@ function hasOperator(text: string, from: number, step: -1 | 1): boolean {
   return hasBlank && FOLDED[beyond] === DIGIT && LOOSE.has(sign);
 }
 
-/** "15 % of 80": something to take the share of. */
+/** "15 % of 80". */
 function hasDigitNear(text: string, from: number): boolean {
   for (let at = from; at < from + 8 && at < text.length; at++) if (FOLDED[text.charCodeAt(at)] === DIGIT) return true;
   return false;
@@ -98,7 +96,7 @@ const QUOTES: Readonly<Record<string, string>> = {
   '‘': '’',
 };
 
-/** Where what is quoted from here ends; 0 where no quote begins. */
+/** The end of the quotation that begins at `at`; 0 where none does. */
 export function quoteEnd(text: string, at: number, to: number): number {
   const open = text.charAt(at);
   const closing = QUOTES[open];
@@ -124,7 +122,7 @@ export function isSymbol(text: string, at: number): boolean {
   return (code === 0x26 || code === 0x7c || code === COLON) && next === code;
 }
 
-/** The end of a sentence: of more than a number or a name. */
+/** Whether it ends a sentence, not only a number or a name. */
 export function isSentenceEnd(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code === 0x3002 || code === 0xff1f || code === 0xff01) return true;
@@ -139,7 +137,7 @@ export function isFlag(text: string, at: number): boolean {
   );
 }
 
-/** A command of LaTeX, the dollar that begins a formula, a power, or a sign that only mathematics has. */
+/** A LaTeX command, the dollar that begins a formula, a power, or a mathematical symbol. */
 export function isLatex(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   const next = text.charCodeAt(at + 1);
@@ -153,11 +151,11 @@ export function isLatex(text: string, at: number): boolean {
   return code === 0x24 && (next === 0x24 || next === 0x5c || isLetter(text, at + 1));
 }
 
-/** `f(x)`: a function of one letter, and what it is applied to. */
+/** `f(x)`: a function of one letter with its argument. */
 const isApplied = (text: string, at: number): boolean =>
   isLetter(text, at - 1) && FOLDED[text.charCodeAt(at - 2)]! <= MARK && FOLDED[text.charCodeAt(at + 1)]! >= DIGIT;
 
-/** Names of errors: `KeyError`, `IOException`; and of what happens, in three words or more: `CrashLoopBackOff`. */
+/** Names of errors: `KeyError`, `IOException`; and of states in three words or more: `CrashLoopBackOff`. */
 export function isErrorName(text: string, from: number, to: number): boolean {
   let capitals = 0;
   for (let at = from; at < to && capitals >= 0; at++)
@@ -172,7 +170,7 @@ const isCapital = (text: string, at: number): boolean => {
 };
 const isLetter = (text: string, at: number): boolean => FOLDED[text.charCodeAt(at)]! > DIGIT;
 
-/** Whether what looks like a word is a name of a formula: `sin(x)`, `e^x`, `\in`, `d_1`. Such tell no natural language. */
+/** Whether a word is a name in a formula: `sin(x)`, `e^x`, `\in`, `d_1`. Such words are no sign of a natural language. */
 export function isOfFormula(text: string, from: number, to: number): boolean {
   const next = text.charCodeAt(to);
   if (next === 0x28 || next === 0x5e || next === 0x5f) return true;
@@ -180,7 +178,7 @@ export function isOfFormula(text: string, from: number, to: number): boolean {
   return before === 0x5c || before === 0x5e || before === 0x5f;
 }
 
-/** A definition in the middle of a line; `function f(x)` is of mathematics as well, unless a block follows. */
+/** A definition of a function. `function f(x)` may be mathematics, unless a block follows. */
 const DEFINES = /\b(?:(?:def|fn|func)\s+\w+|function\s+\w*)$/;
 const BLOCK = /^\([^()]{0,80}\)\s*(?:->\s*\w+\s*)?[:{]/;
 

@@ -1,10 +1,10 @@
 import { FOLDED, isUnspaced, MARK } from './letters.ts';
-import type { Question } from './question.ts';
+import type { QuestionText } from './question.ts';
 
-/** How a question is written, whatever its words say: counts of its beginning and end. */
-export interface Shape {
-  /** Commas; of these, how many stand a few words behind the one before, as in "sport, culture, business". */
+/** The form of a question without its words: counts in its head and tail. */
+export interface QuestionShape {
   commas: number;
+  /** Commas a few words behind another: "sport, culture, business". */
   listed: number;
   /** Slashes and bars between words: "high / low". */
   slashes: number;
@@ -16,30 +16,30 @@ export interface Shape {
   paragraphs: number;
   /** Lines that begin with a bullet or a number. */
   items: number;
-  /** Answers to choose from, lettered in order: "A. … B. …", "(a) … (b) …". */
+  /** Multiple choice, lettered in order: "A. … B. …", "(a) … (b) …". */
   choices: number;
   /** Signs of addresses and accounts. */
   ats: number;
-  /** UTF-16 code units, of what is read. */
+  /** UTF-16 code units of the lines that ask. */
   length: number;
 }
 
-/** Characters looked at of the beginning and of the end. */
+/** Characters read of the beginning and of the end. */
 const HEAD = 400;
 const TAIL = 300;
 /** Most characters of an item in a list of choices. */
 const ITEM = 30;
 
-/** Reads how what asks is written. Pure; the time is bounded. */
-export function shapeOf({ text, lines, length }: Pick<Question, 'text' | 'lines' | 'length'>): Shape {
-  const shape: Shape = {
+/** Reads the form of a question. Pure; the time is bounded. */
+export function shapeOf({ text, lines, length }: Pick<QuestionText, 'text' | 'lines' | 'length'>): QuestionShape {
+  const shape: QuestionShape = {
     ...{ commas: 0, listed: 0, slashes: 0, sentences: 0, capitals: 0 },
     ...{ lines: Math.max(0, lines.length - 1), paragraphs: 0, items: 0, choices: 0, ats: 0, length },
   };
   let passed = 0;
   let behind = Number.POSITIVE_INFINITY;
   for (const { from, to } of lines) {
-    // A blank line, and not a block that was left out.
+    // A blank line, not a block that was skipped.
     if (from - behind > 1 && from - behind <= 4) shape.paragraphs++;
     behind = to;
     const head = Math.min(to, from + Math.max(0, HEAD - passed));
@@ -51,16 +51,16 @@ export function shapeOf({ text, lines, length }: Pick<Question, 'text' | 'lines'
   return shape;
 }
 
-/** Looks at a line, or a part of one. */
-function look(shape: Shape, text: string, from: number, to: number): void {
+/** Reads a line, or a part of one. */
+function look(shape: QuestionShape, text: string, from: number, to: number): void {
   let comma = Number.NEGATIVE_INFINITY;
-  /** What stood before, but for blanks. */
+  /** The last character that is no blank. */
   let before = 0x0a;
   let inWord = false;
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
     const isWord = FOLDED[code]! > MARK;
-    // The inside of a word says nothing.
+    // Only the first letter of a word counts.
     if (code === 0x20 || (isWord && inWord)) {
       inWord = isWord;
       if (isWord) before = code;
@@ -113,7 +113,7 @@ function isChoice(text: string, at: number, to: number, turn: number): boolean {
 }
 const COLON = 0x3a;
 
-/** A point within a number or a name ends nothing. */
+/** A point within a number or a name ends no sentence. */
 function isEnd(text: string, at: number, to: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0x80 || at + 1 >= to || text.charCodeAt(at + 1) <= 0x20;

@@ -1,16 +1,13 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
 
-/**
- * Messages of the operator that are read: those that begin the conversation. One that stands further on is about a turn, not
- * about all of them.
- */
+/** Messages read, from the start of the conversation: later system messages are about a single turn. */
 const MESSAGES = 3;
-/** Characters read of the head and the tail of each: who answers stands at the head, how to answer at the tail. */
+/** Characters read of each: the role stands at the head, instructions for the answer at the tail. */
 const HEAD = 900;
 const TAIL = 500;
 
-/** The standing instruction: what the `system` and `developer` messages say before anybody asks; empty where they say nothing. */
-export function standingText(messages: readonly ChatMessage[]): string {
+/** The text of the `system` and `developer` messages that begin the conversation; '' for none. */
+export function systemPromptText(messages: readonly ChatMessage[]): string {
   let text = '';
   for (let at = 0; at < messages.length && at < MESSAGES; at++) {
     const { role, content } = messages[at]!;
@@ -22,7 +19,6 @@ export function standingText(messages: readonly ChatMessage[]): string {
   return text;
 }
 
-/** Cut between lines where that is near, so that no half of a sentence asks. */
 function joined(text: string, more: string): string {
   const bounded = more.length <= HEAD + TAIL ? more : `${more.slice(0, HEAD)}\n\n${more.slice(-TAIL)}`;
   return text ? `${text}\n\n${bounded}` : bounded;
@@ -32,5 +28,5 @@ const AGENT = /\bagent(?:s|e|en|in)?\b/i;
 const OF_CODE =
   /\b(?:cod(?:e|er|ing|ebase)|repo(?:s|sitory|sitories)?|program\w*|software|developers?|engineer\w*|files?|tests?|commits?|terminal|shell|cli|sql|bugs?|tools?|scripts?|git|api|data\w*|devops|pull requests?)\b/i;
 
-/** Whether an agent is one of people, of a bank or a shop: nothing around the word is of code. */
+/** Whether it describes an agent that serves people, such as one of a bank: nothing speaks of code. */
 export const isAgentOfPeople = (text: string): boolean => AGENT.test(text) && !OF_CODE.test(text);

@@ -2,7 +2,7 @@
  * What a system prompt adds to the log-odds of each of `TASKS`, where a question is weighed under it (`under …`) and where it
  * is itself weighed (`… what to do`). Written by `bun bench/fit-profile.ts` beside `weights.ts`; not to be edited by hand.
  */
-export const STANDING_WEIGHTS: Readonly<Record<string, readonly number[]>> = {
+export const SYSTEM_PROMPT_WEIGHTS: Readonly<Record<string, readonly number[]>> = {
   'a system prompt': [-1.44, -1.15, -0.63, -1.32, -0.9, 0.01, 0.44, 0.57, 0.57, 1.53, -0.37],
   'under general': [0.54, -0.08, 0.04, 0.13, 0.08, -0.18, -0.45, -0.41, -0.51, -0.81, 0.05],
   'under chat': [-0.43, 1.32, -0.19, -0.05, -0.05, -0.13, -0.09, -0.11, -0.06, -0.29, -0.01],

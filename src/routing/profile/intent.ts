@@ -1,0 +1,194 @@
+import type { ChatMessage, Tool } from '../../core/chat-request.ts';
+import type { Facts } from '../../core/facts.ts';
+import { FOLLOW_UP_CHARS_MAX, textOf } from '../texts.ts';
+import { difficultyOf } from './difficulty.ts';
+import { type OutputHint, outputHint } from './expected-output.ts';
+import type { QuestionView, SystemInstruction, ToolContext } from './features.ts';
+import { SIGN } from './lexicon/lexicon.ts';
+import { likeliest } from './natural.ts';
+import { orderOf } from './order.ts';
+import type { ProfileInput } from './profile.ts';
+import { type QuestionText, readQuestion } from './question.ts';
+import { shapeOf } from './question-shape.ts';
+import { QuestionReading } from './reading.ts';
+import { likelihoods, sharesOf } from './shares.ts';
+import { isAgentOfPeople, systemPromptText } from './system-prompt.ts';
+import { type TaskLogits, type TaskWeights, taskLogits } from './task-logits.ts';
+import { TASKS } from './tasks.ts';
+import { forcesTool, isAmidTools, namesTool, resultsOf } from './tools.ts';
+
+export interface Intent extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
+  readonly output: OutputHint;
+}
+
+/** User messages that are read to understand a follow-up, the last one included. */
+const TURNS = 4;
+const FOLLOW_UP_WORDS_MAX = 16;
+
+interface UserTurn {
+  readonly question: QuestionText;
+  readonly reading: QuestionReading;
+  readonly hasImage: boolean;
+}
+
+/** Reads the last user message, with earlier ones that it may follow up and the system prompt as context. */
+export function readIntent(request: ProfileInput): Intent {
+  const turns = userTurns(request.messages);
+  const [last] = turns;
+  const system = last === undefined ? null : systemPromptView(request);
+  const language = turns.map(({ reading }) => likeliest(reading.votes)).find((one) => one !== null);
+  const guess = guessTask(request, turns, system);
+  const isCoding = guess.task === 'coding';
+  return {
+    ...guess,
+    naturalLanguage: language ?? (last && last.reading.words > 0 ? 'en' : 'und'),
+    languagesSeen: isCoding ? languagesOfCode(turns, system) : programmingLanguages(turns.slice(0, 1), false),
+    output: outputHint(request, guess, last?.reading ?? null),
+  };
+}
+
+/** The last question in its context; null where there is none. `weights`: see `taskLogits`. */
+export const lastView = (request: ProfileInput, weights?: TaskWeights): QuestionView | null =>
+  viewOf(request, userTurns(request.messages), systemPromptView(request), weights);
+
+/** The system prompt, read like a question; null where there is none. */
+export function systemPromptView({ messages }: Pick<ProfileInput, 'messages'>): QuestionView | null {
+  const text = systemPromptText(messages);
+  if (!text) return null;
+  const question = readQuestion(text);
+  const reading = new QuestionReading(question);
+  return { question, reading, shape: shapeOf(question), tools: null, before: null, system: null, isSystemPrompt: true };
+}
+
+/** The last question, the one before it if it may be a follow-up, and so on, latest first. */
+function userTurns(messages: readonly ChatMessage[]): UserTurn[] {
+  const turns: UserTurn[] = [];
+  let blocks: ChatMessage | null = null;
+  for (let at = messages.length - 1, left = 2 * TURNS; at >= 0 && left > 0 && turns.length < TURNS; at--) {
+    const message = messages[at]!;
+    if (message.role !== 'user') continue;
+    left--;
+    const turn = turnOf(message, false);
+    if (turn.question.lines.length + turn.question.codeFences > 0 || turn.hasImage) {
+      turns.push(turn);
+      if (!mayFollowUp(turn)) break;
+    } else blocks ??= message;
+  }
+  // Without text outside of blocks, the blocks hold the question.
+  if (turns.length === 0 && blocks) turns.push(turnOf(blocks, true));
+  return turns;
+}
+
+function turnOf(message: ChatMessage, isUnwrapped: boolean): UserTurn {
+  const { content } = message;
+  const hasImage = Array.isArray(content) && content.some(({ type }) => type === 'image_url');
+  const question = readQuestion(textOf(message), isUnwrapped);
+  return { question, reading: new QuestionReading(question), hasImage };
+}
+
+/** Short messages may follow up earlier ones. */
+const mayFollowUp = ({ question, reading, hasImage }: UserTurn): boolean =>
+  !hasImage &&
+  question.codeFences === 0 &&
+  question.length <= FOLLOW_UP_CHARS_MAX &&
+  reading.words <= FOLLOW_UP_WORDS_MAX;
+
+/** Characters of a system prompt per binding word; the long prompt of an agent has one by chance. */
+const BINDING = 500;
+const BINDING_MOST = 640;
+
+const bindsAll = ({ question, reading }: QuestionView): boolean => {
+  const words = reading.signs[SIGN.bind]!;
+  return words > 0.4 && words * BINDING >= Math.min(question.length, BINDING_MOST);
+};
+
+const CODING = TASKS.indexOf('coding');
+/** Logits that `coding` loses under an agent that serves people: most agents write code. */
+const NO_CODER = 3;
+
+function systemPromptLogits(system: QuestionView, weights?: TaskWeights): TaskLogits {
+  const logits = taskLogits(system, weights);
+  if (isAgentOfPeople(system.question.text)) logits[CODING]! -= NO_CODER;
+  return logits;
+}
+
+/** The last turn in the context of the others and the system prompt. */
+function viewOf(
+  { messages, tools, tool_choice: choice }: ProfileInput,
+  turns: readonly UserTurn[],
+  prompt: QuestionView | null,
+  weights?: TaskWeights,
+): QuestionView | null {
+  const system: SystemInstruction | null = prompt && {
+    tasks: likelihoods(systemPromptLogits(prompt, weights)),
+    binds: bindsAll(prompt),
+    order: orderOf(prompt),
+    text: prompt.question.text,
+  };
+  let before: QuestionView['before'] = null;
+  for (let at = turns.length - 1; at >= 0; at--) {
+    const { question, reading } = turns[at]!;
+    const isOffered = at === 0 && tools?.length && choice !== 'none';
+    const context = isOffered ? toolContext(tools, messages, turns[at]!) : null;
+    const shape = shapeOf(question);
+    const view: QuestionView = { question, reading, shape, tools: context, before, system, isSystemPrompt: false };
+    if (at === 0) return view;
+    before = likelihoods(taskLogits(view, weights));
+  }
+  return null;
+}
+
+function toolContext(
+  tools: readonly Tool[],
+  messages: readonly ChatMessage[],
+  { question, reading }: UserTurn,
+): ToolContext {
+  const amid = isAmidTools(messages);
+  return { named: namesTool(tools, question, reading), amid, ...(amid ? resultsOf(messages) : NO_RESULTS) };
+}
+const NO_RESULTS = { calls: 0, result: '' } as const;
+
+function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: QuestionView | null): TaskGuess {
+  const [last, earlier] = turns;
+  if (last?.hasImage) return certainly('vision');
+  if (forcesTool(request)) return certainly('tool_use');
+  const view = viewOf(request, turns, system);
+  if (view === null) return certainly('general');
+  const { task, mix } = sharesOf(taskLogits(view));
+  // A general question behind an image is mostly about the image.
+  if (earlier?.hasImage && task === 'general') return certainly('vision');
+  return { task, mix, difficulty: difficultyOf(view, { task, mix }) };
+}
+
+type TaskGuess = Pick<Intent, 'task' | 'mix' | 'difficulty'>;
+
+const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual' });
+
+/** A system prompt with more languages than this lists skills; it does not name the language of the answer. */
+const SYSTEM_PROMPT_LANGUAGES_MAX = 2;
+
+/** Programming languages of the questions, else of the system prompt: "Generate SQL …". */
+function languagesOfCode(turns: readonly UserTurn[], system: QuestionView | null): string[] {
+  const seen = programmingLanguages(turns, true);
+  if (seen.length > 0 || system === null) return seen;
+  const { languages } = system.reading;
+  return languages.length > SYSTEM_PROMPT_LANGUAGES_MAX ? seen : [...languages].sort();
+}
+
+/** Programming languages of the latest turn that names one. */
+function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): string[] {
+  for (const { question, reading } of turns) {
+    const seen = new Set([...reading.languages, ...question.fenced]);
+    const shown = mostSeen(question.languages);
+    if (shown !== null) seen.add(shown);
+    if (isCoding || seen.size > 0) for (const name of reading.homographs) seen.add(name);
+    if (seen.size > 0) return [...seen].sort();
+  }
+  return [];
+}
+
+function mostSeen(languages: ReadonlyMap<string, number>): string | null {
+  let most: string | null = null;
+  for (const [language, times] of languages) if (most === null || times > languages.get(most)!) most = language;
+  return most;
+}

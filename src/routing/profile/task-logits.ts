@@ -1,0 +1,91 @@
+import { FEATURE_NAMES, type QuestionView, visitFeatures } from './features.ts';
+import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
+import { orderedTask } from './order.ts';
+import { STEMS } from './stems.ts';
+import { TASKS } from './tasks.ts';
+import { WEIGHTS } from './weights.ts';
+import { SYSTEM_PROMPT_WEIGHTS } from './weights-system-prompt.ts';
+
+/** Logits by task, in the order of `TASKS`; only their differences count. */
+export type TaskLogits = Float64Array;
+
+/** Weights of features and stems. */
+export interface TaskWeights {
+  /** By feature, then by task; stems follow the named features. */
+  readonly weights: Float64Array;
+  /** Stem → its row. */
+  readonly rows: ReadonlyMap<number, number>;
+}
+
+const TOOL_USE = TASKS.indexOf('tool_use');
+/** Tasks that a follow-up may leave without naming another. */
+const LOOSE: ReadonlySet<string> = new Set(['general', 'chat', 'tool_use']);
+
+/** Whether a tool call is possible: tools are offered, and a follow-up such as "continue" does not continue code. */
+export function mayCall({ tools, before }: QuestionView): boolean {
+  if (tools === null) return false;
+  if (tools.named || tools.amid || before === null) return true;
+  return !before.some((share, at) => share >= 0.5 && !LOOSE.has(TASKS[at]!));
+}
+
+/** Sums the weights of a question's features and stems. `weights` default to the shipped ones. */
+export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = SHIPPED_WEIGHTS): TaskLogits {
+  const logits = new Float64Array(TASKS.length);
+  visitFeatures(view, (at, value) => add(logits, weights, at, value));
+  visitStems(view, rows, (at, value) => add(logits, weights, at, value));
+  if (!mayCall(view)) logits[TOOL_USE] = Number.NEGATIVE_INFINITY;
+  const ordered = orderedTask(view);
+  if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + ORDER_LEAD);
+  return logits;
+}
+
+/** Logits by which the order of a system prompt exceeds every other task. */
+const ORDER_LEAD = 3;
+
+function add(logits: TaskLogits, weights: Float64Array, at: number, value: number): void {
+  const row = at * TASKS.length;
+  for (let task = 0; task < TASKS.length; task++) logits[task]! += value * weights[row + task]!;
+}
+
+/** The more words, the less each weighs. */
+const WORTH = 3.5;
+const FEW = 8;
+const MANY = 80;
+
+/** Visits the rows of known stems. In a system prompt a stem has a second row of its own. */
+export function visitStems(
+  { reading: { stems }, isSystemPrompt }: QuestionView,
+  rows: ReadonlyMap<number, number>,
+  visit: (at: number, value: number) => void,
+): void {
+  const value = WORTH / Math.sqrt(FEW + Math.min(MANY, stems.length));
+  for (let i = 0; i < stems.length; i++) {
+    const at = rows.get(stems[i]!);
+    if (at !== undefined) visit(at, value);
+    const own = isSystemPrompt ? rows.get(stems[i]! ^ STEM_OF_SYSTEM_PROMPT) : undefined;
+    if (own !== undefined) visit(own, value);
+  }
+}
+
+/** The figure of a stem in `STEMS`: `write`; `^write` as the first word, `^^write` as the second; `=write` in a system prompt. */
+export function stemNamed(name: string): number {
+  if (name.startsWith('=')) return stemNamed(name.slice(1)) ^ STEM_OF_SYSTEM_PROMPT;
+  const word = name.replace(/^\^+/, '');
+  let stem = 0;
+  for (const letter of fold(word).slice(0, STEM_LETTERS)) stem = stemOn(stem, letter.charCodeAt(0));
+  const place = STEM_PLACES[name.length - word.length - 1];
+  return place === undefined ? stem : stem ^ place;
+}
+
+const SHIPPED_WEIGHTS = shippedWeights();
+
+function shippedWeights(): TaskWeights {
+  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? SYSTEM_PROMPT_WEIGHTS[name] ?? TASKS.map(() => 0));
+  const entries = STEMS.trim()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((entry) => entry.split(':'));
+  const rows = new Map(entries.map(([name = ''], at) => [stemNamed(name), FEATURE_NAMES.length + at]));
+  const stems = entries.flatMap(([, row = '']) => row.split(',').map((hundredths) => Number(hundredths) / 100));
+  return { weights: Float64Array.from([...named, ...stems]), rows };
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'bun:test';
+import type { ChatMessage } from '../../../src/core/chat-request.ts';
+import { type InfluentialWord, influentialWords } from '../../../src/routing/profile/influential-words.ts';
+import { user } from './prompts.ts';
+
+const textsOf = (words: readonly InfluentialWord[], of: InfluentialWord['of'] = 'question') =>
+  words.flatMap((word) => (word.of === of ? [word.text] : [])).join(' ');
+
+describe('influential words', () => {
+  test('stand in the request, add to the task, and are at most six', () => {
+    const text = 'Translate "good morning" into French, please';
+    const words = influentialWords({ messages: [user(text)] }, 'translation');
+    expect(textsOf(words)).toMatch(/Translate.*French/);
+    expect(words.length).toBeLessThanOrEqual(6);
+    for (const word of words) {
+      expect(text).toContain(word.text);
+      expect(word.adds).toBeGreaterThan(0);
+    }
+  });
+
+  test('are found in the system prompt and in the question before', () => {
+    const system: ChatMessage = {
+      role: 'system',
+      content: 'You classify tickets into billing or technical. Reply with the label only.',
+    };
+    expect(
+      textsOf(
+        influentialWords({ messages: [system, user('My card was charged twice')] }, 'classification'),
+        'system prompt',
+      ),
+    ).toMatch(/classify/);
+    const talk: ChatMessage[] = [
+      user('Write a Python function that parses dates'),
+      { role: 'assistant', content: 'def f(): ...' },
+      user('again'),
+    ];
+    expect(textsOf(influentialWords({ messages: talk }, 'coding'), 'question before')).toMatch(/Python|function/);
+  });
+
+  test('are found in scripts without blanks', () => {
+    expect(textsOf(influentialWords({ messages: [user('写一个Python函数，把列表倒过来')] }, 'coding'))).toContain(
+      '函数',
+    );
+  });
+
+  test('are none for an image or an empty message, and take a few milliseconds for a long text', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+    expect(influentialWords({ messages: [user([image])] }, 'vision')).toEqual([]);
+    expect(influentialWords({ messages: [] }, 'general')).toEqual([]);
+    expect(
+      influentialWords({ messages: [user(`Summarize this. ${'The town met. '.repeat(20_000)}`)] }, 'summarization')
+        .length,
+    ).toBeGreaterThan(0);
+  });
+});
