@@ -1,5 +1,5 @@
 import { asName, asVariable, CAPITALS, type ImportContext, looksSecret, textOf, variableReference } from './context.ts';
-import type { LazyPolicyPath } from './outcomes.ts';
+import type { LazyPath } from './outcomes.ts';
 import type { LitellmService } from './services.ts';
 import type { ConfigNode } from './tree.ts';
 
@@ -28,7 +28,7 @@ interface ConnectionSource {
   readonly base: ConfigNode | undefined;
   readonly key: ConfigNode | undefined;
   /** The path in the policy that a key becomes. */
-  readonly at: (key: string) => LazyPolicyPath;
+  readonly at: (key: string) => LazyPath;
 }
 
 const NO_VARIABLE = 'there is no name of a variable after os.environ/';

@@ -3,7 +3,7 @@ import { type ProviderConnection, readConnection } from './connection.ts';
 import { type ImportContext, isName, looksSecret, textOf, textsOf } from './context.ts';
 import { type ModelFacts, readFacts } from './facts.ts';
 import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
-import type { LazyPolicyPath } from './outcomes.ts';
+import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { bareName, modeOfName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
 import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
@@ -129,10 +129,10 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   const { outcomes } = context;
   const assigned: AssignedNames = { model: name, provider };
   const atModel =
-    (...keys: string[]): LazyPolicyPath =>
+    (...keys: string[]): LazyPath =>
     () => ['models', assigned.model, ...keys];
   const atProvider =
-    (key: string): LazyPolicyPath =>
+    (key: string): LazyPath =>
     () => ['providers', assigned.provider, key];
   const service = SERVICES.get(provider);
   const param = (key: string) => valueAt(params, key) ?? valueAt(credential, key);
@@ -208,8 +208,8 @@ function upstreamOf(provider: string, model: string): { readonly upstream: strin
 /** Converts seconds to milliseconds; null if the value is absent or invalid. */
 export function millisecondsOf(
   node: ConfigNode | undefined,
-  to: LazyPolicyPath,
-  outcomes: ImportContext['outcomes'],
+  to: LazyPath,
+  outcomes: OutcomeRecorder,
   differs: string,
 ): number | null {
   const seconds = numberOf(node, outcomes, 'seconds, as a number');
@@ -220,7 +220,7 @@ export function millisecondsOf(
   return ms;
 }
 
-function capOf(node: ConfigNode | undefined, to: LazyPolicyPath, outcomes: ImportContext['outcomes']): number | null {
+function capOf(node: ConfigNode | undefined, to: LazyPath, outcomes: OutcomeRecorder): number | null {
   const cap = numberOf(node, outcomes, 'a whole number of tokens');
   if (cap === null || !Number.isInteger(cap) || cap < 1) return null;
   outcomes.mapped(node, to, 'the cap of a request without one');
@@ -230,12 +230,7 @@ function capOf(node: ConfigNode | undefined, to: LazyPolicyPath, outcomes: Impor
 const TAG_NOTE =
   'tags of the model, for rules such as `require: \'"TAG" in model.tags\'`; requests and keys choose nothing by them';
 
-function tagsOf(
-  params: MapNode,
-  info: MapNode | null,
-  to: LazyPolicyPath,
-  outcomes: ImportContext['outcomes'],
-): string[] {
+function tagsOf(params: MapNode, info: MapNode | null, to: LazyPath, outcomes: OutcomeRecorder): string[] {
   const read = (node: ConfigNode | undefined): string[] => {
     if (!node) return [];
     if (node.kind !== 'list') outcomes.remark(node, 'a list is meant; it is read as a list of one');
@@ -253,7 +248,7 @@ const OF_REQUESTS = 'a parameter of the request: callers send it themselves; non
 /** Keys that need all entries: the shares of a group, and budgets. */
 const READ_LATER: ReadonlySet<string> = new Set(['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration']);
 
-function reportRest(params: MapNode, info: MapNode | null, outcomes: ImportContext['outcomes']): void {
+function reportRest(params: MapNode, info: MapNode | null, outcomes: OutcomeRecorder): void {
   for (const { key, node } of params.entries) {
     if (outcomes.has(node) || READ_LATER.has(key)) continue;
     outcomes.leftOut(node, LEFT_OUT_PARAMS.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : OF_REQUESTS));

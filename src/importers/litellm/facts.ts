@@ -3,7 +3,7 @@ import { booleanOf, decimalOf, decimalText, roundUp, times } from './amounts.ts'
 import { type CatalogModel, findCatalogModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import { block, exact, flow, type PolicyValue } from './emit.ts';
-import type { LazyPolicyPath } from './outcomes.ts';
+import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** Facts of the model behind a deployment. */
@@ -32,7 +32,7 @@ interface FactSources {
   /** Candidate names of the model, the most reliable first. */
   readonly names: readonly string[];
   /** The path in the policy that a key becomes. */
-  readonly at: (...keys: string[]) => LazyPolicyPath;
+  readonly at: (...keys: string[]) => LazyPath;
 }
 
 type Rates = (key: string) => Decimal | null;
@@ -114,7 +114,7 @@ function readOwnPrice({ info, params, at }: FactSources, { outcomes, today }: Im
   return value;
 }
 
-function rateOf(node: ConfigNode, outcomes: ImportContext['outcomes']): { rate: Decimal; note: string } | null {
+function rateOf(node: ConfigNode, outcomes: OutcomeRecorder): { rate: Decimal; note: string } | null {
   const decimal = decimalOf(node);
   if (!decimal || decimal.digits < 0n) {
     outcomes.problem(node, 'it must be USD a token, such as 0.0000025');

@@ -8,7 +8,7 @@ type ImportOutcome = (typeof OUTCOMES)[number];
 type PolicyPath = readonly string[];
 
 /** A path that may contain names assigned later. */
-export type LazyPolicyPath = PolicyPath | (() => PolicyPath);
+export type LazyPath = PolicyPath | (() => PolicyPath);
 
 /** The outcome of one key of the configuration. */
 export interface KeyOutcome extends SourcePosition {
@@ -23,7 +23,7 @@ export interface KeyOutcome extends SourcePosition {
 }
 
 interface RecordedOutcome extends Omit<KeyOutcome, 'to'> {
-  readonly to: LazyPolicyPath | null;
+  readonly to: LazyPath | null;
   /** Whether the outcome was recorded for a list or map around it. */
   readonly isOfAll: boolean;
 }
@@ -42,11 +42,11 @@ export class OutcomeRecorder {
   readonly #outcomes = new Map<ConfigNode, RecordedOutcome>();
   readonly #problems = new Map<ConfigNode, ImportProblem>();
 
-  mapped(node: ConfigNode | undefined, to: LazyPolicyPath, note = ''): void {
+  mapped(node: ConfigNode | undefined, to: LazyPath, note = ''): void {
     if (node) this.#tell(node, 'mapped', to, note);
   }
 
-  approximated(node: ConfigNode | undefined, to: LazyPolicyPath, note: string): void {
+  approximated(node: ConfigNode | undefined, to: LazyPath, note: string): void {
     if (node) this.#tell(node, 'approximated', to, note);
   }
 
@@ -70,7 +70,7 @@ export class OutcomeRecorder {
     return this.#outcomes.has(node);
   }
 
-  #tell(node: ConfigNode, outcome: ImportOutcome, to: LazyPolicyPath | null, note: string): void {
+  #tell(node: ConfigNode, outcome: ImportOutcome, to: LazyPath | null, note: string): void {
     for (const leaf of leavesOf(node)) {
       const before = this.#outcomes.get(leaf);
       const isOfAll = leaf !== node;

@@ -9,6 +9,7 @@ import {
   LEFT_OUT_SECTIONS,
   LEFT_OUT_SETTINGS,
 } from './left-out.ts';
+import type { OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, valueAt } from './tree.ts';
 
 /** Settings of the policy that apply to all models. */
@@ -99,7 +100,7 @@ function reportRest({ router, library }: LitellmSettings, { outcomes }: ImportCo
   }
 }
 
-function reportApproximated(node: ConfigNode, key: string, how: string, outcomes: ImportContext['outcomes']): void {
+function reportApproximated(node: ConfigNode, key: string, how: string, outcomes: OutcomeRecorder): void {
   const isNumber = key !== 'enable_pre_call_checks';
   if (isNumber && numberOf(node, outcomes, 'a number, not below 0') === null) return;
   if (!isNumber && node.kind === 'scalar' && node.isQuoted)
