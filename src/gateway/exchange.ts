@@ -218,13 +218,12 @@ export class Exchange {
   /** Without room for its answer the exchange ends, and no endpoint is to blame. */
   readonly #makeRoom = (bytes: number): boolean => {
     if (this.#ended()) return false;
-    const hasRoom = this.#context.answerBytes.take(bytes, this.policy.admission.answersBytesMax);
-    if (!hasRoom) this.abandon(crowdedError());
-    return hasRoom;
+    if (this.#context.answerBytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
+    this.abandon(crowdedError());
+    return false;
   };
 
   readonly #ended = (): boolean => this.#receipt !== null;
-
   /** Waits as long as the step says. False when that takes longer than there is time. */
   async #pause({ waitMs }: Step): Promise<boolean> {
     if (waitMs === 0) return true;
@@ -296,8 +295,8 @@ export class Exchange {
   /** Runs one attempt up to its first content part. Null when that came. */
   async #attempt(way: Way, trial: Trial): Promise<ProviderFailure | null> {
     const { facts, readings } = this.#context.decision;
-    const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };
     const context = { ...this.#context, facts, readings, makeRoom: this.#makeRoom };
+    const time = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers };
     this.#running = begun(trial, () => new Attempt(way, trial, context, time));
     const opened = await this.#running.awaitContent();
     if ('kind' in opened) return opened;
