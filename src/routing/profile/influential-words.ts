@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../core/chat-request.ts';
 import type { QuestionView } from './features.ts';
+import type { ProfileInput } from './input.ts';
 import { lastView, systemPromptView } from './intent.ts';
-import type { ProfileInput } from './profile.ts';
 import { taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 
