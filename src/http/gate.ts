@@ -11,6 +11,8 @@ const RETRY_SPREAD_MS = 1_000;
 /** A body below this rate, on average after its first second, is slow and gives way to others. */
 const SLOW_BYTES_PER_SECOND = 65_536;
 const SLOW_AFTER_MS = 1_000;
+/** The share of the places that is kept for callers who hold less than it. */
+const RESERVE = 0.1;
 
 /**
  * Bounds the requests that are worked on at once, and the bytes of their bodies. Requests without a place wait in line,
@@ -19,6 +21,8 @@ const SLOW_AFTER_MS = 1_000;
  */
 export class Gate {
   #inside = 0;
+  /** Places by caller; callers without one are absent. */
+  readonly #insideOf = new Map<string, number>();
   /** Of the bodies of all requests, waiting ones included. */
   readonly #room = new ByteRoom();
   /** In the order of their arrival. */
@@ -49,7 +53,7 @@ export class Gate {
    */
   check(bounds: Bounds, caller: string, bytes: number): void {
     const hasRoom = this.#room.fits(caller, bytes, bounds.bodiesBytesMax) || this.#slowest(caller) !== null;
-    const hasPlace = this.#isFree(bounds) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
+    const hasPlace = this.#isFree(bounds, caller) || this.#line.size < bounds.queueMax || this.#slowest() !== null;
     if (!hasRoom || !hasPlace) throw overloaded();
   }
 
@@ -61,16 +65,14 @@ export class Gate {
     this.#bounds = bounds;
     // Under a new policy there may be places for those who wait.
     this.#serve();
-    while (!this.#isFree(bounds) && this.#cut(this.#slowest()));
-    const isFree = this.#isFree(bounds);
+    while (!this.#isFree(bounds, caller) && this.#cut(this.#slowest()));
+    const isFree = this.#isFree(bounds, caller);
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
     if (!this.#makeRoom(caller, bytes, bounds)) throw overloaded();
     const place = new Place(this, caller, this.#room.hold(caller));
     place.room.take(bytes, bounds.bodiesBytesMax);
-    if (isFree) {
-      this.#inside++;
-      place.take();
-    } else {
+    if (isFree) this.#admit(place);
+    else {
       this.#line.add(place);
       place.wait(bounds.queueMs);
     }
@@ -98,12 +100,30 @@ export class Gate {
     place.room.leave();
     this.#reading.delete(place);
     if (this.#line.delete(place)) return;
+    const left = this.#insideOf.get(place.caller)! - 1;
+    if (left > 0) this.#insideOf.set(place.caller, left);
+    else this.#insideOf.delete(place.caller);
     this.#inside--;
     this.#serve();
   }
 
-  #isFree({ concurrencyMax }: Bounds): boolean {
-    return this.#line.size === 0 && this.#inside < concurrencyMax;
+  #admit(place: Place): void {
+    this.#inside++;
+    this.#insideOf.set(place.caller, (this.#insideOf.get(place.caller) ?? 0) + 1);
+    place.take();
+  }
+
+  /** Returns whether a newcomer gets a place at once: of the reserve also before those who wait, who may not have it. */
+  #isFree(bounds: Bounds, caller: string): boolean {
+    const isReserve = bounds.concurrencyMax - this.#inside <= reserveOf(bounds);
+    return (this.#line.size === 0 || isReserve) && this.#mayEnter(bounds, caller);
+  }
+
+  /** Returns whether there is a place for a caller. Without this share, streams of one caller could keep all others out. */
+  #mayEnter(bounds: Bounds, caller: string): boolean {
+    const free = bounds.concurrencyMax - this.#inside;
+    const reserve = reserveOf(bounds);
+    return free > reserve || (free > 0 && (reserve === 0 || (this.#insideOf.get(caller) ?? 0) < reserve));
   }
 
   /** Returns whether a caller has room for more bytes, after cutting slow bodies. `own`: bytes of the asking body. */
@@ -139,14 +159,17 @@ export class Gate {
   }
 
   #serve(): void {
+    const bounds = this.#bounds;
     for (const place of this.#line) {
-      if (this.#bounds && this.#inside >= this.#bounds.concurrencyMax) return;
+      if (!bounds || this.#inside >= bounds.concurrencyMax) return;
+      if (!this.#mayEnter(bounds, place.caller)) continue;
       this.#line.delete(place);
-      this.#inside++;
-      place.take();
+      this.#admit(place);
     }
   }
 }
+
+const reserveOf = ({ concurrencyMax }: Bounds): number => Math.floor(concurrencyMax * RESERVE);
 
 /** A place among the requests that are worked on, or in the line, with the room of the request's body. */
 export class Place implements BodyHold {
@@ -158,7 +181,6 @@ export class Place implements BodyHold {
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #readSince = 0;
-  #came = 0;
   #onCut: () => void = () => {};
 
   constructor(gate: Gate, caller: string, room: ByteHold) {
@@ -189,17 +211,16 @@ export class Place implements BodyHold {
   grow(bytes: number): void {
     if (this.#isLeft) return;
     this.#gate.grow(this, bytes);
-    this.#came += bytes;
   }
 
   end(): void {
     this.#gate.reads(this, false);
   }
 
-  /** For the gate. The rate of its body; infinite in its first second. */
+  /** For the gate. The rate of its body, a small one taken to have arrived; infinite in its first second. */
   bytesPerSecond(now: number): number {
     const ms = now - this.#readSince;
-    return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.#came * 1_000) / ms;
+    return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.room.bytes * 1_000) / ms;
   }
 
   /** For the gate. Stops waiting for its body. */
