@@ -1,12 +1,12 @@
 import type { KeyBudgets } from '../core/caller.ts';
 import type { Store, Write } from '../store/store.ts';
-import type { Authentication } from './known.ts';
+import type { Authentication } from './key-entry.ts';
 import { StoredKeys } from './stored-keys.ts';
 import type { KeyInfo } from './tables.ts';
 import type { KeyGrant } from './terms.ts';
 import type { Actor, TrailEntry, TrailQuery } from './trail.ts';
 
-export type { Authentication, DenialReason } from './known.ts';
+export type { Authentication, DenialReason } from './key-entry.ts';
 
 export interface KeysOptions {
   readonly store: Store;
@@ -22,7 +22,7 @@ export interface KeysOptions {
 }
 
 /** A key that was made or got another secret. The only time that `key` is seen: what is kept is its hash. */
-export interface MadeKey {
+export interface IssuedKey {
   readonly key: string;
   readonly info: KeyInfo;
 }
@@ -35,13 +35,13 @@ export interface Keys {
    */
   authenticate(header: string | null): Authentication;
   /** Makes a key. `key`: one of `newKey`, for a caller that must write it down before it counts. Throws KeyTermsError. */
-  create(grant: KeyGrant, by?: Actor, key?: string): Promise<MadeKey>;
+  create(grant: KeyGrant, by?: Actor, key?: string): Promise<IssuedKey>;
   /**
    * Makes a key that shows a wallet: it opens chat and route, has no end and no limits of its own, and spends the
    * wallet's balance. `isAlone`: all others of the wallet are revoked with that. Throws KeyTermsError, and then nothing has
    * changed: for a name that cannot be, for a wallet with 20 valid keys, and for one that was given 50 in 24 hours.
    */
-  createForWallet(wallet: string, name: string, isAlone?: boolean): Promise<MadeKey>;
+  createForWallet(wallet: string, name: string, isAlone?: boolean): Promise<IssuedKey>;
   /** The valid keys of a wallet, by its address in lower case, oldest first. */
   ofWallet(wallet: string): Promise<readonly KeyInfo[]>;
   /** Revokes the keys of a wallet, all but one if that is given, as `revoke` does each. Tells how many that were. */
@@ -55,7 +55,7 @@ export interface Keys {
    * Gives a valid key another secret; the present one works for so many milliseconds more, one before that no longer.
    * Null when there is no such valid key. Throws KeyTermsError.
    */
-  rotate(id: string, overlapMs: number, by?: Actor): Promise<MadeKey | null>;
+  rotate(id: string, overlapMs: number, by?: Actor): Promise<IssuedKey | null>;
   /** Revokes a key, at once here and within the refresh interval in other processes. False when there is none that is not revoked. */
   revoke(id: string, by?: Actor): Promise<boolean>;
   /**

@@ -80,7 +80,7 @@ function checkWallets(wallets: readonly string[]): void {
 const NO_WALLET = `A wallet is named by its address, ${WALLET_FORM}.`;
 
 /** Addresses as they are kept, in lower case and each once, of terms that were checked. */
-export const keptWallets = (wallets: readonly string[]): string[] => [
+export const normalizedWallets = (wallets: readonly string[]): string[] => [
   ...new Set(wallets.map((wallet) => wallet.toLowerCase())),
 ];
 

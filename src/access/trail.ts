@@ -92,7 +92,7 @@ const INSERT_OF_WALLET: Statement = {
 };
 
 /** What is done, to be written in one commit with what it does. */
-export interface Deed {
+export interface TrailEvent {
   readonly time: number;
   readonly actor: Actor;
   readonly action: TrailAction;
@@ -100,29 +100,29 @@ export interface Deed {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export function trailWrite(deed: Deed): Write {
-  return { statement: INSERT, params: [...who(deed), deed.keyId, ...what(deed)] };
+export function trailWrite(event: TrailEvent): Write {
+  return { statement: INSERT, params: [...actorParams(event), event.keyId, ...detailParams(event)] };
 }
 
 /** The same, of a deed that only a valid key allows: one that is not revoked, and not expired at `validAt`. */
-export function guardedWrite(deed: Deed, validAt: number): Write {
-  return { statement: INSERT_IF_VALID, params: [...who(deed), deed.keyId, validAt, ...what(deed)] };
+export function trailWriteIfValid(event: TrailEvent, validAt: number): Write {
+  return { statement: INSERT_IF_VALID, params: [...actorParams(event), event.keyId, validAt, ...detailParams(event)] };
 }
 
 /** The same, of a key made for a wallet that has less keys than `most` which are not revoked, and `aDay` of the last 24 hours. */
-export function roomyWrite(deed: Deed, wallet: string, most: number, aDay: number): Write {
-  const room: SqlValue[] = [wallet, most, wallet, deed.time - DAY_MS, aDay];
-  return { statement: INSERT_IF_ROOM, params: [...who(deed), deed.keyId, ...room, ...what(deed)] };
+export function trailWriteIfRoom(event: TrailEvent, wallet: string, most: number, aDay: number): Write {
+  const room: SqlValue[] = [wallet, most, wallet, event.time - DAY_MS, aDay];
+  return { statement: INSERT_IF_ROOM, params: [...actorParams(event), event.keyId, ...room, ...detailParams(event)] };
 }
 
 /** The same deed, done to each key of a wallet that is not revoked; to all but `exceptId`, where that is given. */
-export function walletWrite(deed: Line, wallet: string, exceptId: string | null): Write {
-  return { statement: INSERT_OF_WALLET, params: [...who(deed), ...what(deed), wallet, exceptId] };
+export function trailWriteOfWallet(event: EventBase, wallet: string, exceptId: string | null): Write {
+  return { statement: INSERT_OF_WALLET, params: [...actorParams(event), ...detailParams(event), wallet, exceptId] };
 }
 
-type Line = Omit<Deed, 'keyId'>;
-const who = ({ time, actor, action }: Line): SqlValue[] => [time, actor.kind, nameOf(actor), action];
-const what = ({ actor, details }: Line): SqlValue[] => [JSON.stringify(details), requestOf(actor)];
+type EventBase = Omit<TrailEvent, 'keyId'>;
+const actorParams = ({ time, actor, action }: EventBase): SqlValue[] => [time, actor.kind, nameOf(actor), action];
+const detailParams = ({ actor, details }: EventBase): SqlValue[] => [JSON.stringify(details), requestOf(actor)];
 const nameOf = (actor: Actor): string | null => (actor.kind === 'server' ? null : actor.name);
 const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor.requestId : null);
 

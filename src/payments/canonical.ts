@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { isObject } from '../core/object.ts';
 
 /**
- * One text for one value, however its objects were written: their members stand in one order. For values of JSON, which
- * must not nest deeper than the edge admits.
+ * Returns one text for equal values: the members of objects are sorted. Takes JSON values, nested no deeper than the
+ * edge admits.
  */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (isObject(inner) ? sorted(inner) : inner));
@@ -13,8 +13,8 @@ const sorted = (object: object): object =>
   Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 
 /**
- * SHA-256, in hexadecimal, of what a request says: its body, and the `Idempotency-Key` that names it, if it has one.
- * Names and values count, and neither their order nor in which case `agent_wallet` is written.
+ * The SHA-256, in hexadecimal, of a request's body and of its `Idempotency-Key`, if any. The order of members and the
+ * case of `agent_wallet` do not count.
  */
 export function requestHashOf(body: object, named: string | null = null): string {
   const wallet = 'agent_wallet' in body ? body.agent_wallet : undefined;

@@ -1,7 +1,7 @@
 /** The ranks of a vocabulary's tokens. A key's characters are the token's bytes. */
 export type Ranks = ReadonlyMap<string, number>;
 
-export interface Vocabulary {
+export interface TokenVocabulary {
   readonly ranks: Ranks;
   /** Matches the pieces of a text that no token reaches beyond; global. */
   readonly pieces: RegExp;
@@ -26,7 +26,7 @@ const SEAM = 8;
  * Tokens that a text makes, and a seam's, so that it makes no more wherever it stands. What looks like a special token
  * counts as the text that it is. Rests after every piece, for whoever else wants to count.
  */
-export function* countTokens(text: string, { ranks, pieces }: Vocabulary): Generator<void, number> {
+export function* countTokens(text: string, { ranks, pieces }: TokenVocabulary): Generator<void, number> {
   let tokens = SEAM;
   for (const [piece] of text.matchAll(pieces)) {
     const bytes = Buffer.from(piece).toString('latin1');
@@ -34,7 +34,7 @@ export function* countTokens(text: string, { ranks, pieces }: Vocabulary): Gener
     else {
       for (let at = 0; at < bytes.length; at += PIECE_MAX) {
         if (at > 0) tokens += SEAM;
-        tokens += merged(bytes.slice(at, at + PIECE_MAX), ranks);
+        tokens += countMerged(bytes.slice(at, at + PIECE_MAX), ranks);
         yield;
       }
     }
@@ -44,7 +44,7 @@ export function* countTokens(text: string, { ranks, pieces }: Vocabulary): Gener
 }
 
 /** How many tokens remain when, again and again, the two neighbours of the lowest rank have become one. */
-function merged(bytes: string, ranks: Ranks): number {
+function countMerged(bytes: string, ranks: Ranks): number {
   const starts = Array.from({ length: bytes.length + 1 }, (_, at) => at);
   const rankOf = (pair: number): number => {
     const end = starts[pair + 2];

@@ -20,7 +20,7 @@ export function createTokenCounter(onError: (message: string) => void): TokenCou
   let lastId = 0;
   const waiting = new Map<number, (tokens: number | null) => void>();
 
-  function started(): Worker {
+  function ensureWorker(): Worker {
     clearTimeout(idle);
     idle = setTimeout(end, IDLE_MS);
     idle.unref();
@@ -33,13 +33,13 @@ export function createTokenCounter(onError: (message: string) => void): TokenCou
       waiting.get(id)?.(tokens);
     };
     /** One that has ended answers nobody; the next count starts another. */
-    const gone = (why: string) => {
+    const onGone = (why: string) => {
       if (worker !== begun) return;
       onError(why);
       end();
     };
-    begun.onerror = ({ message }) => gone(message);
-    begun.addEventListener('close', () => gone('the worker that counts has ended'));
+    begun.onerror = ({ message }) => onGone(message);
+    begun.addEventListener('close', () => onGone('the worker that counts has ended'));
     return begun;
   }
 
@@ -63,7 +63,7 @@ export function createTokenCounter(onError: (message: string) => void): TokenCou
         });
         const request: CountRequest = { id, name, texts, until: Date.now() + DEADLINE_MS };
         try {
-          started().postMessage(request);
+          ensureWorker().postMessage(request);
         } catch (cause) {
           onError(String(cause));
           waiting.get(id)?.(null);

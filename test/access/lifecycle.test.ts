@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { DenialReason, Keys, MadeKey } from '../../src/access/keys.ts';
+import type { DenialReason, IssuedKey, Keys } from '../../src/access/keys.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import { tempFolder } from '../store/support.ts';
 import { type Clock, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
@@ -78,11 +78,11 @@ class World {
     this.disk.set(known.id, known);
   }
 
-  made({ key, info }: MadeKey): void {
+  made({ key, info }: IssuedKey): void {
     this.secrets.push({ key, id: info.id });
   }
 
-  create({ key, info }: MadeKey): void {
+  create({ key, info }: IssuedKey): void {
     const { id, wallet, expiresAt } = info;
     const ends = expiresAt ?? Number.POSITIVE_INFINITY;
     const rest = { expiresAt: ends, isRevoked: false, isOfWallet: wallet !== null };

@@ -18,11 +18,11 @@ import { learningMigrations } from '../../src/learning/tables.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import {
-  type AuthorizationTrace,
+  type AuthorizationOutcome,
+  type AuthorizationQuery,
   FacilitatorUnavailable,
-  type Fate,
-  type Network,
-  type Settlement,
+  type NetworkClients,
+  type SettlementResult,
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openPayments } from '../../src/payments/service.ts';
@@ -67,16 +67,16 @@ export const payer = (): PrivateKeyAccount =>
 /** A chain with nobody on it but the test. It does what it is told, and remembers what it was asked. */
 export class FakeChain {
   verification: Verification = { valid: true };
-  settlement: (transaction: string) => Settlement | Promise<Settlement> = (transaction) => ({
+  settlement: (transaction: string) => SettlementResult | Promise<SettlementResult> = (transaction) => ({
     state: 'captured',
     transaction,
   });
-  fate: Fate = { state: 'unused', expired: false };
+  fate: AuthorizationOutcome = { state: 'unused', expired: false };
   /** Nonces that it was to settle. */
   readonly settled: string[] = [];
-  readonly asked: AuthorizationTrace[] = [];
+  readonly asked: AuthorizationQuery[] = [];
 
-  network(isSilent = false): Network {
+  network(isSilent = false): NetworkClients {
     return {
       facilitator: {
         verify: async () => this.verification,
@@ -90,7 +90,7 @@ export class FakeChain {
         check: async () => {
           if (isSilent) throw new FacilitatorUnavailable('nobody answers');
         },
-        fate: async (trace) => {
+        outcome: async (trace) => {
           this.asked.push(trace);
           return this.fate;
         },

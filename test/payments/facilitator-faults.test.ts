@@ -3,8 +3,8 @@ import type { PaymentNetwork } from '../../src/core/payment-policy.ts';
 import {
   type Authorization,
   FacilitatorUnavailable,
-  type Network,
-  type NetworkMeans,
+  type NetworkClients,
+  type NetworkHost,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
@@ -40,7 +40,7 @@ afterAll(async () => {
 const through = (changes: Partial<PaymentNetwork> = {}): PaymentNetwork =>
   networkOn(chain, { rpcUrls: [node.url], ...changes });
 const hasty = { facilitator: patientFor(300) };
-const open = (network = through(), means: NetworkMeans = meansOf(chain)): Promise<Network> =>
+const open = (network = through(), means: NetworkHost = meansOf(chain)): Promise<NetworkClients> =>
   openNetwork(network, means);
 const offered = async (amount = 1_000n): Promise<Authorization> =>
   authorize(await chain.payer(5_000n), networkOn(chain), amount);
@@ -125,7 +125,7 @@ describe('a transaction', () => {
     expect(settled).toMatchObject({ state: 'unknown', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
     node.fail(null);
     const { transaction } = settled as { transaction: string };
-    expect(await read.fate(traceOf(payment))).toEqual({ state: 'used', transaction });
+    expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
   });
 
   test('that may never have been sent is not known, and not used', async () => {
@@ -135,7 +135,7 @@ describe('a transaction', () => {
       node.fail(fault, SEND);
       expect((await facilitator.settle(payment)).state).toBe('unknown');
       node.fail(null);
-      expect(await read.fate(traceOf(payment))).toEqual({ state: 'unused', expired: false });
+      expect(await read.outcome(traceOf(payment))).toEqual({ state: 'unused', expired: false });
     }
     expect((await facilitator.settle(await offered())).state).toBe('captured');
   });
@@ -148,10 +148,10 @@ describe('a transaction', () => {
     const settled = await facilitator.settle(payment);
     expect(performance.now() - begun).toBeLessThan(5_000);
     expect(settled).toMatchObject({ state: 'unknown', reason: 'settlement_pending' });
-    expect(await read.fate(traceOf(payment))).toEqual({ state: 'unused', expired: false });
+    expect(await read.outcome(traceOf(payment))).toEqual({ state: 'unused', expired: false });
     await chain.mine();
     const { transaction } = settled as { transaction: string };
-    expect(await read.fate(traceOf(payment))).toEqual({ state: 'used', transaction });
+    expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
   });
 
   test('that the node forgets does not hold up the next', async () => {
@@ -241,7 +241,7 @@ describe('secrets', () => {
     const signature = String(payment.payload.payload.signature);
     for (const method of ['eth_call', 'eth_estimateGas', SEND, 'eth_getTransactionReceipt', 'eth_getBlockByNumber']) {
       node.fail('error', method);
-      const asked = [facilitator.verify(payment), facilitator.settle(payment), read.fate(traceOf(payment))];
+      const asked = [facilitator.verify(payment), facilitator.settle(payment), read.outcome(traceOf(payment))];
       const outcomes = await Promise.allSettled<unknown>(asked);
       told.push(outcomes.map((one) => Bun.inspect(one)));
     }

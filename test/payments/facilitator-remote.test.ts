@@ -3,7 +3,7 @@ import type { FacilitatorPolicy, PaymentNetwork } from '../../src/core/payment-p
 import {
   type Authorization,
   FacilitatorUnavailable,
-  type Network,
+  type NetworkClients,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
@@ -40,7 +40,7 @@ const remote = (changes: Partial<FacilitatorPolicy & { mode: 'http' }> = {}): Pa
   networkOn(chain, {
     facilitator: { mode: 'http', url: service.url, timeoutMs: 5_000, bearerEnv: 'BEARER', ...changes },
   });
-const open = (network = remote(), bearer = BEARER): Promise<Network> =>
+const open = (network = remote(), bearer = BEARER): Promise<NetworkClients> =>
   openNetwork(network, meansOf(chain, { env: (name) => (name === 'BEARER' ? bearer : undefined) }));
 const offered = async (): Promise<Authorization> => authorize(await chain.payer(5_000n), networkOn(chain), 1_000n);
 
@@ -86,7 +86,7 @@ describe('a service that', () => {
       expect(await facilitator.verify(payment)).toEqual({ valid: true });
       service.fail(fault, '/settle');
       expect(await facilitator.settle(payment)).toMatchObject({ state: 'unknown', transaction: null });
-      expect((await read.fate(traceOf(payment))).state).toBe('used');
+      expect((await read.outcome(traceOf(payment))).state).toBe('used');
       service.fail(null);
       await service.up();
       // Asked once more, the service calls the nonce used: it may have been itself.
@@ -102,7 +102,7 @@ describe('a service that', () => {
       const payment = await offered();
       service.fail(fault, '/settle');
       expect((await facilitator.settle(payment)).state).toBe('unknown');
-      expect(await read.fate(traceOf(payment))).toEqual({ state: 'unused', expired: false });
+      expect(await read.outcome(traceOf(payment))).toEqual({ state: 'unused', expired: false });
     },
   );
 

@@ -1,10 +1,10 @@
 import {
   type Authorization,
-  type AuthorizationTrace,
+  type AuthorizationOutcome,
+  type AuthorizationQuery,
   FacilitatorUnavailable,
-  type Fate,
-  type Network,
-  type Settlement,
+  type NetworkClients,
+  type SettlementResult,
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 
@@ -29,7 +29,7 @@ type Way =
  * A facilitator and its chain, as far as authorizations go: each can be used once, by whoever sends it, while it is valid
  * and the payer has the money.
  */
-export class FakeNetwork implements Network {
+export class FakeNetwork implements NetworkClients {
   /** What was asked of it, in order. */
   readonly calls: string[] = [];
   way: Way = 'prompt';
@@ -64,7 +64,7 @@ export class FakeNetwork implements Network {
       if (this.used.has(authorization.nonce)) return { valid: false, reason: 'nonce_already_used' };
       return { valid: true };
     },
-    settle: async (authorization: Authorization): Promise<Settlement> => {
+    settle: async (authorization: Authorization): Promise<SettlementResult> => {
       this.#ask('settle');
       const { way } = this;
       await this.gate;
@@ -79,8 +79,8 @@ export class FakeNetwork implements Network {
       this.#ask('check');
       if (this.mismatch !== null) throw new Error(this.mismatch);
     },
-    fate: async ({ nonce, validBefore }: AuthorizationTrace): Promise<Fate> => {
-      this.#ask('fate');
+    outcome: async ({ nonce, validBefore }: AuthorizationQuery): Promise<AuthorizationOutcome> => {
+      this.#ask('outcome');
       await this.chainGate;
       const transaction = this.used.get(nonce);
       if (transaction === null) return { state: 'cancelled' };
@@ -108,8 +108,12 @@ export class FakeNetwork implements Network {
     if (!this.isUp) throw new FacilitatorUnavailable('nobody answers at a secret place');
   }
 
-  #settle(authorization: Authorization, way: Way): Settlement {
-    const unknown = (transaction: string | null): Settlement => ({ state: 'unknown', reason: 'timeout', transaction });
+  #settle(authorization: Authorization, way: Way): SettlementResult {
+    const unknown = (transaction: string | null): SettlementResult => ({
+      state: 'unknown',
+      reason: 'timeout',
+      transaction,
+    });
     switch (way) {
       case 'prompt': {
         const transaction = this.#transfer(authorization);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Payment } from '../../src/payments/payment.ts';
-import type { Book } from '../../src/payments/payments.ts';
+import type { BookPayment } from '../../src/payments/payments.ts';
 import type { Store } from '../../src/store/store.ts';
 import { findingsOf } from '../ledger/audit-support.ts';
 import { NO_TERMS } from '../ledger/support.ts';
@@ -19,7 +19,7 @@ function withLedger() {
       return opened;
     },
   };
-  const book: Book<void> = ({ payer, paid, fee, id }, writes) =>
+  const book: BookPayment<void> = ({ payer, paid, fee, id }, writes) =>
     ledger().deposit(payer, { paid, fee, note: idText('pay_', id) }, writes);
   return { ledger, options, book };
 }
@@ -46,7 +46,7 @@ describe('With the ledger', () => {
     const bench = await shop.open(options);
     const offer = await bench.offer(newAccount(), { purpose: 'topup', isFeeDue: false });
     await bench.payments.settle(offer, { decision: null, keyId: null }, (payment: Payment, writes) => {
-      const also = [...writes, ...bench.payments.settled(payment, 0, 0)];
+      const also = [...writes, ...bench.payments.settleWrites(payment, 0, 0)];
       return ledger().deposit(payment.payer, { paid: payment.paid, fee: 0, note: idText('pay_', payment.id) }, also);
     });
     expect(await only(bench)).toMatchObject({ state: 'settled', purpose: 'topup', fee: 0, charged: 0 });

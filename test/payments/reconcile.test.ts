@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
-import type { Offer } from '../../src/payments/payment.ts';
+import type { SignedPayment } from '../../src/payments/payment.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
@@ -21,7 +21,7 @@ import {
 } from './support.ts';
 
 /** A payment of which it is not known what became of it. */
-async function leave(bench: Bench, way: FakeNetwork['way'] = 'stuck'): Promise<{ offer: Offer; id: number }> {
+async function leave(bench: Bench, way: FakeNetwork['way'] = 'stuck'): Promise<{ offer: SignedPayment; id: number }> {
   const offer = await bench.offer(newAccount());
   bench.chain.way = way;
   await rejection(bench.payments.settle(offer, BESIDE, never));
@@ -39,7 +39,7 @@ describe('In the background', () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
     const { offer, id } = await leave(bench, 'pending');
-    await waitFor(() => bench.chain.count('fate') > 0);
+    await waitFor(() => bench.chain.count('outcome') > 0);
     expect(await stateOf(bench, id)).toBe('unknown');
     bench.chain.mine();
     bench.clock.now += 10_000;
@@ -47,10 +47,10 @@ describe('In the background', () => {
     const note = idText('pay_', id);
     expect(await bench.booked()).toEqual([{ wallet: offer.payer, paid: 6_000_000, fee: 0, note }]);
     expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
-    const asked = bench.chain.count('fate');
+    const asked = bench.chain.count('outcome');
     bench.clock.now += 100_000;
     await Bun.sleep(20);
-    expect(bench.chain.count('fate')).toBe(asked);
+    expect(bench.chain.count('outcome')).toBe(asked);
   });
 
   test('a payment has failed once its authorization has expired or was cancelled', async () => {
@@ -97,14 +97,14 @@ describe('In the background', () => {
     await using shop = workshop();
     const bench = await shop.open({ reconcileEveryMs: 8 });
     await leave(bench);
-    await waitFor(() => bench.chain.count('fate') === 1);
+    await waitFor(() => bench.chain.count('outcome') === 1);
     const pauses = [...Array.from({ length: 13 }, (_, i) => 8 * 2 ** i), 60_000, 60_000];
     for (const [i, pause] of pauses.entries()) {
       bench.clock.now += pause - 1;
       await Bun.sleep(20);
-      expect([pause, bench.chain.count('fate')]).toEqual([pause, i + 1]);
+      expect([pause, bench.chain.count('outcome')]).toEqual([pause, i + 1]);
       bench.clock.now += 1;
-      await waitFor(() => bench.chain.count('fate') === i + 2);
+      await waitFor(() => bench.chain.count('outcome') === i + 2);
     }
   });
 
@@ -125,9 +125,9 @@ describe('In the background', () => {
     bench.chain.isUp = false;
     isBroken = true;
     const more = async () => {
-      const asked = bench.chain.count('fate');
+      const asked = bench.chain.count('outcome');
       bench.clock.now += 60_000;
-      await waitFor(() => bench.chain.count('fate') > asked);
+      await waitFor(() => bench.chain.count('outcome') > asked);
     };
     await more();
     bench.chain.isUp = true;
@@ -147,9 +147,9 @@ describe('In the background', () => {
     const alarms = () => bench.log.filter(({ level }) => level === 'error');
     const rounds = async (n: number) => {
       for (let i = 0; i < n; i++) {
-        const asked = bench.chain.count('fate');
+        const asked = bench.chain.count('outcome');
         bench.clock.now += 60_000;
-        await waitFor(() => bench.chain.count('fate') > asked);
+        await waitFor(() => bench.chain.count('outcome') > asked);
       }
     };
     bench.clock.now = offer.validBefore * 1_000 + 3_500_000;
@@ -179,7 +179,7 @@ describe('In the background', () => {
     bench.clock.now += 60_000;
     await Bun.sleep(30);
     expect(await bench.payments.reconcile(row!.id)).toEqual(row!);
-    expect(bench.chain.count('fate')).toBe(0);
+    expect(bench.chain.count('outcome')).toBe(0);
     gate.resolve();
     expect((await settling).state).toBe('captured');
   });
@@ -191,7 +191,7 @@ describe('In the background', () => {
     const gate = Promise.withResolvers<void>();
     bench.chain.chainGate = gate.promise;
     const look = bench.payments.reconcile(id);
-    await waitFor(() => bench.chain.count('fate') === 1);
+    await waitFor(() => bench.chain.count('outcome') === 1);
     const comers = [1, 2].map(() => bench.payments.settle(offer, BESIDE, never));
     gate.resolve();
     expect((await look)?.state).toBe('settled');
@@ -231,7 +231,7 @@ describe('After a restart', () => {
     const { requestHash } = sent.offer.terms;
     expect(second.payments.unsettled(sent.offer.payer, requestHash)?.id).toBe(sent.id);
     await Bun.sleep(20);
-    expect(second.chain.count('fate')).toBe(0);
+    expect(second.chain.count('outcome')).toBe(0);
     (await second.payments.prepare(policy()))();
     await waitFor(async () => (await stateOf(second, sent.id)) === 'settled');
     expect((await second.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
@@ -266,9 +266,9 @@ describe('An operator', () => {
     chain.mine();
     expect(await payments.reconcile(id)).toEqual(await bench.row(id));
     expect(await stateOf(bench, id)).toBe('settled');
-    const asked = chain.count('fate');
+    const asked = chain.count('outcome');
     expect((await payments.reconcile(id))?.state).toBe('settled');
-    expect(chain.count('fate')).toBe(asked);
+    expect(chain.count('outcome')).toBe(asked);
     (await payments.prepare(null))();
     expect(await rejection(payments.reconcile((await leaveFailed(bench)).id))).toMatchObject({
       code: 'payment_unavailable',

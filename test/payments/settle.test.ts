@@ -26,7 +26,7 @@ describe('A payment that is new', () => {
     const { payments, chain, clock } = bench;
     const account = newAccount();
     const offer = await bench.offer(account);
-    expect(await payments.known(offer)).toBeNull();
+    expect(await payments.find(offer)).toBeNull();
     const gate = Promise.withResolvers<void>();
     chain.gate = gate.promise;
     const settling = payments.settle(offer, { decision: 77, keyId: 'key-1' }, bench.book);
@@ -45,11 +45,11 @@ describe('A payment that is new', () => {
     expect(payments.unsettled(payer, offer.terms.requestHash)).toBeNull();
     expect(await bench.booked()).toEqual([{ wallet: payer, paid: 6_000_000, fee: 1_000_000, note: `pay ${begun.id}` }]);
     expect(await payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: captured });
-    await bench.store.commit(payments.settled(captured, 2_350_000, 1_000_000));
+    await bench.store.commit(payments.settleWrites(captured, 2_350_000, 1_000_000));
     const settled = await only(bench);
     expect(settled).toEqual({ ...captured, state: 'settled', charged: 2_350_000 });
     expect(await payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: settled });
-    expect(await payments.known(offer)).toEqual(settled);
+    expect(await payments.find(offer)).toEqual(settled);
     expect(chain.count('settle')).toBe(1);
   });
 
@@ -58,7 +58,7 @@ describe('A payment that is new', () => {
     const bench = await shop.open();
     const offer = await bench.offer(newAccount(), { credit: 5_000_000 });
     expect(await bench.payments.settle(offer, BESIDE, never)).toEqual({ state: 'proved' });
-    expect(await bench.payments.known(offer)).toBeNull();
+    expect(await bench.payments.find(offer)).toBeNull();
     bench.clock.now = offer.terms.expiresAt;
     expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('quote_expired');
     expect(bench.chain.calls).toEqual(['check']);
@@ -244,11 +244,11 @@ describe('The books', () => {
     });
     expect(state).toBe('captured');
     expect(await rejection(again!())).toBeInstanceOf(StoreError);
-    await bench.store.commit(bench.payments.settled(await only(bench), 1, 1_000_000));
+    await bench.store.commit(bench.payments.settleWrites(await only(bench), 1, 1_000_000));
     expect(await rejection(again!())).toBeInstanceOf(StoreError);
     expect((await bench.booked()).length).toBe(1);
     // What is settled stays as it was settled.
-    await bench.store.commit(bench.payments.settled(await only(bench), 2, 2));
+    await bench.store.commit(bench.payments.settleWrites(await only(bench), 2, 2));
     expect(await only(bench)).toMatchObject({ charged: 1, fee: 1_000_000 });
   });
 

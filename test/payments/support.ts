@@ -9,10 +9,10 @@ import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-polic
 import type { Deposit } from '../../src/ledger/earmark.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
-import type { NetworkMeans } from '../../src/payments/facilitator/facilitator.ts';
-import type { Offer, Payment } from '../../src/payments/payment.ts';
-import { type Book, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
-import type { QuoteAsk } from '../../src/payments/quote.ts';
+import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
+import type { Payment, SignedPayment } from '../../src/payments/payment.ts';
+import { type BookPayment, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
+import type { QuoteRequest } from '../../src/payments/quote.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -56,7 +56,7 @@ export const policy = (over: Partial<PaymentPolicy> = {}): PaymentPolicy => ({
 
 export const HASH = 'ab'.repeat(32);
 
-export const ask = (over: Partial<QuoteAsk> = {}): QuoteAsk => ({
+export const ask = (over: Partial<QuoteRequest> = {}): QuoteRequest => ({
   purpose: 'chat',
   requestHash: HASH,
   bound: 5_000_000,
@@ -113,14 +113,14 @@ export interface Bench {
   /** Milliseconds since 1970; tests may move it. */
   readonly clock: { now: number };
   /** Networks that were opened, oldest first. */
-  readonly opened: readonly { readonly policy: PaymentNetwork; readonly means: NetworkMeans }[];
+  readonly opened: readonly { readonly policy: PaymentNetwork; readonly means: NetworkHost }[];
   booked(): Promise<Booked[]>;
   /** Books as the gateway does. */
-  readonly book: Book<string>;
+  readonly book: BookPayment<string>;
   /** Has a quote signed by a stock client, and read. */
-  offer(account: PrivateKeyAccount, over?: Partial<QuoteAsk>): Promise<Offer>;
-  header(account: PrivateKeyAccount, over?: Partial<QuoteAsk>): Promise<string>;
-  read(header: string, over?: Partial<Parameters<Payments['read']>[0]>): Promise<Offer>;
+  offer(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<SignedPayment>;
+  header(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<string>;
+  read(header: string, over?: Partial<Parameters<Payments['read']>[0]>): Promise<SignedPayment>;
   row(id: number): Promise<Payment>;
   close(): Promise<void>;
 }
@@ -170,7 +170,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     (level: Logged['level']) =>
     (message: string, fields: Logged['fields'] = {}) =>
       void log.push({ level, message, fields });
-  const opened: { policy: PaymentNetwork; means: NetworkMeans }[] = [];
+  const opened: { policy: PaymentNetwork; means: NetworkHost }[] = [];
   const payments = await openPayments({
     store,
     now: () => clock.now,

@@ -168,7 +168,7 @@ describe('the log', () => {
       'src/http/app.ts',
       'src/http/contents.ts',
       'src/http/replay.ts',
-      'src/payments/judge.ts',
+      'src/payments/outcome-resolver.ts',
       'src/payments/networks.ts',
       'src/payments/reconciler.ts',
       'src/payments/service.ts',

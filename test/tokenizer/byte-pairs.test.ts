@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
-import { countTokens, readRanks, type Vocabulary } from '../../src/tokenizer/byte-pairs.ts';
+import { countTokens, readRanks, type TokenVocabulary } from '../../src/tokenizer/byte-pairs.ts';
 import { effort } from '../deep/effort.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
@@ -13,7 +13,7 @@ import { inTime, leastOf } from '../support/in-time.ts';
 /** The counts of another implementation are the truth here. */
 const { runs, seed } = effort('tokens', 1_000, 100_000);
 
-const vocabulary = (name: string, pieces: RegExp): Vocabulary => {
+const vocabulary = (name: string, pieces: RegExp): TokenVocabulary => {
   const file = new URL(import.meta.resolve(`gpt-tokenizer/data/${name}.tiktoken`));
   return { ranks: readRanks(readFileSync(file, 'utf8')), pieces };
 };

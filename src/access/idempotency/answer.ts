@@ -4,16 +4,16 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 /** Bytes of an answer's body that are kept at most, in UTF-8. */
 export const ANSWER_BYTES_MAX = 1_048_576;
 
-const Head = Type.Object({
+const AnswerHead = Type.Object({
   status: Type.Integer(),
   headers: Type.Record(Type.String(), Type.String()),
   frame: Type.String(),
 });
-type Head = Static<typeof Head>;
-const isHead = TypeCompiler.Compile(Head);
+type AnswerHead = Static<typeof AnswerHead>;
+const isHead = TypeCompiler.Compile(AnswerHead);
 
 /** An answer as it is kept. */
-export interface KeptAnswer extends Readonly<Head> {
+export interface StoredAnswer extends Readonly<AnswerHead> {
   /** What of it is worth repeating. */
   readonly headers: Readonly<Record<string, string>>;
   /** What MARK stands for in the body; empty for nothing. */
@@ -25,15 +25,15 @@ export interface KeptAnswer extends Readonly<Head> {
  * Stands for the frame in a stream's body: the id, the time and the model, which every event repeats and which
  * would be most of what is kept. JSON has no such character outside of escapes.
  */
-export const MARK = '\u001e';
+export const FRAME_MARK = '\u001e';
 
 /** The first line is the head, the rest the body. */
-export function encodeAnswer({ status, headers, frame, body }: KeptAnswer): string {
+export function encodeAnswer({ status, headers, frame, body }: StoredAnswer): string {
   return `${JSON.stringify({ status, headers, frame })}\n${body}`;
 }
 
 /** Null for what another version has written. */
-export function decodeAnswer(text: string): KeptAnswer | null {
+export function decodeAnswer(text: string): StoredAnswer | null {
   const end = text.indexOf('\n');
   if (end < 0) return null;
   const head: unknown = JSON.parse(text.slice(0, end));

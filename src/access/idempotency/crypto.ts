@@ -17,7 +17,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Under which name a request is kept: nobody else's key leads to it, and it does not tell what the key was. */
-export function nameOf(keyId: string, idempotencyKey: string): Uint8Array {
+export function requestNameOf(keyId: string, idempotencyKey: string): Uint8Array {
   // IDs of keys have no zero byte, so no two pairs are written alike.
   return createHash('sha256').update(`${PURPOSE}\0${keyId}\0${idempotencyKey}`).digest();
 }
@@ -29,7 +29,7 @@ export const newSalt = (): Uint8Array => randomBytes(SALT_BYTES);
  * request's own salt. The body's hash is keyed too, for a hash that anybody can compute would confirm whoever
  * guesses a prompt.
  */
-export class Seal {
+export class AnswerSeal {
   readonly salt: Uint8Array;
   /** Tells whether another seal was made with the same secret. */
   readonly verifier: Uint8Array;

@@ -1,10 +1,10 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { isWallet } from '../../core/wallet.ts';
 import type { Store } from '../../store/store.ts';
-import { decodeAnswer, type KeptAnswer } from './answer.ts';
-import { isSame, nameOf, Seal } from './crypto.ts';
-import { COUNT_OLD, deleteOld, type Row, SELECT_ROW } from './table.ts';
-import { StoredTurn, type Turn } from './turn.ts';
+import { decodeAnswer, type StoredAnswer } from './answer.ts';
+import { AnswerSeal, isSame, requestNameOf } from './crypto.ts';
+import { type IdempotentRun, StoredRun } from './run.ts';
+import { COUNT_OLD, deleteOld, type IdempotencyRow, SELECT_ROW } from './table.ts';
 
 /** How long an answer is kept, and a loss remembered, ms. */
 const KEPT_MS = 86_400_000;
@@ -30,7 +30,7 @@ export interface IdempotencyOptions {
 }
 
 /** A request that carries an `Idempotency-Key`. */
-export interface Ask {
+export interface IdempotentRequest {
   readonly keyId: string;
   /** Of the API key, as it was sent. */
   readonly secret: string;
@@ -40,19 +40,19 @@ export interface Ask {
 }
 
 /** Why a request is neither carried out nor answered. `unavailable`: it was charged, and its answer cannot be had. */
-export type Refusal =
+export type ClaimRefusal =
   | { readonly kind: 'in-flight' }
   | { readonly kind: 'reused' }
   | { readonly kind: 'unavailable'; readonly decision: number };
 
 export type Claim =
-  | { readonly kind: 'run'; readonly turn: Turn }
-  | { readonly kind: 'replay'; readonly answer: KeptAnswer; readonly decision: number }
-  | Refusal;
+  | { readonly kind: 'run'; readonly run: IdempotentRun }
+  | { readonly kind: 'replay'; readonly answer: StoredAnswer; readonly decision: number }
+  | ClaimRefusal;
 
 export interface Idempotency {
   /** Rejects with StoreError when it cannot be read, or a charge not be given back. */
-  claim(ask: Ask): Promise<Claim>;
+  claim(request: IdempotentRequest): Promise<Claim>;
   /** Deletes what is older than a day, a batch at a time. Returns how many rows. */
   prune(): Promise<number>;
   /** Resolves once no turn is open. */
@@ -82,20 +82,20 @@ class StoredIdempotency implements Idempotency {
     this.#options = options;
   }
 
-  async claim(ask: Ask): Promise<Claim> {
-    const bytes = nameOf(ask.keyId, ask.idempotencyKey);
+  async claim(request: IdempotentRequest): Promise<Claim> {
+    const bytes = requestNameOf(request.keyId, request.idempotencyKey);
     const name = Buffer.from(bytes).toString('base64');
     for (;;) {
       const running = this.#running.get(name);
       // That another body does not fit is known already: waiting would not help.
-      if (running) return isSame(running, ask.body) ? IN_FLIGHT : REUSED;
+      if (running) return isSame(running, request.body) ? IN_FLIGHT : REUSED;
       const ends = this.#ends;
       const row = await this.#find(bytes);
       if (this.#ends !== ends || this.#running.has(name)) continue;
-      const told = row && judge(row, new Seal(ask.secret, row.salt), ask.body);
-      if (told) return told;
-      this.#running.set(name, ask.body);
-      return this.#run(bytes, ask, row, () => this.#release(name));
+      const claim = row && claimOf(row, new AnswerSeal(request.secret, row.salt), request.body);
+      if (claim) return claim;
+      this.#running.set(name, request.body);
+      return this.#run(bytes, request, row, () => this.#release(name));
     }
   }
 
@@ -116,8 +116,8 @@ class StoredIdempotency implements Idempotency {
   }
 
   /** Null, too, for what is too old. */
-  async #find(name: Uint8Array): Promise<Row | null> {
-    const [row] = await this.#options.store.query<Row>(SELECT_ROW, [name]);
+  async #find(name: Uint8Array): Promise<IdempotencyRow | null> {
+    const [row] = await this.#options.store.query<IdempotencyRow>(SELECT_ROW, [name]);
     return row && row.time > this.#options.now() - KEPT_MS ? row : null;
   }
 
@@ -125,14 +125,19 @@ class StoredIdempotency implements Idempotency {
    * Opens a turn. What a crash has cost is given back at once, so that it is not in the way of the new reservation.
    * After any other loss the caller may have had the answer: of its charge goes what the repeat is charged.
    */
-  async #run(name: Uint8Array, ask: Ask, lost: Row | null, release: () => void): Promise<Claim> {
+  async #run(
+    name: Uint8Array,
+    request: IdempotentRequest,
+    lost: IdempotencyRow | null,
+    release: () => void,
+  ): Promise<Claim> {
     const { store, now, giveBack } = this.#options;
-    const { keyId, secret, body } = ask;
+    const { keyId, secret, body } = request;
     const orphans = lost?.state === 'running' ? [lost.decision, lost.earlier].filter((id) => id !== null) : [];
     try {
       let givenBack = 0;
       for (const orphan of orphans) givenBack += await giveBack(orphan, NOTE);
-      const turn = new StoredTurn({
+      const run = new StoredRun({
         store,
         now,
         name,
@@ -146,7 +151,7 @@ class StoredIdempotency implements Idempotency {
         giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
         release,
       });
-      return { kind: 'run', turn };
+      return { kind: 'run', run: run };
     } catch (cause) {
       release();
       throw cause;
@@ -161,10 +166,14 @@ class StoredIdempotency implements Idempotency {
 }
 
 /** What a row says to a repeat; null when that may run. */
-function judge({ state, verifier, body, decision, answer, losses }: Row, seal: Seal, asked: Uint8Array): Claim | null {
+function claimOf(
+  { state, verifier, body, decision, answer, losses }: IdempotencyRow,
+  seal: AnswerSeal,
+  bodyHash: Uint8Array,
+): Claim | null {
   // Sent with another secret: neither can the body be compared nor the answer read.
   if (!isSame(seal.verifier, verifier)) return { kind: 'unavailable', decision };
-  if (!isSame(seal.bodyMark(asked), body)) return REUSED;
+  if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;
   if (state !== 'kept') return losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };
   const text = answer && seal.open(answer, String(decision));
   const kept = text && decodeAnswer(text);

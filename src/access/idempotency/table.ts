@@ -29,11 +29,11 @@ export const idempotencyMigrations: Migrations = {
  * `running`: being carried out; of a process that is gone, lost with it. `kept`: the answer can be given again.
  * `lost`: it was made and charged, and cannot.
  */
-export type State = 'running' | 'kept' | 'lost';
+export type IdempotencyState = 'running' | 'kept' | 'lost';
 
-export interface Row {
+export interface IdempotencyRow {
   readonly name: Uint8Array;
-  readonly state: State;
+  readonly state: IdempotencyState;
   /** The decision whose reservation paid for it. */
   readonly decision: number;
   /** An earlier one, whose charge is to be given back too if this run is lost; null for none. */
@@ -68,7 +68,7 @@ const DELETE_OLD: Statement = {
 };
 
 /** Writes a row whole, whatever stood there: what was pruned or never written comes into being. */
-export function putRow(row: Row): Write {
+export function putRow(row: IdempotencyRow): Write {
   const { name, state, decision, earlier, losses, time, salt, verifier, body, answer } = row;
   return { statement: PUT, params: [name, state, decision, earlier, losses, time, salt, verifier, body, answer] };
 }

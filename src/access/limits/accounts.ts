@@ -1,7 +1,7 @@
 import { type Bucket, fullAfterMs, fullBucket, refill } from './bucket.ts';
 
 /** What one subject has left of one limit. */
-export interface Account {
+export interface LimitAccount {
   /** Null until something is asked of it. */
   requests: Bucket | null;
   tokens: Bucket | null;
@@ -12,7 +12,7 @@ export interface Account {
 }
 
 /** The accounts of one limit, by subject. */
-export type Table = Map<string, Account>;
+export type AccountTable = Map<string, LimitAccount>;
 
 /** About 200 bytes each, so 7 MB; and a look at all of them takes some 5 ms, once in thousands of new ones. */
 const ACCOUNTS_MAX = 32_768;
@@ -21,8 +21,8 @@ const ACCOUNTS_MAX = 32_768;
  * All accounts. However many subjects there are, no more than `most` are kept beside those in use: then those that
  * are full again go, for they say nothing, and in any case the fullest quarter, which loses least.
  */
-export class Accounts {
-  readonly #tables = new Map<string, Table>();
+export class LimitAccounts {
+  readonly #tables = new Map<string, AccountTable>();
   readonly #most: number;
   /** How many there may be before the next look. */
   #lookAt: number;
@@ -38,20 +38,20 @@ export class Accounts {
   }
 
   /** The accounts of a limit by its name. They stay when the policy changes. */
-  table(limit: string): Table {
-    const known = this.#tables.get(limit);
-    if (known) return known;
-    const table: Table = new Map();
+  table(limit: string): AccountTable {
+    const existing = this.#tables.get(limit);
+    if (existing) return existing;
+    const table: AccountTable = new Map();
     this.#tables.set(limit, table);
     return table;
   }
 
   /** The account of a subject; a new one is full. */
-  of(table: Table, subject: string, now: number): Account {
-    const known = table.get(subject);
-    if (known) return known;
+  of(table: AccountTable, subject: string, now: number): LimitAccount {
+    const existing = table.get(subject);
+    if (existing) return existing;
     if (this.#count >= this.#lookAt) this.#forget(now);
-    const account: Account = { requests: null, tokens: null, streams: 0, open: 0 };
+    const account: LimitAccount = { requests: null, tokens: null, streams: 0, open: 0 };
     table.set(subject, account);
     this.#count++;
     return account;
@@ -78,17 +78,17 @@ export class Accounts {
 }
 
 /** Milliseconds until all of an account is full, as it stands; 0 or less once it is. */
-function fullAfter({ requests, tokens }: Account, now: number): number {
+function fullAfter({ requests, tokens }: LimitAccount, now: number): number {
   const after = (bucket: Bucket | null) => (bucket ? Math.max(0, bucket.at + fullAfterMs(bucket) - now) : 0);
   return Math.max(after(requests), after(tokens));
 }
 
 /** One of an account's buckets as it is now, under this limit. */
-export function bucketOf(account: Account, kind: 'requests' | 'tokens', perMinute: number, now: number): Bucket {
-  const known = account[kind];
-  if (known) {
-    refill(known, perMinute, now);
-    return known;
+export function bucketOf(account: LimitAccount, kind: 'requests' | 'tokens', perMinute: number, now: number): Bucket {
+  const existing = account[kind];
+  if (existing) {
+    refill(existing, perMinute, now);
+    return existing;
   }
   const bucket = fullBucket(perMinute, now);
   account[kind] = bucket;

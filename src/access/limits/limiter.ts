@@ -1,17 +1,17 @@
 import type { Caller, KeyLimits } from '../../core/caller.ts';
 import { holds, subjectIn } from '../../core/condition.ts';
 import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
-import { Accounts, bucketOf, type Table } from './accounts.ts';
+import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
 import { Quota } from './quota.ts';
-import { limitError, type Share, type Shortage } from './refusal.ts';
+import { type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
 
 /** A limit that holds for a caller. */
-interface Applied {
+interface CallerLimit {
   /** Null for the key's own. */
   readonly name: string | null;
   readonly figures: KeyLimits;
-  readonly table: Table;
+  readonly table: AccountTable;
   /** Null: the caller's address. */
   readonly subject: string | null;
 }
@@ -25,12 +25,15 @@ export type Offence = 'failed-auth' | 'keyless';
  */
 export class Limiter {
   readonly #now: () => number;
-  readonly #accounts: Accounts;
+  readonly #accounts: LimitAccounts;
   /** Which limits hold for a caller depends on the key and the policy alone. */
-  readonly #known = new WeakMap<Caller, { readonly limits: readonly RateLimit[]; readonly applied: Applied[] }>();
+  readonly #byCaller = new WeakMap<
+    Caller,
+    { readonly limits: readonly RateLimit[]; readonly applied: CallerLimit[] }
+  >();
 
   /** `clock` gives milliseconds and never goes back. */
-  constructor(clock: () => number, accounts = new Accounts()) {
+  constructor(clock: () => number, accounts = new LimitAccounts()) {
     this.#now = () => Math.floor(clock());
     this.#accounts = accounts;
   }
@@ -44,7 +47,7 @@ export class Limiter {
     const applied = this.#appliedTo(limits, caller);
     if (applied.length === 0) return null;
     const now = this.#now();
-    const shares = applied.map(({ name, figures, table, subject }): Share => {
+    const shares = applied.map(({ name, figures, table, subject }): RequestLimit => {
       const account = this.#accounts.of(table, subject ?? addressOf(), now);
       if (figures.requestsPerMinute !== null) bucketOf(account, 'requests', figures.requestsPerMinute, now);
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
@@ -73,13 +76,13 @@ export class Limiter {
     return wait;
   }
 
-  #appliedTo(limits: readonly RateLimit[], caller: Caller): Applied[] {
-    const known = this.#known.get(caller);
-    if (known?.limits === limits) return known.applied;
+  #appliedTo(limits: readonly RateLimit[], caller: Caller): CallerLimit[] {
+    const cached = this.#byCaller.get(caller);
+    if (cached?.limits === limits) return cached.applied;
     const scope: LimitScope = { key: { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) } };
     const applied = limits
       .filter(({ match }) => holds(match, scope))
-      .map(({ name, figures, each }): Applied => {
+      .map(({ name, figures, each }): CallerLimit => {
         const table = this.#accounts.table(`rule ${name}`);
         return { name, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
@@ -91,13 +94,13 @@ export class Limiter {
         subject: caller.keyId,
       });
     }
-    this.#known.set(caller, { limits, applied });
+    this.#byCaller.set(caller, { limits, applied });
     return applied;
   }
 }
 
-function shortageOf(shares: readonly Share[]): Shortage | null {
-  let worst: Shortage | null = null;
+function shortageOf(shares: readonly RequestLimit[]): LimitShortage | null {
+  let worst: LimitShortage | null = null;
   for (const share of shares) {
     const { figures, account } = share;
     const wait = figures.requestsPerMinute !== null && account.requests ? waitMs(account.requests, 1) : 0;

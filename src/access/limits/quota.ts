@@ -1,19 +1,19 @@
 import { refill, take, waitMs } from './bucket.ts';
-import { limitError, limitHeaders, type Share, type Shortage } from './refusal.ts';
+import { type LimitShortage, limitError, limitHeaders, type RequestLimit } from './refusal.ts';
 
 /** Nobody knows when a stream ends; ms. */
 const STREAM_RETRY_MS = 1_000;
 
 /** The limits of one request, from its admission to its end: until then their accounts are open. */
 export class Quota {
-  readonly #shares: readonly Share[];
+  readonly #shares: readonly RequestLimit[];
   /** Whole milliseconds. */
   readonly #now: () => number;
   /** What was taken; null while nothing was, and after the end. */
   #taken: { readonly tokens: number; readonly stream: boolean } | null = null;
   #isOpen = true;
 
-  constructor(shares: readonly Share[], now: () => number) {
+  constructor(shares: readonly RequestLimit[], now: () => number) {
     this.#shares = shares;
     this.#now = now;
   }
@@ -49,9 +49,9 @@ export class Quota {
     return limitHeaders(this.#shares);
   }
 
-  #shortage(stream: boolean, tokens: number): Shortage | null {
+  #shortage(stream: boolean, tokens: number): LimitShortage | null {
     this.#refill();
-    let worst: Shortage | null = null;
+    let worst: LimitShortage | null = null;
     for (const share of this.#shares) {
       const { figures, account } = share;
       const wait = figures.tokensPerMinute !== null && account.tokens ? waitMs(account.tokens, tokens) : 0;

@@ -1,19 +1,19 @@
 import type { KeyLimits } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { Account } from './accounts.ts';
+import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
 
 /** One limit that applies to a request, and the account that it counts on. */
-export interface Share {
+export interface RequestLimit {
   /** Of the limit; null for the key's own. */
   readonly name: string | null;
   readonly figures: KeyLimits;
-  readonly account: Account;
+  readonly account: LimitAccount;
 }
 
 /** What is in the way of a request. */
-export interface Shortage {
-  readonly share: Share;
+export interface LimitShortage {
+  readonly share: RequestLimit;
   readonly kind: 'requests' | 'tokens' | 'streams';
   /** Milliseconds until it may be tried again. */
   readonly waitMs: number;
@@ -25,7 +25,10 @@ export interface Shortage {
 const OWN = 'api-key';
 
 /** The error of a request that a limit does not let through. */
-export function limitError({ share, kind, waitMs, units }: Shortage, shares: readonly Share[]): SignalboxError {
+export function limitError(
+  { share, kind, waitMs, units }: LimitShortage,
+  shares: readonly RequestLimit[],
+): SignalboxError {
   const { name, figures } = share;
   const whose = name === null ? 'The rate limit of this API key' : `The rate limit \`${name}\``;
   const [allows, then] = {
@@ -45,7 +48,7 @@ export function limitError({ share, kind, waitMs, units }: Shortage, shares: rea
 }
 
 /** `x-ratelimit-…`, as OpenAI tells them: of each kind the limit with the least left. The buckets are up to date. */
-export function limitHeaders(shares: readonly Share[]): Record<string, string> {
+export function limitHeaders(shares: readonly RequestLimit[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const kind of ['requests', 'tokens'] as const) {
     const least = leastLeft(shares, kind);
@@ -62,7 +65,7 @@ export const LIMIT_HEADERS: readonly string[] = ['limit', 'remaining', 'reset'].
   ['requests', 'tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
 );
 
-function leastLeft(shares: readonly Share[], kind: 'requests' | 'tokens'): Bucket | null {
+function leastLeft(shares: readonly RequestLimit[], kind: 'requests' | 'tokens'): Bucket | null {
   let least: Bucket | null = null;
   for (const { account, figures } of shares) {
     const bucket =

@@ -17,7 +17,7 @@ export type Verification =
   /** By the payer's fault: too little money, a nonce that was used. `reason` is x402's own word. */
   | { readonly valid: false; readonly reason: string };
 
-export type Settlement =
+export type SettlementResult =
   /** By the chain's own word, whoever had it settled. */
   | { readonly state: 'captured'; readonly transaction: string }
   /** Certainly not, now or later: nothing was sent, or the chain refused it. */
@@ -38,7 +38,7 @@ export interface Facilitator {
   /** Whether it could be settled now. Reserves nothing. Rejects with FacilitatorUnavailable. */
   verify(authorization: Authorization): Promise<Verification>;
   /** Has it settled, and waits for that. Rejects with FacilitatorUnavailable where nothing was sent. */
-  settle(authorization: Authorization): Promise<Settlement>;
+  settle(authorization: Authorization): Promise<SettlementResult>;
   /** Tells the operator, before anybody pays, what it lacks that it settles with. Never rejects. */
   watch?(): Promise<void>;
   /** What it settles with, as last seen: 1 is the least that raises no alarm. Null before, and where there is no alarm. */
@@ -48,7 +48,7 @@ export interface Facilitator {
 }
 
 /** What became of an authorization, by the chain itself: the judge of what is not known. */
-export type Fate =
+export type AuthorizationOutcome =
   /** Money moved to the payee, in this transaction. */
   | { readonly state: 'used'; readonly transaction: string }
   /** The payer cancelled it, or used it up otherwise: it will never pay. */
@@ -57,7 +57,7 @@ export type Fate =
   | { readonly state: 'unused'; readonly expired: boolean };
 
 /** What is needed to ask for it. */
-export interface AuthorizationTrace {
+export interface AuthorizationQuery {
   readonly asset: string;
   readonly payer: string;
   readonly payTo: string;
@@ -78,11 +78,11 @@ export interface Chain {
    */
   check(): Promise<void>;
   /** Rejects with FacilitatorUnavailable. */
-  fate(trace: AuthorizationTrace): Promise<Fate>;
+  outcome(trace: AuthorizationQuery): Promise<AuthorizationOutcome>;
 }
 
 /** A network that is ready to be paid on. */
-export interface Network {
+export interface NetworkClients {
   readonly facilitator: Facilitator;
   readonly chain: Chain;
 }
@@ -96,7 +96,7 @@ export interface PendingSettlements {
 }
 
 /** What a network is opened with. */
-export interface NetworkMeans {
+export interface NetworkHost {
   /** A variable of the environment. */
   env(name: string): string | undefined;
   readonly pending: PendingSettlements;
@@ -110,4 +110,4 @@ export interface NetworkMeans {
  * Opens a network, and asks nobody yet. Rejects with an Error of one sentence that an operator can act on: a variable
  * that is not set, a key that is none.
  */
-export type OpenNetwork = (policy: PaymentNetwork, means: NetworkMeans) => Promise<Network>;
+export type OpenNetwork = (policy: PaymentNetwork, means: NetworkHost) => Promise<NetworkClients>;

@@ -1,6 +1,6 @@
 import { type Hex, keccak256, type PrivateKeyAccount } from 'viem';
-import { FacilitatorUnavailable, type NetworkMeans } from './facilitator.ts';
-import { asked, isRevert, type Nodes, type Refusal, refusalOf, unanswered } from './nodes.ts';
+import { FacilitatorUnavailable, type NetworkHost } from './facilitator.ts';
+import { isRevert, type NodeRefusal, type Nodes, noAnswerError, orUnavailable, refusalOf } from './nodes.ts';
 
 /** How often a transaction is numbered anew, where its number was taken by another. */
 const NUMBERINGS_MAX = 3;
@@ -15,8 +15,8 @@ export interface GasKeyOptions {
   readonly nodes: Nodes;
   /** Alarmed below so many wei. */
   readonly alarmWei: bigint;
-  readonly now: NetworkMeans['now'];
-  readonly onAlarm: NetworkMeans['onAlarm'];
+  readonly now: NetworkHost['now'];
+  readonly onAlarm: NetworkHost['onAlarm'];
 }
 
 export interface Call {
@@ -94,11 +94,11 @@ export class GasKey {
       client.getBalance({ address: this.address }),
     ]);
     // What the contract says comes after what the operator must see.
-    if (price.status === 'rejected' || balance.status === 'rejected') throw unanswered(nodes.id);
+    if (price.status === 'rejected' || balance.status === 'rejected') throw noAnswerError(nodes.id);
     this.#watch(balance.value);
     if (gas.status === 'rejected') {
       if (isRevert(gas.reason)) throw gas.reason;
-      throw balance.value === 0n ? this.#poor() : unanswered(nodes.id);
+      throw balance.value === 0n ? this.#poor() : noAnswerError(nodes.id);
     }
     // What it takes may grow until it is mined: a balance that others have emptied must be written anew.
     const limit = (gas.value * 6n) / 5n;
@@ -158,7 +158,7 @@ export class GasKey {
     const { nodes } = this.#options;
     const { last } = this.#queue;
     for (;;) {
-      const nonce = await asked(
+      const nonce = await orUnavailable(
         nodes,
         nodes.client.getTransactionCount({ address: this.address, blockTag: 'pending' }),
       );
@@ -168,8 +168,8 @@ export class GasKey {
   }
 
   /** To each node until one takes it; else why none did, where that is certain. */
-  async #send(serialized: Hex): Promise<'taken' | 'perhaps' | Refusal> {
-    const refusals = new Set<Refusal | null>();
+  async #send(serialized: Hex): Promise<'taken' | 'perhaps' | NodeRefusal> {
+    const refusals = new Set<NodeRefusal | null>();
     for (const request of this.#options.nodes.each) {
       try {
         await request({ method: 'eth_sendRawTransaction', params: [serialized] });

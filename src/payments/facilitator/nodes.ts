@@ -45,7 +45,7 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
   });
   // Without viem's own retries, which wait for as long as a node asks for.
   const options = { timeout: TIMEOUT_MS, retryCount: 0, fetchOptions: FETCH };
-  const nodes = urls.map((url) => guarded(http(url, options), chainId));
+  const nodes = urls.map((url) => guardChain(http(url, options), chainId));
   // The first has a second chance where no other is behind it.
   const turns = nodes.length > 1 ? nodes : [...nodes, ...nodes];
   return {
@@ -57,7 +57,7 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
 }
 
 /** Lets nothing through to a node before it has said that it serves this chain. */
-function guarded(transport: Transport, chainId: number): Transport {
+function guardChain(transport: Transport, chainId: number): Transport {
   let looked: Promise<void> | null = null;
   return (options) => {
     const node = transport(options);
@@ -87,23 +87,23 @@ const REVERTED = /revert|vm exception|vm execution error|invalid opcode/i;
 
 /** Whether a contract refused the call. Any other failure is a node's, which tells nothing of the call. */
 export function isRevert(error: unknown): boolean {
-  const answer = answerOf(error);
+  const answer = rpcErrorOf(error);
   return answer !== null && (answer.code === 3 || REVERTED.test(answer.details));
 }
 
 /** Whether a node answered, though not with what it was asked for. */
-export const isAnswer = (error: unknown): boolean => answerOf(error) !== null;
+export const isRpcError = (error: unknown): boolean => rpcErrorOf(error) !== null;
 
 /** Refusals after which a transaction is certainly not with the node. Other words may hide that it was passed on. */
 const REFUSED =
   /nonce too (?:low|high)|insufficient funds|underpriced|intrinsic gas|exceeds block gas|less than block base fee|gas price|tx fee|fee cap|txpool is full|invalid (?:sender|signature|chain)/i;
 
-export type Refusal = 'nonce' | 'other';
+export type NodeRefusal = 'nonce' | 'other';
 
 /** Why a transaction that was sent is certainly not taken by the node; null where it may be. */
-export function refusalOf(error: unknown): Refusal | null {
+export function refusalOf(error: unknown): NodeRefusal | null {
   if (error instanceof NodeNotAsked) return 'other';
-  const answer = answerOf(error);
+  const answer = rpcErrorOf(error);
   if (answer) {
     if (!REFUSED.test(answer.details)) return null;
     return /nonce|underpriced/i.test(answer.details) ? 'nonce' : 'other';
@@ -122,21 +122,21 @@ export function isUnreached(error: unknown): boolean {
   );
 }
 
-function answerOf(error: unknown): RpcRequestError | null {
+function rpcErrorOf(error: unknown): RpcRequestError | null {
   const found = error instanceof BaseError ? error.walk((one) => one instanceof RpcRequestError) : null;
   return found instanceof RpcRequestError ? found : null;
 }
 
 /** Its own words only: those of the library name the node's address, which may hold a key. */
-export const unanswered = (id: string): FacilitatorUnavailable =>
+export const noAnswerError = (id: string): FacilitatorUnavailable =>
   new FacilitatorUnavailable(`No node of ${id} answers as it should.`);
 
 /** An answer of the nodes. Rejects with FacilitatorUnavailable where none has one. */
-export async function asked<T>(nodes: Nodes, answer: Promise<T>): Promise<T> {
+export async function orUnavailable<T>(nodes: Nodes, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
     if (cause instanceof FacilitatorUnavailable) throw cause;
-    throw unanswered(nodes.id);
+    throw noAnswerError(nodes.id);
   }
 }

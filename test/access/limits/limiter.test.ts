@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Accounts } from '../../../src/access/limits/accounts.ts';
+import { LimitAccounts } from '../../../src/access/limits/accounts.ts';
 import { Limiter } from '../../../src/access/limits/limiter.ts';
 import type { Quota } from '../../../src/access/limits/quota.ts';
 import { durationText } from '../../../src/access/limits/refusal.ts';
@@ -34,7 +34,7 @@ const nowhere = () => {
 };
 
 /** A limiter with a clock that only the test turns. */
-function setUp(accounts?: Accounts) {
+function setUp(accounts?: LimitAccounts) {
   const clock = { now: 1_000_000 };
   return { clock, limiter: new Limiter(() => clock.now, accounts) };
 }
@@ -321,7 +321,7 @@ describe('memory', () => {
   const MOST = 4_096;
 
   test('a million subjects need no more room than the most that are kept', () => {
-    const accounts = new Accounts();
+    const accounts = new LimitAccounts();
     const { limiter, clock } = setUp(accounts);
     let largest = 0;
     for (let i = 0; i < 1_000_000; i++) {
@@ -333,7 +333,7 @@ describe('memory', () => {
   }, 20_000);
 
   test('a flood does not make it forget who has used up the most, nor whose request runs', () => {
-    const accounts = new Accounts(MOST);
+    const accounts = new LimitAccounts(MOST);
     const { limiter } = setUp(accounts);
     const limits = [limit('rule', { requestsPerMinute: 10 }, EACH_ADDRESS)];
     const from = (address: string) => refusal(() => limiter.admit(limits, caller('a'), () => address)?.close());
@@ -348,7 +348,7 @@ describe('memory', () => {
   });
 
   test('accounts in use are kept beyond that, without a look at all of them for each new one', () => {
-    const accounts = new Accounts(MOST);
+    const accounts = new LimitAccounts(MOST);
     const { limiter } = setUp(accounts);
     const limits = [limit('rule', { concurrentStreams: 1 }, EACH_ADDRESS)];
     const open = Array.from({ length: 4 * MOST }, (_, i) => {
@@ -363,7 +363,7 @@ describe('memory', () => {
   }, 10_000);
 
   test('those that are full are forgotten first', () => {
-    const accounts = new Accounts(MOST);
+    const accounts = new LimitAccounts(MOST);
     const { limiter, clock } = setUp(accounts);
     for (let i = 0; i < MOST; i++) limiter.count('keyless', `early ${i}`, 60);
     clock.now += 60_000;

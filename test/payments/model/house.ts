@@ -3,7 +3,7 @@ import type { PaymentPolicy } from '../../../src/core/payment-policy.ts';
 import type { Gateway } from '../../../src/gateway/gateway.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../../src/ledger/schema.ts';
-import type { Network } from '../../../src/payments/facilitator/facilitator.ts';
+import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
 import type { Payments } from '../../../src/payments/payments.ts';
 import { openPayments } from '../../../src/payments/service.ts';
 import { paymentMigrations } from '../../../src/payments/table.ts';
@@ -50,7 +50,7 @@ export interface Infection {
   /** Between everything and the disk. */
   readonly store?: (store: Store) => Store;
   /** Between the payments and the chain. */
-  readonly network?: (network: Network) => Network;
+  readonly network?: (network: NetworkClients) => NetworkClients;
   readonly payments?: (payments: Payments) => Payments;
   /** SQL that is run on the tables first. */
   readonly sql?: string;
@@ -61,7 +61,7 @@ export interface HouseOptions {
   readonly now: () => number;
   readonly nextId: () => number;
   readonly onCrash: 'charge' | 'release';
-  readonly network: (pass: (step: string) => Promise<void>) => Network;
+  readonly network: (pass: (step: string) => Promise<void>) => NetworkClients;
   readonly infection: Infection;
 }
 
@@ -101,7 +101,8 @@ export class House {
       deposit: (...asked) => ledger.deposit(...asked),
       waiveFee: (...asked) => ledger.waiveFee(...asked),
       log: SILENT,
-      openNetwork: async () => (infection.network ?? ((one: Network) => one))(network((step) => life.pass(step))),
+      openNetwork: async () =>
+        (infection.network ?? ((one: NetworkClients) => one))(network((step) => life.pass(step))),
       // Whoever plays asks the chain, when it is their turn.
       reconcileEveryMs: 3_600_000,
     });

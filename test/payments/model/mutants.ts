@@ -1,4 +1,4 @@
-import type { Network } from '../../../src/payments/facilitator/facilitator.ts';
+import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
 import type { SqlValue, Statement, Store, Write } from '../../../src/store/store.ts';
 import type { Infection } from './house.ts';
 
@@ -31,13 +31,15 @@ const misreading = (store: Store, reread: (row: object) => object): Store => ({
     ),
 });
 
-const withChain = (change: (chain: Network['chain']) => Partial<Network['chain']>) => (network: Network) => ({
-  ...network,
-  chain: { ...network.chain, ...change(network.chain) },
-});
+const withChain =
+  (change: (chain: NetworkClients['chain']) => Partial<NetworkClients['chain']>) => (network: NetworkClients) => ({
+    ...network,
+    chain: { ...network.chain, ...change(network.chain) },
+  });
 
 const withFacilitator =
-  (change: (facilitator: Network['facilitator']) => Partial<Network['facilitator']>) => (network: Network) => ({
+  (change: (facilitator: NetworkClients['facilitator']) => Partial<NetworkClients['facilitator']>) =>
+  (network: NetworkClients) => ({
     ...network,
     facilitator: { ...network.facilitator, ...change(network.facilitator) },
   });
@@ -49,9 +51,9 @@ const forgetful = (row: object): object =>
 export const MUTANTS: Readonly<Record<string, Infection>> = {
   'the reconciler takes an authorization that was cancelled for one that has paid': {
     network: withChain((chain) => ({
-      async fate(trace) {
-        const fate = await chain.fate(trace);
-        return fate.state === 'cancelled' ? { state: 'used', transaction: `0x${'1'.repeat(64)}` } : fate;
+      async outcome(trace) {
+        const outcome = await chain.outcome(trace);
+        return outcome.state === 'cancelled' ? { state: 'used', transaction: `0x${'1'.repeat(64)}` } : outcome;
       },
     })),
   },
@@ -95,9 +97,9 @@ export const MUTANTS: Readonly<Record<string, Infection>> = {
   },
   'the chain is believed to have let go too early': {
     network: withChain((chain) => ({
-      async fate(trace) {
-        const fate = await chain.fate(trace);
-        return fate.state === 'unused' ? { state: 'unused', expired: true } : fate;
+      async outcome(trace) {
+        const outcome = await chain.outcome(trace);
+        return outcome.state === 'unused' ? { state: 'unused', expired: true } : outcome;
       },
     })),
   },

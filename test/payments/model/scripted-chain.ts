@@ -1,10 +1,10 @@
 import {
   type Authorization,
-  type AuthorizationTrace,
+  type AuthorizationOutcome,
+  type AuthorizationQuery,
   FacilitatorUnavailable,
-  type Fate,
-  type Network,
-  type Settlement,
+  type NetworkClients,
+  type SettlementResult,
   type Verification,
 } from '../../../src/payments/facilitator/facilitator.ts';
 
@@ -74,7 +74,7 @@ export class ScriptedChain {
   }
 
   /** As a new process would open it: the chain outlives that. `pass` is told before and behind each step that others see. */
-  network(pass: (step: string) => Promise<void>): Network {
+  network(pass: (step: string) => Promise<void>): NetworkClients {
     return {
       facilitator: {
         verify: async (authorization) => {
@@ -91,9 +91,9 @@ export class ScriptedChain {
       },
       chain: {
         check: () => pass('check'),
-        fate: async (trace) => {
-          await pass('fate');
-          return this.#fate(trace);
+        outcome: async (trace) => {
+          await pass('outcome');
+          return this.#outcome(trace);
         },
       },
     };
@@ -106,7 +106,7 @@ export class ScriptedChain {
     return isCovered ? { valid: true } : { valid: false, reason: 'invalid_exact_evm_insufficient_balance' };
   }
 
-  #settle({ payer, nonce, requirements, payload }: Authorization): Settlement {
+  #settle({ payer, nonce, requirements, payload }: Authorization): SettlementResult {
     this.#answerOrThrow();
     this.settles++;
     const { authorization } = payload.payload as { authorization: { validBefore: string } };
@@ -138,7 +138,7 @@ export class ScriptedChain {
     return true;
   }
 
-  #fate({ payer, nonce, validBefore }: AuthorizationTrace): Fate {
+  #outcome({ payer, nonce, validBefore }: AuthorizationQuery): AuthorizationOutcome {
     this.#answerOrThrow();
     const mark = this.#marks.get(keyOf(payer, nonce));
     if (mark?.state === 'used') return { state: 'used', transaction: mark.hash };

@@ -1,7 +1,7 @@
-import { Seal } from '../../../../src/access/idempotency/crypto.ts';
+import { AnswerSeal } from '../../../../src/access/idempotency/crypto.ts';
+import { StoredRun } from '../../../../src/access/idempotency/run.ts';
 import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/state.ts';
-import type { Row } from '../../../../src/access/idempotency/table.ts';
-import { StoredTurn } from '../../../../src/access/idempotency/turn.ts';
+import type { IdempotencyRow } from '../../../../src/access/idempotency/table.ts';
 import type { SqlValue, Store, Write } from '../../../../src/store/store.ts';
 import type { Mutant } from './world.ts';
 
@@ -45,9 +45,11 @@ const setting = (column: string, value: SqlValue, where: (write: Write) => boole
   });
 
 /** A store that reads rows otherwise than they are. */
-const reading = (reread: (row: Row) => Partial<Row>) => (store: Store) => {
+const reading = (reread: (row: IdempotencyRow) => Partial<IdempotencyRow>) => (store: Store) => {
   const query: Store['query'] = async <Found>(...asked: Parameters<Store['query']>) =>
-    (await store.query<Found & Row>(...asked)).map((row) => ('verifier' in row ? { ...row, ...reread(row) } : row));
+    (await store.query<Found & IdempotencyRow>(...asked)).map((row) =>
+      'verifier' in row ? { ...row, ...reread(row) } : row,
+    );
   return passing(store, { query });
 };
 
@@ -72,7 +74,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     claim: (idempotency) => (ask) => idempotency.claim({ ...ask, secret: 'any' }),
   },
   'the mark of a body is always the same': {
-    infect: () => patch(Seal.prototype, 'bodyMark', () => () => new Uint8Array(32)),
+    infect: () => patch(AnswerSeal.prototype, 'bodyMark', () => () => new Uint8Array(32)),
   },
   'nothing says that a request runs before its money is set aside': {
     wrap: writing((write) => (cellOf(write, 'state') === 'running' ? null : write)),
@@ -114,16 +116,16 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   'a failure that cost nothing is remembered as lost': {
     infect: () =>
-      patch(StoredTurn.prototype, 'drop', () => {
-        return function (this: StoredTurn) {
+      patch(StoredRun.prototype, 'drop', () => {
+        return function (this: StoredRun) {
           return this.lose();
         };
       }),
   },
   'an answer that is too large is forgotten with its charge': {
     infect: () =>
-      patch(StoredTurn.prototype, 'lose', () => {
-        return function (this: StoredTurn) {
+      patch(StoredRun.prototype, 'lose', () => {
+        return function (this: StoredRun) {
           return this.drop();
         };
       }),

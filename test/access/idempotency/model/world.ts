@@ -1,4 +1,5 @@
 import { expect } from 'bun:test';
+import type { IdempotentRun } from '../../../../src/access/idempotency/run.ts';
 import {
   type Claim,
   type Idempotency,
@@ -6,7 +7,6 @@ import {
   openIdempotency,
 } from '../../../../src/access/idempotency/state.ts';
 import { idempotencyMigrations } from '../../../../src/access/idempotency/table.ts';
-import type { Turn } from '../../../../src/access/idempotency/turn.ts';
 import { createIds } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
 import type { Hold } from '../../../../src/ledger/hold.ts';
@@ -55,7 +55,7 @@ const USERS = ['ada', 'bob'];
 
 interface Running {
   readonly name: string;
-  readonly turn: Turn;
+  readonly turn: IdempotentRun;
   readonly hold: Hold;
 }
 
@@ -213,7 +213,7 @@ export class World {
       this.#observe(name, (state) => reference.claimed(state, { body, secret }, this.#now), toldBy(one));
     const [first] = claims;
     if (first?.kind !== 'run') return;
-    const { turn } = first;
+    const { run: turn } = first;
     const id = this.#nextId();
     this.#decisionsOf(name).push(id);
     const begun = turn.begin(id);

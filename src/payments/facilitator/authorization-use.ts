@@ -1,7 +1,7 @@
 import { type Block, numberToHex, pad, parseEventLogs, type RpcLog, type TransactionReceipt } from 'viem';
-import type { AuthorizationTrace, Fate } from './facilitator.ts';
-import { isAnswer, type Nodes } from './nodes.ts';
-import { CANCELED, hex, TOKEN, USED } from './tokens.ts';
+import type { AuthorizationOutcome, AuthorizationQuery } from './facilitator.ts';
+import { isRpcError, type Nodes } from './nodes.ts';
+import { CANCELED, hex, TOKEN_ABI, USED } from './token-abi.ts';
 
 /** Clocks differ: so much earlier than it was seen first it may have been used, s. */
 const MARGIN_S = 900n;
@@ -9,7 +9,7 @@ const MARGIN_S = 900n;
 const PAGE_MAX = 1_000n;
 const PAGE_MIN = 10n;
 
-type Tip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
+type BlockTip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
 
 /**
  * What an authorization was used for, up to a block; null where no log tells. Rejects as the nodes' client does.
@@ -17,37 +17,41 @@ type Tip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
  * A nonce can be used up by a cancellation and by another authorization, and a transaction can have transfers beside
  * it: only the transfer that the use itself made counts, which is the token's next one behind it.
  */
-export async function useOf(nodes: Nodes, trace: AuthorizationTrace, tip: Tip): Promise<Fate | null> {
-  const log = await firstLog(nodes, trace, tip);
+export async function findUse(
+  nodes: Nodes,
+  query: AuthorizationQuery,
+  tip: BlockTip,
+): Promise<AuthorizationOutcome | null> {
+  const log = await firstLog(nodes, query, tip);
   if (log === null) return null;
   if (log.topics[0] === CANCELED) return { state: 'cancelled' };
   const transaction = log.transactionHash;
   if (transaction === null) return null;
   const receipt = await nodes.client.getTransactionReceipt({ hash: transaction });
-  return hasPaid(receipt, trace) ? { state: 'used', transaction } : { state: 'cancelled' };
+  return hasPaid(receipt, query) ? { state: 'used', transaction } : { state: 'cancelled' };
 }
 
 /** Whether a transaction carried out the authorization towards the payee. */
-function hasPaid(receipt: TransactionReceipt, trace: AuthorizationTrace): boolean {
+function hasPaid(receipt: TransactionReceipt, query: AuthorizationQuery): boolean {
   const own = receipt.logs
-    .filter(({ address }) => isEqual(address, trace.asset))
+    .filter(({ address }) => isEqual(address, query.asset))
     .sort((one, other) => one.logIndex - other.logIndex);
-  const use = own.findIndex(({ topics }) => isOf(topics, USED, trace));
+  const use = own.findIndex(({ topics }) => isOf(topics, USED, query));
   if (use < 0 || receipt.status !== 'success') return false;
-  const [moved] = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: own.slice(use + 1) });
+  const [moved] = parseEventLogs({ abi: TOKEN_ABI, eventName: 'Transfer', logs: own.slice(use + 1) });
   if (!moved) return false;
   const { from, to, value } = moved.args;
-  return isEqual(from, trace.payer) && isEqual(to, trace.payTo) && value === trace.amount;
+  return isEqual(from, query.payer) && isEqual(to, query.payTo) && value === query.amount;
 }
 
 const isEqual = (one: string, other: string): boolean => hex(one) === hex(other);
 
-const isOf = (topics: readonly string[], event: string, { payer, nonce }: AuthorizationTrace): boolean =>
+const isOf = (topics: readonly string[], event: string, { payer, nonce }: AuthorizationQuery): boolean =>
   topics[0] === event && topics[1] === pad(hex(payer)) && topics[2] === hex(nonce);
 
 /** Reads page for page, and smaller ones where the node refuses. */
-async function firstLog({ client }: Nodes, trace: AuthorizationTrace, tip: Tip): Promise<RpcLog | null> {
-  const { number: start } = await blockBefore(client, BigInt(Math.floor(trace.since / 1000)) - MARGIN_S, tip);
+async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: BlockTip): Promise<RpcLog | null> {
+  const { number: start } = await blockBefore(client, BigInt(Math.floor(query.since / 1000)) - MARGIN_S, tip);
   let page = PAGE_MAX;
   for (let from = start; from <= tip.number; ) {
     const to = from + page - 1n < tip.number ? from + page - 1n : tip.number;
@@ -56,18 +60,18 @@ async function firstLog({ client }: Nodes, trace: AuthorizationTrace, tip: Tip):
         method: 'eth_getLogs',
         params: [
           {
-            address: hex(trace.asset),
-            topics: [[USED, CANCELED], pad(hex(trace.payer)), hex(trace.nonce)],
+            address: hex(query.asset),
+            topics: [[USED, CANCELED], pad(hex(query.payer)), hex(query.nonce)],
             fromBlock: numberToHex(from),
             toBlock: numberToHex(to),
           },
         ],
       });
-      const log = logs.find(({ topics }) => isOf(topics, USED, trace) || isOf(topics, CANCELED, trace));
+      const log = logs.find(({ topics }) => isOf(topics, USED, query) || isOf(topics, CANCELED, query));
       if (log) return log;
       from = to + 1n;
     } catch (cause) {
-      if (page <= PAGE_MIN || !isAnswer(cause)) throw cause;
+      if (page <= PAGE_MIN || !isRpcError(cause)) throw cause;
       page = page / 2n > PAGE_MIN ? page / 2n : PAGE_MIN;
     }
   }
@@ -78,7 +82,7 @@ async function firstLog({ client }: Nodes, trace: AuthorizationTrace, tip: Tip):
  * The last block that is not younger than a time, or the first of the chain: backwards in growing steps, then by
  * halves.
  */
-async function blockBefore(client: Nodes['client'], time: bigint, tip: Tip): Promise<Tip> {
+async function blockBefore(client: Nodes['client'], time: bigint, tip: BlockTip): Promise<BlockTip> {
   let late = tip;
   let early = tip;
   for (let step = 64n; early.timestamp > time && early.number > 0n; step *= 2n) {

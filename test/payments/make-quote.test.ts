@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { getAddress } from 'viem/utils';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { atomicOf, worthOf } from '../../src/core/payment-policy.ts';
-import { priceOf } from '../../src/payments/quoting.ts';
+import { priceOf } from '../../src/payments/make-quote.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {
   ask,

@@ -39,14 +39,14 @@ describe('an authorization', () => {
       const read = (await openNetwork(networkOn(own), meansOf(own))).chain;
       const payment = await authorize(await own.payer(1_000n), networkOn(own), 1_000n);
       const trace = traceOf(payment);
-      expect(await read.fate(trace)).toEqual({ state: 'unused', expired: false });
+      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: false });
       const before = await own.client.getBlock();
       await own.client.setNextBlockTimestamp({ timestamp: BigInt(trace.validBefore) - 1n });
       await own.mine();
-      expect(await read.fate(trace)).toEqual({ state: 'unused', expired: false });
+      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: false });
       await own.client.setNextBlockTimestamp({ timestamp: BigInt(trace.validBefore) });
       await own.mine();
-      expect(await read.fate(trace)).toEqual({ state: 'unused', expired: true });
+      expect(await read.outcome(trace)).toEqual({ state: 'unused', expired: true });
       expect((await own.client.getBlock()).number).toBe(before.number + 2n);
     } finally {
       await own.stop();
@@ -57,7 +57,7 @@ describe('an authorization', () => {
     const payer = await chain.payer(1_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     const { hash } = await chain.send(payer, { to: chain.token, data: callOf(payment) });
-    expect(await (await reader()).fate(traceOf(payment))).toEqual({ state: 'used', transaction: hash });
+    expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'used', transaction: hash });
   });
 
   test('that the payer cancelled is cancelled, also beside a transfer of as much', async () => {
@@ -65,7 +65,7 @@ describe('an authorization', () => {
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     await chain.cancel(payer, authorized(payment).authorization.nonce);
     await chain.transfer(payer, chain.payTo, 1_000n);
-    expect(await (await reader()).fate(traceOf(payment))).toEqual({ state: 'cancelled' });
+    expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'cancelled' });
   });
 
   test.each([
@@ -77,7 +77,7 @@ describe('an authorization', () => {
     const { nonce } = authorized(payment).authorization;
     const other = await authorize(payer, networkOn(chain), 1_000n, { authorization: { ...changes, nonce } });
     await chain.send(payer, { to: chain.token, data: callOf(other) });
-    expect(await (await reader()).fate(traceOf(payment))).toEqual({ state: 'cancelled' });
+    expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'cancelled' });
   });
 
   test('is not paid by a transfer beside it, which could stand for several', async () => {
@@ -105,7 +105,7 @@ describe('an authorization', () => {
     const data = encodeFunctionData({ abi: RUN, functionName: 'run', args: [calls.map(() => chain.token), calls] });
     await chain.send(payer, { to: created, data });
     const read = await reader();
-    expect(await Promise.all(payments.map((payment) => read.fate(traceOf(payment))))).toEqual([
+    expect(await Promise.all(payments.map((payment) => read.outcome(traceOf(payment))))).toEqual([
       { state: 'cancelled' },
       { state: 'cancelled' },
     ]);
@@ -124,7 +124,7 @@ describe('an authorization', () => {
     const { hash: transaction } = await chain.send(payer, { to: created, data });
     const read = await reader();
     for (const payment of payments) {
-      expect(await read.fate(traceOf(payment))).toEqual({ state: 'used', transaction });
+      expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
     }
   });
 
@@ -145,11 +145,11 @@ describe('an authorization', () => {
       const { hash } = await own.send(payer, { to: own.token, data: callOf(payment) });
       await own.client.mine({ blocks: 600, interval: 6 });
       const trace = { ...traceOf(payment), since: seconds * 1000 };
-      expect(await read.fate(trace)).toEqual({ state: 'used', transaction: hash });
+      expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
       expect(node.count('eth_getLogs')).toBe(1);
       expect(node.count('eth_getBlockByNumber')).toBeLessThan(30);
       node.limitLogs(20);
-      expect(await read.fate(trace)).toEqual({ state: 'used', transaction: hash });
+      expect(await read.outcome(trace)).toEqual({ state: 'used', transaction: hash });
     } finally {
       await node.stop();
       await own.stop();
@@ -164,11 +164,11 @@ describe('an authorization', () => {
       const payment = await authorize(payer, networkOn(chain), 1_000n);
       await chain.send(payer, { to: chain.token, data: callOf(payment) });
       node.answer('eth_getLogs', []);
-      await expect(read.fate(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
+      await expect(read.outcome(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
       node.answer('eth_getLogs', undefined);
-      expect((await read.fate(traceOf(payment))).state).toBe('used');
+      expect((await read.outcome(traceOf(payment))).state).toBe('used');
       await node.down();
-      await expect(read.fate(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
+      await expect(read.outcome(traceOf(payment))).rejects.toThrow(FacilitatorUnavailable);
     } finally {
       await node.stop();
     }

@@ -9,21 +9,21 @@ export type Authentication =
   | { readonly caller: null; readonly reason: DenialReason };
 
 /** A key as it is held in memory. */
-export interface Known {
+export interface KeyEntry {
   readonly row: KeyRow;
   readonly info: KeyInfo;
   readonly hash: Uint8Array;
   /** Of the secret before the last rotation, which works until `previousUntil` (ms since 1970). */
   readonly previousHash: Uint8Array;
   readonly previousUntil: number;
-  readonly granted: Authentication & { readonly caller: Caller };
+  readonly authentication: Authentication & { readonly caller: Caller };
   /** When it was last used, and what of that is written already; ms since 1970, 0 for never. */
   usedAt: number;
   writtenAt: number;
 }
 
 /** What lets in the keys of each wallet: they all are one caller. */
-export type WalletGrants = Map<string, Known['granted']>;
+export type WalletGrants = Map<string, KeyEntry['authentication']>;
 
 /** Compared with where there is no secret, so that this takes as long. No key has this hash. */
 export const NO_HASH = new Uint8Array(32);
@@ -32,7 +32,7 @@ export const NO_HASH = new Uint8Array(32);
  * What a row says. A key that is as it was stays the same object, and one that was only rotated keeps its caller:
  * whoever counts something for a caller goes on counting. `wallets` gets what it has not of the row's wallet.
  */
-export function knownOf(row: KeyRow, before: Known | undefined, wallets: WalletGrants): Known {
+export function keyEntryOf(row: KeyRow, before: KeyEntry | undefined, wallets: WalletGrants): KeyEntry {
   const lastUsedAt = row.lastUsedAt ?? 0;
   if (before && isSame(row, before.row)) {
     before.usedAt = Math.max(before.usedAt, lastUsedAt);
@@ -46,19 +46,21 @@ export function knownOf(row: KeyRow, before: Known | undefined, wallets: WalletG
     hash: row.hash,
     previousHash: row.previousHash ?? NO_HASH,
     previousUntil: row.overlapEndsAt ?? 0,
-    granted:
-      before && TERMS.every((name) => row[name] === before.row[name]) ? before.granted : grantedTo(info, wallets),
+    authentication:
+      before && TERMS.every((name) => row[name] === before.row[name])
+        ? before.authentication
+        : authenticationOf(info, wallets),
     usedAt: Math.max(before?.usedAt ?? 0, lastUsedAt),
     writtenAt: lastUsedAt,
   };
 }
 
-function grantedTo(info: KeyInfo, wallets: WalletGrants): Known['granted'] {
+function authenticationOf(info: KeyInfo, wallets: WalletGrants): KeyEntry['authentication'] {
   const { wallet } = info;
   if (wallet === null) return { caller: callerOf(info), reason: null };
-  const granted = wallets.get(wallet) ?? { caller: walletCaller(wallet), reason: null };
-  wallets.set(wallet, granted);
-  return granted;
+  const authentication = wallets.get(wallet) ?? { caller: walletCaller(wallet), reason: null };
+  wallets.set(wallet, authentication);
+  return authentication;
 }
 
 function callerOf(info: KeyInfo): Caller {
@@ -92,11 +94,11 @@ function isSameHash(one: Uint8Array | null, other: Uint8Array | null): boolean {
 }
 
 /** What is known of a key, with its last use as far as this process knows it. */
-export const infoOf = ({ info, usedAt }: Known): KeyInfo => ({ ...info, lastUsedAt: usedAt === 0 ? null : usedAt });
+export const infoOf = ({ info, usedAt }: KeyEntry): KeyInfo => ({ ...info, lastUsedAt: usedAt === 0 ? null : usedAt });
 
 export type KeyState = 'valid' | 'expired' | 'revoked';
 
-export function stateOf({ revokedAt, expiresAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
+export function keyStateOf({ revokedAt, expiresAt }: Pick<KeyInfo, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid';
 }

@@ -1,9 +1,9 @@
 import { type Authorization, FacilitatorUnavailable } from './facilitator.ts';
-import { asked, type Nodes } from './nodes.ts';
-import { hex, TOKEN } from './tokens.ts';
+import { type Nodes, orUnavailable } from './nodes.ts';
+import { hex, TOKEN_ABI } from './token-abi.ts';
 
 /** What of one wallet's is being settled in one asset. */
-interface Purse {
+interface WalletInFlight {
   /** Atomic units. */
   underWay: bigint;
   /** Settlements that are under way or wait. */
@@ -17,10 +17,10 @@ interface Purse {
  * nothing is sent for it that it could not pay beside what is under way: each such transaction would fail at our
  * expense.
  */
-export class Purses {
+export class BalanceGuard {
   readonly #nodes: Nodes;
   readonly #waitMs: number;
-  readonly #purses = new Map<string, Purse>();
+  readonly #wallets = new Map<string, WalletInFlight>();
 
   /** `waitMs`: how long a settlement may wait for others of its wallet. */
   constructor(nodes: Nodes, waitMs: number) {
@@ -36,33 +36,33 @@ export class Purses {
     const { payer, requirements } = authorization;
     const amount = BigInt(requirements.amount);
     const name = `${requirements.asset} ${payer}`;
-    const purse = this.#purses.get(name) ?? { underWay: 0n, users: 0, waiting: [] };
-    this.#purses.set(name, purse);
-    purse.users++;
+    const wallet = this.#wallets.get(name) ?? { underWay: 0n, users: 0, waiting: [] };
+    this.#wallets.set(name, wallet);
+    wallet.users++;
     try {
-      await this.#take(purse, authorization, amount);
+      await this.#reserve(wallet, authorization, amount);
       try {
         return await run();
       } finally {
-        purse.underWay -= amount;
-        for (const wake of purse.waiting.splice(0)) wake();
+        wallet.underWay -= amount;
+        for (const wake of wallet.waiting.splice(0)) wake();
       }
     } finally {
-      purse.users--;
-      if (purse.users === 0) this.#purses.delete(name);
+      wallet.users--;
+      if (wallet.users === 0) this.#wallets.delete(name);
     }
   }
 
-  async #take(purse: Purse, authorization: Authorization, amount: bigint): Promise<void> {
+  async #reserve(wallet: WalletInFlight, authorization: Authorization, amount: bigint): Promise<void> {
     const end = performance.now() + this.#waitMs;
-    while (purse.underWay > 0n && (await this.#balance(authorization)) < purse.underWay + amount) {
+    while (wallet.underWay > 0n && (await this.#balance(authorization)) < wallet.underWay + amount) {
       const left = end - performance.now();
       if (left <= 0) throw new FacilitatorUnavailable('Other payments of the same wallet are still being settled.');
       // The last may have ended while the node was asked.
-      if (purse.underWay > 0n) await ended(purse, left);
+      if (wallet.underWay > 0n) await waitForEnd(wallet, left);
     }
     // At once, before another has looked.
-    purse.underWay += amount;
+    wallet.underWay += amount;
   }
 
   /** Where no node tells, it is as if there were nothing: what is under way is waited for. */
@@ -70,19 +70,19 @@ export class Purses {
     const { client } = this.#nodes;
     const call = {
       address: hex(requirements.asset),
-      abi: TOKEN,
+      abi: TOKEN_ABI,
       functionName: 'balanceOf',
       args: [hex(payer)],
     } as const;
-    return asked(this.#nodes, client.readContract(call)).catch(() => 0n);
+    return orUnavailable(this.#nodes, client.readContract(call)).catch(() => 0n);
   }
 }
 
 /** Resolves when one that is under way has ended, or the time is over. */
-function ended(purse: Purse, ms: number): Promise<void> {
+function waitForEnd(wallet: WalletInFlight, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    purse.waiting.push(() => {
+    wallet.waiting.push(() => {
       clearTimeout(timer);
       resolve();
     });

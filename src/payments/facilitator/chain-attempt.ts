@@ -8,13 +8,13 @@ import {
 } from 'viem';
 import { FacilitatorUnavailable, type PendingSettlements } from './facilitator.ts';
 import type { GasKey } from './gas-key.ts';
-import { isRevert, type Nodes, unanswered } from './nodes.ts';
+import { isRevert, type Nodes, noAnswerError } from './nodes.ts';
 
 /** Pauses between looks for a receipt, ms. */
 const LOOK_FIRST_MS = 25;
 const LOOK_MAX_MS = 400;
 
-export interface AttemptOptions {
+export interface ChainAttemptOptions {
   readonly nodes: Nodes;
   readonly gasKey: GasKey;
   readonly pending: PendingSettlements;
@@ -29,8 +29,8 @@ export interface AttemptOptions {
  * One verification or settlement: what the library does with the chain for it, and what is known of that for certain.
  * The library itself tells only words, and the same one for a bad signature and a node that is down.
  */
-export class Attempt {
-  readonly #options: AttemptOptions;
+export class ChainAttempt {
+  readonly #options: ChainAttemptOptions;
   readonly #codes = new Map<string, Promise<Hex | undefined>>();
   /** Why it could not be judged; null while it can. */
   unavailable: FacilitatorUnavailable | null = null;
@@ -38,7 +38,7 @@ export class Attempt {
   transaction: Hex | null = null;
   receipt: TransactionReceipt | null = null;
 
-  constructor(options: AttemptOptions) {
+  constructor(options: ChainAttemptOptions) {
     this.#options = options;
   }
 
@@ -162,7 +162,7 @@ export class Attempt {
       return await call();
     } catch (cause) {
       if (isRevert(cause)) throw cause;
-      this.unavailable ??= unanswered(this.#options.nodes.id);
+      this.unavailable ??= noAnswerError(this.#options.nodes.id);
       throw this.unavailable;
     }
   }

@@ -1,7 +1,7 @@
 import type { BudgetUse } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { stateOf } from './known.ts';
+import { keyStateOf } from './key-entry.ts';
 import type { KeyInfo } from './tables.ts';
 import { budgetBody, limitsBody } from './terms.ts';
 import type { TrailEntry } from './trail.ts';
@@ -14,7 +14,7 @@ export function keyBody(info: KeyInfo, now: number) {
   return {
     id: info.id,
     name: info.name,
-    state: stateOf(info, now),
+    state: keyStateOf(info, now),
     scopes: info.scopes,
     labels: info.labels,
     models: info.models,
@@ -54,7 +54,7 @@ export interface BalanceUse {
 }
 
 /** What a key is shown to have left of its balance. A wallet is never paid for afterwards: without a balance it has nothing. */
-export const balanceShown = ({ wallet }: KeyInfo, balance: BalanceUse | null): BalanceUse | null =>
+export const visibleBalance = ({ wallet }: KeyInfo, balance: BalanceUse | null): BalanceUse | null =>
   balance ?? (wallet === null ? null : { granted: 0, spent: 0 });
 
 /** The same with its money; `balance` is null for a key that nothing was ever granted to. */

@@ -1,7 +1,7 @@
 import { type Hex, parseAbi, parseAbiItem, toEventSelector } from 'viem';
 
 /** What is asked of a stablecoin: ERC-20 with EIP-3009, and the domain that its authorizations are signed for. */
-export const TOKEN = parseAbi([
+export const TOKEN_ABI = parseAbi([
   'function decimals() view returns (uint8)',
   'function balanceOf(address owner) view returns (uint256)',
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',

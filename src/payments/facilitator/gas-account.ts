@@ -3,7 +3,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
-import type { NetworkMeans } from './facilitator.ts';
+import type { NetworkHost } from './facilitator.ts';
 
 /**
  * Accounts that development chains are started with: everybody has their keys, and what they own on other chains is
@@ -33,7 +33,7 @@ const WELL_KNOWN = new Set([
 ]);
 
 /** What a variable holds. Throws an Error of one sentence when it is not set. */
-export function variable(name: string, what: string, { env }: Pick<NetworkMeans, 'env'>): string {
+export function variable(name: string, what: string, { env }: Pick<NetworkHost, 'env'>): string {
   const value = env(name)?.trim() ?? '';
   if (value === '') throw new Error(`The variable ${name}, which has to hold ${what}, is not set.`);
   return value;
@@ -46,9 +46,9 @@ export function gasAccount(
   { id }: PaymentNetwork,
   name: string,
   urls: readonly string[],
-  means: Pick<NetworkMeans, 'env'>,
+  host: Pick<NetworkHost, 'env'>,
 ): PrivateKeyAccount {
-  const key = variable(name, `the gas key of the network ${id}`, means);
+  const key = variable(name, `the gas key of the network ${id}`, host);
   registerSecrets([key, key.replace(/^0x/i, '')]);
   const account = accountOf(key);
   if (account === null) {
