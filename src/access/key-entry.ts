@@ -1,14 +1,14 @@
 import { type Caller, walletCaller } from '../core/caller.ts';
-import { type KeyInfo, type KeyRow, keyInfo } from './tables.ts';
+import { type KeyInfo, type KeyRow, keyInfo } from './key-table.ts';
 
-/** Why a request is not let in. For the log: callers are told only that the key is not valid. */
+/** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated';
 
 export type Authentication =
   | { readonly caller: Caller; readonly reason: null }
   | { readonly caller: null; readonly reason: DenialReason };
 
-/** A key as it is held in memory. */
+/** A key in memory. */
 export interface KeyEntry {
   readonly row: KeyRow;
   readonly info: KeyInfo;
@@ -17,20 +17,20 @@ export interface KeyEntry {
   readonly previousHash: Uint8Array;
   readonly previousUntil: number;
   readonly authentication: Authentication & { readonly caller: Caller };
-  /** When it was last used, and what of that is written already; ms since 1970, 0 for never. */
+  /** The last use, and the last use written to the store; ms since 1970, 0 for never. */
   usedAt: number;
   writtenAt: number;
 }
 
-/** What lets in the keys of each wallet: they all are one caller. */
+/** One authentication for each wallet: all its keys are one caller. */
 export type WalletGrants = Map<string, KeyEntry['authentication']>;
 
-/** Compared with where there is no secret, so that this takes as long. No key has this hash. */
+/** Compared where there is no secret, to take the same time. No key has this hash. */
 export const NO_HASH = new Uint8Array(32);
 
 /**
- * What a row says. A key that is as it was stays the same object, and one that was only rotated keeps its caller:
- * whoever counts something for a caller goes on counting. `wallets` gets what it has not of the row's wallet.
+ * Makes the entry of a row. An unchanged key keeps its entry, and a rotated one its caller, so that counts by caller go
+ * on. Adds the row's wallet to `wallets`.
  */
 export function keyEntryOf(row: KeyRow, before: KeyEntry | undefined, wallets: WalletGrants): KeyEntry {
   const lastUsedAt = row.lastUsedAt ?? 0;
@@ -75,7 +75,7 @@ function callerOf(info: KeyInfo): Caller {
   };
 }
 
-/** What a caller is made from. */
+/** The columns that a caller is made from. */
 const TERMS = ['scopes', 'labels', 'models', 'limits', 'budgets', 'wallets', 'wallet'] as const;
 const REST = ['name', 'createdAt', 'expiresAt', 'revokedAt', 'rotatedAt', 'overlapEndsAt'] as const;
 
@@ -93,7 +93,7 @@ function isSameHash(one: Uint8Array | null, other: Uint8Array | null): boolean {
   return one.length === other.length && one.every((byte, i) => byte === other[i]);
 }
 
-/** What is known of a key, with its last use as far as this process knows it. */
+/** Adds the last use that this process knows of. */
 export const infoOf = ({ info, usedAt }: KeyEntry): KeyInfo => ({ ...info, lastUsedAt: usedAt === 0 ? null : usedAt });
 
 export type KeyState = 'valid' | 'expired' | 'revoked';

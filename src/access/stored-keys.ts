@@ -14,7 +14,6 @@ import {
   NO_HASH,
   type WalletGrants,
 } from './key-entry.ts';
-import type { IssuedKey, Keys, KeysOptions } from './keys.ts';
 import {
   holderOf,
   insertKey,
@@ -25,7 +24,7 @@ import {
   revokeKeysOf,
   rotateKey,
   SELECT_KEYS,
-} from './tables.ts';
+} from './key-table.ts';
 import {
   checkTerms,
   checkText,
@@ -37,7 +36,8 @@ import {
   tooManyKeys,
   WALLET_KEYS_A_DAY,
   WALLET_KEYS_MAX,
-} from './terms.ts';
+} from './key-terms.ts';
+import type { IssuedKey, Keys, KeysOptions } from './keys.ts';
 import {
   type Actor,
   readTrail,
@@ -61,12 +61,12 @@ const DENIED = {
   rotated: denied('rotated'),
 };
 
-/** Last uses are kept in memory and written together: a key costs the disk nothing by being used. */
+/** Last uses are collected in memory, so that using a key costs no write. */
 const USES_EVERY_MS = 60_000;
-/** For deeds that an expired key allows, too. */
+/** For changes that an expired key allows, too. */
 const EVER = -1;
 
-/** The keys of a database, all of them held in memory. */
+/** The keys of a database, all held in memory. */
 export class StoredKeys implements Keys {
   readonly #store: Store;
   readonly #now: () => number;
@@ -78,11 +78,11 @@ export class StoredKeys implements Keys {
   /** New keys whose budgets are not in force yet. */
   #waiting: ReadonlyMap<string, KeyEntry> = new Map();
   #budgets: readonly (KeyBudgets & Pick<KeyInfo, 'expiresAt'>)[] = [];
-  /** The budgets that `onChange` was told of last, as JSON; null before the first look. */
+  /** The budgets last reported to `onChange`, as JSON; null before the first load. */
   #reportedBudgets: string | null = null;
-  /** Of the store, when the keys were last read. */
+  /** The store's version when the keys were last read. */
   #version: number | null = null;
-  /** Looks at the store are numbered; what the one with this number has found is in force. */
+  /** Loads are numbered. `#lookInForce` is the number of the one whose result is in force. */
   #looks = 0;
   #lookInForce = 0;
   #usesWrittenAt: number;
@@ -92,7 +92,7 @@ export class StoredKeys implements Keys {
     this.#now = now;
     this.#onChange = onChange;
     this.#usesWrittenAt = now();
-    // A read that fails is tried again at the next tick; meanwhile the keys stay as they were.
+    // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
     this.#timer = refreshMs ? setInterval(() => this.refresh().catch(() => {}), refreshMs) : null;
     this.#timer?.unref();
   }
@@ -141,7 +141,7 @@ export class StoredKeys implements Keys {
     return others.length;
   }
 
-  /** Whatever keys there are by then, not only those that are known: one that is being made must not slip through. */
+  /** Selects the keys at commit time, so that one being made cannot slip through. */
   #revokeWrites(wallet: string, exceptId: string | null): readonly Write[] {
     const time = this.#now();
     const event = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
@@ -191,7 +191,7 @@ export class StoredKeys implements Keys {
     const details = { overlap_ends_at: iso(ends) };
     const event = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
     const isWritten = await this.#commit([trailWriteIfValid(event, now), rotateKey(id, hashOf(key), now, ends)]);
-    // Not read again: what cannot be read now must not cost the new secret, which nobody could tell later.
+    // Not read again: a failed read must not lose the new secret.
     return isWritten ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
   }
 
@@ -245,7 +245,7 @@ export class StoredKeys implements Keys {
     this.#writeUses();
   }
 
-  /** Own changes are taken over with their commit; those of others change the version. */
+  /** Own changes are loaded with their commit; those of other processes change the version. */
   async #catchUp(): Promise<void> {
     if ((await this.#store.version()) !== this.#version) await this.#load();
   }
@@ -258,7 +258,11 @@ export class StoredKeys implements Keys {
     for (const entry of used) entry.writtenAt = entry.usedAt;
   }
 
-  /** `wallet`: the one that the key is to show; null for none. `first`: done in the same commit. Throws KeyTermsError. */
+  /**
+   * @param wallet the wallet of the key; null for none.
+   * @param first writes for the same commit.
+   * @throws KeyTermsError.
+   */
   async #insert(
     key: string,
     grant: KeyGrant,
@@ -283,7 +287,7 @@ export class StoredKeys implements Keys {
     return info;
   }
 
-  /** Writes a deed; false when its guard refuses it. */
+  /** Commits a change. Returns false when its guard refuses it. */
   async #commit(writes: readonly Write[]): Promise<boolean> {
     let isWritten = true;
     try {
@@ -298,7 +302,7 @@ export class StoredKeys implements Keys {
     return isWritten;
   }
 
-  /** Takes over what was just written. It is done, so that a disk which cannot be read now must not make it look undone. */
+  /** Loads a committed change. If the disk cannot be read now, the change must still not look undone. */
   async #reload(): Promise<void> {
     try {
       await this.#load();
@@ -310,13 +314,13 @@ export class StoredKeys implements Keys {
   /** Reads all keys, oldest first, and puts them in force. */
   async #load(): Promise<readonly KeyEntry[]> {
     const look = ++this.#looks;
-    // Asked before the rows are read: a change in between is then seen again, not missed.
+    // Read before the rows: a change in between is then seen again, not missed.
     const version = await this.#store.version();
     const rows = await this.#store.query<KeyRow>(SELECT_KEYS);
     const all = rows.map((row) => {
       return keyEntryOf(row, this.#entries.get(row.id) ?? this.#waiting.get(row.id), this.#wallets);
     });
-    // What a later look has found must not be undone.
+    // The result of a later load must not be undone.
     if (look < this.#lookInForce) return all;
     this.#lookInForce = look;
     const budgeted = all.filter(({ info }) => info.budgets.length > 0 && info.revokedAt === null);
@@ -333,7 +337,7 @@ export class StoredKeys implements Keys {
     return all;
   }
 
-  /** Lets keys in once their budgets count: as they are by then, for a later look may have changed or revoked them. */
+  /** Admits keys once their budgets count, as they are by then: a later load may have changed or revoked them. */
   async #admitWaiting(waiting: readonly KeyEntry[]): Promise<void> {
     try {
       await this.#onChange?.();
@@ -353,7 +357,7 @@ export class StoredKeys implements Keys {
 const entriesById = (keys: readonly KeyEntry[]): Map<string, KeyEntry> =>
   new Map(keys.map((entry) => [entry.info.id, entry]));
 
-/** One unsalted SHA-256 is enough for secrets of 128 random bits and more: there is nothing to guess. */
+/** One unsalted SHA-256 suffices for secrets of at least 128 random bits: they cannot be guessed. */
 function hashOf(key: string): Uint8Array {
   return hash('sha256', key, 'buffer');
 }

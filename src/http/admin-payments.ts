@@ -1,5 +1,5 @@
 import { Elysia, type Static, t } from 'elysia';
-import { checkText } from '../access/terms.ts';
+import { checkText } from '../access/key-terms.ts';
 import { type TrailAction, type TrailEvent, trailWrite } from '../access/trail.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';

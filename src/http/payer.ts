@@ -1,5 +1,5 @@
 import type { HTTPHeaders } from 'elysia';
-import type { IdempotentRequest } from '../access/idempotency/state.ts';
+import type { IdempotentRequest } from '../access/idempotency/idempotency.ts';
 import { walletCaller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';

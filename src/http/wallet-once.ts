@@ -1,6 +1,6 @@
 import type { HTTPHeaders } from 'elysia';
+import type { Claim } from '../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../access/idempotency/run.ts';
-import type { Claim } from '../access/idempotency/state.ts';
 import { walletCaller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isWallet } from '../core/wallet.ts';

@@ -3,11 +3,11 @@ export type Ranks = ReadonlyMap<string, number>;
 
 export interface TokenVocabulary {
   readonly ranks: Ranks;
-  /** Matches the pieces of a text that no token reaches beyond; global. */
+  /** Matches the pieces of a text that no token crosses; global. */
   readonly pieces: RegExp;
 }
 
-/** Reads ranks in tiktoken's form: on each line a token in base64 and its rank. */
+/** Reads tiktoken's format: a token in base64 and its rank on each line. */
 export function readRanks(text: string): Ranks {
   const ranks = new Map<string, number>();
   for (const line of text.split('\n')) {
@@ -17,14 +17,16 @@ export function readRanks(text: string): Ranks {
   return ranks;
 }
 
-/** Words are far shorter. Of a longer piece each so many bytes are merged alone: the time grows with their square. */
+/**
+ * Longer pieces are merged in parts of this many bytes, because the time grows with the square. Words are far shorter.
+ */
 const PIECE_MAX = 512;
-/** Tokens that two texts may make together beyond what they make apart: twice the most that was ever found. */
+/** The most tokens that joining two texts may add: twice the highest number ever found. */
 const SEAM = 8;
 
 /**
- * Tokens that a text makes, and a seam's, so that it makes no more wherever it stands. What looks like a special token
- * counts as the text that it is. Rests after every piece, for whoever else wants to count.
+ * Counts a text's tokens plus SEAM, an upper bound wherever the text stands. Special tokens count as plain text. Yields
+ * after every piece, so that other counts can go on.
  */
 export function* countTokens(text: string, { ranks, pieces }: TokenVocabulary): Generator<void, number> {
   let tokens = SEAM;
@@ -43,7 +45,7 @@ export function* countTokens(text: string, { ranks, pieces }: TokenVocabulary): 
   return tokens;
 }
 
-/** How many tokens remain when, again and again, the two neighbours of the lowest rank have become one. */
+/** Counts the tokens that remain after merging, again and again, the neighbours of the lowest rank. */
 function countMerged(bytes: string, ranks: Ranks): number {
   const starts = Array.from({ length: bytes.length + 1 }, (_, at) => at);
   const rankOf = (pair: number): number => {

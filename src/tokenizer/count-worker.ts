@@ -8,24 +8,24 @@ export interface CountRequest {
   readonly id: number;
   readonly name: Tokenizer;
   readonly texts: readonly string[];
-  /** When nobody waits any more, ms since 1970. */
+  /** The deadline, ms since 1970. */
   readonly until: number;
 }
 
 export interface CountAnswer {
   readonly id: number;
-  /** Null: not known in time. */
+  /** Null after the deadline. */
   readonly tokens: number | null;
   readonly error?: string;
 }
 
-/** Counts beside the event loop: reading a vocabulary takes 200 ms, and 40 MB. One message in, one out. */
+/** Counts outside the event loop's thread: a vocabulary takes 200 ms and 40 MB. One answer for each request. */
 declare const self: {
   onmessage: ((event: { readonly data: CountRequest }) => void) | null;
   postMessage(answer: CountAnswer): void;
 };
 
-/** The files of the ranks, and what matches the pieces. */
+/** The files of the ranks, and the patterns of the pieces. */
 const TABLES: Readonly<Record<Tokenizer, { readonly file: string; readonly pieces: RegExp }>> = {
   o200k_base: { file: o200k, pieces: O200K_TOKEN_SPLIT_REGEX },
   cl100k_base: { file: cl100k, pieces: CL100K_TOKEN_SPLIT_REGEX },
@@ -33,7 +33,10 @@ const TABLES: Readonly<Record<Tokenizer, { readonly file: string; readonly piece
 
 const vocabularies = new Map<Tokenizer, Promise<TokenVocabulary>>();
 
-/** So many ms of one, and whoever is smaller goes first: a short prompt need not wait for long ones, nor equals for each other. */
+/**
+ * The time slice of one job, ms. Smaller jobs go first: short prompts need not wait for long ones, nor equals for each
+ * other.
+ */
 const SLICE_MS = 5;
 
 interface Job extends CountRequest {
@@ -67,11 +70,11 @@ function runSlices(): void {
     jobs.delete(job);
     postError(job.id, error);
   }
-  // Whoever asked meanwhile is heard first.
+  // Lets new requests in first.
   if (jobs.size > 0) setImmediate(runSlices);
 }
 
-/** Its tokens; null when it is too late for them, undefined when it needs another turn. */
+/** Returns the tokens; null after the deadline, undefined when another slice is needed. */
 function runSlice({ counting, until }: Job): number | null | undefined {
   const end = Date.now() + SLICE_MS;
   for (let now = Date.now(); now < end; now = Date.now()) {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { isStrong, parseKey } from '../../src/access/key.ts';
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { tempFolder } from '../store/support.ts';
 

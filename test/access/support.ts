@@ -1,5 +1,5 @@
+import { accessMigrations } from '../../src/access/key-table.ts';
 import { type Keys, type KeysOptions, openKeys } from '../../src/access/keys.ts';
-import { accessMigrations } from '../../src/access/tables.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';

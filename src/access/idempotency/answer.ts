@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 
-/** Bytes of an answer's body that are kept at most, in UTF-8. */
+/** The most bytes of a stored body, in UTF-8. */
 export const ANSWER_BYTES_MAX = 1_048_576;
 
 const AnswerHead = Type.Object({
@@ -12,27 +12,27 @@ const AnswerHead = Type.Object({
 type AnswerHead = Static<typeof AnswerHead>;
 const isHead = TypeCompiler.Compile(AnswerHead);
 
-/** An answer as it is kept. */
+/** A stored answer. */
 export interface StoredAnswer extends Readonly<AnswerHead> {
-  /** What of it is worth repeating. */
+  /** Only those that are worth repeating. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What MARK stands for in the body; empty for nothing. */
+  /** The text that FRAME_MARK replaces in the body; empty for none. */
   readonly frame: string;
   readonly body: string;
 }
 
 /**
- * Stands for the frame in a stream's body: the id, the time and the model, which every event repeats and which
- * would be most of what is kept. JSON has no such character outside of escapes.
+ * Replaces the frame in a stream's body: the ID, time and model that every event repeats. JSON has this character only
+ * in escapes.
  */
 export const FRAME_MARK = '\u001e';
 
-/** The first line is the head, the rest the body. */
+/** The head is the first line, the body the rest. */
 export function encodeAnswer({ status, headers, frame, body }: StoredAnswer): string {
   return `${JSON.stringify({ status, headers, frame })}\n${body}`;
 }
 
-/** Null for what another version has written. */
+/** Returns null for an answer written by another version. */
 export function decodeAnswer(text: string): StoredAnswer | null {
   const end = text.indexOf('\n');
   if (end < 0) return null;

@@ -5,21 +5,24 @@ import { AnswerSeal, newSalt } from './crypto.ts';
 import { deleteRow, type IdempotencyRow, putRow } from './table.ts';
 
 /**
- * The right to carry a request out. Whoever has it calls `begin` with the reservation, before anything is sent; and
- * ends it once its charge is booked, by `keep`, `lose` or `drop`, of which the first counts.
+ * The right to carry a request out. Its holder calls `begin` with the reservation before anything is sent, and ends the
+ * run once its charge is booked by `keep`, `lose`, `tooLarge` or `drop`. Only the first of these counts.
  */
 export interface IdempotentRun {
-  /** What was given back of earlier runs, whose answers were lost: of crashes from the start, of others at the end. */
+  /** The credit for earlier runs whose answers were lost: by crashes from the start, by other losses at the end. */
   readonly givenBack: Microcredits;
-  /** Writes down that the request runs; durable when it resolves. Rejects with StoreError. */
+  /**
+   * Stores that the request runs. Durable when it resolves.
+   * @throws StoreError.
+   */
   begin(decision: number): Promise<void>;
-  /** Keeps the answer, unless it is too large; durable when it resolves. What cannot be written is lost. */
+  /** Stores the answer. Durable when it resolves. An answer that is too large or cannot be written is lost. */
   keep(answer: StoredAnswer): Promise<void>;
-  /** There was an answer, and it cannot be kept: a repeat gives its charge back and runs anew. */
+  /** The answer cannot be stored: a repeat runs anew, and gets this charge back. */
   lose(): Promise<void>;
-  /** There was an answer, too large to be kept: it is lost, and as often as is allowed. */
+  /** The answer is too large to store. Counts as `tooLargeCounts` losses. */
   tooLarge(): Promise<void>;
-  /** Nothing was charged: as if the request had not come. */
+  /** Nothing was charged: restores the state before the request. */
   drop(): Promise<void>;
 }
 
@@ -31,16 +34,16 @@ export interface RunContext {
   readonly secret: string;
   /** SHA-256. */
   readonly body: Uint8Array;
-  /** A decision to give back as far as this one is charged; null for none. */
+  /** The decision whose lost answer is still charged; null for none. */
   readonly owed: number | null;
   readonly losses: number;
-  /** As how many losses an answer counts that is too large. */
+  /** The number of losses that a too large answer counts as. */
   readonly tooLargeCounts: number;
-  /** What was given back already. */
+  /** Given back already. */
   readonly givenBack: Microcredits;
-  /** Gives back of a decision's charge what another one was charged in its place. */
+  /** Gives back of a decision's charge at most what another decision was charged. */
   giveBack(decision: number, instead: number): Promise<Microcredits>;
-  /** Lets the next one come. */
+  /** Admits the next request of this name. */
   readonly release: () => void;
 }
 
@@ -89,7 +92,7 @@ export class StoredRun implements IdempotentRun {
   drop(): Promise<void> {
     const { name, owed, losses } = this.#context;
     if (losses === 0) return this.#end(async () => deleteRow(name));
-    // That it was lost before is not forgotten, nor that it is still charged: its answer may have been read.
+    // Keeps the count of losses and the charge: the lost answer may have been read.
     return this.#end(async (start) =>
       this.#put({ ...start, decision: owed ?? start.decision }, { state: 'lost', losses }),
     );
@@ -112,7 +115,7 @@ export class StoredRun implements IdempotentRun {
     return putRow({ name, decision, earlier: null, time: now(), salt, verifier, body: mark, answer: null, ...as });
   }
 
-  /** Whoever has read the lost answer would else have it for less than it cost. */
+  /** Gives back no more than this run costs: the caller may have read the lost answer. */
   async #giveBackFor({ decision }: RunStart): Promise<void> {
     const { owed, giveBack } = this.#context;
     if (owed !== null) this.givenBack += await giveBack(owed, decision);
@@ -122,10 +125,10 @@ export class StoredRun implements IdempotentRun {
     if (this.#ended) return;
     this.#ended = true;
     try {
-      // What was never begun has changed nothing.
+      // A run that never began has changed nothing.
       if (this.#start) await this.#context.store.commit([await write(this.#start)]);
     } catch (cause) {
-      // The row says `running` still, which nothing does: the repeat takes it for lost.
+      // The row still says `running`: a repeat treats it as lost.
       if (!(cause instanceof StoreError)) throw cause;
     } finally {
       this.#context.release();

@@ -1,30 +1,30 @@
 import { type Bucket, fullAfterMs, fullBucket, refill } from './bucket.ts';
 
-/** What one subject has left of one limit. */
+/** The state of one limit for one subject. */
 export interface LimitAccount {
-  /** Null until something is asked of it. */
+  /** Null until first needed. */
   requests: Bucket | null;
   tokens: Bucket | null;
-  /** Streams that are open. */
+  /** Open streams. */
   streams: number;
-  /** Requests that have come in under it and have not ended. While there are any it is kept. */
+  /** Requests admitted and not ended. Meanwhile the account is kept. */
   open: number;
 }
 
 /** The accounts of one limit, by subject. */
 export type AccountTable = Map<string, LimitAccount>;
 
-/** About 200 bytes each, so 7 MB; and a look at all of them takes some 5 ms, once in thousands of new ones. */
+/** About 200 bytes each, so 7 MB. A sweep takes some 5 ms, once in thousands of new accounts. */
 const ACCOUNTS_MAX = 32_768;
 
 /**
- * All accounts. However many subjects there are, no more than `most` are kept beside those in use: then those that
- * are full again go, for they say nothing, and in any case the fullest quarter, which loses least.
+ * All accounts: at most `most`, and those in use. A sweep drops the full ones, which hold no information, and at least
+ * the fullest quarter, which loses least.
  */
 export class LimitAccounts {
   readonly #tables = new Map<string, AccountTable>();
   readonly #most: number;
-  /** How many there may be before the next look. */
+  /** The number of accounts before the next sweep. */
   #lookAt: number;
   #count = 0;
 
@@ -37,7 +37,7 @@ export class LimitAccounts {
     return this.#count;
   }
 
-  /** The accounts of a limit by its name. They stay when the policy changes. */
+  /** The accounts of a limit by its name. They survive a change of policy. */
   table(limit: string): AccountTable {
     const existing = this.#tables.get(limit);
     if (existing) return existing;
@@ -63,7 +63,7 @@ export class LimitAccounts {
     for (const table of this.#tables.values()) {
       for (const account of table.values()) if (account.open === 0) after[idle++] = fullAfter(account, now);
     }
-    // Those that are full, and in any case a quarter: the next look is then a while off.
+    // The full ones, and at least a quarter, so that the next sweep is a while off.
     const until = after.subarray(0, idle).sort()[Math.floor(idle / 4)] ?? 0;
     for (const table of this.#tables.values()) {
       for (const [subject, account] of table) {
@@ -72,18 +72,18 @@ export class LimitAccounts {
         this.#count--;
       }
     }
-    // Where most are in use it would come with every new one.
+    // If most are in use, a sweep would otherwise follow every new one.
     this.#lookAt = Math.max(this.#most, Math.ceil(this.#count * 1.25));
   }
 }
 
-/** Milliseconds until all of an account is full, as it stands; 0 or less once it is. */
+/** Milliseconds until the whole account is full; 0 or less if it is. */
 function fullAfter({ requests, tokens }: LimitAccount, now: number): number {
   const after = (bucket: Bucket | null) => (bucket ? Math.max(0, bucket.at + fullAfterMs(bucket) - now) : 0);
   return Math.max(after(requests), after(tokens));
 }
 
-/** One of an account's buckets as it is now, under this limit. */
+/** Returns a bucket of the account, refilled under this limit. */
 export function bucketOf(account: LimitAccount, kind: 'requests' | 'tokens', perMinute: number, now: number): Bucket {
   const existing = account[kind];
   if (existing) {

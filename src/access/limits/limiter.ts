@@ -6,7 +6,7 @@ import { take, waitMs } from './bucket.ts';
 import { Quota } from './quota.ts';
 import { type LimitShortage, limitError, type RequestLimit } from './refusal.ts';
 
-/** A limit that holds for a caller. */
+/** A limit that applies to a caller. */
 interface CallerLimit {
   /** Null for the key's own. */
   readonly name: string | null;
@@ -16,57 +16,58 @@ interface CallerLimit {
   readonly subject: string | null;
 }
 
-/** What is counted by address alone. */
+/** Events counted by address alone. */
 export type Offence = 'failed-auth' | 'keyless';
 
 /**
- * Counts what callers do against the limits that apply to them. In memory: a restart begins anew. A new policy does
- * not: accounts are known by the name of their limit and the subject.
+ * Enforces rate limits, in memory: a restart starts anew. Accounts survive a new policy, by the name of their limit and
+ * the subject.
  */
 export class Limiter {
   readonly #now: () => number;
   readonly #accounts: LimitAccounts;
-  /** Which limits hold for a caller depends on the key and the policy alone. */
+  /** The limits of a caller depend only on the key and the policy. */
   readonly #byCaller = new WeakMap<
     Caller,
     { readonly limits: readonly RateLimit[]; readonly applied: CallerLimit[] }
   >();
 
-  /** `clock` gives milliseconds and never goes back. */
+  /** @param clock milliseconds that never decrease. */
   constructor(clock: () => number, accounts = new LimitAccounts()) {
     this.#now = () => Math.floor(clock());
     this.#accounts = accounts;
   }
 
   /**
-   * Counts a request: in all limits that apply, or in none. Null when none applies. Throws SignalboxError
-   * `rate_limit_exceeded`. `addressOf` is asked only where a limit needs it.
+   * Counts a request in all limits that apply, or in none. Returns null when none applies.
+   * @param addressOf called only if a limit needs it.
+   * @throws SignalboxError `rate_limit_exceeded`.
    */
   admit(limits: readonly RateLimit[], caller: Caller, addressOf: () => string): Quota | null {
     if (limits.length === 0 && caller.limits === null) return null;
     const applied = this.#appliedTo(limits, caller);
     if (applied.length === 0) return null;
     const now = this.#now();
-    const shares = applied.map(({ name, figures, table, subject }): RequestLimit => {
+    const charged = applied.map(({ name, figures, table, subject }): RequestLimit => {
       const account = this.#accounts.of(table, subject ?? addressOf(), now);
       if (figures.requestsPerMinute !== null) bucketOf(account, 'requests', figures.requestsPerMinute, now);
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
-      // Kept from here on: the account of the next limit may need room.
+      // Keeps the account from here on: the next one may cause a sweep.
       account.open++;
       return { name, figures, account };
     });
-    const short = shortageOf(shares);
+    const short = shortageOf(charged);
     if (short) {
-      for (const { account } of shares) account.open--;
-      throw limitError(short, shares);
+      for (const { account } of charged) account.open--;
+      throw limitError(short, charged);
     }
-    for (const { figures, account } of shares) {
+    for (const { figures, account } of charged) {
       if (figures.requestsPerMinute !== null && account.requests) take(account.requests, 1);
     }
-    return new Quota(shares, this.#now);
+    return new Quota(charged, this.#now);
   }
 
-  /** Counts something by address: 0 when there was room for it, else the milliseconds until there is. */
+  /** Counts an event by address. Returns 0 if there was room for it, else the milliseconds until there is. */
   count(offence: Offence, address: string, perMinute: number): number {
     const now = this.#now();
     const account = this.#accounts.of(this.#accounts.table(`door ${offence}`), address, now);
@@ -99,12 +100,12 @@ export class Limiter {
   }
 }
 
-function shortageOf(shares: readonly RequestLimit[]): LimitShortage | null {
+function shortageOf(charged: readonly RequestLimit[]): LimitShortage | null {
   let worst: LimitShortage | null = null;
-  for (const share of shares) {
-    const { figures, account } = share;
+  for (const limit of charged) {
+    const { figures, account } = limit;
     const wait = figures.requestsPerMinute !== null && account.requests ? waitMs(account.requests, 1) : 0;
-    if (wait > (worst?.waitMs ?? 0)) worst = { share, kind: 'requests', waitMs: wait, units: 1 };
+    if (wait > (worst?.waitMs ?? 0)) worst = { limit, kind: 'requests', waitMs: wait, units: 1 };
   }
   return worst;
 }

@@ -1,6 +1,6 @@
 import { keyStateOf } from '../../access/key-entry.ts';
+import type { KeyInfo } from '../../access/key-table.ts';
 import type { Keys } from '../../access/keys.ts';
-import type { KeyInfo } from '../../access/tables.ts';
 import type { Store } from '../../store/store.ts';
 import { UsageError } from '../options.ts';
 import { day } from '../text.ts';

@@ -1,5 +1,5 @@
 import { type BalanceUse, keyStatusBody, trailBody, visibleBalance } from '../../access/key-body.ts';
-import { holderOf, type KeyInfo } from '../../access/tables.ts';
+import { holderOf, type KeyInfo } from '../../access/key-table.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../access/trail.ts';
 import type { BudgetUse, KeyBudget } from '../../core/caller.ts';
 import { walletOf } from '../../core/wallet.ts';

@@ -3,19 +3,19 @@ import type { AuthorizationOutcome, AuthorizationQuery } from './facilitator.ts'
 import { isRpcError, type Nodes } from './nodes.ts';
 import { CANCELED, hex, TOKEN_ABI, USED } from './token-abi.ts';
 
-/** Clocks differ: so much earlier than it was seen first it may have been used, s. */
+/** Clocks differ: the search starts this much before the payment was first seen, s. */
 const MARGIN_S = 900n;
-/** Blocks that are searched at once, at first and at the least: nodes bound it, each in its own way. */
+/** Blocks per search. Nodes limit the range, each in its own way. */
 const PAGE_MAX = 1_000n;
 const PAGE_MIN = 10n;
 
 type BlockTip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
 
 /**
- * What an authorization was used for, up to a block; null where no log tells. Rejects as the nodes' client does.
- *
- * A nonce can be used up by a cancellation and by another authorization, and a transaction can have transfers beside
- * it: only the transfer that the use itself made counts, which is the token's next one behind it.
+ * Finds how an authorization was used, up to a block. Returns null where no log shows it. Rejects as the nodes' client
+ * does.
+ * A nonce can be used up by a cancellation or by another authorization, and a transaction can contain other transfers.
+ * Only the token's next transfer after the use counts.
  */
 export async function findUse(
   nodes: Nodes,
@@ -31,7 +31,7 @@ export async function findUse(
   return hasPaid(receipt, query) ? { state: 'used', transaction } : { state: 'cancelled' };
 }
 
-/** Whether a transaction carried out the authorization towards the payee. */
+/** Whether a transaction paid the authorized amount to the payee. */
 function hasPaid(receipt: TransactionReceipt, query: AuthorizationQuery): boolean {
   const own = receipt.logs
     .filter(({ address }) => isEqual(address, query.asset))
@@ -49,7 +49,7 @@ const isEqual = (one: string, other: string): boolean => hex(one) === hex(other)
 const isOf = (topics: readonly string[], event: string, { payer, nonce }: AuthorizationQuery): boolean =>
   topics[0] === event && topics[1] === pad(hex(payer)) && topics[2] === hex(nonce);
 
-/** Reads page for page, and smaller ones where the node refuses. */
+/** Reads page by page, with smaller pages where the node refuses. */
 async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: BlockTip): Promise<RpcLog | null> {
   const { number: start } = await blockBefore(client, BigInt(Math.floor(query.since / 1000)) - MARGIN_S, tip);
   let page = PAGE_MAX;
@@ -79,8 +79,8 @@ async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: Block
 }
 
 /**
- * The last block that is not younger than a time, or the first of the chain: backwards in growing steps, then by
- * halves.
+ * Finds a block that is at least as old as `time`, or the first of the chain: backwards in growing steps, then by
+ * bisection.
  */
 async function blockBefore(client: Nodes['client'], time: bigint, tip: BlockTip): Promise<BlockTip> {
   let late = tip;

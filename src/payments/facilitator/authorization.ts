@@ -2,11 +2,11 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Authorization, AuthorizationQuery } from './facilitator.ts';
 
-/** A reason in x402's own form. Anything else may be a text with addresses in it. */
+/** Returns a reason that has the form of an x402 code. Any other text may contain addresses. */
 export const reasonCode = (reason: string | null | undefined): string =>
   typeof reason === 'string' && /^[a-z0-9_]{1,80}$/.test(reason) ? reason : 'unexpected_error';
 
-/** What a payload of EIP-3009 carries, as far as the chain is asked for it. Its form was checked where it came in. */
+/** The fields of an EIP-3009 payload that the chain is asked about. Checked when the payment was read. */
 const PayloadForm = Type.Object({ authorization: Type.Object({ value: Type.String(), validBefore: Type.String() }) });
 
 export function queryOf({ payload, requirements, payer, nonce }: Authorization, since: number): AuthorizationQuery {

@@ -2,35 +2,35 @@ import { type Authorization, FacilitatorUnavailable } from './facilitator.ts';
 import { type Nodes, orUnavailable } from './nodes.ts';
 import { hex, TOKEN_ABI } from './token-abi.ts';
 
-/** What of one wallet's is being settled in one asset. */
+/** The settlements of one wallet in one asset. */
 interface WalletInFlight {
   /** Atomic units. */
   underWay: bigint;
-  /** Settlements that are under way or wait. */
+  /** Settlements in progress or waiting. */
   users: number;
-  /** Wakes those that wait for one that is under way to end. */
+  /** Called when a settlement in progress ends. */
   waiting: (() => void)[];
 }
 
 /**
- * A wallet can sign for its money any number of times, and each time the chain would let it pay until the first has. So
- * nothing is sent for it that it could not pay beside what is under way: each such transaction would fail at our
- * expense.
+ * Sends nothing that a wallet cannot pay together with its settlements in progress. A wallet can sign for the same
+ * money many times, and each failed transaction costs us gas.
  */
 export class BalanceGuard {
   readonly #nodes: Nodes;
   readonly #waitMs: number;
   readonly #wallets = new Map<string, WalletInFlight>();
 
-  /** `waitMs`: how long a settlement may wait for others of its wallet. */
+  /** @param waitMs how long a settlement may wait for others of its wallet. */
   constructor(nodes: Nodes, waitMs: number) {
     this.#nodes = nodes;
     this.#waitMs = waitMs;
   }
 
   /**
-   * Runs once the payer can pay for it beside what is under way, or nothing is: then the chain tells. Rejects with
-   * FacilitatorUnavailable when that takes too long.
+   * Runs once the payer can pay for it together with the settlements in progress, or none is in progress. Then the
+   * chain decides.
+   * @throws FacilitatorUnavailable when that takes too long.
    */
   async within<T>(authorization: Authorization, run: () => Promise<T>): Promise<T> {
     const { payer, requirements } = authorization;
@@ -61,11 +61,11 @@ export class BalanceGuard {
       // The last may have ended while the node was asked.
       if (wallet.underWay > 0n) await waitForEnd(wallet, left);
     }
-    // At once, before another has looked.
+    // Without a pause, before another settlement looks.
     wallet.underWay += amount;
   }
 
-  /** Where no node tells, it is as if there were nothing: what is under way is waited for. */
+  /** Treats an unknown balance as 0, so that settlements wait for each other. */
   #balance({ payer, requirements }: Authorization): Promise<bigint> {
     const { client } = this.#nodes;
     const call = {
@@ -78,7 +78,7 @@ export class BalanceGuard {
   }
 }
 
-/** Resolves when one that is under way has ended, or the time is over. */
+/** Resolves when a settlement in progress has ended, or after `ms`. */
 function waitForEnd(wallet: WalletInFlight, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);

@@ -10,7 +10,7 @@ import {
 import { isRevert, type Nodes, noAnswerError, orUnavailable } from './nodes.ts';
 import { hex, TOKEN_ABI } from './token-abi.ts';
 
-/** Reads one chain through its nodes. */
+/** Opens a chain that is read through its nodes. */
 export function openChain(policy: PaymentNetwork, nodes: Nodes): Chain {
   let checked: Promise<void> | null = null;
   const checkAll = async () => {
@@ -29,7 +29,7 @@ export function openChain(policy: PaymentNetwork, nodes: Nodes): Chain {
   };
 }
 
-/** Each of them by itself: one of another chain would be asked as soon as the others do not answer. */
+/** Checks each node: one of another chain would be used as soon as the others fail. */
 async function checkNodes({ id, chainId }: PaymentNetwork, { each }: Nodes): Promise<void> {
   const served = await Promise.all(
     each.map((request) =>
@@ -55,7 +55,7 @@ async function checkAsset({ id, chainId, asset }: PaymentNetwork, nodes: Nodes):
   if (decimals !== asset.decimals) {
     throw new Error(`The asset of the network ${id} has ${decimals} decimals, and not ${asset.decimals}.`);
   }
-  // Not every token tells its domain.
+  // Not every token has this function.
   const separator = await read(nodes, address, 'DOMAIN_SEPARATOR');
   const { name, version } = asset;
   if (
@@ -66,7 +66,7 @@ async function checkAsset({ id, chainId, asset }: PaymentNetwork, nodes: Nodes):
   throw new Error(`The asset of the network ${id} does not sign as "${name}", version "${version}".`);
 }
 
-/** Null where the contract does not know the function. */
+/** Returns null where the contract lacks the function. */
 async function read(nodes: Nodes, address: Address, functionName: 'decimals' | 'DOMAIN_SEPARATOR') {
   try {
     return await nodes.client.readContract({ address, abi: TOKEN_ABI, functionName });
@@ -76,7 +76,7 @@ async function read(nodes: Nodes, address: Address, functionName: 'decimals' | '
   }
 }
 
-/** A contract that answers with nothing at all. */
+/** A contract that returned no data. */
 const isEmptyResult = (error: unknown): boolean =>
   error instanceof Error && error.cause instanceof Error && error.cause.name === 'ContractFunctionZeroDataError';
 
@@ -90,14 +90,14 @@ async function outcomeOf(nodes: Nodes, query: AuthorizationQuery): Promise<Autho
       abi: TOKEN_ABI,
       functionName: 'authorizationState',
       args: [hex(query.payer), hex(query.nonce)],
-      // Of the very block whose time counts.
+      // The same block as the one whose time is compared.
       blockNumber: block.number,
     }),
   );
   if (!isUsed) return { state: 'unused', expired: block.timestamp >= BigInt(query.validBefore) };
   const use = await orUnavailable(nodes, findUse(nodes, query, block));
   if (use === null) {
-    // A node may know less of the past than of the present; what it cannot show is not judged.
+    // A node may know less of the past than of the present.
     throw new FacilitatorUnavailable(`No node of ${nodes.id} shows how an authorization was used.`);
   }
   return use;

@@ -23,7 +23,7 @@ export interface LocalOptions {
   readonly confirmationTimeoutMs: number;
 }
 
-/** Reasons that are not the payer's: the asset is not what the policy says. */
+/** Codes for an asset that does not match the policy. They are not the payer's fault. */
 const ASSET_REASONS = new Set([
   'asset_not_deployed_contract',
   'invalid_exact_evm_eip3009_not_supported',
@@ -31,7 +31,7 @@ const ASSET_REASONS = new Set([
   'invalid_exact_evm_token_version_mismatch',
 ]);
 
-/** Settles in this process, with a key of its own that pays for the transactions. */
+/** Settles in this process with its own gas key. */
 export class LocalFacilitator implements Facilitator {
   readonly #options: LocalOptions;
   readonly #closed = new AbortController();
@@ -92,8 +92,8 @@ export class LocalFacilitator implements Facilitator {
   }
 
   /**
-   * The contract refused it. Anybody who has seen an authorization can have it carried out: where somebody did, the
-   * money came, and the chain's word is booked.
+   * The contract refused it. Anybody who has seen an authorization can send it: if somebody did, the money arrived, and
+   * the chain's outcome is booked.
    */
   async #refusalOf(authorization: Authorization, reason: string): Promise<SettlementResult> {
     const { chain, host } = this.#options;
@@ -104,7 +104,7 @@ export class LocalFacilitator implements Facilitator {
 
   #attempt({ payload, payer, nonce, requirements }: Authorization): ChainAttempt {
     const { nodes, gasKey, host, confirmationTimeoutMs } = this.#options;
-    // Of the signature too, as another authorization may have the same nonce.
+    // With the signature: another authorization may have the same nonce.
     const signed = `${requirements.asset} ${payer} ${nonce} ${payload.payload.signature}`;
     return new ChainAttempt({
       nodes,

@@ -8,7 +8,7 @@ import { LocalFacilitator } from './local.ts';
 import { type Nodes, openNodes } from './nodes.ts';
 import { RemoteFacilitator } from './remote.ts';
 
-/** As `OpenNetwork`, but that it throws. */
+/** As `OpenNetwork`, but synchronous. */
 export default function open(policy: PaymentNetwork, host: NetworkHost): NetworkClients {
   const { id, asset, payTo } = policy;
   checkAddress(asset.address, `the asset of the network ${id}`);
@@ -44,7 +44,7 @@ function openFacilitator(policy: PaymentNetwork, host: NetworkHost, { urls, node
   return new RemoteFacilitator({ nodes, chain, host, url, timeoutMs, bearer });
 }
 
-/** Addresses of nodes; those in a variable may hold keys. */
+/** The nodes' addresses. Those in a variable may contain keys. */
 function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, host: NetworkHost): readonly string[] {
   if (rpcUrlsEnv === null) return rpcUrls;
   const text = variable(rpcUrlsEnv, `the nodes of the network ${id}`, host);
@@ -63,6 +63,6 @@ function nodeUrls({ id, rpcUrls, rpcUrlsEnv }: PaymentNetwork, host: NetworkHost
 
 const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
-/** What in an address may be a key. */
+/** The parts of an address that may be keys. */
 const keysIn = ({ username, password, pathname, searchParams }: URL): readonly string[] =>
   [username, password, ...pathname.split('/'), ...searchParams.values()].filter((part) => part.length >= 16);

@@ -25,10 +25,10 @@ export interface RemoteOptions {
   readonly bearer: string | null;
 }
 
-/** Bytes of an answer that are read. */
+/** The most bytes read of an answer. */
 const ANSWER_MAX = 65_536;
 
-/** Null stands for what is left out. */
+/** Null means absent. */
 const OptionalText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 const VerifyResponse = Type.Object({ isValid: Type.Boolean(), invalidReason: OptionalText });
 const SettleResponse = Type.Object({
@@ -40,24 +40,24 @@ const SettleResponse = Type.Object({
 });
 
 const TRANSACTION = /^0x[0-9a-f]{64}$/i;
-/** Answers of a service, or of a proxy before it, that did not look at the payment. */
+/** Statuses of a service, or of a proxy before it, that did not process the payment. */
 const UNPROCESSED = new Set([401, 403, 404, 405, 413, 415, 429]);
-/** Reasons that leave open whether a transaction was sent, or tell that one was. */
+/** Codes after which a transaction may have been sent. */
 const UNCERTAIN = /pending|nonce_already_used|transaction_failed|transaction_state|event_mismatch|^unexpected/;
 
-/** The first and the longest pause between looks at the chain, ms. */
+/** Pauses between looks at the chain, ms. */
 const LOOK_FIRST_MS = 50;
 const LOOK_MAX_MS = 800;
 
-/** An answer by HTTP: its JSON where it has the form, else null. */
+/** `content` is null for JSON of another form. */
 interface FacilitatorAnswer<T> {
   readonly status: number;
   readonly content: T | null;
 }
 
 /**
- * Has a service settle, by x402's own interface. Not with the client of @x402/core: it follows redirects, with the
- * token and the signed payment, prints what the service says, and reads answers of any size.
+ * Settles by a remote service, over x402's HTTP interface. The client of @x402/core is not used: it follows redirects
+ * with the token and the signed payment, prints the service's messages, and reads answers of any size.
  */
 export class RemoteFacilitator implements Facilitator {
   readonly #options: RemoteOptions;
@@ -75,7 +75,7 @@ export class RemoteFacilitator implements Facilitator {
     if (content.isValid) return { valid: true };
     const reason = reasonCode(content.invalidReason);
     if (reason.startsWith('unexpected')) throw this.#unavailable('cannot verify');
-    // The signature was found good here. A service whose node is down takes it for a bad one.
+    // The signature was verified here. A service whose node is down reports it as bad.
     if (reason === 'invalid_exact_evm_signature' && !(await this.#isContract(authorization.payer))) {
       throw this.#unavailable('takes a good signature for a bad one');
     }
@@ -123,7 +123,8 @@ export class RemoteFacilitator implements Facilitator {
   }
 
   /**
-   * Nobody is credited by the word of a service: the chain must show it. A node may hear of it later than the service.
+   * Waits until the chain shows the transfer: the service's word alone credits nothing. A node may see it later than
+   * the service.
    */
   async #confirm(authorization: Authorization, transaction: string): Promise<SettlementResult> {
     const { chain, host, timeoutMs } = this.#options;
@@ -138,7 +139,7 @@ export class RemoteFacilitator implements Facilitator {
     return { state: 'unknown', reason: 'not_on_chain_yet', transaction };
   }
 
-  /** Of such a payer the contract is asked, and not the signature alone. */
+  /** Contract wallets verify their own signatures. */
   async #isContract(payer: string): Promise<boolean> {
     const { nodes } = this.#options;
     return (await orUnavailable(nodes, nodes.client.getCode({ address: hex(payer) }))) !== undefined;
@@ -174,9 +175,7 @@ export class RemoteFacilitator implements Facilitator {
   }
 }
 
-/**
- * What a settlement needs. With the quote's own members a service could send the payment here as if it were the payer.
- */
+/** Removes the quote's own fields: with them the service could submit the payment here as the payer. */
 function withoutQuote({ extra: { name, version, paymentFlow }, ...rest }: PaymentRequirements): PaymentRequirements {
   return { ...rest, extra: { name, version, paymentFlow } };
 }

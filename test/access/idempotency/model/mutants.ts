@@ -1,6 +1,6 @@
 import { AnswerSeal } from '../../../../src/access/idempotency/crypto.ts';
+import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/idempotency.ts';
 import { StoredRun } from '../../../../src/access/idempotency/run.ts';
-import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/state.ts';
 import type { IdempotencyRow } from '../../../../src/access/idempotency/table.ts';
 import type { SqlValue, Store, Write } from '../../../../src/store/store.ts';
 import type { Mutant } from './world.ts';

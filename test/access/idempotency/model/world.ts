@@ -1,11 +1,11 @@
 import { expect } from 'bun:test';
-import type { IdempotentRun } from '../../../../src/access/idempotency/run.ts';
 import {
   type Claim,
   type Idempotency,
   type IdempotencyOptions,
   openIdempotency,
-} from '../../../../src/access/idempotency/state.ts';
+} from '../../../../src/access/idempotency/idempotency.ts';
+import type { IdempotentRun } from '../../../../src/access/idempotency/run.ts';
 import { idempotencyMigrations } from '../../../../src/access/idempotency/table.ts';
 import { createIds } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';

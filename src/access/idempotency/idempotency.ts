@@ -6,16 +6,16 @@ import { AnswerSeal, isSame, requestNameOf } from './crypto.ts';
 import { type IdempotentRun, StoredRun } from './run.ts';
 import { COUNT_OLD, deleteOld, type IdempotencyRow, SELECT_ROW } from './table.ts';
 
-/** How long an answer is kept, and a loss remembered, ms. */
-const KEPT_MS = 86_400_000;
+/** How long answers and losses are stored, ms. */
+const RETENTION_MS = 86_400_000;
 /**
- * After so many losses that no crash explains, mostly answers too large to be kept, the charge of the last stands:
- * otherwise one key could have any number of such answers for the price of one.
+ * After this many losses without a crash, the last charge stands. Otherwise one key could get any number of too large
+ * answers for the price of one.
  */
 export const LOSSES_MAX = 3;
-/** Rows deleted in one transaction: each may have a mebibyte. */
+/** Rows deleted in one transaction. Each may have a mebibyte. */
 const PRUNE_BATCH = 100;
-/** For whoever reads the journal. */
+/** Shown in the journal. */
 const NOTE = 'its answer was lost, and the request repeated';
 
 export interface IdempotencyOptions {
@@ -23,8 +23,8 @@ export interface IdempotencyOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /**
-   * Gives back what is left of a decision's charge, at most what `instead` was charged: durable when it resolves, and
-   * nothing the second time.
+   * Gives back the rest of a decision's charge, at most the charge of `instead`. Durable when it resolves; a second
+   * call gives nothing.
    */
   giveBack(decision: number, note: string, instead?: number): Promise<Microcredits>;
 }
@@ -39,7 +39,10 @@ export interface IdempotentRequest {
   readonly body: Uint8Array;
 }
 
-/** Why a request is neither carried out nor answered. `unavailable`: it was charged, and its answer cannot be had. */
+/**
+ * The reason why a request neither runs nor gets a stored answer. `unavailable`: it was charged, and its answer is lost
+ * or sealed with another secret.
+ */
 export type ClaimRefusal =
   | { readonly kind: 'in-flight' }
   | { readonly kind: 'reused' }
@@ -51,17 +54,17 @@ export type Claim =
   | ClaimRefusal;
 
 export interface Idempotency {
-  /** Rejects with StoreError when it cannot be read, or a charge not be given back. */
+  /** @throws StoreError when the row cannot be read or a charge not be given back. */
   claim(request: IdempotentRequest): Promise<Claim>;
-  /** Deletes what is older than a day, a batch at a time. Returns how many rows. */
+  /** Deletes rows that are older than a day, in batches. Returns their number. */
   prune(): Promise<number>;
-  /** Resolves once no turn is open. */
+  /** Resolves once no request runs. */
   idle(): Promise<void>;
 }
 
 /**
- * Memory knows what runs; the table knows the rest, and is asked anew each time. A row that says `running` and is
- * not in memory is of a process that is gone, so a start has nothing to do.
+ * Running requests are in memory, all others in the table, which is read each time. A `running` row that is not in
+ * memory was left by a process that has ended, so a start needs no repair.
  */
 export function openIdempotency(options: IdempotencyOptions): Idempotency {
   return new StoredIdempotency(options);
@@ -72,9 +75,9 @@ const REUSED: Claim = { kind: 'reused' };
 
 class StoredIdempotency implements Idempotency {
   readonly #options: IdempotencyOptions;
-  /** Name → body of what runs. */
+  /** Running requests: name → SHA-256 of the body. */
   readonly #running = new Map<string, Uint8Array>();
-  /** Turns that have ended: whoever read a row meanwhile reads it again. */
+  /** Counts the runs that have ended: a row read before such an end is read again. */
   #ends = 0;
   #waiters: (() => void)[] = [];
 
@@ -87,7 +90,7 @@ class StoredIdempotency implements Idempotency {
     const name = Buffer.from(bytes).toString('base64');
     for (;;) {
       const running = this.#running.get(name);
-      // That another body does not fit is known already: waiting would not help.
+      // Another body is an error already: waiting would not help.
       if (running) return isSame(running, request.body) ? IN_FLIGHT : REUSED;
       const ends = this.#ends;
       const row = await this.#find(bytes);
@@ -101,7 +104,7 @@ class StoredIdempotency implements Idempotency {
 
   async prune(): Promise<number> {
     const { store, now } = this.#options;
-    const until = now() - KEPT_MS;
+    const until = now() - RETENTION_MS;
     for (let deleted = 0; ; ) {
       const [found] = await store.query<{ n: number }>(COUNT_OLD, [until, PRUNE_BATCH]);
       if (!found || found.n === 0) return deleted;
@@ -115,15 +118,15 @@ class StoredIdempotency implements Idempotency {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
-  /** Null, too, for what is too old. */
+  /** Returns null for an expired row, too. */
   async #find(name: Uint8Array): Promise<IdempotencyRow | null> {
     const [row] = await this.#options.store.query<IdempotencyRow>(SELECT_ROW, [name]);
-    return row && row.time > this.#options.now() - KEPT_MS ? row : null;
+    return row && row.time > this.#options.now() - RETENTION_MS ? row : null;
   }
 
   /**
-   * Opens a turn. What a crash has cost is given back at once, so that it is not in the way of the new reservation.
-   * After any other loss the caller may have had the answer: of its charge goes what the repeat is charged.
+   * Opens a run. The charge of a crashed run is given back at once, so that it does not block the new reservation.
+   * After any other loss the caller may have had the answer, so at most the repeat's charge is given back.
    */
   async #run(
     name: Uint8Array,
@@ -145,13 +148,13 @@ class StoredIdempotency implements Idempotency {
         body,
         owed: lost?.state === 'lost' ? lost.decision : null,
         losses: lost?.losses ?? 0,
-        // Anybody has as many wallets as he likes, and would have three large answers of each for the price of one.
+        // Wallets are free to make: each could get three large answers for the price of one.
         tooLargeCounts: isWallet(keyId) ? LOSSES_MAX : 1,
         givenBack,
         giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
         release,
       });
-      return { kind: 'run', run: run };
+      return { kind: 'run', run };
     } catch (cause) {
       release();
       throw cause;
@@ -161,17 +164,17 @@ class StoredIdempotency implements Idempotency {
   #release(name: string): void {
     this.#running.delete(name);
     this.#ends++;
-    if (this.#running.size === 0) for (const tell of this.#waiters.splice(0)) tell();
+    if (this.#running.size === 0) for (const resolve of this.#waiters.splice(0)) resolve();
   }
 }
 
-/** What a row says to a repeat; null when that may run. */
+/** Returns the claim that a row allows; null when the request may run. */
 function claimOf(
   { state, verifier, body, decision, answer, losses }: IdempotencyRow,
   seal: AnswerSeal,
   bodyHash: Uint8Array,
 ): Claim | null {
-  // Sent with another secret: neither can the body be compared nor the answer read.
+  // Sent with another secret: neither body nor answer can be read.
   if (!isSame(seal.verifier, verifier)) return { kind: 'unavailable', decision };
   if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;
   if (state !== 'kept') return losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };
