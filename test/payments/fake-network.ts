@@ -9,7 +9,7 @@ import {
 } from '../../src/payments/facilitator/facilitator.ts';
 
 /** How the next settlements go. */
-type Way =
+type SettleBehavior =
   /** As they should. */
   | 'prompt'
   /** Sent and mined, and nobody hears of it. */
@@ -32,7 +32,7 @@ type Way =
 export class FakeNetwork implements NetworkClients {
   /** What was asked of it, in order. */
   readonly calls: string[] = [];
-  way: Way = 'prompt';
+  behavior: SettleBehavior = 'prompt';
   /** The reason of the next verifications; null for good ones. */
   invalid: string | null = null;
   /** Whether anybody answers. */
@@ -66,7 +66,7 @@ export class FakeNetwork implements NetworkClients {
     },
     settle: async (authorization: Authorization): Promise<SettlementResult> => {
       this.#ask('settle');
-      const { way } = this;
+      const { behavior: way } = this;
       await this.gate;
       return this.#settle(authorization, way);
     },
@@ -108,7 +108,7 @@ export class FakeNetwork implements NetworkClients {
     if (!this.isUp) throw new FacilitatorUnavailable('nobody answers at a secret place');
   }
 
-  #settle(authorization: Authorization, way: Way): SettlementResult {
+  #settle(authorization: Authorization, way: SettleBehavior): SettlementResult {
     const unknown = (transaction: string | null): SettlementResult => ({
       state: 'unknown',
       reason: 'timeout',

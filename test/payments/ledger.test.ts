@@ -29,7 +29,7 @@ describe('With the ledger', () => {
     await using shop = workshop();
     const { ledger, options, book } = withLedger();
     const first = await shop.open(options);
-    const offer = await first.offer(newAccount());
+    const offer = await first.signedPayment(newAccount());
     expect((await first.payments.settle(offer, BESIDE, book)).state).toBe('captured');
     expect(ledger().balanceOf(offer.payer)?.free).toBe(5_000_000);
     expect(await findingsOf(shop.file)).toEqual([]);
@@ -44,7 +44,7 @@ describe('With the ledger', () => {
     await using shop = workshop();
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
-    const offer = await bench.offer(newAccount(), { purpose: 'topup', isFeeDue: false });
+    const offer = await bench.signedPayment(newAccount(), { purpose: 'topup', isFeeDue: false });
     await bench.payments.settle(offer, { decision: null, keyId: null }, (payment: Payment, writes) => {
       const also = [...writes, ...bench.payments.settleWrites(payment, 0, 0)];
       return ledger().deposit(payment.payer, { paid: payment.paid, fee: 0, note: idText('pay_', payment.id) }, also);
@@ -58,8 +58,8 @@ describe('With the ledger', () => {
     await using shop = workshop();
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
-    const offer = await bench.offer(newAccount());
-    bench.chain.way = 'lost';
+    const offer = await bench.signedPayment(newAccount());
+    bench.chain.behavior = 'lost';
     expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
     expect(ledger().balanceOf(offer.payer)).toBeNull();
     const { id } = await only(bench);

@@ -52,11 +52,11 @@ describe('What is told of payments', () => {
   test('is each that has arrived, with its Credits, once, however often it is sent', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     await bench.payments.settle(offer, BESIDE, bench.book);
     await bench.payments.settle(offer, BESIDE, bench.book);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
-    const proof = await bench.offer(newAccount(), { credit: 5_000_000 });
+    const proof = await bench.signedPayment(newAccount(), { credit: 5_000_000 });
     await bench.payments.settle(proof, BESIDE, never);
     expect(figuresFor(bench)).toEqual({ ...NOTHING, captured: 1, credits: 6 });
   });
@@ -64,20 +64,20 @@ describe('What is told of payments', () => {
   test('is each that the chain refused, and none that was never sent', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    bench.chain.way = 'unavailable';
-    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    bench.chain.behavior = 'unavailable';
+    await rejection(bench.payments.settle(await bench.signedPayment(newAccount()), BESIDE, never));
     expect(figuresFor(bench)).toEqual(NOTHING);
-    bench.chain.way = 'refused';
-    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    bench.chain.behavior = 'refused';
+    await rejection(bench.payments.settle(await bench.signedPayment(newAccount()), BESIDE, never));
     expect(figuresFor(bench)).toEqual({ ...NOTHING, failed: 1 });
   });
 
   test('is how many are unsettled, and what becomes of them by the chain’s word', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offers = [await bench.offer(newAccount()), await bench.offer(newAccount())] as const;
+    const offers = [await bench.signedPayment(newAccount()), await bench.signedPayment(newAccount())] as const;
     for (const [at, way] of (['lost', 'stuck'] as const).entries()) {
-      bench.chain.way = way;
+      bench.chain.behavior = way;
       await rejection(bench.payments.settle(offers[at as 0 | 1], BESIDE, never));
     }
     expect(figuresFor(bench)).toEqual({ ...NOTHING, unsettled: 2 });
@@ -104,7 +104,7 @@ describe('What is told of payments', () => {
       });
     };
     const bench = await shop.open({ wrap: deaf, reconcileEveryMs: 4 });
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const settled = bench.payments.settle(offer, BESIDE, (payment, captured) => {
       isLost = true;
       return bench.book(payment, captured);
@@ -129,8 +129,8 @@ describe('What is told of payments', () => {
         },
       });
     const bench = await shop.open({ wrap: refusing });
-    const offer = await bench.offer(newAccount());
-    bench.chain.way = 'stuck';
+    const offer = await bench.signedPayment(newAccount());
+    bench.chain.behavior = 'stuck';
     await rejection(bench.payments.settle(offer, BESIDE, never));
     bench.chain.cancel(offer.nonce);
     const [row] = await bench.payments.list({ state: 'unknown', payer: null, limit: 1, before: null });
@@ -156,8 +156,8 @@ describe('What is told of payments', () => {
     });
     await waitFor(() => bench.payments.ready().length === 1);
     expect([figuresFor(bench).ready, figuresFor(bench, other.id).ready]).toEqual([1, 0]);
-    bench.chain.way = 'stuck';
-    await rejection(bench.payments.settle(await bench.offer(newAccount()), BESIDE, never));
+    bench.chain.behavior = 'stuck';
+    await rejection(bench.payments.settle(await bench.signedPayment(newAccount()), BESIDE, never));
     (await bench.payments.prepare(policy({ networks: [other] })))();
     expect(figuresFor(bench)).toMatchObject({ unsettled: 1, ready: undefined });
     expect(figuresFor(bench, other.id)).toMatchObject({ unsettled: 0, ready: 0 });

@@ -123,7 +123,7 @@ describe('A network', () => {
   test('stays open for a settlement under way when a policy takes it away', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
     const settling = bench.payments.settle(offer, BESIDE, bench.book);
@@ -138,7 +138,7 @@ describe('A network', () => {
   test('settles what was quoted before a reload to the payee of that quote', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     (await bench.payments.prepare(policy({ networks: [network({ payTo: `0x${'44'.repeat(20)}` })] })))();
     await waitFor(() => offered(bench).length === 1);
     const { payment } = (await bench.payments.settle(offer, BESIDE, bench.book)) as { payment: { payTo: string } };

@@ -7,7 +7,7 @@ import { PaymentRefused } from '../../src/payments/payments.ts';
 import { ask, type Bench, HASH, headerOf, newAccount, rejection, stockPayload, workshop } from './support.ts';
 
 /** A payment as a hostile client may change it. */
-interface Signed {
+interface ClientPayload {
   signature: string;
   authorization: Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>;
 }
@@ -16,7 +16,7 @@ const payloadOf = ({ payments }: Bench, account: PrivateKeyAccount, over: Parame
   stockPayload(account, payments.quote(ask(over)).required);
 
 /** A stock client's payload has this form. */
-const signedOf = ({ payload }: PaymentPayload): Signed => payload as unknown as Signed;
+const signedOf = ({ payload }: PaymentPayload): ClientPayload => payload as unknown as ClientPayload;
 
 async function reasonOf(promise: Promise<unknown>): Promise<string> {
   const cause = await rejection(promise);
@@ -26,7 +26,7 @@ async function reasonOf(promise: Promise<unknown>): Promise<string> {
 }
 
 /** Signs other terms than those that were offered. */
-async function signAs(account: PrivateKeyAccount, payload: PaymentPayload, over: Partial<Signed['authorization']>) {
+async function signAs(account: PrivateKeyAccount, payload: PaymentPayload, over: Partial<ClientPayload['authorization']>) {
   const { accepted } = payload;
   const authorization = { ...signedOf(payload).authorization, ...over };
   const { value, validAfter, validBefore } = authorization;

@@ -21,9 +21,9 @@ import {
 } from './support.ts';
 
 /** A payment of which it is not known what became of it. */
-async function leave(bench: Bench, way: FakeNetwork['way'] = 'stuck'): Promise<{ offer: SignedPayment; id: number }> {
-  const offer = await bench.offer(newAccount());
-  bench.chain.way = way;
+async function leave(bench: Bench, way: FakeNetwork['behavior'] = 'stuck'): Promise<{ offer: SignedPayment; id: number }> {
+  const offer = await bench.signedPayment(newAccount());
+  bench.chain.behavior = way;
   await rejection(bench.payments.settle(offer, BESIDE, never));
   const [row] = await bench.payments.list({ state: null, payer: offer.payer, limit: 1, before: null });
   return { offer, id: row!.id };
@@ -77,7 +77,7 @@ describe('In the background', () => {
     await waitFor(() => bench.payments.ready().length === 2);
     const { promise, resolve } = Promise.withResolvers<void>();
     slow.chainGate = promise;
-    slow.way = 'stuck';
+    slow.behavior = 'stuck';
     const account = newAccount();
     const { required } = bench.payments.quote(ask());
     for (const [offered, way] of [
@@ -86,7 +86,7 @@ describe('In the background', () => {
     ] as const) {
       const payload = await stockPayload(account, { ...required, accepts: [offered!] });
       const offer = await bench.read(headerOf(payload));
-      bench.chain.way = way;
+      bench.chain.behavior = way;
       await rejection(bench.payments.settle(offer, BESIDE, never));
     }
     await waitFor(async () => (await all(bench)).map(({ state }) => state).join() === 'settled,unknown');
@@ -170,7 +170,7 @@ describe('In the background', () => {
   test('nothing is asked about a payment that is being settled', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
     const settling = bench.payments.settle(offer, BESIDE, bench.book);
@@ -207,7 +207,7 @@ describe('After a restart', () => {
   test('a payment whose request was cut is balance, with its fee given back, in one commit', async () => {
     await using shop = workshop();
     const first = await shop.open();
-    const offer = await first.offer(newAccount());
+    const offer = await first.signedPayment(newAccount());
     const { payment } = (await first.payments.settle(offer, BESIDE, first.book)) as { payment: { id: number } };
     await first.close();
     const second = await shop.open();

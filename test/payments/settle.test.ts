@@ -25,7 +25,7 @@ describe('A payment that is new', () => {
     const bench = await shop.open();
     const { payments, chain, clock } = bench;
     const account = newAccount();
-    const offer = await bench.offer(account);
+    const offer = await bench.signedPayment(account);
     expect(await payments.find(offer)).toBeNull();
     const gate = Promise.withResolvers<void>();
     chain.gate = gate.promise;
@@ -56,7 +56,7 @@ describe('A payment that is new', () => {
   test('of nothing proves the wallet, as long as the quote lasts, and asks and keeps nothing', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount(), { credit: 5_000_000 });
+    const offer = await bench.signedPayment(newAccount(), { credit: 5_000_000 });
     expect(await bench.payments.settle(offer, BESIDE, never)).toEqual({ state: 'proved' });
     expect(await bench.payments.find(offer)).toBeNull();
     bench.clock.now = offer.terms.expiresAt;
@@ -68,7 +68,7 @@ describe('A payment that is new', () => {
   test('is not sent for whoever has left by then, and is as new when it comes again', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const error = await failure(bench.payments.settle(offer, { ...BESIDE, signal: AbortSignal.abort() }, never));
     expect(error.code).toBe('payment_unavailable');
     expect(bench.chain.count('settle')).toBe(0);
@@ -80,7 +80,7 @@ describe('A payment that is new', () => {
     await using shop = workshop();
     const bench = await shop.open();
     const { payments, clock } = bench;
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const short = { ...offer, validBefore: Math.floor(clock.now / 1_000) + 59 };
     expect(await refusal(payments.settle(short, BESIDE, never))).toBe('too_little_time');
     clock.now = offer.terms.expiresAt;
@@ -94,7 +94,7 @@ describe('A payment that is new', () => {
     await using shop = workshop();
     const bench = await shop.open();
     const account = newAccount();
-    const offers = [await bench.offer(account), await bench.offer(account, { credit: 5_000_000 })];
+    const offers = [await bench.signedPayment(account), await bench.signedPayment(account, { credit: 5_000_000 })];
     const wallet = account.address.toLowerCase();
     await bench.payments.block(wallet, 'fraud');
     expect(bench.payments.isBlocked(wallet)).toBe(true);
@@ -113,7 +113,7 @@ describe('A payment that is new', () => {
   test('is refused where it is verified to be bad, with the facilitator’s word, unless that is none', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     bench.chain.invalid = 'insufficient_funds';
     expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('insufficient_funds');
     bench.chain.invalid = '<b>Call +1 555</b>';
@@ -126,7 +126,7 @@ describe('A payment that is new', () => {
   test('whose authorization somebody has used before is no money of this gateway', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     bench.chain.used.set(offer.nonce, '0xelsewhere');
     expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('nonce_already_used');
     expect(await bench.booked()).toEqual([]);
@@ -136,7 +136,7 @@ describe('A payment that is new', () => {
     await using shop = workshop();
     const bench = await shop.open();
     const { payments, chain } = bench;
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     chain.isUp = false;
     const error = await failure(payments.settle(offer, BESIDE, never));
     expect([error.code, error.info.retryAfterMs]).toEqual(['payment_unavailable', 5_000]);
@@ -158,7 +158,7 @@ describe('A payment that is new', () => {
   test('in an asset that the policy has changed since is refused', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const [first] = policy().networks;
     const other = policy({ networks: [{ ...first, asset: { ...first.asset, address: `0x${'12'.repeat(20)}` } }] });
     (await bench.payments.prepare(other))();
@@ -168,11 +168,11 @@ describe('A payment that is new', () => {
   test('that the chain refuses has failed for good: its payload is gone, and so is the way to try it again', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
-    bench.chain.way = 'refused';
+    const offer = await bench.signedPayment(newAccount());
+    bench.chain.behavior = 'refused';
     expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('insufficient_funds');
     expect(await only(bench)).toMatchObject({ state: 'failed', error: 'insufficient_funds' });
-    bench.chain.way = 'prompt';
+    bench.chain.behavior = 'prompt';
     expect(await refusal(bench.payments.settle(offer, BESIDE, never))).toBe('payment_failed');
     expect(bench.chain.count('settle')).toBe(1);
     expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
@@ -181,19 +181,19 @@ describe('A payment that is new', () => {
   test('that could not be sent leaves nothing behind, and can come again', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
-    bench.chain.way = 'unavailable';
+    const offer = await bench.signedPayment(newAccount());
+    bench.chain.behavior = 'unavailable';
     expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unavailable');
     expect(await all(bench)).toEqual([]);
     expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
-    bench.chain.way = 'prompt';
+    bench.chain.behavior = 'prompt';
     expect((await bench.payments.settle(offer, BESIDE, bench.book)).state).toBe('captured');
   });
 
   test('is settled once, however many send it at a time', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
     const settling = Array.from({ length: 5 }, () => bench.payments.settle(offer, BESIDE, bench.book));
@@ -222,7 +222,7 @@ describe('A payment that is new', () => {
       close: () => store.close(),
     });
     const bench = await shop.open({ wrap: breakable });
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     isBroken = true;
     const error = await failure(bench.payments.settle(offer, BESIDE, never));
     expect([error.code, error.status]).toEqual(['overloaded', 503]);
@@ -236,7 +236,7 @@ describe('The books', () => {
   test('refuse a second deposit for one payment with its whole commit', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     let again: (() => Promise<unknown>) | null = null;
     const { state } = await bench.payments.settle(offer, BESIDE, (payment, writes) => {
       again = () => bench.book(payment, writes);
@@ -264,8 +264,8 @@ describe('The books', () => {
       [ann, 'stuck'],
       [ann, 'prompt'],
     ] as const) {
-      bench.chain.way = way;
-      await payments.settle(await bench.offer(account), BESIDE, bench.book).catch(() => {});
+      bench.chain.behavior = way;
+      await payments.settle(await bench.signedPayment(account), BESIDE, bench.book).catch(() => {});
     }
     const states = async (query: Partial<Parameters<typeof payments.list>[0]>) => {
       const found = await payments.list({ state: null, payer: null, limit: 100, before: null, ...query });
@@ -287,8 +287,8 @@ describe('The books', () => {
     await using shop = workshop();
     const bench = await shop.open();
     for (const way of ['prompt', 'refused', 'stuck', 'unavailable'] as const) {
-      bench.chain.way = way;
-      const offer = await bench.offer(newAccount());
+      bench.chain.behavior = way;
+      const offer = await bench.signedPayment(newAccount());
       await bench.payments.settle(offer, BESIDE, bench.book).catch(() => {});
       const rows = await bench.store.query({ sql: 'SELECT * FROM payments' });
       expect(offer.secret).toStartWith('0x');

@@ -81,7 +81,7 @@ export function stockPayload(account: PrivateKeyAccount, required: PaymentRequir
 export const headerOf = (payload: unknown): string => Buffer.from(JSON.stringify(payload)).toString('base64');
 
 /** A deposit or a fee, as the books have it. */
-export interface Booked extends Deposit {
+export interface BookedEntry extends Deposit {
   readonly wallet: string;
 }
 
@@ -114,11 +114,11 @@ export interface Bench {
   readonly clock: { now: number };
   /** Networks that were opened, oldest first. */
   readonly opened: readonly { readonly policy: PaymentNetwork; readonly means: NetworkHost }[];
-  booked(): Promise<Booked[]>;
+  booked(): Promise<BookedEntry[]>;
   /** Books as the gateway does. */
   readonly book: BookPayment<string>;
   /** Has a quote signed by a stock client, and read. */
-  offer(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<SignedPayment>;
+  signedPayment(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<SignedPayment>;
   header(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<string>;
   read(header: string, over?: Partial<Parameters<Payments['read']>[0]>): Promise<SignedPayment>;
   row(id: number): Promise<Payment>;
@@ -198,13 +198,13 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     log,
     clock,
     opened,
-    booked: () => store.query<Booked>(BOOKED),
+    booked: () => store.query<BookedEntry>(BOOKED),
     book: async (payment, captured) => {
       const deposit = { paid: payment.paid, fee: payment.fee, note: `pay ${payment.id}` };
       await store.commit([bookWrite(payment.payer, deposit), ...captured]);
       return 'booked';
     },
-    offer: async (account, over) => bench.read(await bench.header(account, over), { ...over }),
+    signedPayment: async (account, over) => bench.read(await bench.header(account, over), { ...over }),
     header: async (account, over) => headerOf(await stockPayload(account, payments.quote(ask(over)).required)),
     read: (header, { purpose = 'chat', requestHash = HASH, wallet = null } = {}) =>
       payments.read({ header, purpose, requestHash, wallet }),

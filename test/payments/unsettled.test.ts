@@ -5,11 +5,11 @@ import type { FakeNetwork } from './fake-network.ts';
 import { BESIDE, failure, never, newAccount, only, refusal, TOKEN, workshop } from './support.ts';
 
 /** A payment whose settlement went some way, and its error. */
-async function unsettledBench(shop: ReturnType<typeof workshop>, way: FakeNetwork['way']) {
+async function unsettledBench(shop: ReturnType<typeof workshop>, way: FakeNetwork['behavior']) {
   const bench = await shop.open();
   const header = await bench.header(newAccount());
   const offer = await bench.read(header);
-  bench.chain.way = way;
+  bench.chain.behavior = way;
   const error = await failure(bench.payments.settle(offer, BESIDE, never));
   return { bench, offer, header, error, id: (await only(bench)).id };
 }
@@ -46,7 +46,7 @@ describe('A payment whose outcome is not known', () => {
   test('is sent again when it comes again, was not used, and its quote lasts', async () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'stuck');
-    bench.chain.way = 'prompt';
+    bench.chain.behavior = 'prompt';
     const resolution = await bench.payments.settle(offer, { decision: 99, keyId: null }, bench.book);
     const row = await bench.row(id);
     expect(resolution).toEqual({ state: 'captured', payment: row, booked: 'booked' });
@@ -59,10 +59,10 @@ describe('A payment whose outcome is not known', () => {
     const bench = await shop.open();
     const account = newAccount();
     const first = await bench.header(account, { purpose: 'topup', bound: 90_000_000 });
-    bench.chain.way = 'stuck';
+    bench.chain.behavior = 'stuck';
     const offer = await bench.read(first, { purpose: 'topup' });
     await failure(bench.payments.settle(offer, BESIDE, never));
-    bench.chain.way = 'prompt';
+    bench.chain.behavior = 'prompt';
     const calls = bench.chain.count('settle');
     // The same nonce under another signature: less is paid, or it can be mined for longer than the chain is asked.
     const { amount, validBefore, requirements, terms } = offer;
@@ -85,7 +85,7 @@ describe('A payment whose outcome is not known', () => {
     const { bench, offer, id } = await unsettledBench(shop, 'pending');
     const { transaction } = await bench.row(id);
     for (const way of ['refused', 'unavailable', 'stuck', 'broken'] as const) {
-      bench.chain.way = way;
+      bench.chain.behavior = way;
       expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
       expect(await bench.row(id)).toMatchObject({ state: 'unknown', transaction });
     }
@@ -97,7 +97,7 @@ describe('A payment whose outcome is not known', () => {
   test('is not sent again once its quote has expired or the time is short, and has failed once the chain says so', async () => {
     await using shop = workshop();
     const { bench, offer, id } = await unsettledBench(shop, 'stuck');
-    bench.chain.way = 'prompt';
+    bench.chain.behavior = 'prompt';
     const short = { ...offer, validBefore: Math.ceil(bench.clock.now / 1_000) + 10 };
     expect((await failure(bench.payments.settle(short, BESIDE, never))).code).toBe('payment_unsettled');
     bench.clock.now = offer.terms.expiresAt;
@@ -138,7 +138,7 @@ describe('A payment whose outcome is not known', () => {
   test('is what is left when it has arrived and could not be booked; it is booked by the chain then', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const broken = () => Promise.reject(new StoreError('the disk is full'));
     const error = await failure(bench.payments.settle(offer, BESIDE, broken));
     expect(error.code).toBe('payment_unsettled');
@@ -151,7 +151,7 @@ describe('A payment whose outcome is not known', () => {
   test('whose booking was done and then reported as failed is not booked again', async () => {
     await using shop = workshop();
     const bench = await shop.open();
-    const offer = await bench.offer(newAccount());
+    const offer = await bench.signedPayment(newAccount());
     const error = await failure(
       bench.payments.settle(offer, BESIDE, async (payment, writes) => {
         await bench.book(payment, writes);

@@ -46,7 +46,7 @@ const POLICY: PaymentPolicy = {
 };
 
 /** What an infected house is made of in place of the right parts. */
-export interface Infection {
+export interface Fault {
   /** Between everything and the disk. */
   readonly store?: (store: Store) => Store;
   /** Between the payments and the chain. */
@@ -62,11 +62,11 @@ export interface HouseOptions {
   readonly nextId: () => number;
   readonly onCrash: 'charge' | 'release';
   readonly network: (pass: (step: string) => Promise<void>) => NetworkClients;
-  readonly infection: Infection;
+  readonly infection: Fault;
 }
 
 /** One run of the program, as far as money goes: the real ledger and payments on a real file, which can die at any step. */
-export class House {
+export class ServerRun {
   readonly file: string;
   readonly ledger: Ledger;
   readonly payments: Payments;
@@ -85,7 +85,7 @@ export class House {
     this.gateway = { ...parts, log: SILENT } as unknown as Gateway;
   }
 
-  static async open({ file, now, nextId, onCrash, network, infection }: HouseOptions): Promise<House> {
+  static async open({ file, now, nextId, onCrash, network, infection }: HouseOptions): Promise<ServerRun> {
     const life = new Life();
     const whole = (store: Store) => store;
     const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
@@ -108,7 +108,7 @@ export class House {
     });
     (await payments.prepare(POLICY))();
     const seen = (infection.payments ?? ((one: Payments) => one))(payments);
-    return new House(file, life, inner, { ledger, payments: seen, now });
+    return new ServerRun(file, life, inner, { ledger, payments: seen, now });
   }
 
   /** Resolves when its networks can be paid on. */
@@ -177,7 +177,7 @@ const NO_ASK = {
 };
 
 /** What tells those who wait for a dead house that it is one. */
-export class Dead extends Error {
+export class ProcessKilled extends Error {
   override readonly name = 'Dead';
 }
 
@@ -203,7 +203,7 @@ class Life {
 
   die(): void {
     this.isDead = true;
-    this.#death.reject(new Dead('killed'));
+    this.#death.reject(new ProcessKilled('killed'));
   }
 }
 

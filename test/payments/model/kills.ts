@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { waitFor } from '../../support/answers.ts';
 import { bookProblems } from './books.ts';
-import { type Paid, signed } from './signed.ts';
+import { type ClientPayment, signed } from './signed.ts';
 import { CHAT, chatBody, type Stand, startStand } from './stand.ts';
 
 /** Where `crash-points.ts` can kill the process, in the order in which a payment passes by. */
@@ -25,7 +25,7 @@ const PRELOAD = `--preload ${join(import.meta.dir, 'crash-points.ts')}`;
 const CLIENTS = 6;
 const PURSE = 100_000_000n;
 /** What goes wrong beside the kill. */
-const MISFORTUNES = ['none', 'none', 'unmined', 'lost', 'provider', 'leavers'] as const;
+const FAULTS = ['none', 'none', 'unmined', 'lost', 'provider', 'leavers'] as const;
 /** A payment that was lost on its way can come no more by then, by the chain's own time. */
 const HOUR_S = 3_600;
 
@@ -33,9 +33,9 @@ interface Sent {
   readonly n: number;
   readonly account: PrivateKeyAccount;
   readonly body: object;
-  readonly paid: Paid;
+  readonly paid: ClientPayment;
   /** What its clients were told, one after the other. */
-  readonly told: { readonly status: number; readonly decision: string | null; readonly content: boolean }[];
+  readonly answers: { readonly status: number; readonly decision: string | null; readonly content: boolean }[];
 }
 
 export interface Kills {
@@ -71,11 +71,11 @@ export function startKills(random: () => number): Kills {
       const response = await on.send(one.body, one.paid.header, leaveAfterMs);
       const decision = response.headers.get('x-signalbox-decision-id');
       const text = await response.text();
-      one.told.push({ status: response.status, decision, content: text.includes('"choices"') });
+      one.answers.push({ status: response.status, decision, content: text.includes('"choices"') });
       return response.status === 200;
     } catch {
       // The process has died under it.
-      one.told.push({ status: 0, decision: null, content: false });
+      one.answers.push({ status: 0, decision: null, content: false });
       return false;
     }
   };
@@ -95,9 +95,9 @@ export function startKills(random: () => number): Kills {
     for (let i = 0; i < CLIENTS; i++) {
       const account = accounts[i % accounts.length]!;
       const body = chatBody(++requests, { stream: random() < 0.5, agent_wallet: account.address });
-      sent.push({ n: requests, account, body, paid: await on.sign(account, body), told: [] });
+      sent.push({ n: requests, account, body, paid: await on.sign(account, body), answers: [] });
     }
-    const misfortune = MISFORTUNES[below(MISFORTUNES.length)];
+    const misfortune = FAULTS[below(FAULTS.length)];
     if (misfortune === 'lost') on.proxy.fail('lost', 'eth_sendRawTransaction', 'eth_getTransactionReceipt');
     if (misfortune === 'unmined') await on.chain.automine(false);
     if (misfortune === 'provider') on.upstream.next({ status: 500 }, { cutAfter: 2 }, { status: 500 });
@@ -120,15 +120,15 @@ export function startKills(random: () => number): Kills {
     await on.chain.mine();
     await retried(on, sent);
     problems.push(...(await endProblems(on, sent)));
-    const answers = sent.filter(({ told }) => told.some(({ status }) => status === 200));
-    const unsettled = sent.filter(({ told }) => told.some(({ status }) => status === 503)).length;
+    const answers = sent.filter(({ answers: told }) => told.some(({ status }) => status === 200));
+    const unsettled = sent.filter(({ answers: told }) => told.some(({ status }) => status === 503)).length;
     return { problems, answered: answers.length, unsettled };
   }
 
   /** Clients send the same again until they are answered, or refused for good. */
   async function retried(on: Stand, sent: readonly Sent[]): Promise<void> {
     for (const one of sent) {
-      const over = () => one.told.some(({ status }) => status === 200) || one.told.at(-1)?.status === 402;
+      const over = () => one.answers.some(({ status }) => status === 200) || one.answers.at(-1)?.status === 402;
       for (let tries = 0; !over() && tries < 3; tries++) await attempt(on, one);
     }
   }
@@ -156,7 +156,7 @@ async function endProblems(stand: Stand, sent: readonly Sent[]): Promise<string[
   const problems = await bookProblems(stand);
   const rows = stand.query<Row>('SELECT nonce, state, charged, decision FROM payments');
   const spent = new Map<string, bigint>();
-  for (const { n, account, paid, told } of sent) {
+  for (const { n, account, paid, answers: told } of sent) {
     const own = rows.filter(({ nonce }) => nonce === paid.nonce);
     if (own.length > 1) problems.push(`request ${n} has ${own.length} payments`);
     const isPaid = own[0]?.state === 'settled';

@@ -22,7 +22,7 @@ export async function standingProblems({ house, signed, wallets }: Play): Promis
       problems.push(`payment ${id} is ${state}, and its request would be quoted for anew`);
     }
   }
-  for (const { n, told, nonce, wallet } of signed) {
+  for (const { n, lastAnswer: told, nonce, wallet } of signed) {
     // Refused means that it may be paid for anew: then it must not be under way.
     const payment = payments.find((one) => one.nonce === nonce && one.payer === wallet);
     if (told === 'refused' && payment && payment.state !== 'failed') {
@@ -49,7 +49,7 @@ export async function finalProblems(play: Play): Promise<string[]> {
     problems.push(`the chain brought ${chain.received * 1_000n}, and ${deposited} was booked`);
   }
   for (const [nonce, times] of chain.debits) if (times > 1) problems.push(`${nonce} moved money ${times} times`);
-  for (const { n, told, wallet, nonce } of signed) {
+  for (const { n, lastAnswer: told, wallet, nonce } of signed) {
     if (told === 'refused' && chain.isUsed(wallet, nonce)) problems.push(`request ${n} was refused, and then debited`);
   }
   for (const payment of payments) problems.push(...paymentProblems(payment, rows, play));

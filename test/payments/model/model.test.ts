@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { effort, isDeep } from '../../deep/effort.ts';
-import type { Infection } from './house.ts';
+import type { Fault } from './house.ts';
 import { MUTANTS } from './mutants.ts';
 import { type Counts, play } from './play.ts';
 
@@ -9,7 +9,7 @@ const STEPS = 60;
 const MUTANT_RUNS = 60;
 
 /** Plays run after run; `SIGNALBOX_SEED` of a failure, with one run, plays the same again. */
-async function law(seed: number, runs: number, infection: Infection = {}): Promise<Counts> {
+async function law(seed: number, runs: number, infection: Fault = {}): Promise<Counts> {
   const total = {} as Counts;
   for (let run = 0; run < runs; run++) {
     const counts = await play(seed + run, STEPS, infection);

@@ -1,6 +1,6 @@
 import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';
 import type { SqlValue, Statement, Store, Write } from '../../../src/store/store.ts';
-import type { Infection } from './house.ts';
+import type { Fault } from './house.ts';
 
 /** A store that writes something else than it is told. */
 function rewriting(store: Store, keep: (write: Write) => boolean): Store {
@@ -48,7 +48,7 @@ const withFacilitator =
 const forgetful = (row: object): object =>
   'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'unknown' } : row;
 
-export const MUTANTS: Readonly<Record<string, Infection>> = {
+export const MUTANTS: Readonly<Record<string, Fault>> = {
   'the reconciler takes an authorization that was cancelled for one that has paid': {
     network: withChain((chain) => ({
       async outcome(trace) {

@@ -29,7 +29,7 @@ interface Transfer {
 }
 
 /** What the chain holds of one authorization that is not merely unused. */
-type Mark = { readonly state: 'used'; readonly hash: string } | { readonly state: 'cancelled' };
+type AuthorizationMark = { readonly state: 'used'; readonly hash: string } | { readonly state: 'cancelled' };
 
 /** A chain with one token and one payee, and a facilitator before it: both do as they are told, and as true ones would. */
 export class ScriptedChain {
@@ -42,7 +42,7 @@ export class ScriptedChain {
   settles = 0;
   readonly #now: () => number;
   readonly #balances = new Map<string, bigint>();
-  readonly #marks = new Map<string, Mark>();
+  readonly #marks = new Map<string, AuthorizationMark>();
   #pool: Transfer[] = [];
   #hashes = 0;
 

@@ -10,7 +10,7 @@ import { type RpcProxy, startRpcProxy } from '../../support/chain/rpc-proxy.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
 import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
-import { type Paid, type SignOptions, signed } from './signed.ts';
+import { type ClientPayment, type SignOptions, signed } from './signed.ts';
 
 export interface StandOptions {
   /** How long a transaction is waited for, ms. */
@@ -49,7 +49,7 @@ export interface Stand {
   /** The quote for a request. */
   quote(body: unknown, path?: string): Promise<PaymentRequired>;
   /** Signs a quote for a request, and sends nothing. */
-  sign(account: PrivateKeyAccount, body: unknown, options?: SignOptions): Promise<Paid>;
+  sign(account: PrivateKeyAccount, body: unknown, options?: SignOptions): Promise<ClientPayment>;
   /** Asks, signs and sends. */
   pay(account: PrivateKeyAccount, body: unknown): Promise<Response>;
   query<Row>(sql: string, ...params: (string | number)[]): Row[];
