@@ -5,7 +5,7 @@ import type { Caller } from '../../src/core/caller.ts';
 import { tempFolder } from '../store/support.ts';
 import { type Clock, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
 
-/** Two processes on one database, and a small model of what they must say of every secret that was ever made. */
+/** Two processes on one database, and a small model of the right answer for every secret ever made. */
 const folder = tempFolder();
 const clock: Clock = { now: MORNING };
 let processes: readonly [OpenedKeys, OpenedKeys];
@@ -20,15 +20,15 @@ afterAll(async () => {
 
 interface Step {
   readonly what: 'create' | 'for wallet' | 'rotate' | 'revoke' | 'revoke others' | 'tick' | 'refresh';
-  /** Which process does it. */
+  /** The process that acts. */
   readonly by: 0 | 1;
-  /** Which key it is done to. */
+  /** The key it acts on. */
   readonly at: number;
-  /** Until the expiry of a new key, or the end of an overlap; how far the clock goes. In ms. */
+  /** The lifetime of a new key, the length of an overlap or the advance of the clock, ms. */
   readonly ms: number;
 }
 
-// Few keys and short times, so that things happen to the same key, and at its very end. A wallet may have 20 keys.
+// Few keys and short times, so that steps hit the same key, and its very end. A wallet may have 20 keys.
 const steps = fc.array(
   fc.record({
     what: fc.constantFrom(
@@ -61,13 +61,13 @@ function expected(known: ModelKey | undefined, key: string, now: number): Denial
 
 const isValid = (known: ModelKey) => !known.isRevoked && clock.now < known.expiresAt;
 
-/** What is on the disk, what each process has seen of it, and every secret with the ID of its key. */
+/** The model: the keys on the disk, the keys that each process has seen, and every secret with the ID of its key. */
 class World {
   readonly disk = new Map<string, ModelKey>();
   readonly seen: [Map<string, ModelKey>, Map<string, ModelKey>] = [new Map(), new Map()];
   readonly secrets: { readonly key: string; readonly id: string }[] = [];
   readonly ids: string[] = [];
-  /** One of its own, so that the keys of other runs are not in its way. */
+  /** A wallet of its own, apart from the keys of other runs. */
   readonly wallet = `0x${crypto.randomUUID().replaceAll('-', '').padEnd(40, '0')}`;
 
   look(by: 0 | 1): void {
@@ -91,7 +91,7 @@ class World {
     this.made({ key, info });
   }
 
-  /** The keys of the wallet that are valid. */
+  /** The wallet's valid keys. */
   ofWallet(): readonly ModelKey[] {
     return [...this.disk.values()].filter((known) => known.isOfWallet && isValid(known));
   }
@@ -129,7 +129,7 @@ async function take(step: Step, world: World, all: readonly [Keys, Keys]): Promi
   world.look(by);
 }
 
-/** What may be wrong with keys: the law must notice. */
+/** A fault that the law must notice. */
 type Mutant = (keys: Keys) => Keys;
 
 const lifecycle = (mutant: Mutant = (keys) => keys) =>
@@ -143,19 +143,19 @@ const lifecycle = (mutant: Mutant = (keys) => keys) =>
         for (const { key, id } of world.secrets) {
           expect(reasonOf(keys, key)).toBe(expected(world.seen[by === 0 ? 0 : 1].get(id), key, clock.now));
         }
-        // Whichever of its keys a wallet shows, it is one caller.
+        // All keys of a wallet are one caller.
         const callers = world.secrets.map(({ key }) => keys.authenticate(`Bearer ${key}`).caller);
         expect(new Set(callers.filter((caller) => caller?.keyId === world.wallet)).size).toBeLessThanOrEqual(1);
       }
     }
   });
 
-test('a secret is let in from when a process has seen it made to its rotation, expiry or revocation, and never else', async () => {
+test('a process admits a secret from when it has seen it made until its rotation, expiry or revocation, and at no other time', async () => {
   await fc.assert(lifecycle(), { numRuns: 60 });
 });
 
 const SOMEBODY: Caller = { keyId: '', scopes: new Set(), labels: {}, models: null, limits: null, budgets: [] };
-/** Keys that let in whom they must not. */
+/** Keys that admit one denial reason. */
 const lenient =
   (isLetIn: (reason: DenialReason | null, header: string | null) => boolean): Mutant =>
   (keys) =>
@@ -166,7 +166,7 @@ const lenient =
       },
     });
 
-/** The same keys, but for some methods. Their own are bound, for they have private parts. */
+/** The same keys with some methods replaced. The others are bound, because they use private fields. */
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   create: (grant, by) => keys.create(grant, by),

@@ -18,7 +18,7 @@ export interface OpenedKeys {
 /** A morning in 2026. */
 export const MORNING = Date.UTC(2026, 10, 20, 9, 30);
 
-/** Keys on the database at `file`, as one process has them. */
+/** The keys of one process on the database at `file`. */
 export async function open(
   file: string,
   clock: Clock = { now: MORNING },
@@ -33,5 +33,5 @@ export async function open(
   return { store, keys, clock, close };
 }
 
-/** Why a key is not let in; null when it is. */
+/** The denial reason of a key; null if it is admitted. */
 export const reasonOf = (keys: Keys, key: string) => keys.authenticate(`Bearer ${key}`).reason;

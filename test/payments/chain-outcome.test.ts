@@ -22,7 +22,7 @@ const reader = async (changes: Partial<PaymentNetwork> = {}): Promise<Chain> =>
   (await openNetwork(networkOn(chain, changes), meansOf(chain))).chain;
 const authorized = ({ payload }: Authorization) => payload.payload as { authorization: Authorized; signature: Hex };
 
-/** The call that carries out an authorization, which anybody may make. */
+/** The call that carries out an authorization. Anybody may send it. */
 function callOf(payment: Authorization): Hex {
   const { authorization: a, signature } = authorized(payment);
   return encodeFunctionData({
@@ -33,7 +33,7 @@ function callOf(payment: Authorization): Hex {
 }
 
 describe('an authorization', () => {
-  test('that nobody used is unused, until the chain’s time is beyond its end', async () => {
+  test('that nobody used is unused, and expires by the chain’s time', async () => {
     const own = await startChain();
     try {
       const read = (await openNetwork(networkOn(own), meansOf(own))).chain;
@@ -53,14 +53,14 @@ describe('an authorization', () => {
     }
   });
 
-  test('that anybody has had carried out is used, in that transaction', async () => {
+  test('that anybody carried out is used, in that transaction', async () => {
     const payer = await chain.payer(1_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     const { hash } = await chain.send(payer, { to: chain.token, data: callOf(payment) });
     expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'used', transaction: hash });
   });
 
-  test('that the payer cancelled is cancelled, also beside a transfer of as much', async () => {
+  test('that the payer cancelled is cancelled, even beside a transfer of the same amount', async () => {
     const payer = await chain.payer(2_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     await chain.cancel(payer, authorized(payment).authorization.nonce);
@@ -80,7 +80,7 @@ describe('an authorization', () => {
     expect(await (await reader()).outcome(traceOf(payment))).toEqual({ state: 'cancelled' });
   });
 
-  test('is not paid by a transfer beside it, which could stand for several', async () => {
+  test('is not paid by a transfer beside it, which could be counted for several', async () => {
     const payer = await chain.payer(10_000n);
     const { created } = await chain.send(payer, { data: contract('Trickster')?.bytecode ?? '0x' });
     if (created === null) throw new Error('The contract was not created.');
@@ -111,7 +111,7 @@ describe('an authorization', () => {
     ]);
   });
 
-  test('of which several are carried out in one transaction has each its own transfer', async () => {
+  test('gets its own transfer when several are carried out in one transaction', async () => {
     const payer = await chain.payer(10_000n);
     const { created } = await chain.send(payer, { data: contract('Trickster')?.bytecode ?? '0x' });
     if (created === null) throw new Error('The contract was not created.');
@@ -128,7 +128,7 @@ describe('an authorization', () => {
     }
   });
 
-  test('that was used long ago is found by a few looks, and in pages as small as the node asks for', async () => {
+  test('used long ago is found in a few queries, with pages as small as the node demands', async () => {
     const own = await startChain();
     const node = await startRpcProxy(own.url);
     try {
@@ -156,7 +156,7 @@ describe('an authorization', () => {
     }
   });
 
-  test('that a node calls used and shows no use of is not judged', async () => {
+  test('that a node reports as used without showing the use stays undecided', async () => {
     const node = await startRpcProxy(chain.url);
     try {
       const read = await reader({ rpcUrls: [node.url] });
@@ -175,10 +175,10 @@ describe('an authorization', () => {
   });
 });
 
-describe('a look at the chain', () => {
+describe('checking the chain', () => {
   const asset = (changes: Partial<PaymentAsset>) => ({ asset: { ...networkOn(chain).asset, ...changes } });
 
-  test('finds all as the policy says, and remembers it', async () => {
+  test('passes when it matches the policy, and happens once', async () => {
     const node = await startRpcProxy(chain.url);
     try {
       const read = await reader({ rpcUrls: [node.url] });
@@ -191,7 +191,7 @@ describe('a look at the chain', () => {
     }
   });
 
-  test('tells what differs', async () => {
+  test('reports each mismatch', async () => {
     const checked = async (changes: Partial<PaymentNetwork>) => (await reader(changes)).check();
     await expect(checked({ id: 'eip155:8453', chainId: 8453 })).rejects.toThrow(
       'The node of the network eip155:8453 serves the chain 84532.',

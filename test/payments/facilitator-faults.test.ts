@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await chain.automine(true);
-  // The library leaves promises that it started to themselves.
+  // The library does not await every promise that it starts.
   expect(unhandled.splice(0)).toEqual([]);
 });
 afterAll(async () => {
@@ -46,7 +46,7 @@ const offered = async (amount = 1_000n): Promise<Authorization> =>
   authorize(await chain.payer(5_000n), networkOn(chain), amount);
 
 describe('a node that', () => {
-  test('is down is told of at once, and not of a bad signature', async () => {
+  test('is down is reported at once, and not as a bad signature', async () => {
     const { facilitator } = await open();
     const payment = await offered();
     await node.down();
@@ -58,7 +58,7 @@ describe('a node that', () => {
   });
 
   test.each(['error', 'status', 'garbage', 'empty', 'cut'] as const)(
-    'fails with %s is unavailable, whichever call it fails at before a transaction is sent',
+    'fails with %s is unavailable, whichever call fails before a transaction is sent',
     async (fault) => {
       const methods = ['eth_getCode', 'eth_call', 'eth_estimateGas', 'eth_getTransactionCount', 'eth_getBalance'];
       for (const method of [...methods, 'eth_getBlockByNumber']) {
@@ -84,7 +84,7 @@ describe('a node that', () => {
     await expect(facilitator.verify(payment)).rejects.toThrow(FacilitatorUnavailable);
   }, 60_000);
 
-  test('serves another chain is asked for nothing, and the next one is', async () => {
+  test('serves another chain gets no call, and the next node does', async () => {
     const other = await startRpcProxy(chain.url);
     try {
       other.answer('eth_chainId', '0x1');
@@ -98,7 +98,7 @@ describe('a node that', () => {
     }
   });
 
-  test('is the first of two and down is stood in for', async () => {
+  test('is down is replaced by the second node', async () => {
     const first = await startRpcProxy(chain.url);
     const { facilitator, chain: read } = await open(through({ rpcUrls: [first.url, node.url] }));
     await first.stop();
@@ -110,14 +110,14 @@ describe('a node that', () => {
 });
 
 describe('a transaction', () => {
-  test('whose acceptance is not heard of is found by its hash', async () => {
+  test('whose acceptance was not confirmed is found by its hash', async () => {
     const { facilitator } = await open();
     const payment = await offered();
     node.fail('lost', SEND);
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('of which nothing is heard after it was sent leaves it to the chain', async () => {
+  test('whose result is unavailable is left to the chain', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
     const payment = await offered();
     node.fail('cut', 'eth_getTransactionReceipt');
@@ -128,7 +128,7 @@ describe('a transaction', () => {
     expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
   });
 
-  test('that may never have been sent is not known, and not used', async () => {
+  test('that may never have been sent is unknown, and unused', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
     for (const fault of ['cut', 'error', 'status', 'empty'] as const) {
       const payment = await offered();
@@ -140,7 +140,7 @@ describe('a transaction', () => {
     expect((await facilitator.settle(await offered())).state).toBe('captured');
   });
 
-  test('that is not mined is not known within the time; later it is', async () => {
+  test('that is not mined is not known in time, and is known later', async () => {
     const { facilitator, chain: read } = await open(through(hasty));
     const payment = await offered();
     await chain.automine(false);
@@ -154,7 +154,7 @@ describe('a transaction', () => {
     expect(await read.outcome(traceOf(payment))).toEqual({ state: 'used', transaction });
   });
 
-  test('that the node forgets does not hold up the next', async () => {
+  test('that the node forgets does not block the next', async () => {
     const { facilitator } = await open(through(hasty));
     const payment = await offered();
     const next = await offered();
@@ -165,7 +165,7 @@ describe('a transaction', () => {
     expect((await facilitator.settle(next)).state).toBe('captured');
   });
 
-  test('that no node has any more is sent anew for whoever comes with the same signature', async () => {
+  test('that no node has any more is sent again when the same signature is submitted', async () => {
     const { facilitator } = await open(through(hasty));
     const payment = await offered();
     await chain.automine(false);
@@ -175,13 +175,13 @@ describe('a transaction', () => {
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('that is reverted once it is mined has failed', async () => {
+  test('that reverts when mined has failed', async () => {
     const { facilitator } = await open(through());
     const payer = await chain.payer(1_000n);
     const payment = await authorize(payer, networkOn(chain), 1_000n);
     await chain.automine(false);
     const settling = facilitator.settle(payment);
-    // It is estimated while the payer has the money, and mined after the payer's own, which pays more for its place.
+    // Estimated while the payer has the money, and mined after the payer's own transaction, which pays a higher fee.
     const before = node.count(SEND);
     while (node.count(SEND) === before) await Bun.sleep(5);
     await chain.empty(payer.address);
@@ -189,7 +189,7 @@ describe('a transaction', () => {
     expect(await settling).toEqual({ state: 'failed', reason: 'invalid_exact_evm_transaction_failed' });
   });
 
-  test('is found again after a restart by what was noted, and not sent twice', async () => {
+  test('is found after a restart by its note, and not sent twice', async () => {
     const means = meansOf(chain);
     const { facilitator } = await open(through(hasty), means);
     const payment = await offered();
@@ -217,7 +217,7 @@ describe('a transaction', () => {
     expect(node.count(SEND)).toBe(sent);
   });
 
-  test('is waited for no longer when the facilitator is closed', async () => {
+  test('is not awaited after the facilitator is closed', async () => {
     const { facilitator } = await open(through({ facilitator: patientFor(600_000) }));
     const payment = await offered();
     await chain.automine(false);
@@ -230,7 +230,7 @@ describe('a transaction', () => {
 });
 
 describe('secrets', () => {
-  test('are in no error, no answer, no alarm and no note', async () => {
+  test('appear in no error, answer, alarm or note', async () => {
     const hidden = { rpcUrls: [], rpcUrlsEnv: 'NODES' };
     const means = meansOf(chain);
     const env = (name: string) => (name === 'NODES' ? `${node.url}/v2/a-key-of-the-provider` : means.env(name));

@@ -15,7 +15,7 @@ const BEARER = 'a-token-for-the-facilitator-42';
 const REFUSAL = { success: false, transaction: '', network: 'eip155:84532' };
 
 let chain: TestChain;
-/** Through which the service sees the chain; Signalbox asks the chain itself. */
+/** The service reads the chain through it; Signalbox asks the chain itself. */
 let node: RpcProxy;
 let service: FacilitatorServer;
 beforeAll(async () => {
@@ -44,7 +44,7 @@ const open = (network = remote(), bearer = BEARER): Promise<NetworkClients> =>
   openNetwork(network, meansOf(chain, { env: (name) => (name === 'BEARER' ? bearer : undefined) }));
 const offered = async (): Promise<Authorization> => authorize(await chain.payer(5_000n), networkOn(chain), 1_000n);
 
-test('a payment is verified and settled by the service, which is shown the token', async () => {
+test('a payment is verified and settled by the service, which gets the token', async () => {
   const { facilitator } = await open();
   const payment = await offered();
   const before = await chain.balanceOf(chain.payTo);
@@ -56,7 +56,7 @@ test('a payment is verified and settled by the service, which is shown the token
   expect(service.requests.every(({ codings }) => codings === 'identity')).toBe(true);
 });
 
-test('a payment by the payer’s fault is invalid, or fails', async () => {
+test('a payment that its payer cannot fund is invalid, or fails', async () => {
   const { facilitator } = await open();
   const payment = await offered();
   await chain.empty(payment.payer as `0x${string}`);
@@ -78,25 +78,25 @@ describe('a service that', () => {
   );
 
   test.each(['hangAfter', 'statusAfter', 'resetAfter', 'crashAfter', 'garbageAfter'] as const)(
-    'has settled and fails with %s leaves it to the chain, which knows',
+    'has settled and fails with %s is unclear, and the chain decides',
     async (fault) => {
       const { facilitator, chain: read } = await open(remote({ timeoutMs: 1_500 }));
       const payment = await offered();
-      // By a connection that was used before, and is used again.
+      // On a connection that was used before.
       expect(await facilitator.verify(payment)).toEqual({ valid: true });
       service.fail(fault, '/settle');
       expect(await facilitator.settle(payment)).toMatchObject({ state: 'unknown', transaction: null });
       expect((await read.outcome(traceOf(payment))).state).toBe('used');
       service.fail(null);
       await service.up();
-      // Asked once more, the service calls the nonce used: it may have been itself.
+      // Asked again, the service reports a used nonce: it may have used it itself.
       const again = await facilitator.settle(payment);
       expect(again.state).toBe('unknown');
     },
   );
 
   test.each(['hang', 'status', 'reset', 'garbage', 'wrong'] as const)(
-    'fails with %s at a settlement leaves it to the chain, though nothing was sent',
+    'fails with %s at a settlement is unclear, though nothing was sent',
     async (fault) => {
       const { facilitator, chain: read } = await open(remote({ timeoutMs: 500 }));
       const payment = await offered();
@@ -106,7 +106,7 @@ describe('a service that', () => {
     },
   );
 
-  test('cannot be reached, or does not look at the payment, was sent nothing', async () => {
+  test('cannot be reached, or does not process the payment, was sent nothing', async () => {
     const { facilitator } = await open();
     const payment = await offered();
     service.fail('busy', '/settle');
@@ -121,7 +121,7 @@ describe('a service that', () => {
     expect((await facilitator.settle(payment)).state).toBe('captured');
   });
 
-  test('sends elsewhere is not followed, with the token or without', async () => {
+  test('redirects is not followed, with the token or without', async () => {
     const { facilitator } = await open();
     const payment = await offered();
     service.fail('redirect');
@@ -130,7 +130,7 @@ describe('a service that', () => {
     expect(service.requests.slice(before).map(({ path }) => path)).toEqual(['/settle']);
   });
 
-  test('takes a good signature for a bad one, as while its node is down, is unavailable', async () => {
+  test('reports a good signature as bad, as while its node is down, is unavailable', async () => {
     const { facilitator } = await open();
     const payment = await offered();
     await node.down();
@@ -147,7 +147,7 @@ describe('a service that', () => {
     },
   );
 
-  test('says that it was settled, and not how, is not believed', async () => {
+  test('reports a settlement without a transaction is not believed', async () => {
     const { facilitator } = await open();
     const payment = await offered();
     const transaction = `0x${'ab'.repeat(32)}`;
@@ -157,7 +157,7 @@ describe('a service that', () => {
     }
   });
 
-  test('says that it was settled, in a transaction that the chain does not have, is not believed', async () => {
+  test('reports a settlement in a transaction that the chain does not have is not believed', async () => {
     const { facilitator } = await open(remote({ timeoutMs: 300 }));
     const payment = await offered();
     const transaction = `0x${'ab'.repeat(32)}`;
@@ -165,7 +165,7 @@ describe('a service that', () => {
     expect(await facilitator.settle(payment)).toEqual({ state: 'unknown', reason: 'not_on_chain_yet', transaction });
   });
 
-  test('refuses while the chain does not answer leaves it open', async () => {
+  test('refuses while the chain does not answer leaves the outcome open', async () => {
     const own = await startRpcProxy(chain.url);
     const { facilitator } = await open({ ...remote(), rpcUrls: [own.url] });
     await own.stop();
@@ -175,7 +175,7 @@ describe('a service that', () => {
   });
 });
 
-test('a service is not told the quote, by which it could have the answer', async () => {
+test('a service does not get the quote, which would give it the answer', async () => {
   const { facilitator } = await open();
   const { requirements, payload, ...rest } = await offered();
   const extra = {
@@ -194,11 +194,11 @@ test('a service is not told the quote, by which it could have the answer', async
   expect(sent.every((body) => body.includes('"name":"USDC"'))).toBe(true);
 });
 
-test('neither token nor signature is in any error or answer', async () => {
+test('neither token nor signature appears in any error or answer', async () => {
   const { facilitator } = await open();
   const payment = await offered();
   const signature = String(payment.payload.payload.signature);
-  // A service that repeats what it was sent.
+  // A service that echoes what it was sent.
   service.answer('/settle', { ...REFUSAL, errorReason: `no: ${BEARER} ${signature}`, transaction: signature });
   service.answer('/verify', { isValid: false, invalidReason: `no: ${BEARER} ${signature}` });
   const told = await Promise.allSettled<unknown>([facilitator.verify(payment), facilitator.settle(payment)]);

@@ -8,47 +8,47 @@ import {
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 
-/** How the next settlements go. */
+/** The behavior of the next settlements. */
 type SettleBehavior =
-  /** As they should. */
+  /** Normal. */
   | 'prompt'
-  /** Sent and mined, and nobody hears of it. */
+  /** Sent and mined, but never confirmed. */
   | 'lost'
   /** Sent, and mined only by `mine()`. */
   | 'pending'
-  /** Never sent, and nobody knows. */
+  /** Never sent, without an answer. */
   | 'stuck'
   /** Refused by the chain. */
   | 'refused'
-  /** Nothing is sent, for nobody answers. */
+  /** Nothing is sent: no node answers. */
   | 'unavailable'
-  /** A defect. */
+  /** Throws an unexpected error. */
   | 'broken';
 
 /**
- * A facilitator and its chain, as far as authorizations go: each can be used once, by whoever sends it, while it is valid
- * and the payer has the money.
+ * A facilitator and its chain, reduced to authorizations: each can be used once, by any sender, while it is valid and
+ * the payer has the money.
  */
 export class FakeNetwork implements NetworkClients {
-  /** What was asked of it, in order. */
+  /** The calls, in order. */
   readonly calls: string[] = [];
   behavior: SettleBehavior = 'prompt';
-  /** The reason of the next verifications; null for good ones. */
+  /** The reason of the next verifications; null for valid. */
   invalid: string | null = null;
-  /** Whether anybody answers. */
+  /** Whether calls are answered. */
   isUp = true;
-  /** What the look at the chain finds wrong. */
+  /** The error of the check of the chain. */
   mismatch: string | null = null;
   /** Settlements wait for it. */
   gate: Promise<unknown> = Promise.resolve();
-  /** So do looks at the chain. */
+  /** Calls to the chain wait for it. */
   chainGate: Promise<unknown> = Promise.resolve();
   closed = 0;
-  /** How often it was asked whether it lacks anything. */
+  /** Number of `watch` calls. */
   watched = 0;
   /** Nonce → transaction; null where it was cancelled. */
   readonly used = new Map<string, string | null>();
-  /** What has arrived, atomic units. */
+  /** Atomic units that have arrived. */
   received = 0n;
   readonly #clock: { readonly now: number };
   #pending: Authorization[] = [];
@@ -89,12 +89,12 @@ export class FakeNetwork implements NetworkClients {
     },
   };
 
-  /** How often something was asked. */
+  /** How often a call was made. */
   count(call: string): number {
     return this.calls.filter((one) => one === call).length;
   }
 
-  /** What was sent and waits is written into the chain. */
+  /** Mines the pending transactions. */
   mine(): void {
     for (const authorization of this.#pending.splice(0)) this.#transfer(authorization);
   }
@@ -136,7 +136,7 @@ export class FakeNetwork implements NetworkClients {
     }
   }
 
-  /** Null where the contract refuses. */
+  /** Returns null where the contract refuses. */
   #transfer({ nonce, requirements }: Authorization): string | null {
     if (this.used.has(nonce)) return null;
     const transaction = `0xtx${nonce.slice(-8)}`;

@@ -6,9 +6,9 @@ import type { BookPayment } from '../../src/payments/payments.ts';
 import type { Store } from '../../src/store/store.ts';
 import { findingsOf } from '../ledger/audit-support.ts';
 import { NO_TERMS } from '../ledger/support.ts';
-import { BESIDE, type BenchOptions, failure, never, newAccount, only, workshop } from './support.ts';
+import { type BenchOptions, CONTEXT, failure, never, newAccount, only, workshop } from './support.ts';
 
-/** Payments over the ledger itself, whose audit looks at both. */
+/** Payments over the real ledger, whose audit covers both. */
 function withLedger() {
   const ledgers: Ledger[] = [];
   const ledger = () => ledgers.at(-1)!;
@@ -25,12 +25,12 @@ function withLedger() {
 }
 
 describe('With the ledger', () => {
-  test('a payment that has arrived is balance less its fee, and less nothing once a crash has cut its request', async () => {
+  test('a captured payment is balance less its fee, and the whole of it after a crash cut its request', async () => {
     await using shop = workshop();
     const { ledger, options, book } = withLedger();
     const first = await shop.open(options);
     const offer = await first.signedPayment(newAccount());
-    expect((await first.payments.settle(offer, BESIDE, book)).state).toBe('captured');
+    expect((await first.payments.settle(offer, CONTEXT, book)).state).toBe('captured');
     expect(ledger().balanceOf(offer.payer)?.free).toBe(5_000_000);
     expect(await findingsOf(shop.file)).toEqual([]);
     await first.close();
@@ -54,18 +54,18 @@ describe('With the ledger', () => {
     expect(await findingsOf(shop.file)).toEqual([]);
   });
 
-  test('what arrived without anybody hearing of it is all balance, once, whoever asks for it', async () => {
+  test('a payment that arrived unconfirmed becomes balance once, whoever looks it up', async () => {
     await using shop = workshop();
     const { ledger, options } = withLedger();
     const bench = await shop.open(options);
     const offer = await bench.signedPayment(newAccount());
     bench.chain.behavior = 'lost';
-    expect((await failure(bench.payments.settle(offer, BESIDE, never))).code).toBe('payment_unsettled');
+    expect((await failure(bench.payments.settle(offer, CONTEXT, never))).code).toBe('payment_unsettled');
     expect(ledger().balanceOf(offer.payer)).toBeNull();
     const { id } = await only(bench);
     const asked = [
       bench.payments.reconcile(id),
-      bench.payments.settle(offer, BESIDE, never),
+      bench.payments.settle(offer, CONTEXT, never),
       bench.payments.reconcile(id),
     ];
     await Promise.allSettled(asked);

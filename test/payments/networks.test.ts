@@ -5,8 +5,8 @@ import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {
   ask,
-  BESIDE,
   type Bench,
+  CONTEXT,
   NETWORK,
   network,
   newAccount,
@@ -18,7 +18,7 @@ import {
 
 const OTHER = network({ id: 'eip155:31337', chainId: 31_337 });
 
-/** The networks that are offered; none while nothing can be. */
+/** The networks of a quote; none while there is no quote. */
 function offered({ payments }: Bench): string[] {
   try {
     return payments.quote(ask()).required.accepts.map(({ network }) => network);
@@ -28,7 +28,7 @@ function offered({ payments }: Bench): string[] {
   }
 }
 
-/** Opens a chain of its own for each policy, and refuses those that pay to `refused`. */
+/** Opens a new chain for each policy, and fails for those that pay to `refused`. */
 function chains(clock: { now: number }) {
   const made = new Map<PaymentNetwork, FakeNetwork>();
   const refused = `0x${'99'.repeat(20)}`;
@@ -42,7 +42,7 @@ function chains(clock: { now: number }) {
 }
 
 describe('A network', () => {
-  test('is opened with what it needs, and nothing of it happens before payments are turned on', async () => {
+  test('is opened with its services, and not before payments are turned on', async () => {
     await using shop = workshop();
     const bench = await shop.open({ policy: null });
     expect(bench.payments.policy).toBeNull();
@@ -64,7 +64,7 @@ describe('A network', () => {
     });
   });
 
-  test('tells once, when it is ready, what its facilitator lacks', async () => {
+  test('checks its gas key once, when it is ready', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const { made, open } = chains(clock);
@@ -76,7 +76,7 @@ describe('A network', () => {
     expect([...made.values()].map(({ watched }) => watched)).toEqual([1]);
   });
 
-  test('stays open when a policy leaves it as it was, and is closed when it goes', async () => {
+  test('stays open when a policy does not change it, and is closed when a policy drops it', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const { open, closed } = chains(clock);
@@ -94,7 +94,7 @@ describe('A network', () => {
     expect(bench.payments.policy).toBeNull();
   });
 
-  test('that an operator has to mend makes the whole policy refused, and all stays as it was', async () => {
+  test('with an error that an operator must correct makes the whole policy refused, and changes nothing', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const { open, closed, refused } = chains(clock);
@@ -120,13 +120,13 @@ describe('A network', () => {
     expect(closed()).toEqual([1, 1, 1]);
   });
 
-  test('stays open for a settlement under way when a policy takes it away', async () => {
+  test('stays open for a settlement in progress when a policy drops it', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const offer = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
-    const settling = bench.payments.settle(offer, BESIDE, bench.book);
+    const settling = bench.payments.settle(offer, CONTEXT, bench.book);
     await waitFor(() => bench.chain.count('settle') === 1);
     (await bench.payments.prepare(null))();
     expect(bench.chain.closed).toBe(0);
@@ -135,17 +135,17 @@ describe('A network', () => {
     expect(bench.chain.closed).toBe(1);
   });
 
-  test('settles what was quoted before a reload to the payee of that quote', async () => {
+  test('settles a payment quoted before a reload to the payee of its quote', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const offer = await bench.signedPayment(newAccount());
     (await bench.payments.prepare(policy({ networks: [network({ payTo: `0x${'44'.repeat(20)}` })] })))();
     await waitFor(() => offered(bench).length === 1);
-    const { payment } = (await bench.payments.settle(offer, BESIDE, bench.book)) as { payment: { payTo: string } };
+    const { payment } = (await bench.payments.settle(offer, CONTEXT, bench.book)) as { payment: { payTo: string } };
     expect(payment.payTo.toLowerCase()).toBe(PAY_TO);
   });
 
-  test('is offered once it answers, which an operator is warned of once', async () => {
+  test('is quoted once it answers, after one warning to the operator', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const chain = new FakeNetwork(clock);
@@ -158,7 +158,7 @@ describe('A network', () => {
     await waitFor(() => offered(bench).length === 1, 20_000);
   });
 
-  test('that is not what the policy says is left out, and an operator is told', async () => {
+  test('that does not match the policy is left out, and reported', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const { open, made } = chains(clock);
@@ -179,8 +179,8 @@ describe('A network', () => {
   });
 });
 
-describe('Settlements that are pending', () => {
-  test('are kept across restarts under hashes of their keys, until they are deleted or old', async () => {
+describe('Pending settlements', () => {
+  test('survive restarts under hashes of their keys, until they are deleted or old', async () => {
     await using shop = workshop();
     const first = await shop.open();
     const pending = first.opened[0]!.means.pending;

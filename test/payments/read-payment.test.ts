@@ -25,8 +25,12 @@ async function reasonOf(promise: Promise<unknown>): Promise<string> {
   throw cause;
 }
 
-/** Signs other terms than those that were offered. */
-async function signAs(account: PrivateKeyAccount, payload: PaymentPayload, over: Partial<ClientPayload['authorization']>) {
+/** Signs other terms than those of the quote. */
+async function signAs(
+  account: PrivateKeyAccount,
+  payload: PaymentPayload,
+  over: Partial<ClientPayload['authorization']>,
+) {
   const { accepted } = payload;
   const authorization = { ...signedOf(payload).authorization, ...over };
   const { value, validAfter, validBefore } = authorization;
@@ -60,7 +64,7 @@ async function signAs(account: PrivateKeyAccount, payload: PaymentPayload, over:
 }
 
 describe('A payment is read', () => {
-  test('in whichever case its addresses and its signature are written, and handed on in one form', async () => {
+  test('in any case of its addresses and signature, and passed on in one form', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const account = newAccount();
@@ -89,7 +93,7 @@ describe('A payment is read', () => {
     expect(bench.chain.calls).toEqual(['check']);
   });
 
-  test('even when its quote has expired: whoever paid in time may come back', async () => {
+  test('even when its quote has expired: a payer in time may come back', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const header = await bench.header(newAccount());
@@ -99,7 +103,7 @@ describe('A payment is read', () => {
 });
 
 describe('A payment is refused', () => {
-  test('for another purpose or another request than it was quoted for', async () => {
+  test('for another purpose or another request than those of its quote', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const header = await bench.header(newAccount());
@@ -107,7 +111,7 @@ describe('A payment is refused', () => {
     expect(await reasonOf(bench.read(header, { requestHash: HASH.replace('a', 'c') }))).toBe('other_request');
   });
 
-  test('of another wallet than `agent_wallet` names with 403, before any signature is looked at', async () => {
+  test('by 403 before its signature is checked, if `agent_wallet` names another wallet', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const payload = await payloadOf(bench, newAccount());
@@ -117,7 +121,7 @@ describe('A payment is refused', () => {
     expect(await reasonOf(bench.read(header))).toBe('invalid_signature');
   });
 
-  test('whose authorization has other terms than were offered, though they are signed', async () => {
+  test('if its authorization has other terms than the quote, though they are signed', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const account = newAccount();
@@ -141,7 +145,7 @@ describe('A payment is refused', () => {
     expect((await bench.read(headerOf(await signAs(account, payload, {})))).payer).toBe(account.address.toLowerCase());
   });
 
-  test('whose authorization was changed after it was signed', async () => {
+  test('if its authorization was changed after signing', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const payload = await payloadOf(bench, newAccount());
@@ -154,7 +158,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by anything but an EIP-3009 authorization with a signature of 65 bytes', async () => {
+  test('for anything but an EIP-3009 authorization with a signature of 65 bytes', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const payload = await payloadOf(bench, newAccount());
@@ -174,7 +178,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by 400 when it is of another version of x402', async () => {
+  test('by 400 for another version of x402', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const payload = await payloadOf(bench, newAccount());
@@ -189,7 +193,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('by 400 when it is not of the form', async () => {
+  test('by 400 if it is malformed', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -202,7 +206,7 @@ describe('A payment is refused', () => {
     }
   });
 
-  test('whatever stands in the header: by 400 or 402, and nobody is asked', async () => {
+  test('by 400 or 402 for any header, without network calls', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const good = await bench.header(newAccount());
@@ -226,21 +230,21 @@ describe('A payment is refused', () => {
   });
 });
 
-/** The places of a value, each as the names that lead to it. */
+/** The paths of a value, each as a list of names. */
 function placesOf(value: unknown, path: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [[...path]];
   return Object.entries(value).flatMap(([name, inner]) => placesOf(inner, [...path, name]));
 }
 
-/** A copy with one place changed; `undefined` takes it away. */
+/** A copy with one path changed; `undefined` removes it. */
 function changedAt(value: object, [name = '', ...rest]: readonly string[], to: unknown): object {
   const inner: unknown = Reflect.get(value, name);
   const next = rest.length === 0 ? to : changedAt(inner as object, rest, to);
   return { ...value, [name]: next };
 }
 
-describe('An offer', () => {
-  test('that was changed anywhere, at any depth, is refused, and nobody is asked', async () => {
+describe('A quote’s payment requirements', () => {
+  test('are refused if changed anywhere, at any depth, without network calls', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const account = newAccount();
@@ -255,7 +259,7 @@ describe('An offer', () => {
       fc.asyncProperty(tampering, async ([path, to]) => {
         const accepted = changedAt(payload.accepted, path, to);
         fc.pre(JSON.stringify(accepted) !== JSON.stringify(payload.accepted));
-        // Signed for what the changed offer says, as a hostile client would.
+        // Signed for the changed amount and payee, as a hostile client would.
         const { amount, payTo } = { ...payload.accepted, ...accepted };
         const value = typeof amount === 'string' && /^\d+$/.test(amount) ? amount : '6000';
         const over = { value, to: payTo };
@@ -274,7 +278,7 @@ describe('An offer', () => {
     expect(bench.chain.calls).toEqual(['check']);
   });
 
-  test('of another gateway is refused, and one whose members stand in another order is not', async () => {
+  test('of another gateway are refused, and those with members in another order are not', async () => {
     await using shop = workshop();
     await using other = workshop();
     const [here, there] = [await shop.open(), await other.open()];

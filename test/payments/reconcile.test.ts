@@ -8,9 +8,9 @@ import { FakeNetwork } from './fake-network.ts';
 import {
   all,
   ask,
-  BESIDE,
   type Bench,
   type BenchOptions,
+  CONTEXT,
   headerOf,
   never,
   newAccount,
@@ -20,22 +20,25 @@ import {
   workshop,
 } from './support.ts';
 
-/** A payment of which it is not known what became of it. */
-async function leave(bench: Bench, way: FakeNetwork['behavior'] = 'stuck'): Promise<{ offer: SignedPayment; id: number }> {
+/** Makes a payment of unknown outcome. */
+async function leave(
+  bench: Bench,
+  way: FakeNetwork['behavior'] = 'stuck',
+): Promise<{ offer: SignedPayment; id: number }> {
   const offer = await bench.signedPayment(newAccount());
   bench.chain.behavior = way;
-  await rejection(bench.payments.settle(offer, BESIDE, never));
+  await rejection(bench.payments.settle(offer, CONTEXT, never));
   const [row] = await bench.payments.list({ state: null, payer: offer.payer, limit: 1, before: null });
   return { offer, id: row!.id };
 }
 
 const stateOf = async (bench: Bench, id: number) => (await bench.row(id)).state;
 
-/** Rounds come quickly here; how often a payment is looked at is told by the clock, which the test moves. */
+/** Rounds are quick here. The clock that the test moves decides when a payment is checked. */
 const QUICK: BenchOptions = { reconcileEveryMs: 4 };
 
 describe('In the background', () => {
-  test('a payment is all balance once the chain has it, and nobody needs to ask', async () => {
+  test('a payment becomes balance once the chain has it, without any request', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
     const { offer, id } = await leave(bench, 'pending');
@@ -53,7 +56,7 @@ describe('In the background', () => {
     expect(bench.chain.count('outcome')).toBe(asked);
   });
 
-  test('a payment has failed once its authorization has expired or was cancelled', async () => {
+  test('a payment fails once its authorization has expired or was cancelled', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
     const left = [await leave(bench), await leave(bench)] as const;
@@ -66,7 +69,7 @@ describe('In the background', () => {
     expect(await bench.booked()).toEqual([]);
   });
 
-  test('a payment on one network need not wait for another that does not answer', async () => {
+  test('a payment on one network does not wait for another network that does not answer', async () => {
     await using shop = workshop();
     const clock = { now: Date.now() };
     const slow = new FakeNetwork(clock);
@@ -87,13 +90,13 @@ describe('In the background', () => {
       const payload = await stockPayload(account, { ...required, accepts: [offered!] });
       const offer = await bench.read(headerOf(payload));
       bench.chain.behavior = way;
-      await rejection(bench.payments.settle(offer, BESIDE, never));
+      await rejection(bench.payments.settle(offer, CONTEXT, never));
     }
     await waitFor(async () => (await all(bench)).map(({ state }) => state).join() === 'settled,unknown');
     resolve();
   });
 
-  test('the chain is asked less and less often, and at least once a minute', async () => {
+  test('the chain is asked less and less often, but at least once a minute', async () => {
     await using shop = workshop();
     const bench = await shop.open({ reconcileEveryMs: 8 });
     await leave(bench);
@@ -108,7 +111,7 @@ describe('In the background', () => {
     }
   });
 
-  test('a payment that cannot be booked, or that the chain is silent of, is tried again', async () => {
+  test('a payment that cannot be booked, or that the chain does not answer for, is tried again', async () => {
     await using shop = workshop();
     let isBroken = false;
     const breakable = (store: Store): Store => ({
@@ -139,7 +142,7 @@ describe('In the background', () => {
     expect((await bench.booked()).length).toBe(1);
   });
 
-  test('an operator is told once of what has long expired and cannot be told, and of a network that has gone', async () => {
+  test('an overdue payment and a dropped network are each reported to the operator once', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
     const { offer, id } = await leave(bench);
@@ -167,13 +170,13 @@ describe('In the background', () => {
     expect(await stateOf(bench, id)).toBe('unknown');
   });
 
-  test('nothing is asked about a payment that is being settled', async () => {
+  test('a payment being settled is not looked up', async () => {
     await using shop = workshop();
     const bench = await shop.open(QUICK);
     const offer = await bench.signedPayment(newAccount());
     const gate = Promise.withResolvers<void>();
     bench.chain.gate = gate.promise;
-    const settling = bench.payments.settle(offer, BESIDE, bench.book);
+    const settling = bench.payments.settle(offer, CONTEXT, bench.book);
     await waitFor(() => bench.chain.count('settle') === 1);
     const [row] = await bench.payments.list({ state: 'settling', payer: null, limit: 1, before: null });
     bench.clock.now += 60_000;
@@ -184,7 +187,7 @@ describe('In the background', () => {
     expect((await settling).state).toBe('captured');
   });
 
-  test('a look that is under way is waited for by whoever comes with the payment, and booked once', async () => {
+  test('a request with the same payment waits for a lookup in progress, and the payment is booked once', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const { offer, id } = await leave(bench, 'lost');
@@ -192,39 +195,39 @@ describe('In the background', () => {
     bench.chain.chainGate = gate.promise;
     const look = bench.payments.reconcile(id);
     await waitFor(() => bench.chain.count('outcome') === 1);
-    const comers = [1, 2].map(() => bench.payments.settle(offer, BESIDE, never));
+    const comers = [1, 2].map(() => bench.payments.settle(offer, CONTEXT, never));
     gate.resolve();
     expect((await look)?.state).toBe('settled');
     const outcomes = await Promise.allSettled(comers);
     expect(outcomes[0]).toMatchObject({ status: 'fulfilled', value: { state: 'known' } });
-    // Of two that come at one moment the second may be told to wait.
+    // Of two simultaneous requests the second may have to wait.
     if (outcomes[1]?.status === 'rejected') expect(outcomes[1].reason).toMatchObject({ code: 'in_flight' });
     expect((await bench.booked()).length).toBe(1);
   });
 });
 
 describe('After a restart', () => {
-  test('a payment whose request was cut is balance, with its fee given back, in one commit', async () => {
+  test('a payment whose request was cut becomes balance, with its fee given back, in one commit', async () => {
     await using shop = workshop();
     const first = await shop.open();
     const offer = await first.signedPayment(newAccount());
-    const { payment } = (await first.payments.settle(offer, BESIDE, first.book)) as { payment: { id: number } };
+    const { payment } = (await first.payments.settle(offer, CONTEXT, first.book)) as { payment: { id: number } };
     await first.close();
     const second = await shop.open();
     const row = await second.row(payment.id);
     expect(row).toMatchObject({ state: 'settled', fee: 0, charged: 0, paid: 6_000_000 });
     const fees = (await second.booked()).slice(1);
     expect(fees).toEqual([{ wallet: offer.payer, paid: 0, fee: -1_000_000, note: idText('pay_', payment.id) }]);
-    expect(await second.payments.settle(offer, BESIDE, never)).toEqual({ state: 'known', payment: row });
+    expect(await second.payments.settle(offer, CONTEXT, never)).toEqual({ state: 'known', payment: row });
     await second.close();
     expect((await (await shop.open()).booked()).length).toBe(2);
   });
 
-  test('payments whose outcome is not known are asked about as soon as their network is there', async () => {
+  test('payments of unknown outcome are looked up as soon as their network is ready', async () => {
     await using shop = workshop();
     const first = await shop.open();
     const sent = await leave(first, 'lost');
-    // Cut in the middle of the settlement: nobody has written down what became of it.
+    // Cut in the middle of the settlement: the outcome was not stored.
     await first.store.commit([{ statement: { sql: "UPDATE payments SET state = 'settling', tx = NULL" }, params: [] }]);
     await first.close();
     const second = await shop.open({ ...QUICK, chain: first.chain, policy: null });
@@ -238,20 +241,20 @@ describe('After a restart', () => {
     expect(second.payments.unsettled(sent.offer.payer, requestHash)).toBeNull();
   });
 
-  test('a payment that was written down and never sent can be sent by whoever comes with it', async () => {
+  test('a payment that was stored and never sent can be sent when it is submitted again', async () => {
     await using shop = workshop();
     const first = await shop.open();
     const { offer, id } = await leave(first);
     await first.store.commit([{ statement: { sql: "UPDATE payments SET state = 'settling'" }, params: [] }]);
     await first.close();
     const second = await shop.open({ clock: first.clock });
-    expect((await second.payments.settle(offer, BESIDE, second.book)).state).toBe('captured');
+    expect((await second.payments.settle(offer, CONTEXT, second.book)).state).toBe('captured');
     expect(await stateOf(second, id)).toBe('captured');
   });
 });
 
 describe('An operator', () => {
-  test('has the chain asked about one payment, and sees it as it then stands', async () => {
+  test('can have the chain asked about one payment, and gets its current state', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const { payments, chain } = bench;
@@ -275,7 +278,7 @@ describe('An operator', () => {
     });
   });
 
-  test('finds money of a payment that a facilitator wrongly said had failed', async () => {
+  test('finds money of a payment that a facilitator wrongly reported as failed', async () => {
     await using shop = workshop();
     const bench = await shop.open();
     const { offer, id } = await leave(bench, 'refused');
@@ -285,7 +288,7 @@ describe('An operator', () => {
     bench.chain.used.set(offer.nonce, '0xafterall');
     expect(await bench.payments.reconcile(id)).toMatchObject({ state: 'settled', fee: 0, transaction: '0xafterall' });
     expect((await bench.booked()).map(({ paid }) => paid)).toEqual([6_000_000]);
-    expect(await bench.payments.settle(offer, BESIDE, never)).toMatchObject({ state: 'known' });
+    expect(await bench.payments.settle(offer, CONTEXT, never)).toMatchObject({ state: 'known' });
   });
 });
 

@@ -71,7 +71,7 @@ export const ask = (over: Partial<QuoteRequest> = {}): QuoteRequest => ({
 
 export const newAccount = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey());
 
-/** What a stock client makes of a quote. */
+/** Signs a quote as a stock client. */
 export function stockPayload(account: PrivateKeyAccount, required: PaymentRequired): Promise<PaymentPayload> {
   const client = new x402Client().setSpendControls(false);
   client.register('eip155:*', new ExactEvmScheme(account));
@@ -80,7 +80,7 @@ export function stockPayload(account: PrivateKeyAccount, required: PaymentRequir
 
 export const headerOf = (payload: unknown): string => Buffer.from(JSON.stringify(payload)).toString('base64');
 
-/** A deposit or a fee, as the books have it. */
+/** A deposit or a fee that was booked. */
 export interface BookedEntry extends Deposit {
   readonly wallet: string;
 }
@@ -104,7 +104,7 @@ export interface Logged {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Payments over a real store, a chain of the test's, and books that write what a ledger would in the same commits. */
+/** Payments over a real store, with a fake chain and a fake ledger that writes in the same commits. */
 export interface Bench {
   readonly payments: Payments;
   readonly store: Store;
@@ -117,7 +117,7 @@ export interface Bench {
   booked(): Promise<BookedEntry[]>;
   /** Books as the gateway does. */
   readonly book: BookPayment<string>;
-  /** Has a quote signed by a stock client, and read. */
+  /** Has a stock client sign a quote, and reads the payment. */
   signedPayment(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<SignedPayment>;
   header(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<string>;
   read(header: string, over?: Partial<Parameters<Payments['read']>[0]>): Promise<SignedPayment>;
@@ -131,14 +131,14 @@ export interface BenchOptions {
   readonly policy?: PaymentPolicy | null;
   readonly reconcileEveryMs?: number;
   readonly wrap?: (store: Store) => Store;
-  /** Another ledger than the books. */
+  /** Replaces the fake ledger. */
   readonly ledger?: (store: Store) => Promise<Pick<Ledger, 'deposit' | 'waiveFee'>>;
   readonly open?: (policy: PaymentNetwork, chain: FakeNetwork) => FakeNetwork;
 }
 
-export const BESIDE = { decision: 77, keyId: null };
+export const CONTEXT = { decision: 77, keyId: null };
 
-/** A folder with a database, and payments on it one after the other, all of which go away with the test. */
+/** A folder with a database, and payments opened on it one after the other. The test's end closes all. */
 export function workshop(): { open(options?: BenchOptions): Promise<Bench>; readonly file: string } & AsyncDisposable {
   const folder = tempFolder();
   const made: Bench[] = [];
@@ -223,7 +223,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
   return bench;
 }
 
-/** Whatever a promise is rejected with. */
+/** The reason of a promise's rejection. */
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
@@ -233,7 +233,7 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('it was not rejected');
 }
 
-/** What a payment was refused with. */
+/** The reason of a PaymentRefused. */
 export async function refusal(promise: Promise<unknown>): Promise<string> {
   const cause = await rejection(promise);
   if (!(cause instanceof PaymentRefused)) throw cause;

@@ -5,7 +5,7 @@ import { anyCodePoint } from '../../support/any-code-point.ts';
 
 const texts = fc.string({ unit: anyCodePoint, maxLength: 200 });
 
-test('what is sealed can be opened with the same secret, salt and purpose, and with nothing else', () => {
+test('a sealed text can be opened with the same secret, salt and purpose, and with nothing else', () => {
   fc.assert(
     fc.property(texts, texts, texts, texts, (text, secret, other, bound) => {
       const salt = newSalt();
@@ -18,7 +18,7 @@ test('what is sealed can be opened with the same secret, salt and purpose, and w
   );
 });
 
-test('whatever is changed or cut of it, it is not opened', () => {
+test('a sealed text that was changed or cut cannot be opened', () => {
   const seal = new AnswerSeal('secret', newSalt());
   const sealed = seal.seal('The answer.', '1');
   for (let at = 0; at < sealed.length; at++) {
@@ -29,7 +29,7 @@ test('whatever is changed or cut of it, it is not opened', () => {
   }
 });
 
-test('the same text is sealed otherwise each time, and no part of it shows', () => {
+test('the same text is sealed differently each time, and no part of it shows', () => {
   const seal = new AnswerSeal('secret', newSalt());
   const text = 'a text that nobody may see';
   const [one, other] = [seal.seal(text, '1'), seal.seal(text, '1')];
@@ -39,7 +39,7 @@ test('the same text is sealed otherwise each time, and no part of it shows', () 
   }
 });
 
-test('a body’s mark tells nothing to whom has not the secret: it is another with another secret or salt', () => {
+test('a body’s mark differs with another secret or salt, so that it reveals nothing without the secret', () => {
   const salt = newSalt();
   const body = new Uint8Array(32);
   const mark = new AnswerSeal('secret', salt).bodyMark(body);
@@ -51,7 +51,7 @@ test('a body’s mark tells nothing to whom has not the secret: it is another wi
   expect(new AnswerSeal('secres', salt).verifier).not.toEqual(new AnswerSeal('secret', salt).verifier);
 });
 
-test('no two API keys, and no two idempotency keys of one, have a name in common', () => {
+test('different API keys, and different idempotency keys of one, never share a name', () => {
   const names = [
     requestNameOf('ab', 'c'),
     requestNameOf('a', 'bc'),

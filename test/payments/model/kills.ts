@@ -5,7 +5,7 @@ import { bookProblems } from './books.ts';
 import { type ClientPayment, signed } from './signed.ts';
 import { CHAT, chatBody, type Stand, startStand } from './stand.ts';
 
-/** Where `crash-points.ts` can kill the process, in the order in which a payment passes by. */
+/** Points where `crash-points.ts` can kill the process, in the order in which a payment passes them. */
 export const POINTS = [
   'verify',
   'settling-before-commit',
@@ -24,9 +24,9 @@ export type Point = (typeof POINTS)[number];
 const PRELOAD = `--preload ${join(import.meta.dir, 'crash-points.ts')}`;
 const CLIENTS = 6;
 const PURSE = 100_000_000n;
-/** What goes wrong beside the kill. */
+/** Faults besides the kill. */
 const FAULTS = ['none', 'none', 'unmined', 'lost', 'provider', 'leavers'] as const;
-/** A payment that was lost on its way can come no more by then, by the chain's own time. */
+/** By then, in the chain's own time, a lost payment can no longer arrive. */
 const HOUR_S = 3_600;
 
 interface Sent {
@@ -34,17 +34,19 @@ interface Sent {
   readonly account: PrivateKeyAccount;
   readonly body: object;
   readonly paid: ClientPayment;
-  /** What its clients were told, one after the other. */
+  /** The answers that its client got, in order. */
   readonly answers: { readonly status: number; readonly decision: string | null; readonly content: boolean }[];
 }
 
 export interface Kills {
-  /** Kills at the point, with some misfortune of the chain; starts again; tells all that is wrong in the end. */
+  /**
+   * Kills the process at the point, with a fault of the chain, starts it again and returns all errors found at the end.
+   */
   kill(point: Point): Promise<{ readonly problems: string[]; readonly answered: number; readonly unsettled: number }>;
   stop(): Promise<void>;
 }
 
-/** A wallet's key with a balance. */
+/** Makes a key of a wallet with a balance. */
 async function topUp(stand: Stand): Promise<string> {
   const body = { usd: 1 };
   const payer = await stand.chain.payer(PURSE);
@@ -53,14 +55,14 @@ async function topUp(stand: Stand): Promise<string> {
   return ((await answer.json()) as { readonly key: string }).key;
 }
 
-/** Requests on a balance beside those that pay; whatever becomes of them. */
+/** Sends requests that spend a balance, beside those that pay. Their results do not matter. */
 async function spend(stand: Stand, key: string, n: number): Promise<void> {
   const one = (stream: boolean) => stand.post(CHAT, chatBody(n, { stream }), { authorization: `Bearer ${key}` });
   const answers = [true, false, true].map((stream) => one(stream).then((answer) => answer.text()));
   await Promise.allSettled(answers);
 }
 
-/** One data folder and one chain for each kill: the chain's time is moved at the end. */
+/** Each kill has its own data folder and chain, because the chain's time is moved at the end. */
 export function startKills(random: () => number): Kills {
   const below = (limit: number) => Math.floor(random() * limit);
   let stand: Stand | null = null;
@@ -74,7 +76,7 @@ export function startKills(random: () => number): Kills {
       one.answers.push({ status: response.status, decision, content: text.includes('"choices"') });
       return response.status === 200;
     } catch {
-      // The process has died under it.
+      // The process died during the request.
       one.answers.push({ status: 0, decision: null, content: false });
       return false;
     }
@@ -101,7 +103,7 @@ export function startKills(random: () => number): Kills {
     if (misfortune === 'lost') on.proxy.fail('lost', 'eth_sendRawTransaction', 'eth_getTransactionReceipt');
     if (misfortune === 'unmined') await on.chain.automine(false);
     if (misfortune === 'provider') on.upstream.next({ status: 500 }, { cutAfter: 2 }, { status: 500 });
-    // Some callers are gone before their answer is.
+    // Some callers leave before their answer.
     const patience = sent.map(() => (misfortune === 'leavers' && random() < 0.5 ? 10 + below(90) : undefined));
     const spent = spend(on, purse, ++requests);
     const came = await Promise.all(sent.map((one, at) => attempt(on, one, patience[at])));
@@ -109,8 +111,8 @@ export function startKills(random: () => number): Kills {
     const died = await Promise.race([on.box.exited.then(() => true), Bun.sleep(300).then(() => false)]);
     const problems: string[] = [];
     if (died && !on.box.lines.includes(`killed at ${point}`)) problems.push('it died of something else');
-    // What does not come so far passes no point, on a machine that is too busy to hear of its block in time, too: then it is
-    // killed while some of them wait.
+    // A request that does not get that far passes no point. Neither does one on a machine too busy to see its block in
+    // time: it is killed while waiting.
     if (!died && misfortune === 'none' && came.every(Boolean)) problems.push(`it did not die at ${at}`);
     on.proxy.fail(null);
     if (random() < 0.2) await on.chain.cancel(sent[0]!.account, sent[0]!.paid.nonce).catch(() => {});
@@ -125,7 +127,7 @@ export function startKills(random: () => number): Kills {
     return { problems, answered: answers.length, unsettled };
   }
 
-  /** Clients send the same again until they are answered, or refused for good. */
+  /** Repeats each request until it is answered, or refused for good. */
   async function retried(on: Stand, sent: readonly Sent[]): Promise<void> {
     for (const one of sent) {
       const over = () => one.answers.some(({ status }) => status === 200) || one.answers.at(-1)?.status === 402;
@@ -146,7 +148,7 @@ interface Row {
   readonly decision: number | null;
 }
 
-/** Once the chain has judged everything. */
+/** Once the chain has decided everything. */
 async function endProblems(stand: Stand, sent: readonly Sent[]): Promise<string[]> {
   const { chain, upstream } = stand;
   await chain.client.increaseTime({ seconds: HOUR_S });

@@ -11,7 +11,7 @@ interface Row {
   readonly note: string | null;
 }
 
-/** What must hold after every step. */
+/** Invariants after every step. */
 export async function standingProblems({ house, signed, wallets }: Play): Promise<string[]> {
   const problems: string[] = [];
   const payments = await allPayments(house);
@@ -23,7 +23,7 @@ export async function standingProblems({ house, signed, wallets }: Play): Promis
     }
   }
   for (const { n, lastAnswer: told, nonce, wallet } of signed) {
-    // Refused means that it may be paid for anew: then it must not be under way.
+    // A refusal means that the client may pay anew, so this payment must not be in progress.
     const payment = payments.find((one) => one.nonce === nonce && one.payer === wallet);
     if (told === 'refused' && payment && payment.state !== 'failed') {
       problems.push(`request ${n} was refused, and its payment is ${payment.state}`);
@@ -36,7 +36,7 @@ export async function standingProblems({ house, signed, wallets }: Play): Promis
   return problems;
 }
 
-/** What must hold at the end. */
+/** Invariants at the end. */
 export async function finalProblems(play: Play): Promise<string[]> {
   const { house, chain, signed } = play;
   const { findings } = await audit(house.file, true);
@@ -78,7 +78,7 @@ function paymentProblems(payment: Payment, rows: readonly Row[], { chain }: Play
   return problems;
 }
 
-/** What a wallet has is what came in, less what it was charged. */
+/** A wallet's balance must be its deposits less its charges. */
 function walletProblems(wallet: string, rows: readonly Row[], { house }: Play): string[] {
   const own = rows.filter((row) => row.wallet === wallet);
   const isOf = (...kinds: string[]) => sum(own.filter(({ kind }) => kinds.includes(kind)));
@@ -86,7 +86,7 @@ function walletProblems(wallet: string, rows: readonly Row[], { house }: Play): 
   const has = house.ledger.balanceOf(wallet)?.free ?? 0;
   const problems = due === has ? [] : [`${wallet} has ${has}, and the journal says ${due}`];
   if (due < 0) problems.push(`${wallet} owes ${-due}`);
-  // Whatever the policy says of keys: who has paid and got nothing has it all.
+  // Whatever the policy says for keys: a payer without an answer keeps everything.
   if (isOf('expire') > 0) problems.push(`a crash charged ${wallet} ${isOf('expire')}`);
   return problems;
 }

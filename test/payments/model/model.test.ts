@@ -5,10 +5,10 @@ import { MUTANTS } from './mutants.ts';
 import { type Counts, play } from './play.ts';
 
 const STEPS = 60;
-/** Runs within which a fault must have shown; most do in the first. */
+/** Runs in which a fault must show. Most show in the first. */
 const MUTANT_RUNS = 60;
 
-/** Plays run after run; `SIGNALBOX_SEED` of a failure, with one run, plays the same again. */
+/** Plays run after run. `SIGNALBOX_SEED` of a failure, with one run, repeats it. */
 async function law(seed: number, runs: number, infection: Fault = {}): Promise<Counts> {
   const total = {} as Counts;
   for (let run = 0; run < runs; run++) {
@@ -23,7 +23,7 @@ const namesOf = (counts: Counts) => Object.keys(counts) as (keyof Counts)[];
 const { runs, seed, proved } = effort('payments', 8, 600);
 
 test(
-  'whatever the chain, the disk and kill -9 do: what came in is booked once, and nobody pays twice',
+  'whatever the chain, the disk and kill -9 do: every arrival is booked once, and nobody pays twice',
   async () => {
     const counts = await law(seed, runs);
     const told = namesOf(counts).map((name) => `${counts[name]} ${name}`);

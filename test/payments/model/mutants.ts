@@ -2,7 +2,7 @@ import type { NetworkClients } from '../../../src/payments/facilitator/facilitat
 import type { SqlValue, Statement, Store, Write } from '../../../src/store/store.ts';
 import type { Fault } from './house.ts';
 
-/** A store that writes something else than it is told. */
+/** A store that drops or changes writes. */
 function rewriting(store: Store, keep: (write: Write) => boolean): Store {
   return {
     ...passing(store),
@@ -21,7 +21,7 @@ const passing = (store: Store): Store => ({
   close: () => store.close(),
 });
 
-/** A store that reads something else than was written, but for lists, which the laws look at. */
+/** A store that changes rows when it reads them, except lists, which the laws read. */
 const misreading = (store: Store, reread: (row: object) => object): Store => ({
   ...passing(store),
   // Rows of the same form.
@@ -44,7 +44,7 @@ const withFacilitator =
     facilitator: { ...network.facilitator, ...change(network.facilitator) },
   });
 
-/** Rows of payments that have arrived look as if nobody knew. */
+/** Arrived payments look unresolved. */
 const forgetful = (row: object): object =>
   'state' in row && 'nonce' in row && row.state === 'captured' ? { ...row, state: 'unknown' } : row;
 

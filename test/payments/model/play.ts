@@ -12,12 +12,12 @@ import type { Quote } from '../../../src/payments/quote.ts';
 import { randomFrom } from '../../deep/effort.ts';
 import { line } from '../../ledger/support.ts';
 import { scratchFolder } from './files.ts';
-import { ProcessKilled, ServerRun, type Fault } from './house.ts';
+import { type Fault, ProcessKilled, ServerRun } from './house.ts';
 import { finalProblems, standingProblems } from './laws.ts';
 import { ScriptedChain, type Weather } from './scripted-chain.ts';
 import { signed } from './signed.ts';
 
-/** A request that was signed for, as its client remembers it. */
+/** A signed request, as its client remembers it. */
 export interface SignedRequest {
   readonly n: number;
   readonly header: string;
@@ -25,7 +25,7 @@ export interface SignedRequest {
   readonly nonce: string;
   readonly requestHash: string;
   readonly bound: number;
-  /** What the client was told last. */
+  /** The last answer that the client got. */
   lastAnswer: 'nothing' | 'runs' | 'refused' | 'unsettled' | 'error';
 }
 
@@ -55,10 +55,10 @@ export type Counts = Record<Action | SignedRequest['lastAnswer'] | 'restarted', 
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
-/** Atomic units of a wallet: for some of its payments, not for all. */
+/** Atomic units of a wallet: enough for some of its payments, not for all. */
 const WALLET_FUNDS = 60_000n;
 
-/** A chain that outlives everything, and a house that does not. */
+/** A chain that outlives everything, and server runs that do not. */
 export class Play {
   readonly trace: string[] = [];
   readonly counts = {} as Counts;
@@ -105,7 +105,7 @@ export class Play {
     if (this.house.isDead) await this.#restart();
   }
 
-  /** The sky clears, the chain mines, time passes and the reconciler looks: then all must add up. */
+  /** Ends all faults, mines, advances time and reconciles: then the books must add up. */
   async end(): Promise<readonly string[]> {
     this.house.dieAfter(Number.POSITIVE_INFINITY);
     while (this.#runs.length > 0) this.#finish();
@@ -124,7 +124,7 @@ export class Play {
     return this.house.file;
   }
 
-  /** What a dead house leaves undone is no failure. */
+  /** Ignores the errors of a run that has died. */
   async #mortal(work: () => Promise<void>): Promise<void> {
     try {
       await Promise.race([work(), this.house.death]);
@@ -148,7 +148,7 @@ export class Play {
     else if (action === 'time') this.#now += this.#one([1_000, 30_000, 100_000, 400_000]);
     else if (action === 'reconcile') await this.#reconcile();
     else if (action === 'kill') {
-      // What was appended is on the disk, or is not.
+      // Appended writes are on the disk, or not.
       if (this.#yes(0.5)) await this.house.quiet();
       this.house.die(this.#newFile());
     } else this.house.dieAfter(1 + Math.floor(this.#random() * 12));
@@ -179,7 +179,7 @@ export class Play {
     return join(this.#folder, `${++this.#starts}.db`);
   }
 
-  /** Asks for a quote and pays it, unless the house holds the client back. */
+  /** Asks for a quote and pays it, unless the client must wait. */
   async #pay(one = this.#one(this.wallets)): Promise<void> {
     const offer = await this.#sign(one, ++this.#requests);
     if (offer) await this.#send(offer);
@@ -215,7 +215,7 @@ export class Play {
     return one;
   }
 
-  /** Sends what was signed, as the client does who got no answer; what was refused is thrown away. */
+  /** Repeats a signed request, as a client without an answer does. Drops a refused one. */
   async #again(): Promise<void> {
     const open = this.signed.filter(({ lastAnswer: told }) => told !== 'refused');
     if (open.length > 0) await this.#send(this.#one(open.slice(-6)));
@@ -237,7 +237,7 @@ export class Play {
       const offer = await house.payments.read({ header, purpose: 'chat', requestHash, wallet });
       const way = { offer, keyId: null } as Parameters<typeof setAside>[1];
       const aside = await setAside(house.gateway, way, this.#order(wallet, bound), null);
-      // What a dead house would have done with it, nobody does.
+      // A dead run decides nothing.
       if (house.isDead) return;
       this.#runs.push({ aside, one });
       this.#tell(one, 'runs');
@@ -245,7 +245,7 @@ export class Play {
       if (house.isDead) return;
       if (cause instanceof PaymentRefused) {
         this.trace.push(`  refused: ${cause.reason}`);
-        // As the gateway does, who quotes for nothing that is under way; of what has come before, all is balance.
+        // As the gateway does: it makes no quote for a payment in progress, and all that arrived before is balance.
         const isOpen = house.payments.unsettled(wallet, requestHash) !== null;
         this.#tell(one, isOpen ? 'unsettled' : (await this.#hasArrived(one)) ? 'error' : 'refused');
       } else if (cause instanceof SignalboxError) {
@@ -291,7 +291,7 @@ export class Play {
     }
   }
 
-  /** The provider has answered, or failed before its first word. */
+  /** The provider has answered, or failed before its first token. */
   #finish(): void {
     const [run] = this.#runs.splice(Math.floor(this.#random() * this.#runs.length), 1);
     if (!run) return;
@@ -344,7 +344,7 @@ export class Play {
 
 const brokenLaw = (problems: readonly string[]): Error => new Error(`broken: ${problems.join('\n')}`);
 
-/** Plays so many random steps. Throws what is wrong first, with the seed and the way there. */
+/** Plays random steps. Throws the first error, with the seed and the steps. */
 export async function play(seed: number, steps: number, infection: Fault = {}): Promise<Counts> {
   const folder = mkdtempSync(join(scratchFolder(), 'signalbox-'));
   const game = new Play(seed, folder, infection);

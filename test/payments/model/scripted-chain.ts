@@ -8,16 +8,16 @@ import {
   type Verification,
 } from '../../../src/payments/facilitator/facilitator.ts';
 
-/** How the way to the chain behaves at the next settlement. */
+/** The fault of the next settlement. */
 export type Weather =
   | 'good'
-  /** Nobody answers. */
+  /** No answer. */
   | 'down'
-  /** It is sent, and stays in the pool. */
+  /** Sent, but stays in the pool. */
   | 'unmined'
-  /** It is sent and mined, and nobody says so. */
+  /** Sent and mined, but the answer is lost. */
   | 'answer-lost'
-  /** It is lost after it was sent, so that nobody knows whether. */
+  /** Sent and lost, unnoticed. */
   | 'dropped';
 
 interface Transfer {
@@ -28,17 +28,17 @@ interface Transfer {
   readonly hash: string;
 }
 
-/** What the chain holds of one authorization that is not merely unused. */
+/** The state of an authorization that is not merely unused. */
 type AuthorizationMark = { readonly state: 'used'; readonly hash: string } | { readonly state: 'cancelled' };
 
-/** A chain with one token and one payee, and a facilitator before it: both do as they are told, and as true ones would. */
+/** A chain with one token and one payee, and its facilitator, both scripted. */
 export class ScriptedChain {
   weather: Weather = 'good';
-  /** Atomic units that came to the payee. */
+  /** Atomic units that arrived at the payee. */
   received = 0n;
-  /** Times that money moved, by authorization: never more than once, or this chain is wrong. */
+  /** Transfers by authorization. More than one means that this chain is wrong. */
   readonly debits = new Map<string, number>();
-  /** Settlements that were asked for. */
+  /** Number of settlements requested. */
   settles = 0;
   readonly #now: () => number;
   readonly #balances = new Map<string, bigint>();
@@ -62,18 +62,21 @@ export class ScriptedChain {
     return this.#marks.get(keyOf(payer, nonce))?.state === 'used';
   }
 
-  /** The payer makes an authorization worthless: the token then says that it was used. */
+  /** The payer cancels an authorization: the token then reports it as used. */
   cancel(payer: string, nonce: string): void {
     const key = keyOf(payer, nonce);
     if (!this.#marks.has(key)) this.#marks.set(key, { state: 'cancelled' });
   }
 
-  /** Mines what waits. What can no longer be done reverts. */
+  /** Mines pending transactions. Impossible ones revert. */
   mine(): void {
     for (const transfer of this.#pool.splice(0)) this.#carryOut(transfer);
   }
 
-  /** As a new process would open it: the chain outlives that. `pass` is told before and behind each step that others see. */
+  /**
+   * Opens the chain for a new process; the chain itself lives on.
+   * @param pass called before and after each visible step.
+   */
   network(pass: (step: string) => Promise<void>): NetworkClients {
     return {
       facilitator: {

@@ -12,7 +12,7 @@ const TYPES = {
   ],
 } as const;
 
-/** An authorization by EIP-3009 as it travels. */
+/** An EIP-3009 authorization as JSON. */
 export interface TransferAuthorization {
   from: `0x${string}`;
   to: `0x${string}`;
@@ -30,15 +30,15 @@ export interface ClientPayment {
 }
 
 export interface SignOptions {
-  /** Milliseconds since 1970; the true time if left out. */
+  /** Milliseconds since 1970. Default: the true time. */
   readonly now?: number;
-  /** Seconds that it is valid; what the offer says if left out. */
+  /** Seconds of validity. Default: as in the quote. */
   readonly seconds?: number;
-  /** What is signed in place of what was offered. */
+  /** Fields that replace those of the quote. */
   readonly authorize?: Partial<TransferAuthorization>;
 }
 
-/** Signs the first offer of a quote as a stock client does, or as a hostile one who signs something else. */
+/** Signs the first entry of a quote as a stock client does, or with changed fields as a hostile one. */
 export async function signed(
   account: PrivateKeyAccount,
   { accepts }: Pick<PaymentRequired, 'accepts'>,

@@ -5,7 +5,7 @@ import type { IdempotencyRow } from '../../../../src/access/idempotency/table.ts
 import type { SqlValue, Store, Write } from '../../../../src/store/store.ts';
 import type { Mutant } from './world.ts';
 
-/** Puts another method in the place of one, which it may still call. */
+/** Replaces a method; the replacement may call the original. */
 function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, made: (original: Of[Name]) => Of[Name]) {
   const original = of[name];
   of[name] = made(original);
@@ -32,7 +32,7 @@ const COLUMNS = ['name', 'state', 'decision', 'earlier', 'losses', 'time'];
 const isRow = ({ statement }: Write): boolean => statement.sql.startsWith('INSERT INTO idempotency');
 const cellOf = (write: Write, column: string): SqlValue => write.params[COLUMNS.indexOf(column)] ?? null;
 
-/** A store that writes rows otherwise, or not at all. */
+/** A store that changes or drops rows when it writes them. */
 const writing = (rewrite: (write: Write) => Write | null) => (store: Store) =>
   passing(store, {
     commit: (writes) => store.commit(writes.flatMap((write) => (isRow(write) ? (rewrite(write) ?? []) : write))),
@@ -44,7 +44,7 @@ const setting = (column: string, value: SqlValue, where: (write: Write) => boole
     return { ...write, params: write.params.map((old, at) => (at === COLUMNS.indexOf(column) ? value : old)) };
   });
 
-/** A store that reads rows otherwise than they are. */
+/** A store that changes rows when it reads them. */
 const reading = (reread: (row: IdempotencyRow) => Partial<IdempotencyRow>) => (store: Store) => {
   const query: Store['query'] = async <Found>(...asked: Parameters<Store['query']>) =>
     (await store.query<Found & IdempotencyRow>(...asked)).map((row) =>

@@ -39,7 +39,7 @@ export type Step =
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'prune' };
 
-/** One fault put into what is tested. */
+/** A fault of the tested code. */
 export interface Mutant {
   readonly infect?: () => () => void;
   readonly wrap?: (store: Store) => Store;
@@ -47,7 +47,7 @@ export interface Mutant {
   readonly claim?: (idempotency: Idempotency) => Idempotency['claim'];
 }
 
-/** What every request sets aside, microcredits; a key may spend less than two of them in a window. */
+/** The reservation of every request, microcredits. A key may spend less than two of them in a window. */
 const RESERVED = 1_000;
 const LIMIT = 1_800;
 const TOO_LARGE = 'x'.repeat(1_048_577);
@@ -63,7 +63,7 @@ const CHARGES = `SELECT coalesce(sum(amount), 0) AS total FROM (
   SELECT amount FROM journal WHERE kind IN ('post', 'settle', 'expire', 'correct') AND reservation IN (SELECT value FROM json_each(?1))
   UNION ALL SELECT amount FROM adjustments WHERE adopted = 0 AND reservation IN (SELECT value FROM json_each(?1)))`;
 
-/** The real thing on a real database with a clock of its own, beside the reference. */
+/** The real code on a real database with a clock of its own, beside the reference. */
 export class World {
   readonly #file: string;
   readonly #rule: 'charge' | 'release';
@@ -76,7 +76,7 @@ export class World {
   #store!: MortalStore;
   #ledger!: Ledger;
   #idempotency!: Idempotency;
-  /** What the steps came to. */
+  /** Counts of the outcomes of steps. */
   readonly counts = new Map<string, number>();
 
   private constructor(file: string, rule: 'charge' | 'release', mutant: Mutant) {
@@ -150,7 +150,7 @@ export class World {
     }
   }
 
-  /** Ends all that runs, and looks at the books. */
+  /** Ends all running requests and audits the books. */
   async finish(): Promise<void> {
     this.#store.liveOn();
     while (this.#running.length > 0) await this.step({ do: 'end', which: 0, how: 'answer', cost: 10 });
@@ -164,14 +164,14 @@ export class World {
     await this.#store.close();
   }
 
-  /** Lets go of everything, whatever state it is in. */
+  /** Releases everything, in any state. */
   async close(): Promise<void> {
     this.#store.die();
     void this.#ledger.close();
     await this.#store.close().catch(() => {});
   }
 
-  /** Does something, unless the process dies meanwhile; then `may` tells what is possible for the key in question. */
+  /** Runs an action. If the process dies meanwhile, `may` returns the possible states of the key. */
   async #alive(
     name: string | null,
     may: (state: reference.State) => reference.State[],
@@ -185,7 +185,7 @@ export class World {
 
   async #restart(name: string | null, statesAfter: () => reference.State[]): Promise<void> {
     this.#count('crashes');
-    // Clears its timers; nothing of it is heard any more.
+    // Clears its timers; the promise is ignored.
     void this.#ledger.close();
     await this.#store.close();
     this.#running = [];
@@ -207,7 +207,7 @@ export class World {
     const before = this.#statesOf(name);
     const ask = { keyId: USERS[user]!, secret, idempotencyKey: `key ${key}`, body: Buffer.from(body) };
     const claims = await Promise.all(Array.from({ length: times }, () => claim(ask)));
-    // Whoever was let in was first.
+    // The admitted one was first.
     claims.sort((a, b) => Number(b.kind === 'run') - Number(a.kind === 'run'));
     for (const one of claims)
       this.#observe(name, (state) => reference.claimed(state, { body, secret }, this.#now), toldBy(one));
@@ -249,7 +249,7 @@ export class World {
     this.#settle(name, this.#statesOf(name).map(due), told);
   }
 
-  /** Leaves the states under which this is what is told. */
+  /** Keeps only the states that allow this answer. */
   #settle(name: string, next: readonly reference.Next[], told: reference.Told): void {
     this.#count(told.kind);
     const fitting = next.filter((one) => Bun.deepEquals(one.told, told)).map(({ state }) => state);
@@ -259,9 +259,9 @@ export class World {
     this.#states.set(name, fitting);
   }
 
-  /** What the ledger says that its requests cost, all together. */
+  /** The ledger's total for the key's requests. */
   async #checkTotal(name: string): Promise<void> {
-    // Nothing is flushed before: whoever was told something may rely on it.
+    // Nothing is flushed first: a caller may rely on every answer.
     const [row] = await this.#store.query<{ total: number }>({ sql: CHARGES }, [
       JSON.stringify(this.#decisionsOf(name)),
     ]);
