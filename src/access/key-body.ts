@@ -3,7 +3,7 @@ import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { keyStateOf } from './key-entry.ts';
 import type { KeyInfo } from './key-table.ts';
-import { budgetBody, limitsBody } from './key-terms.ts';
+import { budgetBody, limitsBody } from './terms.ts';
 import type { TrailEntry } from './trail.ts';
 
 const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };

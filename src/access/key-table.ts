@@ -1,6 +1,6 @@
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/caller.ts';
 import type { Migrations, SqlValue, Statement, Write } from '../store/store.ts';
-import { limitsBody } from './key-terms.ts';
+import { limitsBody } from './terms.ts';
 import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
 
 /**

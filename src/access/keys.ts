@@ -2,8 +2,8 @@ import type { KeyBudgets } from '../core/caller.ts';
 import type { Store, Write } from '../store/store.ts';
 import type { Authentication } from './key-entry.ts';
 import type { KeyInfo } from './key-table.ts';
-import type { KeyGrant } from './key-terms.ts';
 import { StoredKeys } from './stored-keys.ts';
+import type { KeyGrant } from './terms.ts';
 import type { Actor, TrailEntry, TrailQuery } from './trail.ts';
 
 export type { Authentication, DenialReason } from './key-entry.ts';

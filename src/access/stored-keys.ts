@@ -25,6 +25,7 @@ import {
   rotateKey,
   SELECT_KEYS,
 } from './key-table.ts';
+import type { IssuedKey, Keys, KeysOptions } from './keys.ts';
 import {
   checkTerms,
   checkText,
@@ -36,14 +37,13 @@ import {
   tooManyKeys,
   WALLET_KEYS_A_DAY,
   WALLET_KEYS_MAX,
-} from './key-terms.ts';
-import type { IssuedKey, Keys, KeysOptions } from './keys.ts';
+} from './terms.ts';
 import {
   type Actor,
+  type KeyEvent,
   readTrail,
   SERVER,
   type TrailEntry,
-  type TrailEvent,
   type TrailQuery,
   trailWrite,
   trailWriteIfRoom,
@@ -280,7 +280,7 @@ export class StoredKeys implements Keys {
     const terms = { name, scopes, labels, models, limits, budgets, wallets, wallet, createdAt: time, expiresAt };
     const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
     const info: KeyInfo = { id: parts.id, ...terms, ...past };
-    const event: TrailEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
+    const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const line =
       wallet === null ? trailWrite(event) : trailWriteIfRoom(event, wallet, WALLET_KEYS_MAX, WALLET_KEYS_A_DAY);
     if (!(await this.#commit([...first, line, insertKey(info, hashOf(key))]))) throw tooManyKeys();

@@ -92,7 +92,7 @@ const INSERT_OF_WALLET: Statement = {
 };
 
 /** A change to a key, to be committed together with its entry. */
-export interface TrailEvent {
+export interface KeyEvent {
   readonly time: number;
   readonly actor: Actor;
   readonly action: TrailAction;
@@ -100,12 +100,12 @@ export interface TrailEvent {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export function trailWrite(event: TrailEvent): Write {
+export function trailWrite(event: KeyEvent): Write {
   return { statement: INSERT, params: [...actorParams(event), event.keyId, ...detailParams(event)] };
 }
 
 /** The same, but fails the commit unless the key is unrevoked, and not expired at `validAt`. */
-export function trailWriteIfValid(event: TrailEvent, validAt: number): Write {
+export function trailWriteIfValid(event: KeyEvent, validAt: number): Write {
   return { statement: INSERT_IF_VALID, params: [...actorParams(event), event.keyId, validAt, ...detailParams(event)] };
 }
 
@@ -113,7 +113,7 @@ export function trailWriteIfValid(event: TrailEvent, validAt: number): Write {
  * The same for a new key of a wallet: fails unless it has fewer than `most` unrevoked keys, and `aDay` made in 24
  * hours.
  */
-export function trailWriteIfRoom(event: TrailEvent, wallet: string, most: number, aDay: number): Write {
+export function trailWriteIfRoom(event: KeyEvent, wallet: string, most: number, aDay: number): Write {
   const room: SqlValue[] = [wallet, most, wallet, event.time - DAY_MS, aDay];
   return { statement: INSERT_IF_ROOM, params: [...actorParams(event), event.keyId, ...room, ...detailParams(event)] };
 }
@@ -123,7 +123,7 @@ export function trailWriteOfWallet(event: EventBase, wallet: string, exceptId: s
   return { statement: INSERT_OF_WALLET, params: [...actorParams(event), ...detailParams(event), wallet, exceptId] };
 }
 
-type EventBase = Omit<TrailEvent, 'keyId'>;
+type EventBase = Omit<KeyEvent, 'keyId'>;
 const actorParams = ({ time, actor, action }: EventBase): SqlValue[] => [time, actor.kind, nameOf(actor), action];
 const detailParams = ({ actor, details }: EventBase): SqlValue[] => [JSON.stringify(details), requestOf(actor)];
 const nameOf = (actor: Actor): string | null => (actor.kind === 'server' ? null : actor.name);

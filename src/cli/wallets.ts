@@ -1,5 +1,5 @@
-import { checkText, KeyTermsError } from '../access/key-terms.ts';
 import type { Keys } from '../access/keys.ts';
+import { checkText, KeyTermsError } from '../access/terms.ts';
 import { trailWrite } from '../access/trail.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';

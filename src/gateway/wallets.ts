@@ -1,5 +1,5 @@
-import { KeyTermsError, tooManyKeys, WALLET_KEYS_MAX } from '../access/key-terms.ts';
 import type { IssuedKey } from '../access/keys.ts';
+import { KeyTermsError, tooManyKeys, WALLET_KEYS_MAX } from '../access/terms.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';

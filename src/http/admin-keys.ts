@@ -1,8 +1,8 @@
 import { Elysia, t } from 'elysia';
 import { keyBody, keyStatusBody, trailBody, visibleBalance } from '../access/key-body.ts';
 import { holderOf, type KeyInfo } from '../access/key-table.ts';
-import { type KeyGrant, OVERLAP_MS } from '../access/key-terms.ts';
 import type { IssuedKey, Keys } from '../access/keys.ts';
+import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../access/trail.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { MICROCREDITS, type Microcredits, toCredits } from '../core/credits.ts';

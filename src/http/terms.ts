@@ -1,4 +1,4 @@
-import { KeyTermsError } from '../access/key-terms.ts';
+import { KeyTermsError } from '../access/terms.ts';
 import type { Actor } from '../access/trail.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { RouteContext } from './context.ts';

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { checkText } from '../access/key-terms.ts';
+import { checkText } from '../access/terms.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isWallet } from '../core/wallet.ts';

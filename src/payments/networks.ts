@@ -49,9 +49,8 @@ export class Networks {
   }
 
   /**
-   * Opens the networks that are new or changed.
-   * @returns a function that puts them in force.
-   * @throws the Error of `OpenNetwork`, and leaves everything as it was.
+   * Opens the networks that are new or changed. Returns a function that puts them in force. Throws the Error of
+   * `OpenNetwork`, and leaves everything as it was.
    */
   async prepare(policies: readonly PaymentNetwork[]): Promise<() => void> {
     // Drops a preparation that was never put in force.

@@ -7,7 +7,7 @@ import type { Payment, PaymentState, SignedPayment } from './payment.ts';
 import type { Purpose, Quote, QuoteRequest } from './quote.ts';
 
 /** The state of a payment after `settle`. `T` is the result of booking a new one. */
-export type PaymentResolution<T> =
+export type Resolution<T> =
   /** The payment has just arrived and was booked. */
   | { readonly state: 'captured'; readonly payment: Payment; readonly booked: T }
   /** The payment arrived before, and its value is balance. */
@@ -20,7 +20,7 @@ export type PaymentResolution<T> =
  * once.
  * @throws StoreError when they could not be written; the payment is then booked later, by the chain.
  */
-export type BookPayment<T> = (payment: Payment, captured: readonly Write[]) => Promise<T>;
+export type Booking<T> = (payment: Payment, captured: readonly Write[]) => Promise<T>;
 
 /** A payment header and the request that carries it. */
 export interface PaymentSubmission {
@@ -73,10 +73,7 @@ export interface Payments {
   prepare(policy: PaymentPolicy | null): Promise<() => void>;
   /** IDs of the networks that are ready. */
   ready(): readonly string[];
-  /**
-   * Makes a quote on every ready network.
-   * @throws SignalboxError `payment_unavailable` when none is.
-   */
+  /** Makes a quote on every ready network. Throws SignalboxError `payment_unavailable` when none is. */
   quote(request: QuoteRequest): Quote;
   /**
    * Decodes a payment and checks all that needs no chain or facilitator: form, version, quote seal, purpose and hash of
@@ -98,7 +95,7 @@ export interface Payments {
    * before is resolved by the chain instead. The row is durable before anything is sent.
    * @throws PaymentRefused, SignalboxError `payment_unavailable`, `payment_unsettled`.
    */
-  settle<T>(signed: SignedPayment, context: PaymentContext, book: BookPayment<T>): Promise<PaymentResolution<T>>;
+  settle<T>(signed: SignedPayment, context: PaymentContext, book: Booking<T>): Promise<Resolution<T>>;
   /** The writes that record charge and fee, for the commit that closes the reservation of a captured payment. */
   settleWrites(payment: Payment, charged: Microcredits, fee: Microcredits): readonly Write[];
   get(id: number): Promise<Payment | null>;
@@ -110,10 +107,7 @@ export interface Payments {
   reconcile(id: number): Promise<Payment | null>;
   /** Whether the operator has blocked a wallet. */
   isBlocked(wallet: string): boolean;
-  /**
-   * Commits together with `also`.
-   * @throws StoreError and changes nothing.
-   */
+  /** Commits together with `also`. Throws StoreError and changes nothing. */
   block(wallet: string, note: string, also?: readonly Write[]): Promise<void>;
   unblock(wallet: string, also?: readonly Write[]): Promise<void>;
   /** Stops the background work. A settlement in progress is left to the next start; a shutdown waits for it first. */

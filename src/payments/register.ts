@@ -66,10 +66,7 @@ export class PaymentRegister {
     return rows.map(paymentOf);
   }
 
-  /**
-   * Inserts a new payment. Durable when it resolves.
-   * @throws StoreError.
-   */
+  /** Inserts a new payment. Durable when it resolves. Throws StoreError. */
   async begin(payment: Payment): Promise<void> {
     await this.#store.commit([insertPayment(payment)]);
     this.#unsettled.set(payment.id, payment);

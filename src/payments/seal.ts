@@ -93,10 +93,7 @@ export class QuoteSeal {
 const SELECT: Statement = { sql: 'SELECT secret FROM payment_secret' };
 const INSERT: Statement = { sql: 'INSERT INTO payment_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING' };
 
-/**
- * Loads the seal of this database, made at the first start: quotes survive a restart.
- * @throws StoreError.
- */
+/** Loads the seal of this database, made at the first start: quotes survive a restart. Throws StoreError. */
 export async function loadSeal(store: Store): Promise<QuoteSeal> {
   const find = async () => (await store.query<{ secret: Uint8Array }>(SELECT))[0]?.secret;
   let secret = await find();

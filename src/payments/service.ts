@@ -13,13 +13,13 @@ import { Networks } from './networks.ts';
 import { OutcomeResolver } from './outcome-resolver.ts';
 import type { Payment, SignedPayment } from './payment.ts';
 import type {
-  BookPayment,
+  Booking,
   PaymentActivity,
   PaymentContext,
   PaymentQuery,
-  PaymentResolution,
   PaymentSubmission,
   Payments,
+  Resolution,
 } from './payments.ts';
 import { storedSettlements } from './pending-settlements.ts';
 import type { Quote, QuoteRequest } from './quote.ts';
@@ -52,8 +52,7 @@ const RECONCILE_EVERY_MS = 5_000;
 
 /**
  * Opens the payments of this server, off until a policy is in force. Captured payments whose requests an earlier run
- * abandoned become balance, and their fees are given back.
- * @throws StoreError.
+ * abandoned become balance, and their fees are given back. Throws StoreError.
  */
 export async function openPayments(options: PaymentsOptions): Promise<Payments> {
   const { store, now, log } = options;
@@ -158,7 +157,7 @@ class StoredPayments implements Payments {
     return this.#settlements.unsettled(wallet, requestHash);
   }
 
-  settle<T>(signed: SignedPayment, context: PaymentContext, book: BookPayment<T>): Promise<PaymentResolution<T>> {
+  settle<T>(signed: SignedPayment, context: PaymentContext, book: Booking<T>): Promise<Resolution<T>> {
     return this.#settlements.settle(signed, context, book);
   }
 

@@ -3,11 +3,11 @@ import { type PaymentPolicy, worthOf } from '../core/payment-policy.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { PaymentCounts } from './counts.ts';
-import { FacilitatorUnavailable, type SettlementResult } from './facilitator/facilitator.ts';
+import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilitator.ts';
 import type { NetworkConnection, Networks } from './networks.ts';
 import { type OutcomeResolver, paymentFields } from './outcome-resolver.ts';
 import type { Payment, SignedPayment } from './payment.ts';
-import { type BookPayment, type PaymentContext, PaymentRefused, type PaymentResolution } from './payments.ts';
+import { type Booking, type PaymentContext, PaymentRefused, type Resolution } from './payments.ts';
 import {
   blockedError,
   inFlightError,
@@ -50,7 +50,7 @@ interface AuthorizationLock {
 interface SettlementJob<T> {
   readonly signed: SignedPayment;
   readonly payment: Payment;
-  readonly book: BookPayment<T>;
+  readonly book: Booking<T>;
   /** Whether nothing was sent for it before. */
   readonly isFirst: boolean;
 }
@@ -65,7 +65,7 @@ export class Settlements {
   }
 
   /** As `Payments.settle`. */
-  async settle<T>(signed: SignedPayment, context: PaymentContext, book: BookPayment<T>): Promise<PaymentResolution<T>> {
+  async settle<T>(signed: SignedPayment, context: PaymentContext, book: Booking<T>): Promise<Resolution<T>> {
     const { blocklist, register, nextId } = this.#options;
     if (blocklist.has(signed.payer)) throw blockedError();
     if (signed.amount === 0n) {
@@ -116,7 +116,7 @@ export class Settlements {
     if (this.#locks.has(key)) return null;
     const looked = this.#options.resolver.resolve(payment, connection.network);
     const look = looked.catch(() => {}).finally(() => this.#locks.delete(key));
-    this.#locks.set(key, { id: payment.id, look: look });
+    this.#locks.set(key, { id: payment.id, look });
     return looked;
   }
 
@@ -124,8 +124,8 @@ export class Settlements {
     id: number,
     signed: SignedPayment,
     context: PaymentContext,
-    book: BookPayment<T>,
-  ): Promise<PaymentResolution<T>> {
+    book: Booking<T>,
+  ): Promise<Resolution<T>> {
     this.#checkExpiry(signed);
     this.#checkTime(signed);
     return this.#options.networks.use(signed.network, async (connection) => {
@@ -152,8 +152,8 @@ export class Settlements {
     known: Payment,
     signed: SignedPayment,
     context: PaymentContext,
-    book: BookPayment<T>,
-  ): Promise<PaymentResolution<T>> {
+    book: Booking<T>,
+  ): Promise<Resolution<T>> {
     const resolved = resolutionOf(known);
     if (resolved) return resolved;
     return this.#options.networks.use(known.network, async (connection) => {
@@ -188,7 +188,7 @@ export class Settlements {
     }
   }
 
-  async #send<T>(job: SettlementJob<T>, connection: NetworkConnection): Promise<PaymentResolution<T>> {
+  async #send<T>(job: SettlementJob<T>, connection: NetworkConnection): Promise<Resolution<T>> {
     const { payment, isFirst } = job;
     const { register, now, counts, log } = this.#options;
     const outcome = await this.#outcome(job, connection);
@@ -211,7 +211,7 @@ export class Settlements {
   async #outcome<T>(
     { signed, payment, isFirst }: SettlementJob<T>,
     { network }: NetworkConnection,
-  ): Promise<SettlementResult> {
+  ): Promise<SettleResult> {
     const { register, log } = this.#options;
     try {
       return await network.facilitator.settle(signed);
@@ -228,7 +228,7 @@ export class Settlements {
     }
   }
 
-  async #captured<T>({ payment, book }: SettlementJob<T>, transaction: string): Promise<PaymentResolution<T>> {
+  async #captured<T>({ payment, book }: SettlementJob<T>, transaction: string): Promise<Resolution<T>> {
     const { register, now, counts, log } = this.#options;
     const captured: Payment = { ...payment, state: 'captured', transaction, error: null, updated: now() };
     try {

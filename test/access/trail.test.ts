@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { KeyTermsError } from '../../src/access/key-terms.ts';
+import { KeyTermsError } from '../../src/access/terms.ts';
 import type { Actor } from '../../src/access/trail.ts';
 import type { Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';

@@ -22,7 +22,7 @@ import {
   type AuthorizationQuery,
   FacilitatorUnavailable,
   type NetworkClients,
-  type SettlementResult,
+  type SettleResult,
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openPayments } from '../../src/payments/service.ts';
@@ -67,7 +67,7 @@ export const payer = (): PrivateKeyAccount =>
 /** A chain with nobody on it but the test. It does what it is told, and remembers what it was asked. */
 export class FakeChain {
   verification: Verification = { valid: true };
-  settlement: (transaction: string) => SettlementResult | Promise<SettlementResult> = (transaction) => ({
+  settlement: (transaction: string) => SettleResult | Promise<SettleResult> = (transaction) => ({
     state: 'captured',
     transaction,
   });

@@ -3,7 +3,7 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import {
   type Facilitator,
   FacilitatorUnavailable,
-  type SettlementResult,
+  type SettleResult,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
 import { waitFor } from '../support/answers.ts';
@@ -19,7 +19,7 @@ afterAll(() => chain.stop());
 const local = async (of = chain, means = meansOf(of)): Promise<Facilitator> =>
   (await openNetwork(networkOn(of), means)).facilitator;
 const offered = (payer: PrivateKeyAccount, amount = 1_000n) => authorize(payer, networkOn(chain), amount);
-const statesOf = (all: readonly SettlementResult[]) => all.map(({ state }) => state).sort();
+const statesOf = (all: readonly SettleResult[]) => all.map(({ state }) => state).sort();
 
 describe('a payment', () => {
   test('is verified and settled, and the money arrives in the reported transaction', async () => {
@@ -148,7 +148,7 @@ describe('many payments of one wallet at once', () => {
       expect(await settling).toMatchObject({ state: 'unknown', reason: 'settlement_pending' });
       const ended = await waiting;
       // After that the chain decides: it may report too little money while some is reserved.
-      const state = ended instanceof FacilitatorUnavailable ? 'unavailable' : (ended as SettlementResult).state;
+      const state = ended instanceof FacilitatorUnavailable ? 'unavailable' : (ended as SettleResult).state;
       expect(['unavailable', 'unknown', 'failed']).toContain(state);
     } finally {
       await chain.automine(true);

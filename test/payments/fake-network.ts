@@ -4,7 +4,7 @@ import {
   type AuthorizationQuery,
   FacilitatorUnavailable,
   type NetworkClients,
-  type SettlementResult,
+  type SettleResult,
   type Verification,
 } from '../../src/payments/facilitator/facilitator.ts';
 
@@ -64,7 +64,7 @@ export class FakeNetwork implements NetworkClients {
       if (this.used.has(authorization.nonce)) return { valid: false, reason: 'nonce_already_used' };
       return { valid: true };
     },
-    settle: async (authorization: Authorization): Promise<SettlementResult> => {
+    settle: async (authorization: Authorization): Promise<SettleResult> => {
       this.#ask('settle');
       const { behavior: way } = this;
       await this.gate;
@@ -108,8 +108,8 @@ export class FakeNetwork implements NetworkClients {
     if (!this.isUp) throw new FacilitatorUnavailable('nobody answers at a secret place');
   }
 
-  #settle(authorization: Authorization, way: SettleBehavior): SettlementResult {
-    const unknown = (transaction: string | null): SettlementResult => ({
+  #settle(authorization: Authorization, way: SettleBehavior): SettleResult {
+    const unknown = (transaction: string | null): SettleResult => ({
       state: 'unknown',
       reason: 'timeout',
       transaction,

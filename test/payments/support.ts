@@ -11,7 +11,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
 import type { Payment, SignedPayment } from '../../src/payments/payment.ts';
-import { type BookPayment, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
+import { type Booking, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
 import type { QuoteRequest } from '../../src/payments/quote.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
@@ -116,7 +116,7 @@ export interface Bench {
   readonly opened: readonly { readonly policy: PaymentNetwork; readonly means: NetworkHost }[];
   booked(): Promise<BookedEntry[]>;
   /** Books as the gateway does. */
-  readonly book: BookPayment<string>;
+  readonly book: Booking<string>;
   /** Has a stock client sign a quote, and reads the payment. */
   signedPayment(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<SignedPayment>;
   header(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<string>;

@@ -11,10 +11,7 @@ import { deleteRow, type IdempotencyRow, putRow } from './table.ts';
 export interface IdempotentRun {
   /** The credit for earlier runs whose answers were lost: by crashes from the start, by other losses at the end. */
   readonly givenBack: Microcredits;
-  /**
-   * Stores that the request runs. Durable when it resolves.
-   * @throws StoreError.
-   */
+  /** Stores that the request runs. Durable when it resolves. Throws StoreError. */
   begin(decision: number): Promise<void>;
   /** Stores the answer. Durable when it resolves. An answer that is too large or cannot be written is lost. */
   keep(answer: StoredAnswer): Promise<void>;

@@ -1,7 +1,7 @@
 import { keyBody } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-table.ts';
-import { KeyTermsError } from '../../access/key-terms.ts';
 import type { IssuedKey } from '../../access/keys.ts';
+import { KeyTermsError } from '../../access/terms.ts';
 import type { Actor } from '../../access/trail.ts';
 import { toCredits } from '../../core/credits.ts';
 import { grantedTo, grantWrite } from '../../ledger/adjust.ts';

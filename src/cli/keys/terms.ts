@@ -1,11 +1,4 @@
-import {
-  EXPIRY_MAX_MS,
-  isTimeZone,
-  type KeyGrant,
-  LIMIT_MAX,
-  OVERLAP_MAX_MS,
-  OVERLAP_MS,
-} from '../../access/key-terms.ts';
+import { EXPIRY_MAX_MS, isTimeZone, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
 import { WINDOWS } from '../../core/budget.ts';
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
 import { parseFlags, UsageError } from '../options.ts';

@@ -1,4 +1,4 @@
-import { WALLET_KEYS_A_DAY, WALLET_KEYS_MAX } from '../../access/key-terms.ts';
+import { WALLET_KEYS_A_DAY, WALLET_KEYS_MAX } from '../../access/terms.ts';
 import * as schemas from '../schemas/payments.ts';
 import * as examples from './examples-payments.ts';
 import { BODY_ERRORS, operation } from './operation.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/key-terms.ts';
+import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
 import { TRAIL_ACTIONS } from '../../access/trail.ts';
 import { WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';

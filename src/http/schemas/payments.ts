@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX } from '../../access/key-terms.ts';
+import { BUDGET_CREDITS_MAX } from '../../access/terms.ts';
 import { PAYMENT_STATES } from '../../payments/payment.ts';
 import { PlatformPayment } from './paid.ts';
 import { credits, named, orNull, word } from './parts.ts';

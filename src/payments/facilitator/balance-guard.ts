@@ -29,8 +29,7 @@ export class BalanceGuard {
 
   /**
    * Runs once the payer can pay for it together with the settlements in progress, or none is in progress. Then the
-   * chain decides.
-   * @throws FacilitatorUnavailable when that takes too long.
+   * chain decides. Throws FacilitatorUnavailable when that takes too long.
    */
   async within<T>(authorization: Authorization, run: () => Promise<T>): Promise<T> {
     const { payer, requirements } = authorization;

@@ -17,7 +17,7 @@ export type Verification =
   /** A fault of the payer, such as too low a balance or a used nonce. `reason` is an x402 code. */
   | { readonly valid: false; readonly reason: string };
 
-export type SettlementResult =
+export type SettleResult =
   /** Confirmed by the chain, whoever sent the transaction. */
   | { readonly state: 'captured'; readonly transaction: string }
   /** Final: nothing was sent, or the chain refused it. */
@@ -32,16 +32,10 @@ export class FacilitatorUnavailable extends Error {
 
 /** Verifies and settles payments on one network. */
 export interface Facilitator {
-  /**
-   * Whether it could be settled now. Reserves nothing.
-   * @throws FacilitatorUnavailable.
-   */
+  /** Whether it could be settled now. Reserves nothing. Throws FacilitatorUnavailable. */
   verify(authorization: Authorization): Promise<Verification>;
-  /**
-   * Settles it, and waits for the result.
-   * @throws FacilitatorUnavailable where nothing was sent.
-   */
-  settle(authorization: Authorization): Promise<SettlementResult>;
+  /** Settles it, and waits for the result. Throws FacilitatorUnavailable where nothing was sent. */
+  settle(authorization: Authorization): Promise<SettleResult>;
   /** Alarms the operator early if the gas key is low. Never rejects. */
   watch?(): Promise<void>;
   /**
@@ -95,10 +89,7 @@ export interface NetworkClients {
 /** The transactions sent for settlements that have not ended. They survive a restart; old ones are deleted. */
 export interface PendingSettlements {
   get(key: string): Promise<string | undefined>;
-  /**
-   * Durable when it resolves.
-   * @throws StoreError.
-   */
+  /** Durable when it resolves. Throws StoreError. */
   set(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
 }

@@ -39,10 +39,7 @@ export function variable(name: string, what: string, { env }: Pick<NetworkHost, 
   return value;
 }
 
-/**
- * Returns the account that pays for transactions.
- * @throws an Error of one sentence, without the variable's value.
- */
+/** Returns the account that pays for transactions. Throws an Error of one sentence, without the variable's value. */
 export function gasAccount(
   { id }: PaymentNetwork,
   name: string,

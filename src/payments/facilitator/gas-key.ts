@@ -68,9 +68,8 @@ export class GasKey {
   }
 
   /**
-   * Sends a transaction. Resolves when a node accepted it or may have.
-   * @throws FacilitatorUnavailable where it certainly was not sent, and the library's error where the contract refuses
-   * the call.
+   * Sends a transaction. Resolves when a node accepted it or may have. Throws FacilitatorUnavailable where it certainly
+   * was not sent, and the library's error where the contract refuses the call.
    */
   async send(call: Call): Promise<void> {
     const fees = await this.#fees(call);

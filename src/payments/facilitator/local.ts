@@ -9,7 +9,7 @@ import {
   type Facilitator,
   FacilitatorUnavailable,
   type NetworkHost,
-  type SettlementResult,
+  type SettleResult,
   type Verification,
 } from './facilitator.ts';
 import type { GasKey } from './gas-key.ts';
@@ -54,7 +54,7 @@ export class LocalFacilitator implements Facilitator {
     return { valid: false, reason };
   }
 
-  settle(authorization: Authorization): Promise<SettlementResult> {
+  settle(authorization: Authorization): Promise<SettleResult> {
     return this.#balanceGuard.within(authorization, () => this.#settle(authorization));
   }
 
@@ -70,7 +70,7 @@ export class LocalFacilitator implements Facilitator {
     this.#closed.abort();
   }
 
-  async #settle(authorization: Authorization): Promise<SettlementResult> {
+  async #settle(authorization: Authorization): Promise<SettleResult> {
     const attempt = this.#attempt(authorization);
     const { payload, requirements } = authorization;
     const config = { pendingSettlementStore: attempt.notes() };
@@ -95,7 +95,7 @@ export class LocalFacilitator implements Facilitator {
    * The contract refused it. Anybody who has seen an authorization can send it: if somebody did, the money arrived, and
    * the chain's outcome is booked.
    */
-  async #refusalOf(authorization: Authorization, reason: string): Promise<SettlementResult> {
+  async #refusalOf(authorization: Authorization, reason: string): Promise<SettleResult> {
     const { chain, host } = this.#options;
     const outcome = await chain.outcome(queryOf(authorization, host.now()));
     if (outcome.state === 'used') return { state: 'unknown', reason, transaction: outcome.transaction };

@@ -9,7 +9,7 @@ import {
   type Facilitator,
   FacilitatorUnavailable,
   type NetworkHost,
-  type SettlementResult,
+  type SettleResult,
   type Verification,
 } from './facilitator.ts';
 import { isUnreached, type Nodes, orUnavailable } from './nodes.ts';
@@ -82,7 +82,7 @@ export class RemoteFacilitator implements Facilitator {
     return { valid: false, reason };
   }
 
-  async settle(authorization: Authorization): Promise<SettlementResult> {
+  async settle(authorization: Authorization): Promise<SettleResult> {
     let answer: FacilitatorAnswer<Static<typeof SettleResponse>>;
     try {
       answer = await this.#post('settle', authorization, SettleResponse);
@@ -104,7 +104,7 @@ export class RemoteFacilitator implements Facilitator {
     this.#closed.abort();
   }
 
-  async #resultOf(content: Static<typeof SettleResponse>, authorization: Authorization): Promise<SettlementResult> {
+  async #resultOf(content: Static<typeof SettleResponse>, authorization: Authorization): Promise<SettleResult> {
     const { payer, requirements } = authorization;
     const transaction = TRANSACTION.test(content.transaction) ? content.transaction : null;
     if (content.success) {
@@ -126,7 +126,7 @@ export class RemoteFacilitator implements Facilitator {
    * Waits until the chain shows the transfer: the service's word alone credits nothing. A node may see it later than
    * the service.
    */
-  async #confirm(authorization: Authorization, transaction: string): Promise<SettlementResult> {
+  async #confirm(authorization: Authorization, transaction: string): Promise<SettleResult> {
     const { chain, host, timeoutMs } = this.#options;
     const query = queryOf(authorization, host.now());
     const end = performance.now() + timeoutMs;

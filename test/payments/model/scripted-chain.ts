@@ -4,7 +4,7 @@ import {
   type AuthorizationQuery,
   FacilitatorUnavailable,
   type NetworkClients,
-  type SettlementResult,
+  type SettleResult,
   type Verification,
 } from '../../../src/payments/facilitator/facilitator.ts';
 
@@ -109,7 +109,7 @@ export class ScriptedChain {
     return isCovered ? { valid: true } : { valid: false, reason: 'invalid_exact_evm_insufficient_balance' };
   }
 
-  #settle({ payer, nonce, requirements, payload }: Authorization): SettlementResult {
+  #settle({ payer, nonce, requirements, payload }: Authorization): SettleResult {
     this.#answerOrThrow();
     this.settles++;
     const { authorization } = payload.payload as { authorization: { validBefore: string } };

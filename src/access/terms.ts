@@ -44,10 +44,7 @@ const WALLETS_MAX = 100;
 /** As a policy's budgets. */
 export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
-/**
- * Checks a key's terms beyond their types, for commands and HTTP alike.
- * @throws KeyTermsError.
- */
+/** Checks a key's terms beyond their types, for commands and HTTP alike. Throws KeyTermsError. */
 export function checkTerms(grant: KeyGrant): void {
   const { name, scopes, labels = {}, models = null, limits = null, budgets = [], wallets = null } = grant;
   checkText('name', name);
@@ -87,10 +84,7 @@ export const normalizedWallets = (wallets: readonly string[]): string[] => [
 /** The most valid keys of one wallet. */
 export const WALLET_KEYS_MAX = 20;
 
-/**
- * Returns a wallet's address in lower case.
- * @throws KeyTermsError.
- */
+/** Returns a wallet's address in lower case. Throws KeyTermsError. */
 export const checkWallet = (wallet: string): string => walletOf(wallet) ?? refuse('wallet', NO_WALLET);
 
 /** The most new keys of one wallet in 24 hours: keys stay in memory, and the trail forever. */
@@ -106,8 +100,7 @@ const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 
 /**
  * Checks a text that is shown on terminals and kept forever: it must not contain an API key or terminal control
- * characters.
- * @throws KeyTermsError.
+ * characters. Throws KeyTermsError.
  */
 export function checkText(param: string, text: string): void {
   atMost(param, param, text.length, NAME_MAX, 'characters');
