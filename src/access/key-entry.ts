@@ -8,7 +8,6 @@ export type Authentication =
   | { readonly caller: Caller; readonly reason: null }
   | { readonly caller: null; readonly reason: DenialReason };
 
-/** A key in memory. */
 export interface KeyEntry {
   readonly row: KeyRow;
   readonly info: KeyInfo;

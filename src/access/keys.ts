@@ -29,51 +29,39 @@ export interface IssuedKey {
 
 /** The API keys. Every change is committed together with its entry in the trail. */
 export interface Keys {
-  /**
-   * Checks an `Authorization` header, without waiting, in about a microsecond. An unknown ID takes as long as a wrong
-   * secret.
-   */
+  /** Checks an `Authorization` header at once. An unknown ID takes as long as a wrong secret. */
   authenticate(header: string | null): Authentication;
   /**
-   * Makes a key.
+   * Makes a key. Throws KeyTermsError.
    * @param key made by `newKey`, for a caller that must store it before it becomes valid.
-   * @throws KeyTermsError.
    */
   create(grant: KeyGrant, by?: Actor, key?: string): Promise<IssuedKey>;
   /**
-   * Makes a key for a wallet: with the scopes chat and route, without expiry and limits of its own, spending the
-   * wallet's balance.
+   * Makes a key that spends a wallet's balance, with the scopes chat and route, without expiry or limits.
    * @param isAlone revokes all other keys of the wallet in the same commit.
    * @throws KeyTermsError and changes nothing: for an invalid name, 20 valid keys, or 50 new keys in 24 hours.
    */
   createForWallet(wallet: string, name: string, isAlone?: boolean): Promise<IssuedKey>;
-  /**
-   * The valid keys of a wallet, oldest first.
-   * @param wallet address in lower case.
-   */
+  /** The valid keys of a wallet (address in lower case), oldest first. */
   ofWallet(wallet: string): Promise<readonly KeyInfo[]>;
   /** Revokes all keys of a wallet, except one if given. Returns their number. */
   revokeOfWallet(wallet: string, exceptId: string | null): Promise<number>;
   /**
    * Makes a given key valid, with all scopes. Repeating it changes nothing.
-   * @throws an Error of one sentence when the key is malformed, weak, expired, revoked or rotated out, or its ID is
-   * taken.
+   * @throws an Error of one sentence for a malformed, weak, expired, revoked or rotated key, or a taken ID.
    */
   install(key: string): Promise<KeyInfo>;
   /**
-   * Gives a valid key another secret. The present one works for `overlapMs` more, an older one no longer. Returns null
-   * without such a valid key.
+   * Gives a valid key another secret. The present one works for `overlapMs` more, an older one no longer.
+   * @returns null for no valid key.
    * @throws KeyTermsError.
    */
   rotate(id: string, overlapMs: number, by?: Actor): Promise<IssuedKey | null>;
-  /**
-   * Revokes a key: here at once, in other processes within `refreshMs`. Returns false unless there was a key to revoke.
-   */
+  /** Revokes a key: here at once, in other processes within `refreshMs`. Returns false if there was none. */
   revoke(id: string, by?: Actor): Promise<boolean>;
   /**
-   * Grants Credits to a valid key. `write` makes the grant for the balance's holder: the key's wallet, if it has one,
-   * else the key. Returns false without such a key.
-   * @throws KeyTermsError.
+   * Grants Credits to a valid key. Returns false without such a key. Throws KeyTermsError.
+   * @param write makes the grant for the balance's holder: the key's wallet if it has one, else the key.
    */
   grant(
     id: string,
@@ -81,7 +69,6 @@ export interface Keys {
     details: { readonly credits: number; readonly note: string },
     by: Actor,
   ): Promise<boolean>;
-  /** Returns null without such a key. */
   get(id: string): Promise<KeyInfo | null>;
   /** All keys, revoked ones too, oldest first. */
   list(): Promise<KeyInfo[]>;
@@ -95,7 +82,6 @@ export interface Keys {
   close(): void;
 }
 
-/** Opens the keys and holds them all in memory, by hash. */
 export async function openKeys(options: KeysOptions): Promise<Keys> {
   const keys = new StoredKeys(options);
   await keys.refresh();

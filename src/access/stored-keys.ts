@@ -45,10 +45,10 @@ import {
   SERVER,
   type TrailEntry,
   type TrailQuery,
+  trailIfRoom,
+  trailIfValid,
+  trailOfWallet,
   trailWrite,
-  trailWriteIfRoom,
-  trailWriteIfValid,
-  trailWriteOfWallet,
 } from './trail.ts';
 
 const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
@@ -66,7 +66,6 @@ const USES_EVERY_MS = 60_000;
 /** For changes that an expired key allows, too. */
 const EVER = -1;
 
-/** The keys of a database, all held in memory. */
 export class StoredKeys implements Keys {
   readonly #store: Store;
   readonly #now: () => number;
@@ -145,7 +144,7 @@ export class StoredKeys implements Keys {
   #revokeWrites(wallet: string, exceptId: string | null): readonly Write[] {
     const time = this.#now();
     const event = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
-    return [trailWriteOfWallet(event, wallet, exceptId), revokeKeysOf(wallet, exceptId, time)];
+    return [trailOfWallet(event, wallet, exceptId), revokeKeysOf(wallet, exceptId, time)];
   }
 
   async install(key: string): Promise<KeyInfo> {
@@ -190,7 +189,7 @@ export class StoredKeys implements Keys {
     const key = keyOf(id, crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
     const details = { overlap_ends_at: iso(ends) };
     const event = { time: now, actor: by, action: 'rotate', keyId: id, details } as const;
-    const isWritten = await this.#commit([trailWriteIfValid(event, now), rotateKey(id, hashOf(key), now, ends)]);
+    const isWritten = await this.#commit([trailIfValid(event, now), rotateKey(id, hashOf(key), now, ends)]);
     // Not read again: a failed read must not lose the new secret.
     return isWritten ? { key, info: { ...before, rotatedAt: now, overlapEndsAt: ends } } : null;
   }
@@ -198,7 +197,7 @@ export class StoredKeys implements Keys {
   async revoke(id: string, by: Actor = SERVER): Promise<boolean> {
     const time = this.#now();
     const event = { time, actor: by, action: 'revoke', keyId: id, details: {} } as const;
-    return this.#commit([trailWriteIfValid(event, EVER), revokeKey(id, time)]);
+    return this.#commit([trailIfValid(event, EVER), revokeKey(id, time)]);
   }
 
   async grant(
@@ -213,7 +212,7 @@ export class StoredKeys implements Keys {
     const time = this.#now();
     const recorded = info.wallet === null ? details : { ...details, wallet: info.wallet };
     const event = { time, actor: by, action: 'grant', keyId: id, details: recorded } as const;
-    return this.#commit([trailWriteIfValid(event, time), write(holderOf(info))]);
+    return this.#commit([trailIfValid(event, time), write(holderOf(info))]);
   }
 
   async get(id: string): Promise<KeyInfo | null> {
@@ -281,8 +280,7 @@ export class StoredKeys implements Keys {
     const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
     const info: KeyInfo = { id: parts.id, ...terms, ...past };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
-    const line =
-      wallet === null ? trailWrite(event) : trailWriteIfRoom(event, wallet, WALLET_KEYS_MAX, WALLET_KEYS_A_DAY);
+    const line = wallet === null ? trailWrite(event) : trailIfRoom(event, wallet, WALLET_KEYS_MAX, WALLET_KEYS_A_DAY);
     if (!(await this.#commit([...first, line, insertKey(info, hashOf(key))]))) throw tooManyKeys();
     return info;
   }
@@ -328,8 +326,8 @@ export class StoredKeys implements Keys {
     const isChanged = this.#reportedBudgets !== null && this.#reportedBudgets !== budgetText;
     const isNew = ({ info }: KeyEntry) => this.#reportedBudgets !== null && !this.#entries.has(info.id);
     const waiting = this.#onChange ? budgeted.filter(isNew) : [];
-    this.#waiting = entriesById(waiting);
-    this.#entries = entriesById(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
+    this.#waiting = byId(waiting);
+    this.#entries = byId(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
     this.#budgets = budgeted.map(({ info: { id, budgets, expiresAt } }) => ({ keyId: id, budgets, expiresAt }));
     this.#reportedBudgets = budgetText;
     this.#version = version;
@@ -349,13 +347,12 @@ export class StoredKeys implements Keys {
     const admitted = waiting.flatMap(({ info }) => this.#waiting.get(info.id) ?? []);
     if (admitted.length === 0) return;
     const ids = new Set(admitted.map(({ info }) => info.id));
-    this.#entries = new Map([...this.#entries, ...entriesById(admitted)]);
+    this.#entries = new Map([...this.#entries, ...byId(admitted)]);
     this.#waiting = new Map([...this.#waiting].filter(([id]) => !ids.has(id)));
   }
 }
 
-const entriesById = (keys: readonly KeyEntry[]): Map<string, KeyEntry> =>
-  new Map(keys.map((entry) => [entry.info.id, entry]));
+const byId = (keys: readonly KeyEntry[]): Map<string, KeyEntry> => new Map(keys.map((entry) => [entry.info.id, entry]));
 
 /** One unsalted SHA-256 suffices for secrets of at least 128 random bits: they cannot be guessed. */
 function hashOf(key: string): Uint8Array {

@@ -2,7 +2,6 @@ import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../core/call
 import { toCredits } from '../core/credits.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 
-/** The terms of a new key. */
 export interface KeyGrant {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -162,7 +161,6 @@ export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStrea
   };
 }
 
-/** A budget as it is shown. */
 export function budgetBody({ limit, window, timeZone, onExhausted }: KeyBudget) {
   return { limit_credits: toCredits(limit), window, time_zone: timeZone, on_exhausted: onExhausted };
 }

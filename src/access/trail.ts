@@ -1,6 +1,5 @@
 import type { SqlValue, Statement, Store, Write } from '../store/store.ts';
 
-/** The author of a change to a key. */
 export type Actor =
   /** A command, run by a user of the operating system. */
   | { readonly kind: 'cli'; readonly name: string }
@@ -16,7 +15,6 @@ export const SERVER: Actor = Object.freeze({ kind: 'server' });
 export const TRAIL_ACTIONS = ['create', 'install', 'rotate', 'revoke', 'grant', 'block', 'unblock'] as const;
 export type TrailAction = (typeof TRAIL_ACTIONS)[number];
 
-/** A stored change to a key. */
 export interface TrailEntry {
   readonly id: number;
   /** Milliseconds since 1970. */
@@ -105,7 +103,7 @@ export function trailWrite(event: KeyEvent): Write {
 }
 
 /** The same, but fails the commit unless the key is unrevoked, and not expired at `validAt`. */
-export function trailWriteIfValid(event: KeyEvent, validAt: number): Write {
+export function trailIfValid(event: KeyEvent, validAt: number): Write {
   return { statement: INSERT_IF_VALID, params: [...actorParams(event), event.keyId, validAt, ...detailParams(event)] };
 }
 
@@ -113,13 +111,13 @@ export function trailWriteIfValid(event: KeyEvent, validAt: number): Write {
  * The same for a new key of a wallet: fails unless it has fewer than `most` unrevoked keys, and `aDay` made in 24
  * hours.
  */
-export function trailWriteIfRoom(event: KeyEvent, wallet: string, most: number, aDay: number): Write {
+export function trailIfRoom(event: KeyEvent, wallet: string, most: number, aDay: number): Write {
   const room: SqlValue[] = [wallet, most, wallet, event.time - DAY_MS, aDay];
   return { statement: INSERT_IF_ROOM, params: [...actorParams(event), event.keyId, ...room, ...detailParams(event)] };
 }
 
 /** The same for each unrevoked key of a wallet, except `exceptId` if given. */
-export function trailWriteOfWallet(event: EventBase, wallet: string, exceptId: string | null): Write {
+export function trailOfWallet(event: EventBase, wallet: string, exceptId: string | null): Write {
   return { statement: INSERT_OF_WALLET, params: [...actorParams(event), ...detailParams(event), wallet, exceptId] };
 }
 
@@ -136,7 +134,6 @@ const SELECT_OF_KEY: Statement = { sql: `SELECT ${COLUMNS} FROM trail WHERE key_
 interface TrailRow extends Omit<TrailEntry, 'actor' | 'details'> {
   readonly actor: Actor['kind'];
   readonly actorName: string | null;
-  /** JSON. */
   readonly details: string;
 }
 

@@ -4,7 +4,7 @@ import type { Microcredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import type { Payment, SignedPayment } from '../payments/payment.ts';
-import { type PaymentContext, PaymentRefused, type PaymentSubmission } from '../payments/payments.ts';
+import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../payments/payments.ts';
 import { unsettledError } from '../payments/refusals.ts';
 import { drainingError, enter } from './drain.ts';
 import type { Gateway } from './gateway.ts';
@@ -108,7 +108,7 @@ export async function topUp(
   gateway: Gateway,
   offer: SignedPayment,
   wish: KeyWish,
-  by: Omit<PaymentContext, 'decision'>,
+  by: Omit<PaymentUse, 'decision'>,
 ): Promise<TopUp> {
   if (gateway.draining()) throw drainingError();
   const { leave } = enter(gateway);
@@ -119,7 +119,7 @@ export async function topUp(
   }
 }
 
-async function toppedUp(gateway: Gateway, offer: SignedPayment, wish: KeyWish, beside: PaymentContext): Promise<TopUp> {
+async function toppedUp(gateway: Gateway, offer: SignedPayment, wish: KeyWish, beside: PaymentUse): Promise<TopUp> {
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = offer;
   // Before money moves.

@@ -1,5 +1,5 @@
 import type { HTTPHeaders } from 'elysia';
-import type { IdempotentRequest } from '../access/idempotency/idempotency.ts';
+import type { KeyedRequest } from '../access/idempotency/idempotency.ts';
 import { walletCaller } from '../core/caller.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -44,7 +44,7 @@ export const askByPayment = ({
   requirements,
   nonce,
   terms,
-}: SignedPayment): IdempotentRequest => ({
+}: SignedPayment): KeyedRequest => ({
   keyId,
   secret,
   idempotencyKey: `x402 ${network} ${requirements.asset} ${nonce}`,

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { HTTPHeaders } from 'elysia';
 import { FRAME_MARK, type StoredAnswer } from '../access/idempotency/answer.ts';
-import type { Claim, ClaimRefusal, IdempotentRequest } from '../access/idempotency/idempotency.ts';
+import type { Claim, ClaimRefusal, KeyedRequest } from '../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../access/idempotency/run.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
@@ -28,7 +28,7 @@ const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 const SLICE = 65_536;
 
 /** A request that gets the same answer whenever it is sent again. */
-interface OnceAsk extends IdempotentRequest {
+interface OnceAsk extends KeyedRequest {
   /** Whether it is carried out to its end though its caller leaves: who sends an `Idempotency-Key` asks for that. */
   readonly toTheEnd: boolean;
   /** Whether it was named by its payment. */
@@ -105,7 +105,7 @@ export async function answerOnce(
   return streamOnce(context, exchange, run, arrived);
 }
 
-const claimed = ({ idempotency }: RouteContext, ask: IdempotentRequest): Promise<Claim> =>
+const claimed = ({ idempotency }: RouteContext, ask: KeyedRequest): Promise<Claim> =>
   orOverloaded('Kept answers cannot be looked up, so nothing was begun; try again.', () => idempotency.claim(ask));
 
 function refusalError(refusal: ClaimRefusal, { isPaid }: OnceAsk): SignalboxError {

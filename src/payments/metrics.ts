@@ -1,7 +1,6 @@
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import type { Payments } from './payments.ts';
 
-/** The metrics of quotes, payments and networks. */
 export function paymentFamilies({ activity }: Pick<Payments, 'activity'>): readonly Family[] {
   const figure = (name: string, help: string, read: () => Iterable<readonly [string, number]>): PlainFamily => ({
     name,

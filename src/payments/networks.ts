@@ -22,7 +22,6 @@ export interface NetworkConnection {
   readonly isReady: boolean;
 }
 
-/** The state of one network, for operators. */
 export interface NetworkStatus {
   readonly id: string;
   readonly isReady: boolean;
@@ -139,7 +138,6 @@ class OpenConnection implements NetworkConnection {
   #users = 0;
   #isRetired = false;
   #isClosed = false;
-  /** Messages logged already. */
   readonly #logged = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 

@@ -82,7 +82,6 @@ const queryOf = ({ asset, payer, payTo, nonce, amount, validBefore, created }: P
   since: created,
 });
 
-/** The log fields that identify a payment. */
 export const paymentFields = ({ id, network, payer }: Payment) => ({
   payment: idText('pay_', id),
   network,

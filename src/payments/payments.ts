@@ -20,7 +20,7 @@ export type Resolution<T> =
  * once.
  * @throws StoreError when they could not be written; the payment is then booked later, by the chain.
  */
-export type Booking<T> = (payment: Payment, captured: readonly Write[]) => Promise<T>;
+export type Book<T> = (payment: Payment, captured: readonly Write[]) => Promise<T>;
 
 /** A payment header and the request that carries it. */
 export interface PaymentSubmission {
@@ -32,7 +32,7 @@ export interface PaymentSubmission {
 }
 
 /** Who and what a payment is for. */
-export interface PaymentContext {
+export interface PaymentUse {
   /** Null where no request runs on it. */
   readonly decision: number | null;
   /** ID of the API key sent with it; null for none. */
@@ -41,7 +41,6 @@ export interface PaymentContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Filters the list of payments, newest first. */
 export interface PaymentQuery {
   readonly state: PaymentState | null;
   readonly payer: string | null;
@@ -95,7 +94,7 @@ export interface Payments {
    * before is resolved by the chain instead. The row is durable before anything is sent.
    * @throws PaymentRefused, SignalboxError `payment_unavailable`, `payment_unsettled`.
    */
-  settle<T>(signed: SignedPayment, context: PaymentContext, book: Booking<T>): Promise<Resolution<T>>;
+  settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>>;
   /** The writes that record charge and fee, for the commit that closes the reservation of a captured payment. */
   settleWrites(payment: Payment, charged: Microcredits, fee: Microcredits): readonly Write[];
   get(id: number): Promise<Payment | null>;
@@ -105,7 +104,6 @@ export interface Payments {
    * @throws SignalboxError `payment_unavailable`.
    */
   reconcile(id: number): Promise<Payment | null>;
-  /** Whether the operator has blocked a wallet. */
   isBlocked(wallet: string): boolean;
   /** Commits together with `also`. Throws StoreError and changes nothing. */
   block(wallet: string, note: string, also?: readonly Write[]): Promise<void>;

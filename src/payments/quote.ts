@@ -27,7 +27,6 @@ export interface QuoteTerms {
   readonly models: readonly string[];
 }
 
-/** The input of a quote. */
 export interface QuoteRequest extends Omit<QuoteTerms, 'id' | 'expiresAt' | 'fee'> {
   /** URL of the resource, and a one-sentence description. */
   readonly url: string;
@@ -36,7 +35,6 @@ export interface QuoteRequest extends Omit<QuoteTerms, 'id' | 'expiresAt' | 'fee
   readonly isFeeDue: boolean;
 }
 
-/** A quote as it is sent. */
 export interface Quote {
   readonly required: PaymentRequired;
   /** Microcredits, fee included; 0 where only a signature is needed. */

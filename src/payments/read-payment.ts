@@ -74,7 +74,6 @@ export async function readPayment(
     throw new PaymentRefused('invalid_signature', 'The signature is not of the wallet that is to pay.');
   }
   return {
-    // Only checked fields are passed on.
     payload: { x402Version: 2, accepted: requirements, payload: { signature, authorization } },
     requirements,
     payer,

@@ -37,7 +37,6 @@ export class Reconciler {
   readonly #nextChecks = new Map<number, NextCheck>();
   /** Payments and networks already reported to the operator. */
   readonly #reported = new Set<number | string>();
-  /** Networks being asked now. */
   readonly #busy = new Set<string>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #isStopped = false;

@@ -8,7 +8,6 @@ import { PaymentRefused } from './payments.ts';
 /** The suggested retry delay, ms: by then the chain has been asked again. */
 const RETRY_MS = 5_000;
 
-/** Nothing was sent. */
 export const unavailableError = (cause?: unknown): SignalboxError =>
   new SignalboxError('payment_unavailable', 'Payments cannot be taken just now, and nothing was charged; try again.', {
     retryAfterMs: RETRY_MS,

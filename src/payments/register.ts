@@ -33,9 +33,7 @@ export class PaymentRegister {
   }
 
   /** @returns the register, and the captured payments whose requests an earlier run abandoned. */
-  static async load(
-    store: Store,
-  ): Promise<{ readonly register: PaymentRegister; readonly abandoned: readonly Payment[] }> {
+  static async load(store: Store): Promise<{ readonly register: PaymentRegister; readonly abandoned: Payment[] }> {
     const register = new PaymentRegister(store);
     const rows = (await store.query<PaymentTableRow>(SELECT_UNDER_WAY)).map(paymentOf);
     for (const payment of rows) if (payment.state !== 'captured') register.#unsettled.set(payment.id, payment);

@@ -24,7 +24,6 @@ export interface QuoteExtra {
   readonly terms: string;
 }
 
-/** Payment requirements before sealing. */
 export interface RequirementsDraft extends Omit<PaymentRequirements, 'extra'> {
   readonly name: string;
   readonly version: string;

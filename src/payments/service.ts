@@ -13,12 +13,12 @@ import { Networks } from './networks.ts';
 import { OutcomeResolver } from './outcome-resolver.ts';
 import type { Payment, SignedPayment } from './payment.ts';
 import type {
-  Booking,
+  Book,
   PaymentActivity,
-  PaymentContext,
   PaymentQuery,
   PaymentSubmission,
   Payments,
+  PaymentUse,
   Resolution,
 } from './payments.ts';
 import { storedSettlements } from './pending-settlements.ts';
@@ -37,7 +37,6 @@ export interface PaymentsOptions {
   readonly now: () => number;
   /** Returns growing numbers that never repeat and are distinct from those of decisions. */
   readonly nextId: () => number;
-  /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
   readonly deposit: Ledger['deposit'];
   readonly waiveFee: Ledger['waiveFee'];
@@ -157,7 +156,7 @@ class StoredPayments implements Payments {
     return this.#settlements.unsettled(wallet, requestHash);
   }
 
-  settle<T>(signed: SignedPayment, context: PaymentContext, book: Booking<T>): Promise<Resolution<T>> {
+  settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     return this.#settlements.settle(signed, context, book);
   }
 

@@ -1,4 +1,4 @@
-import { toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
 import { type PaymentPolicy, worthOf } from '../core/payment-policy.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
@@ -7,7 +7,7 @@ import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilit
 import type { NetworkConnection, Networks } from './networks.ts';
 import { type OutcomeResolver, paymentFields } from './outcome-resolver.ts';
 import type { Payment, SignedPayment } from './payment.ts';
-import { type Booking, type PaymentContext, PaymentRefused, type Resolution } from './payments.ts';
+import { type Book, PaymentRefused, type PaymentUse, type Resolution } from './payments.ts';
 import {
   blockedError,
   inFlightError,
@@ -38,7 +38,6 @@ export interface SettlementsOptions {
 
 /** Held while an authorization is settled or looked up. */
 interface AuthorizationLock {
-  /** Of the payment. */
   id: number;
   /** Settles when the chain has been asked. Null during a settlement, which callers do not wait for. */
   readonly look: Promise<unknown> | null;
@@ -47,10 +46,10 @@ interface AuthorizationLock {
 }
 
 /** A payment whose row is stored, ready to be sent. */
-interface SettlementJob<T> {
+interface SettleJob<T> {
   readonly signed: SignedPayment;
   readonly payment: Payment;
-  readonly book: Booking<T>;
+  readonly book: Book<T>;
   /** Whether nothing was sent for it before. */
   readonly isFirst: boolean;
 }
@@ -64,8 +63,7 @@ export class Settlements {
     this.#options = options;
   }
 
-  /** As `Payments.settle`. */
-  async settle<T>(signed: SignedPayment, context: PaymentContext, book: Booking<T>): Promise<Resolution<T>> {
+  async settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const { blocklist, register, nextId } = this.#options;
     if (blocklist.has(signed.payer)) throw blockedError();
     if (signed.amount === 0n) {
@@ -84,9 +82,9 @@ export class Settlements {
     try {
       const known = await orNotSent(() => register.find(name));
       checkQuote(known, signed);
-      if (!known) return await this.#settleNew(lock.id, signed, context, book);
+      if (!known) return await this.#begin(lock.id, signed, context, book);
       lock.id = known.id;
-      return await this.#settleAgain(known, signed, context, book);
+      return await this.#retry(known, signed, context, book);
     } finally {
       this.#locks.delete(key);
     }
@@ -120,12 +118,7 @@ export class Settlements {
     return looked;
   }
 
-  async #settleNew<T>(
-    id: number,
-    signed: SignedPayment,
-    context: PaymentContext,
-    book: Booking<T>,
-  ): Promise<Resolution<T>> {
+  async #begin<T>(id: number, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     this.#checkExpiry(signed);
     this.#checkTime(signed);
     return this.#options.networks.use(signed.network, async (connection) => {
@@ -133,7 +126,7 @@ export class Settlements {
         throw new PaymentRefused('no_longer_offered', 'Payments in this asset on this network are no longer taken.');
       }
       if (!connection.isReady) throw unavailableError();
-      const payment = this.#paymentOf(id, signed, context, connection);
+      const payment = this.#paymentOf(id, signed, context, worthOf(connection.policy.rate, signed.amount));
       await this.#verify(payment, signed, connection);
       // Nothing was sent. No gas is spent on a caller who has disconnected.
       if (context.signal?.aborted) throw unavailableError();
@@ -148,12 +141,7 @@ export class Settlements {
   }
 
   /** Resolves a repeated payment by the chain. It is sent again only if it still matches its quote. */
-  async #settleAgain<T>(
-    known: Payment,
-    signed: SignedPayment,
-    context: PaymentContext,
-    book: Booking<T>,
-  ): Promise<Resolution<T>> {
+  async #retry<T>(known: Payment, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const resolved = resolutionOf(known);
     if (resolved) return resolved;
     return this.#options.networks.use(known.network, async (connection) => {
@@ -170,13 +158,10 @@ export class Settlements {
   }
 
   /** Whether a submission has the terms that the payment was stored with. */
-  #isOf(
-    { amount, payTo, validBefore, requestMark }: Payment,
-    { requirements, terms, ...signed }: SignedPayment,
-  ): boolean {
-    const isSameTransfer =
-      amount === signed.amount && payTo === requirements.payTo && validBefore === signed.validBefore;
-    return isSameTransfer && requestMark === this.#options.mark(terms.requestHash);
+  #isOf(stored: Payment, { requirements, terms, amount, validBefore }: SignedPayment): boolean {
+    const isSameTransfer = stored.amount === amount && stored.payTo === requirements.payTo;
+    const isSameRequest = stored.requestMark === this.#options.mark(terms.requestHash);
+    return isSameTransfer && stored.validBefore === validBefore && isSameRequest;
   }
 
   async #resolved(payment: Payment, { network }: NetworkConnection): Promise<Payment> {
@@ -188,7 +173,7 @@ export class Settlements {
     }
   }
 
-  async #send<T>(job: SettlementJob<T>, connection: NetworkConnection): Promise<Resolution<T>> {
+  async #send<T>(job: SettleJob<T>, connection: NetworkConnection): Promise<Resolution<T>> {
     const { payment, isFirst } = job;
     const { register, now, counts, log } = this.#options;
     const outcome = await this.#outcome(job, connection);
@@ -208,10 +193,7 @@ export class Settlements {
     throw unsettledError(payment.id);
   }
 
-  async #outcome<T>(
-    { signed, payment, isFirst }: SettlementJob<T>,
-    { network }: NetworkConnection,
-  ): Promise<SettleResult> {
+  async #outcome<T>({ signed, payment, isFirst }: SettleJob<T>, { network }: NetworkConnection): Promise<SettleResult> {
     const { register, log } = this.#options;
     try {
       return await network.facilitator.settle(signed);
@@ -228,7 +210,7 @@ export class Settlements {
     }
   }
 
-  async #captured<T>({ payment, book }: SettlementJob<T>, transaction: string): Promise<Resolution<T>> {
+  async #captured<T>({ payment, book }: SettleJob<T>, transaction: string): Promise<Resolution<T>> {
     const { register, now, counts, log } = this.#options;
     const captured: Payment = { ...payment, state: 'captured', transaction, error: null, updated: now() };
     try {
@@ -261,18 +243,12 @@ export class Settlements {
     }
   }
 
-  #paymentOf(
-    id: number,
-    signed: SignedPayment,
-    { decision, keyId }: PaymentContext,
-    { policy }: NetworkConnection,
-  ): Payment {
+  #paymentOf(id: number, signed: SignedPayment, { decision, keyId }: PaymentUse, paid: Microcredits): Payment {
     const { terms, requirements, payer, nonce, amount, validBefore, network } = signed;
     const { purpose, fee, bound } = terms;
     const { asset, payTo } = requirements;
     const created = this.#options.now();
     const requestMark = this.#options.mark(terms.requestHash);
-    const paid = worthOf(policy.rate, amount);
     const what = { network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged: null };
     const whose = { decision, keyId, quote: terms.id, requestMark, validBefore, transaction: null, error: null };
     return { id, state: 'settling', purpose, ...what, ...whose, created, updated: created };

@@ -95,7 +95,6 @@ export function capturePayment({ id, fee, decision, keyId, transaction, updated 
   return { statement: CAPTURE, params: [fee, decision, keyId, transaction, updated, id] };
 }
 
-/** For a captured payment. */
 export function settlePayment(id: number, charged: Microcredits | null, fee: Microcredits, time: number): Write {
   return { statement: SETTLE, params: [charged, fee, time, id] };
 }
@@ -108,7 +107,6 @@ export function failPayment({ id, error, updated }: Payment): Write {
   return { statement: FAIL, params: [error, updated, id] };
 }
 
-/** For a payment that was never sent. */
 export function removePayment(id: number): Write {
   return { statement: REMOVE, params: [id] };
 }
@@ -133,7 +131,6 @@ export const SELECT_LATEST_OF: Statement = {
     ORDER BY id DESC LIMIT ?3`,
 };
 
-/** A row as the database returns it. */
 export interface PaymentTableRow extends Omit<Payment, 'amount' | 'state' | 'purpose'> {
   readonly state: PaymentState;
   readonly purpose: Purpose;

@@ -41,7 +41,6 @@ const SLICE_MS = 5;
 
 interface Job extends CountRequest {
   readonly counting: Iterator<void, number>;
-  /** Characters. */
   readonly size: number;
 }
 const jobs = new Set<Job>();

@@ -20,9 +20,7 @@ afterAll(async () => {
 
 interface Step {
   readonly what: 'create' | 'for wallet' | 'rotate' | 'revoke' | 'revoke others' | 'tick' | 'refresh';
-  /** The process that acts. */
   readonly by: 0 | 1;
-  /** The key it acts on. */
   readonly at: number;
   /** The lifetime of a new key, the length of an overlap or the advance of the clock, ms. */
   readonly ms: number;
@@ -91,7 +89,6 @@ class World {
     this.made({ key, info });
   }
 
-  /** The wallet's valid keys. */
   ofWallet(): readonly ModelKey[] {
     return [...this.disk.values()].filter((known) => known.isOfWallet && isValid(known));
   }
@@ -129,7 +126,6 @@ async function take(step: Step, world: World, all: readonly [Keys, Keys]): Promi
   world.look(by);
 }
 
-/** A fault that the law must notice. */
 type Mutant = (keys: Keys) => Keys;
 
 const lifecycle = (mutant: Mutant = (keys) => keys) =>

@@ -15,7 +15,6 @@ export interface OpenedKeys {
   close(): Promise<void>;
 }
 
-/** A morning in 2026. */
 export const MORNING = Date.UTC(2026, 10, 20, 9, 30);
 
 /** The keys of one process on the database at `file`. */
@@ -33,5 +32,4 @@ export async function open(
   return { store, keys, clock, close };
 }
 
-/** The denial reason of a key; null if it is admitted. */
 export const reasonOf = (keys: Keys, key: string) => keys.authenticate(`Bearer ${key}`).reason;

@@ -10,7 +10,6 @@ import {
 
 /** The behavior of the next settlements. */
 type SettleBehavior =
-  /** Normal. */
   | 'prompt'
   /** Sent and mined, but never confirmed. */
   | 'lost'
@@ -18,7 +17,6 @@ type SettleBehavior =
   | 'pending'
   /** Never sent, without an answer. */
   | 'stuck'
-  /** Refused by the chain. */
   | 'refused'
   /** Nothing is sent: no node answers. */
   | 'unavailable'
@@ -30,7 +28,6 @@ type SettleBehavior =
  * the payer has the money.
  */
 export class FakeNetwork implements NetworkClients {
-  /** The calls, in order. */
   readonly calls: string[] = [];
   behavior: SettleBehavior = 'prompt';
   /** The reason of the next verifications; null for valid. */
@@ -44,11 +41,9 @@ export class FakeNetwork implements NetworkClients {
   /** Calls to the chain wait for it. */
   chainGate: Promise<unknown> = Promise.resolve();
   closed = 0;
-  /** Number of `watch` calls. */
   watched = 0;
   /** Nonce → transaction; null where it was cancelled. */
   readonly used = new Map<string, string | null>();
-  /** Atomic units that have arrived. */
   received = 0n;
   readonly #clock: { readonly now: number };
   #pending: Authorization[] = [];
@@ -89,12 +84,10 @@ export class FakeNetwork implements NetworkClients {
     },
   };
 
-  /** How often a call was made. */
   count(call: string): number {
     return this.calls.filter((one) => one === call).length;
   }
 
-  /** Mines the pending transactions. */
   mine(): void {
     for (const authorization of this.#pending.splice(0)) this.#transfer(authorization);
   }
@@ -136,7 +129,6 @@ export class FakeNetwork implements NetworkClients {
     }
   }
 
-  /** Returns null where the contract refuses. */
   #transfer({ nonce, requirements }: Authorization): string | null {
     if (this.used.has(nonce)) return null;
     const transaction = `0xtx${nonce.slice(-8)}`;

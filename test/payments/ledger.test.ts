@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { idText } from '../../src/core/id.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Payment } from '../../src/payments/payment.ts';
-import type { Booking } from '../../src/payments/payments.ts';
+import type { Book } from '../../src/payments/payments.ts';
 import type { Store } from '../../src/store/store.ts';
 import { findingsOf } from '../ledger/audit-support.ts';
 import { NO_TERMS } from '../ledger/support.ts';
@@ -19,7 +19,7 @@ function withLedger() {
       return opened;
     },
   };
-  const book: Booking<void> = ({ payer, paid, fee, id }, writes) =>
+  const book: Book<void> = ({ payer, paid, fee, id }, writes) =>
     ledger().deposit(payer, { paid, fee, note: idText('pay_', id) }, writes);
   return { ledger, options, book };
 }

@@ -9,7 +9,6 @@ import { figuresOf } from '../support/families.ts';
 import { FakeNetwork } from './fake-network.ts';
 import { ask, type Bench, CONTEXT, NETWORK, never, newAccount, policy, rejection, workshop } from './support.ts';
 
-/** The samples of one network. */
 function figuresFor({ payments }: Pick<Bench, 'payments'>, network = NETWORK) {
   const figures = figuresOf(paymentFamilies(payments));
   const of = (name: string, more = '') => figures[`signalbox_${name}{network="${network}"${more}}`];

@@ -6,7 +6,6 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import { PaymentRefused } from '../../src/payments/payments.ts';
 import { ask, type Bench, HASH, headerOf, newAccount, rejection, stockPayload, workshop } from './support.ts';
 
-/** A payment as a hostile client may change it. */
 interface ClientPayload {
   signature: string;
   authorization: Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>;
@@ -15,7 +14,6 @@ interface ClientPayload {
 const payloadOf = ({ payments }: Bench, account: PrivateKeyAccount, over: Parameters<typeof ask>[0] = {}) =>
   stockPayload(account, payments.quote(ask(over)).required);
 
-/** A stock client's payload has this form. */
 const signedOf = ({ payload }: PaymentPayload): ClientPayload => payload as unknown as ClientPayload;
 
 async function reasonOf(promise: Promise<unknown>): Promise<string> {
@@ -25,7 +23,6 @@ async function reasonOf(promise: Promise<unknown>): Promise<string> {
   throw cause;
 }
 
-/** Signs other terms than those of the quote. */
 async function signAs(
   account: PrivateKeyAccount,
   payload: PaymentPayload,

@@ -11,7 +11,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerMigrations } from '../../src/ledger/schema.ts';
 import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
 import type { Payment, SignedPayment } from '../../src/payments/payment.ts';
-import { type Booking, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
+import { type Book, PaymentRefused, type Payments } from '../../src/payments/payments.ts';
 import type { QuoteRequest } from '../../src/payments/quote.ts';
 import { openPayments } from '../../src/payments/service.ts';
 import { paymentMigrations } from '../../src/payments/table.ts';
@@ -71,7 +71,6 @@ export const ask = (over: Partial<QuoteRequest> = {}): QuoteRequest => ({
 
 export const newAccount = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey());
 
-/** Signs a quote as a stock client. */
 export function stockPayload(account: PrivateKeyAccount, required: PaymentRequired): Promise<PaymentPayload> {
   const client = new x402Client().setSpendControls(false);
   client.register('eip155:*', new ExactEvmScheme(account));
@@ -80,7 +79,6 @@ export function stockPayload(account: PrivateKeyAccount, required: PaymentRequir
 
 export const headerOf = (payload: unknown): string => Buffer.from(JSON.stringify(payload)).toString('base64');
 
-/** A deposit or a fee that was booked. */
 export interface BookedEntry extends Deposit {
   readonly wallet: string;
 }
@@ -112,11 +110,10 @@ export interface Bench {
   readonly log: readonly Logged[];
   /** Milliseconds since 1970; tests may move it. */
   readonly clock: { now: number };
-  /** Networks that were opened, oldest first. */
   readonly opened: readonly { readonly policy: PaymentNetwork; readonly means: NetworkHost }[];
   booked(): Promise<BookedEntry[]>;
   /** Books as the gateway does. */
-  readonly book: Booking<string>;
+  readonly book: Book<string>;
   /** Has a stock client sign a quote, and reads the payment. */
   signedPayment(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<SignedPayment>;
   header(account: PrivateKeyAccount, over?: Partial<QuoteRequest>): Promise<string>;
@@ -248,7 +245,6 @@ export async function failure(promise: Promise<unknown>): Promise<SignalboxError
 
 export const never = () => Promise.reject(new Error('nothing was to be booked'));
 
-/** All payments, newest first. */
 export const all = ({ payments }: Bench) => payments.list({ state: null, payer: null, limit: 100, before: null });
 
 export async function only(bench: Bench): Promise<Payment> {

@@ -12,7 +12,6 @@ const AnswerHead = Type.Object({
 type AnswerHead = Static<typeof AnswerHead>;
 const isHead = TypeCompiler.Compile(AnswerHead);
 
-/** A stored answer. */
 export interface StoredAnswer extends Readonly<AnswerHead> {
   /** Only those that are worth repeating. */
   readonly headers: Readonly<Record<string, string>>;

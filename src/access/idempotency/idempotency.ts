@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import { decodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, isSame, requestNameOf } from './crypto.ts';
 import { type IdempotentRun, StoredRun } from './run.ts';
-import { COUNT_OLD, deleteOld, type IdempotencyRow, SELECT_ROW } from './table.ts';
+import { type AnswerRow, COUNT_OLD, deleteOld, SELECT_ROW } from './table.ts';
 
 /** How long answers and losses are stored, ms. */
 const RETENTION_MS = 86_400_000;
@@ -29,8 +29,7 @@ export interface IdempotencyOptions {
   giveBack(decision: number, note: string, instead?: number): Promise<Microcredits>;
 }
 
-/** A request that carries an `Idempotency-Key`. */
-export interface IdempotentRequest {
+export interface KeyedRequest {
   readonly keyId: string;
   /** Of the API key, as it was sent. */
   readonly secret: string;
@@ -55,7 +54,7 @@ export type Claim =
 
 export interface Idempotency {
   /** @throws StoreError when the row cannot be read or a charge not be given back. */
-  claim(request: IdempotentRequest): Promise<Claim>;
+  claim(request: KeyedRequest): Promise<Claim>;
   /** Deletes rows that are older than a day, in batches. Returns their number. */
   prune(): Promise<number>;
   /** Resolves once no request runs. */
@@ -85,7 +84,7 @@ class StoredIdempotency implements Idempotency {
     this.#options = options;
   }
 
-  async claim(request: IdempotentRequest): Promise<Claim> {
+  async claim(request: KeyedRequest): Promise<Claim> {
     const bytes = requestNameOf(request.keyId, request.idempotencyKey);
     const name = Buffer.from(bytes).toString('base64');
     for (;;) {
@@ -119,8 +118,8 @@ class StoredIdempotency implements Idempotency {
   }
 
   /** Returns null for an expired row, too. */
-  async #find(name: Uint8Array): Promise<IdempotencyRow | null> {
-    const [row] = await this.#options.store.query<IdempotencyRow>(SELECT_ROW, [name]);
+  async #find(name: Uint8Array): Promise<AnswerRow | null> {
+    const [row] = await this.#options.store.query<AnswerRow>(SELECT_ROW, [name]);
     return row && row.time > this.#options.now() - RETENTION_MS ? row : null;
   }
 
@@ -128,12 +127,7 @@ class StoredIdempotency implements Idempotency {
    * Opens a run. The charge of a crashed run is given back at once, so that it does not block the new reservation.
    * After any other loss the caller may have had the answer, so at most the repeat's charge is given back.
    */
-  async #run(
-    name: Uint8Array,
-    request: IdempotentRequest,
-    lost: IdempotencyRow | null,
-    release: () => void,
-  ): Promise<Claim> {
+  async #run(name: Uint8Array, request: KeyedRequest, lost: AnswerRow | null, release: () => void): Promise<Claim> {
     const { store, now, giveBack } = this.#options;
     const { keyId, secret, body } = request;
     const orphans = lost?.state === 'running' ? [lost.decision, lost.earlier].filter((id) => id !== null) : [];
@@ -169,11 +163,8 @@ class StoredIdempotency implements Idempotency {
 }
 
 /** Returns the claim that a row allows; null when the request may run. */
-function claimOf(
-  { state, verifier, body, decision, answer, losses }: IdempotencyRow,
-  seal: AnswerSeal,
-  bodyHash: Uint8Array,
-): Claim | null {
+function claimOf(row: AnswerRow, seal: AnswerSeal, bodyHash: Uint8Array): Claim | null {
+  const { state, verifier, body, decision, answer, losses } = row;
   // Sent with another secret: neither body nor answer can be read.
   if (!isSame(seal.verifier, verifier)) return { kind: 'unavailable', decision };
   if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;

@@ -2,7 +2,7 @@ import type { Microcredits } from '../../core/credits.ts';
 import { type Store, StoreError, type Write } from '../../store/store.ts';
 import { ANSWER_BYTES_MAX, encodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, newSalt } from './crypto.ts';
-import { deleteRow, type IdempotencyRow, putRow } from './table.ts';
+import { type AnswerRow, deleteRow, putRow } from './table.ts';
 
 /**
  * The right to carry a request out. Its holder calls `begin` with the reservation before anything is sent, and ends the
@@ -27,7 +27,6 @@ export interface RunContext {
   readonly store: Store;
   readonly now: () => number;
   readonly name: Uint8Array;
-  /** Of the API key. */
   readonly secret: string;
   /** SHA-256. */
   readonly body: Uint8Array;
@@ -36,7 +35,6 @@ export interface RunContext {
   readonly losses: number;
   /** The number of losses that a too large answer counts as. */
   readonly tooLargeCounts: number;
-  /** Given back already. */
   readonly givenBack: Microcredits;
   /** Gives back of a decision's charge at most what another decision was charged. */
   giveBack(decision: number, instead: number): Promise<Microcredits>;
@@ -103,10 +101,7 @@ export class StoredRun implements IdempotentRun {
     });
   }
 
-  #put(
-    { decision, seal, mark }: RunStart,
-    as: Pick<IdempotencyRow, 'state' | 'losses'> & Partial<IdempotencyRow>,
-  ): Write {
+  #put({ decision, seal, mark }: RunStart, as: Pick<AnswerRow, 'state' | 'losses'> & Partial<AnswerRow>): Write {
     const { name, now } = this.#context;
     const { salt, verifier } = seal;
     return putRow({ name, decision, earlier: null, time: now(), salt, verifier, body: mark, answer: null, ...as });

@@ -29,11 +29,11 @@ export const idempotencyMigrations: Migrations = {
  * `running`: in progress, or lost with its process. `kept`: the answer can be repeated. `lost`: the answer was charged
  * and cannot be repeated.
  */
-export type IdempotencyState = 'running' | 'kept' | 'lost';
+export type AnswerState = 'running' | 'kept' | 'lost';
 
-export interface IdempotencyRow {
+export interface AnswerRow {
   readonly name: Uint8Array;
-  readonly state: IdempotencyState;
+  readonly state: AnswerState;
   /** The decision whose reservation paid for it. */
   readonly decision: number;
   /** An earlier decision whose charge is given back too if this run is lost; null for none. */
@@ -67,8 +67,7 @@ const DELETE_OLD: Statement = {
   sql: 'DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE time <= ? ORDER BY time LIMIT ?)',
 };
 
-/** Inserts or replaces a row. */
-export function putRow(row: IdempotencyRow): Write {
+export function putRow(row: AnswerRow): Write {
   const { name, state, decision, earlier, losses, time, salt, verifier, body, answer } = row;
   return { statement: PUT, params: [name, state, decision, earlier, losses, time, salt, verifier, body, answer] };
 }

@@ -5,13 +5,11 @@ export interface LimitAccount {
   /** Null until first needed. */
   requests: Bucket | null;
   tokens: Bucket | null;
-  /** Open streams. */
   streams: number;
   /** Requests admitted and not ended. Meanwhile the account is kept. */
   open: number;
 }
 
-/** The accounts of one limit, by subject. */
 export type AccountTable = Map<string, LimitAccount>;
 
 /** About 200 bytes each, so 7 MB. A sweep takes some 5 ms, once in thousands of new accounts. */

@@ -64,7 +64,6 @@ export function take(bucket: Bucket, units: number): void {
   bucket.left = Math.max(-DEBT_MAX, Math.min(most, bucket.left - units * MINUTE_MS));
 }
 
-/** Whole units that are left. */
 export function unitsLeft({ left }: Bucket): number {
   return Math.max(0, Math.floor(left / MINUTE_MS));
 }

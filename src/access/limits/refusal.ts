@@ -25,10 +25,8 @@ export interface LimitShortage {
 const OWN = 'api-key';
 
 /** The error of a request that a limit stops. */
-export function limitError(
-  { limit, kind, waitMs, units }: LimitShortage,
-  limits: readonly RequestLimit[],
-): SignalboxError {
+export function limitError(shortage: LimitShortage, limits: readonly RequestLimit[]): SignalboxError {
+  const { limit, kind, waitMs, units } = shortage;
   const { name, figures } = limit;
   const whose = name === null ? 'The rate limit of this API key' : `The rate limit \`${name}\``;
   const [allows, then] = {

@@ -9,7 +9,7 @@ const MARGIN_S = 900n;
 const PAGE_MAX = 1_000n;
 const PAGE_MIN = 10n;
 
-type BlockTip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
+type Tip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
 
 /**
  * Finds how an authorization was used, up to a block. Returns null where no log shows it. Rejects as the nodes' client
@@ -17,11 +17,7 @@ type BlockTip = Pick<Block<bigint, false, 'latest'>, 'number' | 'timestamp'>;
  * A nonce can be used up by a cancellation or by another authorization, and a transaction can contain other transfers.
  * Only the token's next transfer after the use counts.
  */
-export async function findUse(
-  nodes: Nodes,
-  query: AuthorizationQuery,
-  tip: BlockTip,
-): Promise<AuthorizationOutcome | null> {
+export async function findUse(nodes: Nodes, query: AuthorizationQuery, tip: Tip): Promise<AuthorizationOutcome | null> {
   const log = await firstLog(nodes, query, tip);
   if (log === null) return null;
   if (log.topics[0] === CANCELED) return { state: 'cancelled' };
@@ -50,7 +46,7 @@ const isOf = (topics: readonly string[], event: string, { payer, nonce }: Author
   topics[0] === event && topics[1] === pad(hex(payer)) && topics[2] === hex(nonce);
 
 /** Reads page by page, with smaller pages where the node refuses. */
-async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: BlockTip): Promise<RpcLog | null> {
+async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: Tip): Promise<RpcLog | null> {
   const { number: start } = await blockBefore(client, BigInt(Math.floor(query.since / 1000)) - MARGIN_S, tip);
   let page = PAGE_MAX;
   for (let from = start; from <= tip.number; ) {
@@ -82,7 +78,7 @@ async function firstLog({ client }: Nodes, query: AuthorizationQuery, tip: Block
  * Finds a block that is at least as old as `time`, or the first of the chain: backwards in growing steps, then by
  * bisection.
  */
-async function blockBefore(client: Nodes['client'], time: bigint, tip: BlockTip): Promise<BlockTip> {
+async function blockBefore(client: Nodes['client'], time: bigint, tip: Tip): Promise<Tip> {
   let late = tip;
   let early = tip;
   for (let step = 64n; early.timestamp > time && early.number > 0n; step *= 2n) {

@@ -10,7 +10,6 @@ import {
 import { isRevert, type Nodes, noAnswerError, orUnavailable } from './nodes.ts';
 import { hex, TOKEN_ABI } from './token-abi.ts';
 
-/** Opens a chain that is read through its nodes. */
 export function openChain(policy: PaymentNetwork, nodes: Nodes): Chain {
   let checked: Promise<void> | null = null;
   const checkAll = async () => {

@@ -42,7 +42,6 @@ export interface Facilitator {
    * The last seen gas balance as a multiple of the alarm threshold. Null before the first look, and without an alarm.
    */
   readonly gasRatio?: number | null;
-  /** Stops the background work. */
   close(): void;
 }
 
@@ -69,7 +68,6 @@ export interface AuthorizationQuery {
   readonly since: number;
 }
 
-/** Reads one chain. */
 export interface Chain {
   /**
    * Checks once that the chain and the asset match the policy.
@@ -80,7 +78,6 @@ export interface Chain {
   outcome(query: AuthorizationQuery): Promise<AuthorizationOutcome>;
 }
 
-/** The clients of one network. */
 export interface NetworkClients {
   readonly facilitator: Facilitator;
   readonly chain: Chain;
@@ -96,7 +93,6 @@ export interface PendingSettlements {
 
 /** The services that a network needs from its server. */
 export interface NetworkHost {
-  /** Reads an environment variable. */
   env(name: string): string | undefined;
   readonly pending: PendingSettlements;
   /** Milliseconds since 1970. */

@@ -52,7 +52,6 @@ function queueOf(id: string, address: string): Queue {
   return queue;
 }
 
-/** The key that pays for transactions. */
 export class GasKey {
   readonly address: Hex;
   /** The last seen balance as a multiple of the alarm threshold. Null before, and without a threshold. */

@@ -49,7 +49,6 @@ const reference: Subject = (perMinute) => {
   };
 };
 
-/** Plausible faults of a bucket. */
 const MUTANTS: Readonly<Record<string, (bucket: Bucket, perMinute: number, now: number) => void>> = {
   'refills beyond full': (bucket, perMinute, now) => {
     bucket.left = Math.min(2 * perMinute * MINUTE_MS, bucket.left + Math.max(0, now - bucket.at) * perMinute);

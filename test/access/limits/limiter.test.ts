@@ -39,7 +39,6 @@ function setUp(accounts?: LimitAccounts) {
   return { clock, limiter: new Limiter(() => clock.now, accounts) };
 }
 
-/** The refusal of a request, or null. */
 function refusal(act: () => unknown): { limit: unknown; kind: unknown; waitMs: number | undefined } | null {
   try {
     act();

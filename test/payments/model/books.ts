@@ -48,7 +48,6 @@ export async function bookProblems(stand: Stand): Promise<string[]> {
   return problems;
 }
 
-/** A wallet's balance in microcredits, by the journal. */
 export function balanceIn(stand: Stand, wallet: string): number {
   const [row] = stand.query<{ left: number | null }>(
     `SELECT SUM(CASE WHEN kind IN ('deposit', 'fee', 'grant', 'correct') THEN amount

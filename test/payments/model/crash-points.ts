@@ -55,7 +55,6 @@ function watchStatements(): void {
 /** Both forms of `transferWithAuthorization`, as a call's data begins. A payment is simulated before it is sent. */
 const TRANSFERS = ['0xe3ee160e', '0xcf092995'];
 
-/** Nodes are called by `fetch`. */
 function watchNode(): void {
   const { fetch } = globalThis;
   const watched = async (...args: Parameters<typeof fetch>) => {

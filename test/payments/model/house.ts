@@ -47,9 +47,7 @@ const POLICY: PaymentPolicy = {
 
 /** Parts of a run that a mutant replaces. */
 export interface Fault {
-  /** Wraps the store. */
   readonly store?: (store: Store) => Store;
-  /** Wraps the network. */
   readonly network?: (network: NetworkClients) => NetworkClients;
   readonly payments?: (payments: Payments) => Payments;
   /** SQL run on the tables first. */
@@ -111,7 +109,6 @@ export class ServerRun {
     return new ServerRun(file, life, inner, { ledger, payments: seen, now });
   }
 
-  /** Resolves when its networks are ready. */
   async ready(): Promise<void> {
     await waitFor(() => {
       try {
@@ -182,7 +179,6 @@ export class ProcessKilled extends Error {
 }
 
 class Life {
-  /** Steps until it dies. */
   left = Number.POSITIVE_INFINITY;
   isDead = false;
   readonly #death = Promise.withResolvers<never>();

@@ -24,7 +24,6 @@ export type Point = (typeof POINTS)[number];
 const PRELOAD = `--preload ${join(import.meta.dir, 'crash-points.ts')}`;
 const CLIENTS = 6;
 const PURSE = 100_000_000n;
-/** Faults besides the kill. */
 const FAULTS = ['none', 'none', 'unmined', 'lost', 'provider', 'leavers'] as const;
 /** By then, in the chain's own time, a lost payment can no longer arrive. */
 const HOUR_S = 3_600;

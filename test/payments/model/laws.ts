@@ -11,7 +11,6 @@ interface Row {
   readonly note: string | null;
 }
 
-/** Invariants after every step. */
 export async function standingProblems({ house, signed, wallets }: Play): Promise<string[]> {
   const problems: string[] = [];
   const payments = await allPayments(house);
@@ -36,7 +35,6 @@ export async function standingProblems({ house, signed, wallets }: Play): Promis
   return problems;
 }
 
-/** Invariants at the end. */
 export async function finalProblems(play: Play): Promise<string[]> {
   const { house, chain, signed } = play;
   const { findings } = await audit(house.file, true);

@@ -38,7 +38,6 @@ export class ScriptedChain {
   received = 0n;
   /** Transfers by authorization. More than one means that this chain is wrong. */
   readonly debits = new Map<string, number>();
-  /** Number of settlements requested. */
   settles = 0;
   readonly #now: () => number;
   readonly #balances = new Map<string, bigint>();

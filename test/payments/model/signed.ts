@@ -82,7 +82,6 @@ function signatureOf(account: PrivateKeyAccount, accepted: PaymentRequirements, 
   });
 }
 
-/** As a header carries it. */
 export const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
 
 const hex = (digits: string): `0x${string}` => `0x${digits}`;

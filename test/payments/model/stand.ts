@@ -33,11 +33,9 @@ export interface Stand {
   readonly chain: TestChain;
   readonly proxy: RpcProxy;
   readonly upstream: FakeUpstream;
-  /** A new one after each restart. */
   readonly box: Signalbox;
   readonly data: string;
   readonly policy: string;
-  /** Posts without a key. */
   post(
     path: string,
     body: unknown,
@@ -46,14 +44,10 @@ export interface Stand {
   ): Promise<Response>;
   /** Posts a chat request with a payment; leaves after `leaveAfterMs`. */
   send(body: unknown, header: string, leaveAfterMs?: number): Promise<Response>;
-  /** The quote for a request. */
   quote(body: unknown, path?: string): Promise<PaymentRequired>;
-  /** Signs a quote for a request, and sends nothing. */
   sign(account: PrivateKeyAccount, body: unknown, options?: SignOptions): Promise<ClientPayment>;
-  /** Asks, signs and sends. */
   pay(account: PrivateKeyAccount, body: unknown): Promise<Response>;
   query<Row>(sql: string, ...params: (string | number)[]): Row[];
-  /** Waits until no payment is in progress. */
   settled(): Promise<void>;
   start(env?: Readonly<Record<string, string>>): Promise<void>;
   stop(): Promise<void>;

@@ -66,7 +66,6 @@ export class MortalStore implements Store {
     return this.#unlessDead(this.#inner.flush());
   }
 
-  /** Closes the file. */
   close(): Promise<void> {
     return this.#inner.close();
   }

@@ -1,11 +1,10 @@
 import { AnswerSeal } from '../../../../src/access/idempotency/crypto.ts';
 import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/idempotency.ts';
 import { StoredRun } from '../../../../src/access/idempotency/run.ts';
-import type { IdempotencyRow } from '../../../../src/access/idempotency/table.ts';
+import type { AnswerRow } from '../../../../src/access/idempotency/table.ts';
 import type { SqlValue, Store, Write } from '../../../../src/store/store.ts';
 import type { Mutant } from './world.ts';
 
-/** Replaces a method; the replacement may call the original. */
 function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, made: (original: Of[Name]) => Of[Name]) {
   const original = of[name];
   of[name] = made(original);
@@ -27,7 +26,6 @@ function passing(store: Store, over: Partial<Store>): Store {
   };
 }
 
-/** Columns of a row as it is written. */
 const COLUMNS = ['name', 'state', 'decision', 'earlier', 'losses', 'time'];
 const isRow = ({ statement }: Write): boolean => statement.sql.startsWith('INSERT INTO idempotency');
 const cellOf = (write: Write, column: string): SqlValue => write.params[COLUMNS.indexOf(column)] ?? null;
@@ -45,9 +43,9 @@ const setting = (column: string, value: SqlValue, where: (write: Write) => boole
   });
 
 /** A store that changes rows when it reads them. */
-const reading = (reread: (row: IdempotencyRow) => Partial<IdempotencyRow>) => (store: Store) => {
+const reading = (reread: (row: AnswerRow) => Partial<AnswerRow>) => (store: Store) => {
   const query: Store['query'] = async <Found>(...asked: Parameters<Store['query']>) =>
-    (await store.query<Found & IdempotencyRow>(...asked)).map((row) =>
+    (await store.query<Found & AnswerRow>(...asked)).map((row) =>
       'verifier' in row ? { ...row, ...reread(row) } : row,
     );
   return passing(store, { query });

@@ -25,7 +25,6 @@ export interface Asked {
   readonly secret: string;
 }
 
-/** The answers to a caller. */
 export type Told =
   | { readonly kind: 'run' | 'in-flight' | 'reused' | 'unavailable' }
   | { readonly kind: 'replay'; readonly answer: string }

@@ -39,7 +39,6 @@ export type Step =
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'prune' };
 
-/** A fault of the tested code. */
 export interface Mutant {
   readonly infect?: () => () => void;
   readonly wrap?: (store: Store) => Store;
@@ -76,7 +75,6 @@ export class World {
   #store!: MortalStore;
   #ledger!: Ledger;
   #idempotency!: Idempotency;
-  /** Counts of the outcomes of steps. */
   readonly counts = new Map<string, number>();
 
   private constructor(file: string, rule: 'charge' | 'release', mutant: Mutant) {
@@ -164,7 +162,6 @@ export class World {
     await this.#store.close();
   }
 
-  /** Releases everything, in any state. */
   async close(): Promise<void> {
     this.#store.die();
     void this.#ledger.close();
